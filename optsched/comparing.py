@@ -1,0 +1,121 @@
+"""The gap table: every method on every instance, each row certified by the instance's best bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from optsched.errors import NotApplicableError, SolverError
+from optsched.files import instance_sha256
+from optsched.library import find, load
+from optsched.methods import problem_for, solve
+from optsched.result import Result, Termination
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEFAULT_TIME_LIMIT = 10.0
+
+
+def compare(
+    instances: Any,
+    methods: Sequence[str] | None = None,
+    *,
+    time_limit: float | None = DEFAULT_TIME_LIMIT,
+    options: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    **settings: Any,
+) -> pd.DataFrame:
+    """Run methods on instances and tabulate how far each is from optimal.
+
+    Parameters
+    ----------
+    instances : instance, str, Path, or a sequence of them
+        Instances, files, folders, or shipped names such as "placement".
+    methods : sequence of str, optional
+        By default the problem's heuristics and "exact".
+    time_limit : float, optional
+        Seconds for each method on each instance.
+    options, seed, settings
+        As in `optsched.solve`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each instance and method; columns are the keys of ``solve --json`` without the
+        solution. ``bound`` is the best one any method proved for the instance, ``excess`` is
+        objective / bound - 1.
+
+    Raises
+    ------
+    InputError
+        If an instance or a method cannot be used at all. A method that refuses one instance
+        gets a row that says so.
+    """
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    for group in compare_each(
+        instances, methods, time_limit=time_limit, options=options, seed=seed, **settings
+    ):
+        rows.extend(result.to_dict(with_solution=False) for result in group)
+    return pd.DataFrame(rows)
+
+
+def compare_each(
+    instances: Any, methods: Sequence[str] | None = None, **settings: Any
+) -> Iterator[list[Result]]:
+    """Yield one instance's results at a time, so that what is done can be shown and kept."""
+    loaded = [load(i) if isinstance(i, str | Path) else i for i in _listed(instances)]
+    names = [_methods(instance, methods) for instance in loaded]
+    for instance, chosen in zip(loaded, names, strict=True):
+        yield _with_best_bound([_solve_or_say(instance, name, settings) for name in chosen])
+
+
+def _listed(instances: Any) -> list[Any]:
+    if isinstance(instances, str | Path):
+        return list(find(instances))
+    if isinstance(instances, Sequence):
+        return [each for entry in instances for each in _listed(entry)]
+    return [instances]
+
+
+def _methods(instance: Any, methods: Sequence[str] | None) -> list[str]:
+    problem = problem_for(instance)
+    return [problem.method(name).name for name in methods or problem.defaults]
+
+
+def _solve_or_say(instance: Any, method: str, settings: Mapping[str, Any]) -> Result:
+    try:
+        return solve(instance, method, **settings)
+    except (NotApplicableError, SolverError) as error:
+        return Result(
+            problem=problem_for(instance).name,
+            instance=instance.name,
+            instance_sha256=instance_sha256(instance.to_dict()),
+            method=method,
+            solver=None,
+            solver_version=None,
+            options=dict(settings.get("options") or {}),
+            seed=settings.get("seed", 0),
+            termination=Termination.ERROR,
+            objective=None,
+            bound=None,
+            bound_source=None,
+            build_time=0.0,
+            solve_time=0.0,
+            check=None,
+            solution=None,
+            details={"message": str(error)},
+        )
+
+
+def _with_best_bound(results: list[Result]) -> list[Result]:
+    """Give every row the best bound that a checked row of its instance proves."""
+    proven = [r for r in results if r.bound is not None and r.termination is not Termination.ERROR]
+    if not proven:
+        return results
+    best = max(proven, key=lambda r: (r.bound or 0.0))
+    return [replace(r, bound=best.bound, bound_source=best.bound_source) for r in results]

@@ -1,0 +1,68 @@
+"""Everything that `optsched` raises on purpose.
+
+Bad input is an exception; how a solver ended is a status (`optsched.result.Termination`).
+"""
+
+from __future__ import annotations
+
+
+class OptschedError(Exception):
+    """Base class of every error the package raises on purpose."""
+
+
+class InputError(OptschedError):
+    """A file, an option or an argument that cannot be used.
+
+    Parameters
+    ----------
+    source : str
+        The file or the call that carries the fault.
+    where : str
+        The place in it: a JSON path, a line, an option's name; may be empty.
+    found, expected : str
+        What stands there and what should.
+
+    Notes
+    -----
+    ``str(error)`` is always one line: ``source: where: found X, expected Y``.
+    """
+
+    def __init__(self, source: str, where: str, found: str, expected: str) -> None:
+        self.source = source
+        self.where = where
+        self.found = found
+        self.expected = expected
+        place = f"{source}: {where}" if where else source
+        super().__init__(_one_line(f"{place}: found {found}, expected {expected}"))
+
+
+class NotApplicableError(InputError):
+    """A method that refuses this instance or option by name."""
+
+    def __init__(self, method: str, found: str, expected: str) -> None:
+        super().__init__(f"method {method}", "", found, expected)
+
+
+class MissingExtraError(OptschedError):
+    """An optional dependency that is not installed; names the extra that brings it."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"{package} is not installed: pip install 'optsched[{extra}]'")
+
+
+class SolverError(OptschedError):
+    """A solver that failed, or an answer of its that does not survive the check."""
+
+
+def shown(value: object, width: int = 60) -> str:
+    """A value as an error line shows it: its repr, cut to `width` characters."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # an integer too long to print, a nest too deep
+        text = type(value).__name__
+    text = _one_line(text)
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def _one_line(text: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in text)

@@ -1,0 +1,156 @@
+"""Reading and writing JSON files that may come from strangers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from optsched.errors import InputError, shown
+
+LARGEST_FILE = 32 * 2**20
+DEEPEST_NEST = 64
+
+
+def read_document(path: str | Path) -> dict[str, Any]:
+    """Parse one JSON file into plain objects.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file of at most 32 MiB, UTF-8, nested at most 64 deep.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is too large or too deep, is not UTF-8 or not JSON, holds NaN
+        or an infinity, repeats a key, or is not an object at its top.
+    """
+    source = str(path)
+    text = _read_text(Path(path), source)
+    try:
+        document = json.loads(
+            text, parse_constant=_refuse_constant, object_pairs_hook=_object_without_repeats
+        )
+    except json.JSONDecodeError as error:
+        raise InputError(
+            source, f"line {error.lineno} column {error.colno}", f"no JSON ({error.msg})", "JSON"
+        ) from None
+    except RecursionError:
+        raise _too_deep(source) from None
+    except _Refused as error:
+        raise InputError(source, "", str(error), "JSON with finite numbers and no key twice") from None
+    except ValueError:  # an integer of thousands of digits
+        raise InputError(source, "", "an integer too long to read", "numbers below 1e18") from None
+    if not isinstance(document, dict):
+        raise InputError(source, "", shown(document), "an object")
+    _refuse_deep_nests(document, source)
+    return document
+
+
+def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
+    """Write JSON so that a reader sees the old file or the whole new one, never a half.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    write_text(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write text to a temporary neighbour of `path`, then rename it into place.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+                stream.write(text)
+            os.chmod(name, 0o666 & ~_umask())
+            os.replace(name, target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InputError(str(path), "", error.strerror or str(error), "a writable file") from None
+
+
+def instance_sha256(document: Mapping[str, Any]) -> str:
+    """SHA-256 of the canonical JSON (sorted keys, no spaces) without ``provenance``."""
+    kept = {key: value for key, value in document.items() if key != "provenance"}
+    text = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class _Refused(Exception):
+    pass
+
+
+def _read_text(path: Path, source: str) -> str:
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            size = path.stat().st_size
+            raise InputError(source, "", f"{size} bytes", f"at most {LARGEST_FILE} bytes")
+        with path.open("rb") as stream:
+            raw = stream.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise InputError(source, "", error.strerror or str(error), "a readable file") from None
+    except ValueError:  # a path with a null character
+        raise InputError(source, "", "an impossible path", "a readable file") from None
+    if len(raw) > LARGEST_FILE:
+        raise InputError(source, "", "an endless file", f"at most {LARGEST_FILE} bytes")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(source, f"byte {error.start}", "no UTF-8", "UTF-8 text") from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise _Refused(name)
+
+
+def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _Refused(f"key {shown(key)} twice")
+            seen.add(key)
+    return made
+
+
+def _refuse_deep_nests(document: Any, source: str) -> None:
+    level = [document]
+    for _ in range(DEEPEST_NEST):
+        level = [
+            child
+            for node in level
+            for child in (node.values() if isinstance(node, dict) else node)
+            if isinstance(child, dict | list)
+        ]
+        if not level:
+            return
+    raise _too_deep(source)
+
+
+def _too_deep(source: str) -> InputError:
+    return InputError(source, "", "objects nested too deep", f"at most {DEEPEST_NEST} levels")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

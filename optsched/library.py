@@ -1,0 +1,125 @@
+"""Instances by path or by name: files of the user, and those that travel in the package."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from optsched.errors import InputError
+from optsched.files import read_document
+from optsched.problems import PROBLEMS, problem_of, resolve
+
+BEST_KNOWN = "best_known.json"
+
+
+def shipped_folder() -> Path:
+    """The folder of shipped instances: inside the wheel, or beside the package in a checkout."""
+    here = Path(__file__).resolve().parent
+    inside = here / "_shipped" / "instances"
+    return inside if inside.is_dir() else here.parent / "instances"
+
+
+def shipped_names() -> list[str]:
+    """Names of the shipped instances, such as "placement/vgg19-16"."""
+    root = shipped_folder()
+    return sorted(
+        f"{path.parent.name}/{path.stem}"
+        for problem in PROBLEMS
+        for path in (root / problem).glob("*.json")
+        if path.name != BEST_KNOWN
+    )
+
+
+def copy_shipped(target: str | Path) -> int:
+    """Copy the shipped instances into a new folder; returns how many files were written.
+
+    Raises
+    ------
+    InputError
+        If a file of that name already stands there, or the folder cannot be written.
+    """
+    root, count = shipped_folder(), 0
+    folder = Path(target)
+    try:
+        for path in sorted(p for name in PROBLEMS for p in (root / name).glob("*.json")):
+            copy = folder / path.parent.name / path.name
+            if copy.exists():
+                raise InputError(str(copy), "", "a file", "none: choose an empty folder")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+            count += 1
+    except OSError as error:
+        raise InputError(str(target), "", error.strerror or str(error), "a writable folder") from None
+    return count
+
+
+def find(reference: str | Path) -> list[Path]:
+    """Instance files behind a path, a folder, or the name of a shipped instance or problem.
+
+    Parameters
+    ----------
+    reference : str or Path
+        A file; a folder, whose ``*.json`` are taken in order of their names; or a shipped name such
+        as "placement" or "placement/vgg19-16". What exists on disk comes first.
+
+    Raises
+    ------
+    InputError
+        If there is nothing of that name.
+    """
+    path = Path(reference)
+    for candidate in (path, _shipped(str(reference))):
+        if candidate is None:
+            continue
+        if candidate.is_dir():
+            files = sorted(p for p in candidate.glob("*.json") if p.name != BEST_KNOWN)
+            if not files:
+                raise InputError(str(reference), "", "a folder without *.json", "instance files")
+            return files
+        if candidate.is_file():
+            return [candidate]
+    raise InputError(
+        str(reference), "", "no such file", "a file, a folder or a name of `optsched instances list`"
+    )
+
+
+def load(reference: str | Path) -> Any:
+    """Load one instance.
+
+    Parameters
+    ----------
+    reference : str or Path
+        A file, or the name of a shipped instance such as "placement/vgg19-16".
+
+    Returns
+    -------
+    PlacementInstance
+        An instance of the problem that the file's ``schema`` names.
+
+    Raises
+    ------
+    InputError
+        One line: file, JSON path, found, expected.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> optsched.load("placement/vgg19-16").job.model
+    'VGG19'
+    """
+    files = find(reference)
+    if len(files) > 1:
+        raise InputError(str(reference), "", f"{len(files)} instances", "one")
+    source = str(files[0])
+    document = read_document(source)
+    problem = problem_of(document, source)
+    return resolve(problem.instance).from_dict(document, source)
+
+
+def _shipped(name: str) -> Path | None:
+    parts = Path(name).parts
+    if not parts or len(parts) > 2 or parts[0] not in PROBLEMS:
+        return None
+    root = shipped_folder() / parts[0]
+    return root if len(parts) == 1 else root / f"{parts[1].removesuffix('.json')}.json"

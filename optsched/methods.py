@@ -1,0 +1,222 @@
+"""Solving an instance by a named method, and checking whatever comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from optsched.checking import CheckReport, bound_violation, claim_violation
+from optsched.errors import InputError, NotApplicableError, shown
+from optsched.files import instance_sha256
+from optsched.library import load
+from optsched.problems import PROBLEMS, Problem, resolve
+from optsched.result import Outcome, Result, Settings, Termination
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+
+def solve(
+    instance: Any,
+    method: str = "exact",
+    *,
+    options: Mapping[str, Any] | None = None,
+    time_limit: float | None = None,
+    iterations: int | None = None,
+    gap: float = 1e-6,
+    threads: int = 1,
+    seed: int = 0,
+    solver: str = "highs",
+) -> Result:
+    """Solve an instance and check the answer.
+
+    Parameters
+    ----------
+    instance : instance, str or Path
+        An instance, or what `optsched.load` takes.
+    method : str
+        A name of `optsched.METHODS`; "exact" picks an exact method by itself.
+    options : mapping, optional
+        The problem's own options, such as ``{"all_reduce_bandwidth": "bottleneck"}``.
+    time_limit : float, optional
+        Seconds.
+    iterations : int, optional
+        Cut for methods that count iterations.
+    gap : float
+        Relative gap at which a value counts as proved.
+    threads : int
+        Threads of the solver.
+    seed : int
+        Seed of every random choice.
+    solver : str
+        "highs", or "scip" with the extra of that name.
+
+    Returns
+    -------
+    Result
+        The objective is the checker's own; `Result.check` says whether the solution holds.
+
+    Raises
+    ------
+    InputError
+        For a file, a method or an option that cannot be used; `NotApplicableError` when the
+        method refuses this instance by name.
+    SolverError
+        If the solver fails.
+    """
+    if isinstance(instance, str | Path):
+        instance = load(instance)
+    settings = _settings(time_limit, iterations, gap, threads, seed, solver)
+    problem = problem_for(instance)
+    chosen = resolve(problem.options).from_dict(dict(options or {}))
+    run = resolve(problem.method(method).run)
+    outcome = run(instance, chosen, settings)
+    outcome = _with_bound(problem, instance, chosen, outcome)
+    return _checked(problem, instance, method, chosen, settings, outcome)
+
+
+def check(instance: Any, solution: Any, options: Mapping[str, Any] | None = None) -> CheckReport:
+    """Check a solution with code that shares nothing with the methods.
+
+    Parameters
+    ----------
+    instance, solution : object, str or Path
+        Objects, or paths of their files.
+    options : mapping, optional
+        Options the objective is claimed under; by default those in the solution.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be used. A broken rule is not an error: it is in the report.
+    """
+    if isinstance(instance, str | Path):
+        instance = load(instance)
+    problem = problem_for(instance)
+    if isinstance(solution, str | Path):
+        solution = load_solution(problem, solution)
+    report: CheckReport = resolve(problem.check)(
+        instance, solution, None if options is None else dict(options)
+    )
+    return report
+
+
+def load_solution(problem: Problem, path: str | Path) -> Any:
+    """Load a solution file of a problem; raises InputError."""
+    from optsched.files import read_document
+
+    return resolve(problem.solution).from_dict(read_document(path), str(path))
+
+
+def build_model(
+    instance: Any, method: str = "ilp", options: Mapping[str, Any] | None = None
+) -> pyo.ConcreteModel:
+    """Build the Pyomo model of a method without solving it.
+
+    Raises
+    ------
+    NotApplicableError
+        If the method is not a model.
+    """
+    if isinstance(instance, str | Path):
+        instance = load(instance)
+    problem = problem_for(instance)
+    entry = problem.method(method)
+    if entry.build is None:
+        models = ", ".join(m.name for m in problem.methods if m.build)
+        raise NotApplicableError(method, "no Pyomo model", f"one of {models}")
+    return resolve(entry.build)(instance, resolve(problem.options).from_dict(dict(options or {})))
+
+
+def problem_for(instance: Any) -> Problem:
+    """The problem an instance belongs to.
+
+    Raises
+    ------
+    InputError
+        If it is no instance.
+    """
+    schema = getattr(instance, "schema_", "")
+    problem = PROBLEMS.get(str(schema).removeprefix("optsched/"))
+    if problem is None:
+        raise InputError("instance", "", shown(instance), "an instance made by optsched.load")
+    return problem
+
+
+def _settings(
+    time_limit: float | None, iterations: int | None, gap: float, threads: int, seed: int,
+    solver: str,
+) -> Settings:
+    def refuse(name: str, value: object, expected: str) -> InputError:
+        return InputError("settings", name, shown(value), expected)
+
+    if time_limit is not None and not 0 <= time_limit < float("inf"):
+        raise refuse("time_limit", time_limit, "seconds, 0 or more")
+    if iterations is not None and iterations < 0:
+        raise refuse("iterations", iterations, "0 or more")
+    if not 0 <= gap < 1:
+        raise refuse("gap", gap, "a relative gap in [0, 1)")
+    if not 1 <= threads <= 1024:
+        raise refuse("threads", threads, "1 to 1024")
+    if not 0 <= seed < 2**63:
+        raise refuse("seed", seed, "0 to 2^63 - 1")
+    return Settings(time_limit, iterations, gap, threads, seed, solver)
+
+
+def _with_bound(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> Outcome:
+    """Give an outcome without a bound the problem's quick one."""
+    if outcome.bound is not None or outcome.termination is Termination.INFEASIBLE:
+        return outcome
+    value, source = resolve(problem.bound)(instance, options)
+    return replace(outcome, bound=value, bound_source=source)
+
+
+def _checked(
+    problem: Problem, instance: Any, method: str, options: Any, settings: Settings,
+    outcome: Outcome,
+) -> Result:
+    from optsched.backends import solver_version
+
+    report, solution = None, outcome.solution
+    termination = outcome.termination
+    if solution is not None:
+        report = _report(problem, instance, options, outcome)
+        solution = solution.model_copy(
+            update={"objective": report.objective, "options": options.to_dict()}
+        )
+        if not report.feasible:
+            termination = Termination.ERROR
+    return Result(
+        problem=problem.name,
+        instance=instance.name,
+        instance_sha256=instance_sha256(instance.to_dict()),
+        method=method,
+        solver=outcome.solver,
+        solver_version=None if outcome.solver is None else solver_version(outcome.solver),
+        options=options.to_dict(),
+        seed=settings.seed,
+        termination=termination,
+        objective=None if report is None else report.objective,
+        bound=outcome.bound,
+        bound_source=outcome.bound_source,
+        build_time=outcome.build_time,
+        solve_time=outcome.solve_time,
+        check=report,
+        solution=solution,
+        chosen=outcome.chosen,
+        trace=outcome.trace,
+        details=outcome.details,
+    )
+
+
+def _report(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> CheckReport:
+    """The checker's report, and its objective against the method's claim and bound."""
+    report: CheckReport = resolve(problem.check)(instance, outcome.solution, options.to_dict())
+    found = list(report.violations)
+    if report.objective is not None and outcome.claimed is not None:
+        found.append(claim_violation(outcome.claimed, report.objective))
+    if report.objective is not None and outcome.bound is not None:
+        found.append(bound_violation(outcome.bound, report.objective))
+    return CheckReport(report.objective, tuple(v for v in found if v is not None))

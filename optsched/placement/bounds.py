@@ -1,0 +1,62 @@
+"""Lower bounds on alpha that need no solver.
+
+Both hold for every placement under either reading of the all-reduce bandwidth, since the stage's
+least share of a NIC is never more than a server's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.placement.cost import CostTables, tables_of
+from optsched.placement.instance import PlacementInstance
+from optsched.placement.options import PlacementOptions
+
+MOST_PATTERN_WORK = 200_000_000
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A proven lower bound, in seconds, and the argument behind it."""
+
+    value: float
+    source: str
+
+
+def combinatorial_bound(instance: PlacementInstance, tables: CostTables) -> Bound:
+    """The better of the stage bound and the pattern bound.
+
+    Complexity: O(S V) for the stage bound, O(S V^4) for each distinct offer V of the pattern
+    bound, which is left out where that is more than 200 million steps.
+
+    Notes
+    -----
+    *Stage bound*: each stage stands somewhere with v >= 1 replicas; its time there is at least
+    base_s(v) less the most that neighbours on a server of the largest offer can save.
+    *Pattern bound*: a server with g_m free GPUs takes exactly g_m replicas; the chain programme
+    gives the least time of any such choice, had the server the pick of all replicas.
+    """
+    from optsched.placement.bounds_kernel import pattern_bound, stage_bound
+
+    offers = sorted({g for g in instance.free_gpus if g > 0})
+    arrays = (tables.base, tables.before, tables.after, tables.replicas)
+    bounds = [Bound(float(stage_bound(*arrays, max(offers))), "stage bound")]
+    for size in offers:
+        if _pattern_work(tables, size) <= MOST_PATTERN_WORK:
+            value = float(pattern_bound(*arrays, size))
+            bounds.append(Bound(value, f"pattern bound of {size} GPUs"))
+    return max(bounds, key=lambda bound: bound.value)
+
+
+def quick_bound(instance: PlacementInstance, options: PlacementOptions) -> tuple[float, str]:
+    """The combinatorial bound as value and source: what certifies every heuristic's row."""
+    bound = combinatorial_bound(instance, tables_of(instance, options))
+    return bound.value, bound.source
+
+
+def _pattern_work(tables: CostTables, size: int) -> float:
+    per_stage = np.minimum(tables.replicas, size) + 1.0
+    neighbours = np.concatenate((per_stage[1:], [1.0])) * np.concatenate(([1.0], per_stage[:-1]))
+    return float((per_stage * neighbours).sum() * (size + 1))

@@ -1,0 +1,150 @@
+"""Per-iteration time of a placement: a-srpt (4)-(7), with the readings of models/placement/README.md.
+
+With x[s, m] replicas of stage s on server m, of k_s in all, and g GPUs a server has:
+
+    comp       = p^f_s + c_b p^b_s
+    comm       = (g/B_inter) (2 d^in_s (k_{s-1} - x_{s-1})/k_{s-1} + 2 d^out_s (k_{s+1} - x_{s+1})/k_{s+1})
+               + (1/B_intra) (2 d^in_s x_{s-1}/k_{s-1} + 2 d^out_s x_{s+1}/k_{s+1})
+    all-reduce = c_a 2 (k_s - 1)/k_s h_s / bandwidth,  bandwidth = x_s B_inter/g, or B_intra if x_s = k_s
+
+comm is linear in the neighbours' counts, so the time of a stage on a server is
+
+    base_s(x_s) - a_s x_{s-1} - b_s x_{s+1}
+
+with the tables below. Every method works on them; the checker does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.placement.instance import Cluster, Job, PlacementInstance
+from optsched.placement.options import PlacementOptions
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class CostTables:
+    """The cost as arrays over stages; v runs over counts of one stage on one server.
+
+    Attributes
+    ----------
+    replicas : (S,) int
+        k_s.
+    fixed : (S,)
+        Computation, and communication as if no neighbour were on the server, in seconds.
+    all_reduce : (S, V + 1)
+        All-reduce time with v replicas on the server; entry 0 is 0, entries above k_s are inf.
+    before, after : (S,)
+        a_s and b_s: seconds saved by each replica of the previous and next stage on the server.
+    """
+
+    replicas: Ints
+    fixed: Floats
+    all_reduce: Floats
+    before: Floats
+    after: Floats
+
+    @property
+    def base(self) -> Floats:
+        """base_s(v), shape (S, V + 1): time of a stage whose neighbours are all elsewhere."""
+        return np.asarray(self.fixed[:, None] + self.all_reduce)
+
+    @property
+    def savings_are_positive(self) -> bool:
+        """True when no neighbour on the server ever costs time (g/B_inter >= 1/B_intra)."""
+        return bool((self.before >= 0).all() and (self.after >= 0).all())
+
+
+def cost_tables(
+    job: Job, cluster: Cluster, most: int, options: PlacementOptions | None = None
+) -> CostTables:
+    """Tabulate a job's cost on a cluster's servers for counts up to `most`.
+
+    Complexity: O(S V) time and memory.
+    """
+    options = options or PlacementOptions()
+    stages = job.stages
+    k = np.array([s.replicas for s in stages], dtype=np.int64)
+    forward = np.array([s.forward_time for s in stages], dtype=float)
+    backward = np.array([s.backward_time for s in stages], dtype=float)
+    sent_in = 2.0 * np.array([s.input_bytes for s in stages], dtype=float)
+    sent_out = 2.0 * np.array([s.output_bytes for s in stages], dtype=float)
+    k_before = np.concatenate(([1], k[:-1]))
+    k_after = np.concatenate((k[1:], [1]))
+    across = cluster.gpus_per_server / cluster.inter_bandwidth
+    inside = 1.0 / cluster.intra_bandwidth
+    return CostTables(
+        replicas=k,
+        fixed=forward + options.backward_overlap * backward + (sent_in + sent_out) * across,
+        all_reduce=options.all_reduce_overlap * _all_reduce(job, k, cluster, most),
+        before=sent_in * (across - inside) / k_before,
+        after=sent_out * (across - inside) / k_after,
+    )
+
+
+def tables_of(instance: PlacementInstance, options: PlacementOptions | None = None) -> CostTables:
+    """Tabulate an instance's cost, up to the largest offer of one server."""
+    return cost_tables(instance.job, instance.cluster, max(instance.free_gpus), options)
+
+
+def time_matrix(tables: CostTables, counts: Ints, options: PlacementOptions) -> Floats:
+    """Seconds an iteration takes each stage on each server: beta[s, m] of (7).
+
+    Parameters
+    ----------
+    counts : (S, M) int
+        Replicas by stage and server.
+
+    Returns
+    -------
+    (S, M) float
+        0 where a stage has no replica.
+    """
+    previous = np.vstack((np.zeros_like(counts[:1]), counts[:-1]))
+    following = np.vstack((counts[1:], np.zeros_like(counts[:1])))
+    width = _bottleneck(counts) if options.all_reduce_bandwidth == "bottleneck" else counts
+    stage = np.arange(len(counts))[:, None]
+    time = tables.fixed[:, None] + tables.all_reduce[stage, width]
+    time = time - tables.before[:, None] * previous - tables.after[:, None] * following
+    return np.where(counts > 0, time, 0.0)
+
+
+def iteration_time(
+    instance: PlacementInstance, counts: Ints, options: PlacementOptions | None = None
+) -> float:
+    """alpha of (7): the slowest stage on the slowest server, in seconds."""
+    options = options or PlacementOptions()
+    return float(time_matrix(tables_of(instance, options), counts, options).max())
+
+
+def worst_iteration_time(
+    job: Job, cluster: Cluster, options: PlacementOptions | None = None
+) -> float:
+    """alpha^max: every replica alone on a server of its own."""
+    tables = cost_tables(job, cluster, 1, options)
+    return float(tables.base[:, 1].max())
+
+
+def _all_reduce(job: Job, k: Ints, cluster: Cluster, most: int) -> Floats:
+    parameters = np.array([s.parameter_bytes for s in job.stages], dtype=float)
+    volume = 2.0 * (k - 1) / k * parameters
+    v = np.arange(most + 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = v * cluster.inter_bandwidth / cluster.gpus_per_server
+        time = np.where(volume[:, None] > 0, volume[:, None] / share, 0.0)
+    whole = v == k[:, None]
+    time = np.where(whole, volume[:, None] / cluster.intra_bandwidth, time)
+    time = np.where(v > k[:, None], np.inf, time)
+    time[:, 0] = 0.0
+    return time
+
+
+def _bottleneck(counts: Ints) -> Ints:
+    least = np.where(counts > 0, counts, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
+    return np.where(counts > 0, least, 0)

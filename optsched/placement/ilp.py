@@ -1,0 +1,89 @@
+"""Method ``ilp``: the strengthened MILP, started from the heuristic, solved to proven optimality.
+
+Guarantee: optimal at the gap asked when it ends as "optimal"; at a time limit the incumbent and the bound stand.
+"""
+
+from __future__ import annotations
+
+import time
+
+import pyomo.environ as pyo
+
+from optsched.backends import Answer, require_solver, solve_model
+from optsched.placement import formulation
+from optsched.placement.bounds import Bound, combinatorial_bound
+from optsched.placement.cost import Ints, iteration_time, tables_of
+from optsched.placement.heavy_edge import graph_arrays, heavy_edge_counts
+from optsched.placement.instance import PlacementInstance
+from optsched.placement.options import PlacementOptions
+from optsched.placement.repartition import improve_counts
+from optsched.placement.solution import PlacementSolution
+from optsched.result import Outcome, Settings, Termination, TracePoint
+
+
+def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
+    """Solve the strengthened MILP.
+
+    Raises
+    ------
+    NotApplicableError
+        If g/B_inter < 1/B_intra.
+    """
+    require_solver(settings.solver)
+    began = time.perf_counter()
+    start = known_placement(instance, options)
+    bound = combinatorial_bound(instance, tables_of(instance, options))
+    data = formulation.model_data(instance, options, start, bound.value)
+    model = formulation.build(data)
+    formulation.set_start(model, data, start)
+    answer = solve_model(
+        model, settings, start=True, build_time=time.perf_counter() - began
+    )
+    counts = formulation.read_counts(model) if answer.has_solution else start
+    return _outcome(instance, options, data.unit, (start, counts), bound, answer)
+
+
+def model(instance: PlacementInstance, options: PlacementOptions) -> pyo.ConcreteModel:
+    """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
+    start = known_placement(instance, options)
+    bound = combinatorial_bound(instance, tables_of(instance, options))
+    return formulation.build(formulation.model_data(instance, options, start, bound.value))
+
+
+def known_placement(instance: PlacementInstance, options: PlacementOptions) -> Ints:
+    """The better of Heavy-Edge and Repartition, under the options given."""
+    first = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
+    second, _ = improve_counts(tables_of(instance, options), first)
+    return min(first, second, key=lambda counts: iteration_time(instance, counts, options))
+
+
+def _outcome(
+    instance: PlacementInstance, options: PlacementOptions, unit: float,
+    known: tuple[Ints, Ints], bound: Bound, answer: Answer,
+) -> Outcome:
+    value, counts = min(
+        ((iteration_time(instance, c, options), c) for c in known), key=lambda pair: pair[0]
+    )
+    if answer.bound is not None and answer.bound * unit > bound.value:
+        bound = Bound(min(answer.bound * unit, value), answer.solver)
+    proved = answer.termination is Termination.OPTIMAL
+    return Outcome(
+        PlacementSolution.of(instance.name, counts.tolist()),
+        Termination.OPTIMAL if proved else Termination.TIME_LIMIT,
+        bound=bound.value,
+        bound_source=bound.source,
+        claimed=value,
+        build_time=answer.build_time,
+        solve_time=answer.solve_time,
+        solver=answer.solver,
+        trace=in_seconds(answer, unit),
+    )
+
+
+def in_seconds(answer: Answer, unit: float) -> tuple[TracePoint, ...]:
+    """The answer's trace with objective values scaled to seconds."""
+
+    def scaled(value: float | None) -> float | None:
+        return None if value is None else value * unit
+
+    return tuple(TracePoint(p.time, scaled(p.incumbent), scaled(p.bound)) for p in answer.trace)

@@ -1,0 +1,128 @@
+"""The compiled search of repartition: re-split the replicas of two servers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def server_time(base: Any, before: Any, after: Any, counts: Any, m: int) -> float:
+    """Largest stage time on server m."""
+    stages = counts.shape[0]
+    worst = 0.0
+    for s in range(stages):
+        v = counts[s, m]
+        if v > 0:
+            u = counts[s - 1, m] if s > 0 else 0
+            w = counts[s + 1, m] if s + 1 < stages else 0
+            worst = max(worst, base[s, v] - before[s] * u - after[s] * w)
+    return worst
+
+
+@njit(cache=True)
+def improve(base: Any, before: Any, after: Any, counts: Any, rounds: int, most_nodes: int) -> int:
+    """Re-split the worst server with each other one until nothing improves; edits `counts`.
+
+    Returns the number of accepted re-splits.
+    """
+    servers = counts.shape[1]
+    times = np.empty(servers)
+    for m in range(servers):
+        times[m] = server_time(base, before, after, counts, m)
+    accepted = 0
+    while accepted < rounds:
+        worst = int(np.argmax(times))
+        improved = False
+        for other in range(servers):
+            if other != worst and _resplit(
+                base, before, after, counts, worst, other, times[worst], most_nodes
+            ):
+                times[worst] = server_time(base, before, after, counts, worst)
+                times[other] = server_time(base, before, after, counts, other)
+                accepted += 1
+                improved = True
+                break
+        if not improved:
+            break
+    return accepted
+
+
+@njit(cache=True)
+def _resplit(
+    base: Any, before: Any, after: Any, counts: Any, a: int, b: int, limit: float, most_nodes: int
+) -> bool:
+    """Find a split of the two servers' replicas with both times below `limit`, depth first."""
+    stages = counts.shape[0]
+    held = np.empty(stages, dtype=np.int64)
+    active = 0
+    for s in range(stages):
+        if counts[s, a] + counts[s, b] > 0:
+            held[active] = s
+            active += 1
+    total = np.zeros(active + 1, dtype=np.int64)
+    joined = np.zeros(active + 1, dtype=np.bool_)
+    room = 0
+    for i in range(active):
+        s = held[i]
+        total[i] = counts[s, a] + counts[s, b]
+        room += counts[s, a]
+        joined[i] = i > 0 and held[i - 1] == s - 1
+    after_i = np.zeros(active + 1, dtype=np.int64)
+    for i in range(active - 1, -1, -1):
+        after_i[i] = after_i[i + 1] + total[i]
+    split = np.full(active + 1, -1, dtype=np.int64)
+    used = np.zeros(active + 2, dtype=np.int64)
+    below = limit * (1.0 - 1e-12)
+    depth, nodes = 0, 0
+    while depth >= 0:
+        if depth == active:
+            if _stage_ok(base, before, after, held, total, joined, split, depth - 1, 0, below):
+                for i in range(active):
+                    s = held[i]
+                    counts[s, b] = total[i] - split[i]
+                    counts[s, a] = split[i]
+                return True
+            depth -= 1
+            continue
+        split[depth] += 1
+        y = split[depth]
+        if y > total[depth] or used[depth] + y > room:
+            split[depth] = -1
+            depth -= 1
+            continue
+        nodes += 1
+        if nodes > most_nodes:
+            return False
+        if used[depth] + y + after_i[depth + 1] < room:
+            continue
+        if depth > 0 and not _stage_ok(
+            base, before, after, held, total, joined, split, depth - 1, 1, below
+        ):
+            continue
+        used[depth + 1] = used[depth] + y
+        depth += 1
+    return False
+
+
+@njit(cache=True)
+def _stage_ok(
+    base: Any, before: Any, after: Any, held: Any, total: Any, joined: Any, split: Any, i: int,
+    followed: int, below: float,
+) -> bool:
+    """Whether stage i of the split stays below the limit on both servers."""
+    s = held[i]
+    for side in range(2):
+        v = split[i] if side == 0 else total[i] - split[i]
+        if v == 0:
+            continue
+        u, w = 0, 0
+        if joined[i]:
+            u = split[i - 1] if side == 0 else total[i - 1] - split[i - 1]
+        if followed == 1 and joined[i + 1]:
+            w = split[i + 1] if side == 0 else total[i + 1] - split[i + 1]
+        if not base[s, v] - before[s] * u - after[s] * w < below:
+            return False
+    return True

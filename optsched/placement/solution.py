@@ -1,0 +1,55 @@
+"""A placement: how many replicas of each stage stand on each server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, FailFast
+
+from optsched.placement.instance import MOST_REPLICAS, MOST_SERVERS, MOST_STAGES
+from optsched.schema import LARGEST, FileModel, Name, integer, parse
+
+SCHEMA = "optsched/placement-solution"
+
+_Count = integer(-MOST_REPLICAS, MOST_REPLICAS)  # a negative count is the checker's to report
+_Row = Annotated[tuple[_Count, ...], FailFast(), Field(strict=False, max_length=MOST_SERVERS)]
+
+
+class PlacementSolution(FileModel):
+    """Counts of replicas, stages x servers: x[s, m] of a-srpt (2)-(3).
+
+    Attributes
+    ----------
+    counts : tuple of tuple of int
+        One row a stage, one column a server.
+    objective : float or None
+        The value claimed, alpha in seconds.
+    options : dict
+        The options that change the value.
+    """
+
+    schema_: Literal["optsched/placement-solution"] = Field(alias="schema", default=SCHEMA)
+    version: Literal[1] = 1
+    instance: Name
+    counts: Annotated[tuple[_Row, ...], FailFast(), Field(strict=False, max_length=MOST_STAGES)]
+    objective: Annotated[float, Field(ge=-LARGEST, le=LARGEST)] | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    @classmethod
+    def from_dict(cls, document: Any, source: str = "solution") -> Self:
+        """Make a solution of a parsed JSON document; raises InputError."""
+        return parse(cls, document, source)
+
+    @classmethod
+    def of(cls, instance_name: str, counts: Sequence[Sequence[int]]) -> Self:
+        """Make a solution of any matrix of integers."""
+        return cls(
+            schema=SCHEMA,
+            instance=instance_name,
+            counts=tuple(tuple(int(x) for x in row) for row in counts),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The solution as the JSON object of its file."""
+        return self.model_dump(mode="json", by_alias=True)

@@ -1,0 +1,34 @@
+"""The compiled list of all values a stage's time can take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def candidate_times(
+    base: Any, before: Any, after: Any, replicas: Any, most: int, low: float, high: float,
+    limit: int,
+) -> Any:
+    """All base_s(v) - a_s u - b_s w in [low, high) with v + u + w <= most; at most `limit`."""
+    stages = len(replicas)
+    times = np.empty(1024)
+    count = 0
+    for s in range(stages):
+        k_before = replicas[s - 1] if s > 0 else 0
+        k_after = replicas[s + 1] if s + 1 < stages else 0
+        for v in range(1, min(replicas[s], most) + 1):
+            for u in range(min(k_before, most - v) + 1):
+                for w in range(min(k_after, most - v - u) + 1):
+                    time = base[s, v] - before[s] * u - after[s] * w
+                    if low <= time < high and count < limit:
+                        if count == len(times):
+                            longer = np.empty(2 * count)
+                            longer[:count] = times
+                            times = longer
+                        times[count] = time
+                        count += 1
+    return times[:count]

@@ -1,0 +1,17 @@
+"""Layer profiles of real networks, and the planner that makes pipeline stages of them."""
+
+from optsched.profiles.pipedream import read_pipedream
+from optsched.profiles.planner import Plan, plan_stages, plans, stage_table, stage_times
+from optsched.profiles.profile import Layer, LayerProfile, Totals
+
+__all__ = [
+    "Layer",
+    "LayerProfile",
+    "Plan",
+    "Totals",
+    "plan_stages",
+    "plans",
+    "read_pipedream",
+    "stage_table",
+    "stage_times",
+]

@@ -1,0 +1,80 @@
+"""Compiled inner loops of the stage planner's dynamic programme."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@njit(cache=True)
+def fill_choices(
+    compute: Floats, transfer: Floats, sync: Floats, most: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
+    """Best last stage of every subproblem "first `end` layers, `stage` stages, `gpus` GPUs".
+
+    Parameters
+    ----------
+    compute, sync : ndarray, shape (layers + 1,)
+        Prefix sums, in seconds, of the layers' times and of ``2 h / bandwidth``.
+    transfer : ndarray, shape (layers + 1,)
+        Seconds ``2 A / bandwidth`` of the cut before each position; 0 at both ends.
+    most : ndarray, shape (stages + 1,)
+        ``most[s]``: most GPUs that the first `s` stages may use, at least `s`.
+
+    Returns
+    -------
+    starts, replicas : ndarray, shape (stages + 1, most[stages] + 1, layers + 1)
+        First layer and replicas of the last stage, indexed by stage, GPUs and end. Only entries
+        with ``stage <= gpus <= most[stage]`` and ``stage <= end`` are set, and of the last
+        stage only the entry of all GPUs and all layers.
+    """
+    layers = compute.size - 1
+    stages = most.size - 1
+    total = most[stages]
+    starts = np.zeros((stages + 1, total + 1, layers + 1), np.int32)
+    replicas = np.zeros((stages + 1, total + 1, layers + 1), np.int16)
+    best = np.full((total + 1, layers + 1), np.inf)
+    best[0, 0] = 0.0
+    for stage in range(1, stages + 1):
+        previous = best
+        best = np.full((total + 1, layers + 1), np.inf)
+        last = stage == stages
+        for gpus in range(total if last else stage, most[stage] + 1):
+            for end in range(layers if last else stage, layers + 1):
+                value, start, k = _best_last_stage(
+                    previous, compute, transfer, sync, stage, end, gpus
+                )
+                best[gpus, end] = value
+                starts[stage, gpus, end] = start
+                replicas[stage, gpus, end] = k
+    return starts, replicas
+
+
+@njit(cache=True)
+def _best_last_stage(
+    previous: Floats,
+    compute: Floats,
+    transfer: Floats,
+    sync: Floats,
+    stage: int,
+    end: int,
+    gpus: int,
+) -> tuple[float, int, int]:
+    # Strict improvement in this order gives the tie rule: fewest replicas, then fewest layers.
+    value, best_start, best_k = np.inf, end - 1, 1
+    first = gpus if stage == 1 else 1
+    for k in range(first, gpus - stage + 2):
+        for start in range(0 if stage == 1 else end - 1, stage - 2, -1):
+            layer_time = compute[end] - compute[start] + (k - 1) * (sync[end] - sync[start])
+            floor = (layer_time + transfer[end]) / k
+            # Without the bytes that come in, a stage's time only grows with its layers (also as
+            # rounded), so no earlier start can be strictly better.
+            if floor >= value:
+                break
+            time = max(previous[gpus - k, start], floor + transfer[start] / k)
+            if time < value:
+                value, best_start, best_k = time, start, k
+    return value, best_start, best_k

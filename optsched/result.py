@@ -1,0 +1,175 @@
+"""What a method returns: its outcome, and the checked result made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from optsched.checking import CheckReport
+
+
+class Termination(StrEnum):
+    """How a method ended. A status, never an exception."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    TIME_LIMIT = "time-limit"
+    INFEASIBLE = "infeasible"
+    ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a caller may ask of any method, whatever the problem.
+
+    Attributes
+    ----------
+    time_limit : float or None
+        Seconds of wall-clock time; None for no limit.
+    iterations : int or None
+        Cut for methods that count iterations, so that a run can be repeated exactly.
+    gap : float
+        Relative gap at which a value counts as proved (absolute gap 0).
+    threads : int
+        Threads of the MILP solver.
+    seed : int
+        Seed of every random choice.
+    solver : str
+        Name of the MILP solver.
+    """
+
+    time_limit: float | None = None
+    iterations: int | None = None
+    gap: float = 1e-6
+    threads: int = 1
+    seed: int = 0
+    solver: str = "highs"
+
+
+@dataclass(frozen=True)
+class TracePoint:
+    """One line of a solver's progress: seconds since its start, incumbent and bound."""
+
+    time: float
+    incumbent: float | None
+    bound: float | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method itself knows: a solution and, perhaps, a bound.
+
+    Attributes
+    ----------
+    solution : object or None
+        The decisions, in the slice's own solution class.
+    termination : Termination
+        A heuristic says "feasible".
+    bound : float or None
+        Proven lower bound on the optimum; None when the method has none.
+    bound_source : str or None
+        Where the bound comes from.
+    claimed : float or None
+        The objective as the method itself computes it, for the checker to confirm.
+    build_time, solve_time : float
+        Seconds spent stating the model and solving it.
+    chosen : str or None
+        For ``exact``: the method that gave the answer.
+    solver : str or None
+        The solver's name when one was called.
+    trace : tuple of TracePoint
+        The solver's incumbent and bound over time.
+    details : mapping
+        Problem-specific extras (such as the cut of ``min-cut``).
+    """
+
+    solution: Any
+    termination: Termination
+    bound: float | None = None
+    bound_source: str | None = None
+    claimed: float | None = None
+    build_time: float = 0.0
+    solve_time: float = 0.0
+    chosen: str | None = None
+    solver: str | None = None
+    trace: tuple[TracePoint, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A checked outcome with everything needed to repeat it.
+
+    The objective is the checker's own value, recomputed from the decisions.
+    """
+
+    problem: str
+    instance: str
+    instance_sha256: str
+    method: str
+    solver: str | None
+    solver_version: str | None
+    options: Mapping[str, Any]
+    seed: int
+    termination: Termination
+    objective: float | None
+    bound: float | None
+    bound_source: str | None
+    build_time: float
+    solve_time: float
+    check: CheckReport | None
+    solution: Any
+    chosen: str | None = None
+    trace: tuple[TracePoint, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def gap(self) -> float | None:
+        """``|objective - bound| / max(|objective|, 1e-12)``; None when either is unknown."""
+        if self.objective is None or self.bound is None:
+            return None
+        return abs(self.objective - self.bound) / max(abs(self.objective), 1e-12)
+
+    @property
+    def excess(self) -> float | None:
+        """``objective / bound - 1``; None when either is unknown, or for a positive value over 0."""
+        if self.objective is None or self.bound is None:
+            return None
+        if self.bound == 0:
+            return 0.0 if self.objective == 0 else None
+        return self.objective / self.bound - 1
+
+    @property
+    def proved(self) -> bool:
+        """True when the method proved its objective optimal at the gap asked."""
+        return self.termination is Termination.OPTIMAL
+
+    def to_dict(self, *, with_solution: bool = True) -> dict[str, Any]:
+        """The result as the JSON object of the command line."""
+        document: dict[str, Any] = {
+            "problem": self.problem,
+            "instance": self.instance,
+            "instance_sha256": self.instance_sha256,
+            "method": self.method,
+            "chosen": self.chosen,
+            "solver": self.solver,
+            "solver_version": self.solver_version,
+            "options": dict(self.options),
+            "seed": self.seed,
+            "termination": self.termination.value,
+            "objective": self.objective,
+            "bound": self.bound,
+            "bound_source": self.bound_source,
+            "gap": self.gap,
+            "excess": self.excess,
+            "build_time": self.build_time,
+            "solve_time": self.solve_time,
+            "check": None if self.check is None else self.check.to_dict(),
+            "details": dict(self.details),
+            "trace": [[p.time, p.incumbent, p.bound] for p in self.trace],
+        }
+        if with_solution:
+            document["solution"] = None if self.solution is None else self.solution.to_dict()
+        return document

@@ -1,0 +1,74 @@
+"""Devices: how long a layer takes, by a roofline and a stated efficiency.
+
+Source of the model: S. Williams, A. Waterman and D. Patterson, "Roofline: An Insightful Visual
+Performance Model for Multicore Architectures", Communications of the ACM 52(4), 2009.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from optsched.errors import InputError
+
+BYTES_PER_NUMBER = 4
+"""Single precision, for activations and parameters alike."""
+
+BACKWARD_PER_FORWARD = 2.0
+"""A backward pass computes gradients with respect to inputs and to weights: a product each."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device by its data sheet, and the part of it that real layers reach.
+
+    Attributes
+    ----------
+    name : str
+        The device and the arithmetic it is used with.
+    peak_flops : float
+        FLOP/s of the data sheet.
+    memory_bandwidth : float
+        Bytes/s between the device and its memory, of the data sheet.
+    efficiency : float
+        Fraction of either peak that is reached, in (0, 1]. An assumption, not a measurement.
+    source : str
+        Where the two peaks are published.
+    """
+
+    name: str
+    peak_flops: float
+    memory_bandwidth: float
+    efficiency: float
+    source: str
+
+    def __post_init__(self) -> None:
+        if not 0 < self.efficiency <= 1:
+            raise InputError("zoo", "efficiency", repr(self.efficiency), "a number in (0, 1]")
+
+    def seconds(self, flops: float, moved_bytes: float) -> float:
+        """Time of `flops` operations that move `moved_bytes` to and from memory.
+
+        The slower of the two decides (a roofline). Without the memory's side, sums,
+        concatenations and lookups, which compute next to nothing, would be free.
+        """
+        ideal = max(flops / self.peak_flops, moved_bytes / self.memory_bandwidth)
+        return ideal / self.efficiency
+
+
+V100 = Device(
+    name="NVIDIA V100 SXM2, fp32",
+    peak_flops=15.7e12,
+    memory_bandwidth=900e9,
+    efficiency=0.5,
+    source="NVIDIA V100 Tensor Core GPU data sheet, 2020",
+)
+"""The default device."""
+
+A100 = Device(
+    name="NVIDIA A100 SXM4 40 GB, fp32 without tensor cores",
+    peak_flops=19.5e12,
+    memory_bandwidth=1555e9,
+    efficiency=0.5,
+    source="NVIDIA A100 Tensor Core GPU Architecture white paper, 2020",
+)
+"""In the same arithmetic as `V100`; its tensor cores (TF32: 156 TFLOP/s) are left idle."""

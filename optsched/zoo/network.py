@@ -1,0 +1,129 @@
+"""Networks as graphs of layers, each with what one sample costs, and a builder for them.
+
+Conventions
+-----------
+* One multiply-accumulate is 2 floating-point operations (FLOPs).
+* FLOPs are those of convolutions, matrix products, pooling (one an element of the window) and
+  sums. Normalisations, activations and softmaxes add none, as in the published counts.
+* Activation functions belong to the layer that they follow. So does a normalisation, unless
+  several layers read its output.
+* All the counts are those of one sample; only parameters are those of the network.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+Shape = tuple[int, ...]
+"""Sizes of one sample's tensor: (channels, height, width), (features,), (tokens, features)..."""
+
+
+@dataclass(frozen=True)
+class LayerSpec:
+    """One layer, as one sample sees it.
+
+    Attributes
+    ----------
+    name : str
+        Unique in its network.
+    forward_flops : int
+        FLOPs of the forward pass of one sample.
+    parameters : int
+        Learned numbers that the layer holds.
+    output_shape : tuple of int
+        Shape of the layer's output for one sample.
+    input_elements : int
+        Numbers that the layer reads from other layers, or from the network's input.
+    lookup : bool
+        True when the layer reads only the rows of its table that the sample names: an embedding.
+    """
+
+    name: str
+    forward_flops: int
+    parameters: int
+    output_shape: Shape
+    input_elements: int
+    lookup: bool = False
+
+    @property
+    def output_elements(self) -> int:
+        """Numbers that the layer hands on, for one sample."""
+        return math.prod(self.output_shape)
+
+
+@dataclass(frozen=True)
+class Network:
+    """A directed acyclic graph of layers.
+
+    Attributes
+    ----------
+    name : str
+        The architecture.
+    sample : str
+        What one sample is: the size of an image, the length of a sequence.
+    layers : tuple of LayerSpec
+        In topological order.
+    edges : tuple of (int, int)
+        Pairs (u, v), u < v: layer v reads the output of layer u.
+    """
+
+    name: str
+    sample: str
+    layers: tuple[LayerSpec, ...]
+    edges: tuple[tuple[int, int], ...]
+
+    @property
+    def parameters(self) -> int:
+        """Learned numbers of the whole network."""
+        return sum(layer.parameters for layer in self.layers)
+
+    @property
+    def forward_flops(self) -> int:
+        """FLOPs of the forward pass of one sample."""
+        return sum(layer.forward_flops for layer in self.layers)
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor under construction: its shape, and the layer it comes from (None: the input)."""
+
+    shape: Shape
+    layer: int | None = None
+
+    @property
+    def elements(self) -> int:
+        """Numbers in it."""
+        return math.prod(self.shape)
+
+
+@dataclass
+class NetworkBuilder:
+    """Collects layers and edges. A layer names its inputs, so any acyclic graph can be built."""
+
+    name: str
+    sample: str
+    _layers: list[LayerSpec] = field(default_factory=list)
+    _edges: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(
+        self,
+        name: str,
+        inputs: tuple[Tensor, ...],
+        output_shape: Shape,
+        *,
+        flops: int,
+        parameters: int = 0,
+        lookup: bool = False,
+    ) -> Tensor:
+        """Append a layer that reads `inputs`; return its output."""
+        index = len(self._layers)
+        read = sum(tensor.elements for tensor in inputs)
+        self._layers.append(LayerSpec(name, flops, parameters, output_shape, read, lookup))
+        sources = {tensor.layer for tensor in inputs if tensor.layer is not None}
+        self._edges.extend((source, index) for source in sorted(sources))
+        return Tensor(output_shape, index)
+
+    def build(self) -> Network:
+        """The finished network."""
+        return Network(self.name, self.sample, tuple(self._layers), tuple(self._edges))

@@ -1,0 +1,1 @@
+"""Independent oracles: literal restatements of the problems, sharing nothing with the package."""

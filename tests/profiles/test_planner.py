@@ -1,0 +1,280 @@
+"""The stage planner against hand-worked plans and against every plan there is."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import combinations
+
+import pytest
+
+from optsched.errors import InputError
+from optsched.profiles import planner
+from optsched.profiles.planner import Plan, plan_stages, plans, stage_table, stage_times
+from optsched.profiles.profile import Layer, LayerProfile
+
+
+def chain(*layers: tuple[float, float, float, float]) -> LayerProfile:
+    named = tuple(Layer(f"l{i}", *numbers) for i, numbers in enumerate(layers))
+    return LayerProfile("chain", named, tuple((i, i + 1) for i in range(len(layers) - 1)), {})
+
+
+def compute_only(*times: float) -> LayerProfile:
+    return chain(*((time, 0.0, 0.0, 0.0) for time in times))
+
+
+def random_profile(rng: random.Random, most_layers: int = 6) -> LayerProfile:
+    n = rng.randint(1, most_layers)
+    layers = tuple(Layer(f"l{i}", *(random_numbers(rng))) for i in range(n))
+    pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
+    edges = tuple(pair for pair in pairs if rng.random() < (0.9 if pair[1] == pair[0] + 1 else 0.3))
+    return LayerProfile("random", layers, edges, {})
+
+
+def random_numbers(rng: random.Random) -> tuple[float, float, float, float]:
+    if rng.random() < 0.2:  # inputs and views take no time
+        return 0.0, 0.0, rng.uniform(0, 10), 0.0
+    return rng.uniform(0, 5), rng.uniform(0, 9), rng.uniform(0, 10), rng.uniform(0, 20)
+
+
+def all_plans(layers: int, gpus: int, stages: int) -> Iterator[tuple[list[int], list[int]]]:
+    for cuts in combinations(range(1, layers), stages - 1):
+        for ends in combinations(range(1, gpus), stages - 1):
+            marks = [0, *ends, gpus]
+            yield list(cuts), [b - a for a, b in zip(marks, marks[1:], strict=False)]
+
+
+def bottleneck(
+    profile: LayerProfile, cuts: list[int], replicas: list[int], bandwidth: float
+) -> float:
+    """The largest stage time by the definition, edge by edge."""
+    worst = 0.0
+    bounds = [0, *cuts, len(profile.layers)]
+    for start, end, k in zip(bounds, bounds[1:], replicas, strict=False):
+        inside = profile.layers[start:end]
+        received = {u for u, v in profile.edges if u < start <= v}
+        sent = {u for u, v in profile.edges if u < end <= v}
+        moved = sum(profile.layers[u].output_bytes for u in received)
+        moved += sum(profile.layers[u].output_bytes for u in sent)
+        time = sum(x.forward_time + x.backward_time for x in inside) / k
+        time += 2 * moved / k / bandwidth
+        time += 2 * (k - 1) / k * sum(x.parameter_bytes for x in inside) / bandwidth
+        worst = max(worst, time)
+    return worst
+
+
+def test_chain_partition_by_hand() -> None:
+    # Times 4 1 1 3 3 in 3 stages on 3 GPUs: 4 | 1 1 3 | 3 gives 5, 4 1 | 1 3 | 3 gives 5, and
+    # 4 1 1 | 3 | 3 gives 6. Least is 5; the last stage has one layer (3) in both, and of the rest
+    # 4 1 1 3 the tie goes to the fewest layers in the second stage that reach 5: 1 3.
+    plan = plan_stages(compute_only(4, 1, 1, 3, 3), 3, 3, bandwidth=1.0)
+    assert plan == Plan((2, 4), (1, 1, 1), 5.0)
+
+
+def test_replication_by_hand() -> None:
+    # Times 6 2 on 4 GPUs in 2 stages without bytes: 3 + 1 replicas give max(6/3, 2/1) = 2.
+    assert plan_stages(compute_only(6, 2), 4, 2, bandwidth=1.0) == Plan((1,), (3, 1), 2.0)
+
+
+def test_communication_by_hand() -> None:
+    # Two layers, (forward, backward, output, parameters) = (1, 2, 10, 40) and (2, 3, 0, 80),
+    # bandwidth 10. One stage on 2 GPUs: (3 + 5)/2 + 2 * 1/2 * 120/10 = 4 + 12 = 16.
+    # Two stages: 3 + 2 * 10/10 = 5 and 5 + 2 * 10/10 = 7, so the bottleneck is 7.
+    net = chain((1, 2, 10, 40), (2, 3, 0, 80))
+    assert plan_stages(net, 2, 1, bandwidth=10.0) == Plan((), (2,), 16.0)
+    assert plan_stages(net, 2, 2, bandwidth=10.0) == Plan((1,), (1, 1), 7.0)
+    assert stage_times(net, Plan((1,), (1, 1), 0.0), bandwidth=10.0) == (5.0, 7.0)
+    assert [len(p.replicas) for p in plans(net, 2, bandwidth=10.0)] == [2, 1]
+
+
+def test_three_gpus_by_hand() -> None:
+    # The same net on 3 GPUs in 2 stages. Replicas (2, 1): first 3/2 + 2 * 10/2/10 + 2 * 1/2 * 40/10
+    # = 1.5 + 1 + 4 = 6.5, second 7: bottleneck 7. Replicas (1, 2): second 5/2 + 1 + 8 = 11.5.
+    net = chain((1, 2, 10, 40), (2, 3, 0, 80))
+    assert plan_stages(net, 3, 2, bandwidth=10.0) == Plan((1,), (2, 1), 7.0)
+
+
+def test_a_cheap_cut_is_worth_an_uneven_split() -> None:
+    # Times 1 1 1 1; the middle cut carries 10 bytes, the last 1 byte, bandwidth 2.
+    # Cut at 2: 2 + 2 * 10/2 = 12. Cut at 3: 3 + 2 * 1/2 = 4. Cut at 1 carries 8: 3 + 8 = 11.
+    net = chain((1, 0, 8, 0), (1, 0, 10, 0), (1, 0, 1, 0), (1, 0, 0, 0))
+    assert plan_stages(net, 2, 2, bandwidth=2.0) == Plan((3,), (1, 1), 4.0)
+
+
+def test_ties_go_to_few_replicas_then_few_layers_at_the_end() -> None:
+    # Times 9 0 1 on 2 GPUs: both cuts give max(9, 1) = 9; the last stage takes one layer.
+    assert plan_stages(compute_only(9, 0, 1), 2, 2, bandwidth=1.0) == Plan((2,), (1, 1), 9.0)
+    # Times 9 1, 4.5 parameter bytes in the first, on 3 GPUs: replicas (1, 2) give 9 and (2, 1) give
+    # 9/2 + 2 * 1/2 * 4.5 = 9; the last stage takes one replica.
+    net = chain((9, 0, 0, 4.5), (1, 0, 0, 0))
+    assert plan_stages(net, 3, 2, bandwidth=1.0) == Plan((1,), (2, 1), 9.0)
+    # Nothing costs anything: every plan has bottleneck 0.
+    assert plan_stages(compute_only(0, 0, 0, 0), 5, 3, bandwidth=1.0) == Plan((2, 3), (3, 1, 1), 0)
+
+
+def test_equals_brute_force_on_random_profiles() -> None:
+    rng = random.Random(2019)
+    compared = 0
+    for _ in range(150):
+        profile, gpus = random_profile(rng), rng.randint(1, 5)
+        bandwidth = rng.choice([0.5, 2.0, 10.0, 100.0])
+        for stages in range(1, min(gpus, len(profile.layers)) + 1):
+            best = min(
+                bottleneck(profile, cuts, replicas, bandwidth)
+                for cuts, replicas in all_plans(len(profile.layers), gpus, stages)
+            )
+            plan = plan_stages(profile, gpus, stages, bandwidth=bandwidth)
+            found = bottleneck(profile, list(plan.cuts), list(plan.replicas), bandwidth)
+            assert len(plan.replicas) == stages and sum(plan.replicas) == gpus
+            assert plan.bottleneck == pytest.approx(best, rel=1e-12, abs=1e-12)
+            assert found == pytest.approx(best, rel=1e-12, abs=1e-12)
+            compared += stages > 1
+    assert compared >= 150
+
+
+def test_plans_are_the_best_of_each_stage_count_in_order() -> None:
+    rng = random.Random(77)
+    for _ in range(40):
+        profile, gpus = random_profile(rng, 9), rng.randint(1, 9)
+        most = rng.randint(1, 6)
+        found = plans(profile, gpus, bandwidth=5.0, max_stages=most)
+        counts = range(1, min(most, gpus, len(profile.layers)) + 1)
+        alone = {s: plan_stages(profile, gpus, s, bandwidth=5.0) for s in counts}
+        assert {len(plan.replicas): plan for plan in found} == alone
+        keys = [(plan.bottleneck, len(plan.replicas)) for plan in found]
+        assert len(found) == len(counts) and keys == sorted(keys)
+
+
+def test_plans_of_equal_bottleneck_stand_by_stage_count() -> None:
+    found = plans(compute_only(0, 0, 0), 3, bandwidth=1.0)
+    assert [len(plan.replicas) for plan in found] == [1, 2, 3]
+
+
+def test_a_chain_of_200_layers_on_64_gpus_is_the_chain_partition() -> None:
+    rng = random.Random(3)
+    times = [float(rng.randint(1, 50)) for _ in range(200)]
+    plan = plan_stages(compute_only(*times), 64, 64, bandwidth=1.0)
+    assert set(plan.replicas) == {1}
+    # Greedy filling decides whether a bottleneck of `limit` is possible in 64 stages.
+    assert stages_needed(times, plan.bottleneck) <= 64 < stages_needed(times, plan.bottleneck - 1)
+
+
+def stages_needed(times: list[float], limit: float) -> float:
+    if max(times) > limit:
+        return float("inf")
+    count, filled = 1, 0.0
+    for time in times:
+        if filled + time > limit:
+            count, filled = count + 1, 0.0
+        filled += time
+    return count
+
+
+def test_stage_table_by_hand() -> None:
+    # Cut after layer 0 of the net above on (2, 1) replicas: 10 bytes leave two replicas, 5 each,
+    # and enter one.
+    net = chain((1, 2, 10, 40), (2, 3, 0, 80))
+    assert stage_table(net, Plan((1,), (2, 1), 7.0)) == [
+        {
+            "name": "stage1",
+            "replicas": 2,
+            "forward_time": 0.5,
+            "backward_time": 1.0,
+            "input_bytes": 0.0,
+            "output_bytes": 5.0,
+            "parameter_bytes": 40.0,
+        },
+        {
+            "name": "stage2",
+            "replicas": 1,
+            "forward_time": 2.0,
+            "backward_time": 3.0,
+            "input_bytes": 10.0,
+            "output_bytes": 0.0,
+            "parameter_bytes": 80.0,
+        },
+    ]
+
+
+def test_stage_tables_conserve_bytes_time_and_gpus() -> None:
+    rng = random.Random(11)
+    for _ in range(60):
+        profile, gpus = random_profile(rng, 10), rng.randint(1, 12)
+        for plan in plans(profile, gpus, bandwidth=3.0):
+            table = stage_table(profile, plan)
+            assert sum(row["replicas"] for row in table) == gpus
+            assert table[0]["input_bytes"] == 0 and table[-1]["output_bytes"] == 0
+            for left, right in zip(table, table[1:], strict=False):
+                sent = left["output_bytes"] * left["replicas"]
+                assert sent == pytest.approx(right["input_bytes"] * right["replicas"], rel=1e-9)
+            busy = sum(row["forward_time"] * row["replicas"] for row in table)
+            assert busy == pytest.approx(sum(x.forward_time for x in profile.layers), abs=1e-9)
+            held = sum(row["parameter_bytes"] for row in table)
+            assert held == pytest.approx(sum(x.parameter_bytes for x in profile.layers), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "stages", "bandwidth", "where"),
+    [
+        (1, 2, 1.0, "stages"),  # more than GPUs
+        (9, 4, 1.0, "stages"),  # more than layers
+        (2, 0, 1.0, "stages"),
+        (0, 1, 1.0, "gpus"),
+        (4097, 1, 1.0, "gpus"),
+        (2.0, 1, 1.0, "gpus"),
+        (2, 1, 0.0, "bandwidth"),
+        (2, 1, -1.0, "bandwidth"),
+        (2, 1, float("nan"), "bandwidth"),
+        (2, 1, float("inf"), "bandwidth"),
+        (2, 1, 10**400, "bandwidth"),
+        (2, 1, "fast", "bandwidth"),
+    ],
+)
+def test_refuses_what_cannot_be_planned(
+    gpus: int, stages: int, bandwidth: float, where: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        plan_stages(compute_only(1, 1, 1), gpus, stages, bandwidth=bandwidth)
+    assert caught.value.where == where
+
+
+def test_the_most_gpus_are_planned() -> None:
+    plan = plan_stages(compute_only(4096.0), planner.MAX_GPUS, 1, bandwidth=1.0)
+    assert plan == Plan((), (4096,), 1.0)
+
+
+def test_plans_refuse_no_stages() -> None:
+    with pytest.raises(InputError, match="max_stages: found 0"):
+        plans(compute_only(1), 1, bandwidth=1.0, max_stages=0)
+
+
+def test_refuses_too_much_work_before_starting_it() -> None:
+    long = compute_only(*[1.0] * 2000)
+    with pytest.raises(InputError, match="steps"):
+        plan_stages(long, 1000, 8, bandwidth=1.0)
+    with pytest.raises(InputError, match="subproblems"):
+        plan_stages(long, 1000, 1000, bandwidth=1.0)
+
+
+def test_refuses_times_that_overflow() -> None:
+    net = chain((1, 1, 1e300, 1e300), (1, 1, 0, 0))
+    with pytest.raises(InputError, match="overflow"):
+        plan_stages(net, 2, 2, bandwidth=1e-300)
+
+
+@pytest.mark.parametrize(
+    ("cuts", "replicas", "where"),
+    [
+        ((0,), (1, 1), "cuts"),
+        ((3,), (1, 1), "cuts"),
+        ((2, 1), (1, 1, 1), "cuts"),
+        ((1,), (2,), "replicas"),
+        ((1,), (2, 0), "replicas"),
+    ],
+)
+def test_refuses_a_plan_of_another_profile(
+    cuts: tuple[int, ...], replicas: tuple[int, ...], where: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        stage_table(compute_only(1, 1, 1), Plan(cuts, replicas, 1.0))
+    assert caught.value.where == where

@@ -1,0 +1,108 @@
+"""The layer graph: what its cuts carry, its prefix sums, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from optsched.errors import InputError
+from optsched.profiles.profile import Layer, LayerProfile
+
+
+def layer(
+    output: float, *, forward: float = 1.0, backward: float = 2.0, held: float = 3.0
+) -> Layer:
+    return Layer("layer", forward, backward, output, held)
+
+
+def profile(outputs: list[float], edges: list[tuple[int, int]]) -> LayerProfile:
+    return LayerProfile("net", tuple(layer(o) for o in outputs), tuple(edges), {})
+
+
+def test_cut_bytes_of_a_chain_are_the_outputs_but_the_last() -> None:
+    chain = profile([10, 20, 40, 80], [(0, 1), (1, 2), (2, 3)])
+    assert chain.cut_bytes().tolist() == [10, 20, 40]
+
+
+def test_cut_bytes_count_each_source_once() -> None:
+    # Layer 0 feeds 1, 2 and 3. After 0: 10 (once, not three times). After 1: 10 still needed by
+    # 2 and 3, and 20 by 2. After 2: 10 for layer 3 (skip), 40 for layer 3.
+    skip = profile([10, 20, 40, 80], [(0, 1), (0, 2), (0, 3), (1, 2), (2, 3)])
+    assert skip.cut_bytes().tolist() == [10, 30, 50]
+
+
+def test_cut_bytes_do_not_depend_on_the_order_of_edges() -> None:
+    assert profile([10, 20, 40], [(0, 2), (0, 1)]).cut_bytes().tolist() == [10, 10]
+
+
+def test_a_repeated_edge_changes_nothing() -> None:
+    assert profile([10, 20], [(0, 1), (0, 1)]).cut_bytes().tolist() == [10]
+
+
+def test_an_output_nobody_reads_crosses_no_cut() -> None:
+    assert profile([10, 20, 40], [(1, 2)]).cut_bytes().tolist() == [0, 20]
+
+
+def test_a_single_layer_has_no_cut() -> None:
+    assert profile([10], []).cut_bytes().shape == (0,)
+
+
+def test_cut_bytes_follow_their_definition_on_random_graphs() -> None:
+    rng = random.Random(5)
+    for _ in range(100):
+        n = rng.randint(2, 9)
+        outputs = [rng.uniform(0, 100) for _ in range(n)]
+        pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
+        edges = [pair for pair in pairs if rng.random() < 0.4]
+        expected = [
+            sum(outputs[u] for u in {u for u, v in edges if u <= i < v}) for i in range(n - 1)
+        ]
+        np.testing.assert_allclose(profile(outputs, edges).cut_bytes(), expected, rtol=1e-12)
+
+
+def test_totals_are_prefix_sums() -> None:
+    layers = (Layer("a", 1, 10, 0, 100), Layer("b", 2, 20, 0, 200), Layer("c", 4, 40, 0, 400))
+    totals = LayerProfile("net", layers, (), {}).totals
+    assert totals.forward_time.tolist() == [0, 1, 3, 7]
+    assert totals.backward_time.tolist() == [0, 10, 30, 70]
+    assert totals.parameter_bytes.tolist() == [0, 100, 300, 700]
+
+
+def test_to_networkx_keeps_layers_and_edges() -> None:
+    graph = profile([10, 20, 40], [(0, 1), (0, 2)]).to_networkx()
+    assert sorted(graph.edges) == [(0, 1), (0, 2)]
+    assert [graph.nodes[i]["output_bytes"] for i in range(3)] == [10, 20, 40]
+    assert graph.nodes[1]["layer"] == "layer"
+    assert graph.graph["model"] == "net"
+
+
+@pytest.mark.parametrize("edge", [(0, 0), (1, 0), (0, 2), (-1, 1)])
+def test_refuses_an_edge_out_of_range_or_not_forward(edge: tuple[int, int]) -> None:
+    with pytest.raises(InputError, match=r"profile net: edge 1: found \(.*\), expected positions"):
+        profile([1, 2], [(0, 1), edge])
+
+
+@pytest.mark.parametrize("number", [-1.0, math.nan, math.inf, 10**400, "3", None])
+@pytest.mark.parametrize("field", ["forward", "backward", "held"])
+def test_refuses_a_number_that_is_negative_or_not_finite(field: str, number: float) -> None:
+    bad = layer(1.0, **{field: number})
+    with pytest.raises(InputError, match="layer 1, .*expected a finite number of at least 0"):
+        LayerProfile("net", (layer(1.0), bad), (), {})
+
+
+def test_refuses_a_bad_output_by_name() -> None:
+    with pytest.raises(InputError, match="layer 1, output_bytes: found nan"):
+        profile([1.0, math.nan], [])
+
+
+def test_refuses_sums_that_overflow() -> None:
+    with pytest.raises(InputError, match="output_bytes: found an infinite sum"):
+        profile([1.7e308, 1.7e308], [(0, 1)])
+
+
+def test_refuses_no_layers() -> None:
+    with pytest.raises(InputError, match="at least one layer"):
+        profile([], [])
