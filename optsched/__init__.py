@@ -1,1 +1,44 @@
-"""optsched"""
+"""How far from optimal is the way a GPU cluster schedules its deep-learning jobs?
+
+`load` an instance, `solve` it by a method, `compare` methods, `check` a solution, `explain` where
+its objective comes from, `build_model` for the Pyomo model. Names are imported when first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from optsched.comparing import compare as compare
+    from optsched.explaining import explain as explain
+    from optsched.library import load as load
+    from optsched.methods import build_model as build_model
+    from optsched.methods import check as check
+    from optsched.methods import solve as solve
+    from optsched.problems import METHODS as METHODS
+    from optsched.result import Result as Result
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "METHODS": "problems",
+    "Result": "result",
+    "build_model": "methods",
+    "check": "methods",
+    "compare": "comparing",
+    "explain": "explaining",
+    "load": "library",
+    "solve": "methods",
+}
+__all__ = ["METHODS", "Result", "build_model", "check", "compare", "explain", "load", "solve"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'optsched' has no attribute {name!r}")
+    return getattr(import_module(f"optsched.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

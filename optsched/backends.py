@@ -1,14 +1,12 @@
 """Solvers: the only file that knows Pyomo's solver interfaces and HiGHS's own.
 
-Two ways in: a Pyomo model (`solve_model`) and bare arrays (`solve_arrays`, for probes too small and
-too many for a model each). Values come back rounded where a variable is integer.
+Two ways in: a Pyomo model (`solve_model`) and bare arrays (`solve_arrays`, for probes too small
+and too many for a model each). Values come back rounded where a variable is integer.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import InputError, MissingExtraError, SolverError
-from optsched.result import Settings, Termination, TracePoint
+from optsched.result import Settings, Termination, TracePoint, is_proved
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -65,7 +63,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class MilpArrays:
-    """A mixed-integer linear programme as arrays: min c x, row bounds, column bounds, integrality."""
+    """A mixed-integer linear programme: min c x, row and column bounds, integrality."""
 
     cost: NDArray[np.float64]
     matrix: csr_array
@@ -83,7 +81,9 @@ def solver_version(solver: str) -> str:
     import highspy
 
     parts = (
-        highspy.HIGHS_VERSION_MAJOR, highspy.HIGHS_VERSION_MINOR, highspy.HIGHS_VERSION_PATCH,
+        highspy.HIGHS_VERSION_MAJOR,
+        highspy.HIGHS_VERSION_MINOR,
+        highspy.HIGHS_VERSION_PATCH,
     )
     return ".".join(str(part) for part in parts)
 
@@ -163,7 +163,8 @@ class _Recorder:
     def __call__(self, event: Any) -> None:
         out = event.data_out
         point = TracePoint(
-            time.perf_counter() - self.began, _finite(out.mip_primal_bound),
+            time.perf_counter() - self.began,
+            _finite(out.mip_primal_bound),
             _finite(out.mip_dual_bound),
         )
         last = self.points[-1] if self.points else None
@@ -198,8 +199,14 @@ def _solve_with_highs(
         _round_integers(model)
     trace = (*recorder.points, TracePoint(solved - built, objective, bound))
     return Answer(
-        status, objective, bound, build_time + built - began, solved - built, "highs",
-        trace=trace, log=results.solver_log,
+        status,
+        objective,
+        bound,
+        build_time + built - began,
+        solved - built,
+        "highs",
+        trace=trace,
+        log=results.solver_log,
     )
 
 
@@ -222,8 +229,12 @@ def _solve_with_scip(model: pyo.ConcreteModel, settings: Settings, build_time: f
     solver = SolverFactory("scip_direct")
     began = time.perf_counter()
     results = solver.solve(
-        model, load_solutions=False, raise_exception_on_nonoptimal_result=False,
-        rel_gap=settings.gap, abs_gap=0.0, time_limit=settings.time_limit,
+        model,
+        load_solutions=False,
+        raise_exception_on_nonoptimal_result=False,
+        rel_gap=settings.gap,
+        abs_gap=0.0,
+        time_limit=settings.time_limit,
         solver_options={"display/verblevel": 0, "numerics/feastol": FEASIBILITY},
     )
     seconds = time.perf_counter() - began
@@ -233,8 +244,15 @@ def _solve_with_scip(model: pyo.ConcreteModel, settings: Settings, build_time: f
         _round_integers(model)
     infeasible = results.termination_condition is TerminationCondition.provenInfeasible
     status = _judged(objective, bound, settings, infeasible)
-    return Answer(status, objective, bound, build_time, seconds, "scip",
-                  trace=(TracePoint(seconds, objective, bound),))
+    return Answer(
+        status,
+        objective,
+        bound,
+        build_time,
+        seconds,
+        "scip",
+        trace=(TracePoint(seconds, objective, bound),),
+    )
 
 
 def _set_options(highs: Any, settings: Settings) -> None:
@@ -266,18 +284,19 @@ def _status(highs: Any, settings: Settings) -> tuple[Termination, float | None, 
 
     status, info = highs.getModelStatus(), highs.getInfo()
     failed = (
-        highspy.HighsModelStatus.kLoadError, highspy.HighsModelStatus.kModelError,
-        highspy.HighsModelStatus.kPresolveError, highspy.HighsModelStatus.kSolveError,
-        highspy.HighsModelStatus.kPostsolveError, highspy.HighsModelStatus.kMemoryLimit,
+        highspy.HighsModelStatus.kLoadError,
+        highspy.HighsModelStatus.kModelError,
+        highspy.HighsModelStatus.kPresolveError,
+        highspy.HighsModelStatus.kSolveError,
+        highspy.HighsModelStatus.kPostsolveError,
+        highspy.HighsModelStatus.kMemoryLimit,
     )
     if status in failed:
         raise SolverError(f"HiGHS ended with {highs.modelStatusToString(status)}")
     if status == highspy.HighsModelStatus.kModelEmpty:
         return Termination.OPTIMAL, 0.0, 0.0
     infeasible = status == highspy.HighsModelStatus.kInfeasible
-    incumbent = info.primal_solution_status == int(
-        highspy.SolutionStatus.kSolutionStatusFeasible
-    )
+    incumbent = info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible)
     objective = info.objective_function_value if incumbent else None
     if info.mip_node_count >= 0:
         bound = _finite(info.mip_dual_bound)
@@ -294,9 +313,8 @@ def _judged(
         return Termination.INFEASIBLE
     if objective is None or bound is None:
         return Termination.TIME_LIMIT
-    # The solvers compute their gap with rounding of their own; 1e-9 is the feasibility tolerance.
-    allowed = max(settings.gap, FEASIBILITY) * max(abs(objective), 1e-12)
-    return Termination.OPTIMAL if abs(objective - bound) <= allowed else Termination.TIME_LIMIT
+    proved = is_proved(objective, bound, settings.gap)
+    return Termination.OPTIMAL if proved else Termination.TIME_LIMIT
 
 
 def _highs_lp(problem: MilpArrays) -> Any:
@@ -334,14 +352,3 @@ def _pyscipopt() -> Any:
     except ImportError:
         raise MissingExtraError("pyscipopt", "scip") from None
     return pyscipopt
-
-
-@contextmanager
-def stopwatch() -> Iterator[list[float]]:
-    """Time a block: the list holds its seconds once it has ended."""
-    seconds: list[float] = []
-    began = time.perf_counter()
-    try:
-        yield seconds
-    finally:
-        seconds.append(time.perf_counter() - began)

@@ -1,4 +1,4 @@
-"""The gap table: every method on every instance, each row certified by the instance's best bound."""
+"""The gap table: methods on instances, each row beside the best bound proved for its instance."""
 
 from __future__ import annotations
 
@@ -117,5 +117,5 @@ def _with_best_bound(results: list[Result]) -> list[Result]:
     proven = [r for r in results if r.bound is not None and r.termination is not Termination.ERROR]
     if not proven:
         return results
-    best = max(proven, key=lambda r: (r.bound or 0.0))
+    best = max(proven, key=lambda r: r.bound or 0.0)
     return [replace(r, bound=best.bound, bound_source=best.bound_source) for r in results]

@@ -42,8 +42,10 @@ def read_document(path: str | Path) -> dict[str, Any]:
         ) from None
     except RecursionError:
         raise _too_deep(source) from None
-    except _Refused as error:
-        raise InputError(source, "", str(error), "JSON with finite numbers and no key twice") from None
+    except _RefusedError as error:
+        raise InputError(
+            source, "", str(error), "JSON with finite numbers and no key twice"
+        ) from None
     except ValueError:  # an integer of thousands of digits
         raise InputError(source, "", "an integer too long to read", "numbers below 1e18") from None
     if not isinstance(document, dict):
@@ -94,7 +96,7 @@ def instance_sha256(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class _Refused(Exception):
+class _RefusedError(Exception):
     pass
 
 
@@ -118,7 +120,7 @@ def _read_text(path: Path, source: str) -> str:
 
 
 def _refuse_constant(name: str) -> None:
-    raise _Refused(name)
+    raise _RefusedError(name)
 
 
 def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -127,7 +129,7 @@ def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise _Refused(f"key {shown(key)} twice")
+                raise _RefusedError(f"key {shown(key)} twice")
             seen.add(key)
     return made
 

@@ -50,7 +50,9 @@ def copy_shipped(target: str | Path) -> int:
             shutil.copyfile(path, copy)
             count += 1
     except OSError as error:
-        raise InputError(str(target), "", error.strerror or str(error), "a writable folder") from None
+        raise InputError(
+            str(target), "", error.strerror or str(error), "a writable folder"
+        ) from None
     return count
 
 
@@ -80,7 +82,10 @@ def find(reference: str | Path) -> list[Path]:
         if candidate.is_file():
             return [candidate]
     raise InputError(
-        str(reference), "", "no such file", "a file, a folder or a name of `optsched instances list`"
+        str(reference),
+        "",
+        "no such file",
+        "a file, a folder or a name of `optsched instances list`",
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optsched.checking import CheckReport, bound_violation, claim_violation
+from optsched.checking import CheckReport, Violation, bound_violation, claim_violation
 from optsched.errors import InputError, NotApplicableError, shown
 from optsched.files import instance_sha256
 from optsched.library import load
@@ -72,6 +74,7 @@ def solve(
     problem = problem_for(instance)
     chosen = resolve(problem.options).from_dict(dict(options or {}))
     run = resolve(problem.method(method).run)
+    warm_up(problem.name)
     outcome = run(instance, chosen, settings)
     outcome = _with_bound(problem, instance, chosen, outcome)
     return _checked(problem, instance, method, chosen, settings, outcome)
@@ -130,6 +133,17 @@ def build_model(
     return resolve(entry.build)(instance, resolve(problem.options).from_dict(dict(options or {})))
 
 
+@lru_cache
+def warm_up(problem: str) -> float:
+    """Load a problem's compiled code, once a process; seconds it took.
+
+    The first time on a machine it is compiled (several seconds) and kept on disk.
+    """
+    began = time.perf_counter()
+    resolve(PROBLEMS[problem].warm_up)()
+    return time.perf_counter() - began
+
+
 def problem_for(instance: Any) -> Problem:
     """The problem an instance belongs to.
 
@@ -146,7 +160,11 @@ def problem_for(instance: Any) -> Problem:
 
 
 def _settings(
-    time_limit: float | None, iterations: int | None, gap: float, threads: int, seed: int,
+    time_limit: float | None,
+    iterations: int | None,
+    gap: float,
+    threads: int,
+    seed: int,
     solver: str,
 ) -> Settings:
     def refuse(name: str, value: object, expected: str) -> InputError:
@@ -174,7 +192,11 @@ def _with_bound(problem: Problem, instance: Any, options: Any, outcome: Outcome)
 
 
 def _checked(
-    problem: Problem, instance: Any, method: str, options: Any, settings: Settings,
+    problem: Problem,
+    instance: Any,
+    method: str,
+    options: Any,
+    settings: Settings,
     outcome: Outcome,
 ) -> Result:
     from optsched.backends import solver_version
@@ -214,7 +236,7 @@ def _checked(
 def _report(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> CheckReport:
     """The checker's report, and its objective against the method's claim and bound."""
     report: CheckReport = resolve(problem.check)(instance, outcome.solution, options.to_dict())
-    found = list(report.violations)
+    found: list[Violation | None] = list(report.violations)
     if report.objective is not None and outcome.claimed is not None:
         found.append(claim_violation(outcome.claimed, report.objective))
     if report.objective is not None and outcome.bound is not None:

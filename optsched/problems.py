@@ -44,8 +44,8 @@ class Problem:
     ----------
     instance, solution, options : str
         ``module:class``, each with a ``from_dict``.
-    check, bound, explain : str
-        ``module:function``.
+    check, bound, explain, warm_up : str
+        ``module:function``; the last loads compiled code before anything is timed.
     objective, unit, shown_per_unit : str, str, float
         The objective's name, and the unit of tables, of which one objective's unit has so many.
     defaults : tuple of str
@@ -59,6 +59,7 @@ class Problem:
     check: str
     bound: str
     explain: str
+    warm_up: str
     objective: str
     unit: str
     shown_per_unit: float
@@ -85,42 +86,61 @@ PROBLEMS: dict[str, Problem] = {
         check=f"{_PLACEMENT}.check:check",
         bound=f"{_PLACEMENT}.bounds:quick_bound",
         explain=f"{_PLACEMENT}.explain:explain",
+        warm_up=f"{_PLACEMENT}.warm_up:warm_up",
         objective="iteration time",
         unit="ms",
         shown_per_unit=1e3,
         defaults=("heavy-edge", "repartition", "exact"),
         methods=(
             Method(
-                "heavy-edge", "heuristic", "greedy growth along heaviest edges (a-srpt IV-B)",
+                "heavy-edge",
+                "heuristic",
+                "greedy growth along heaviest edges (a-srpt IV-B)",
                 f"{_PLACEMENT}.heavy_edge:heavy_edge",
             ),
             Method(
-                "repartition", "heuristic", "Heavy-Edge, then re-splits of pairs of servers",
+                "repartition",
+                "heuristic",
+                "Heavy-Edge, then re-splits of pairs of servers",
                 f"{_PLACEMENT}.repartition:repartition",
             ),
             Method(
-                "dp", "exact", "dynamic programme over servers",
+                "dp",
+                "exact",
+                "dynamic programme over servers",
                 f"{_PLACEMENT}.dp:dp",
             ),
             Method(
-                "threshold", "exact", "bisection over candidate times by feasibility MILPs",
+                "threshold",
+                "exact",
+                "bisection over candidate times by feasibility MILPs",
                 f"{_PLACEMENT}.threshold:threshold",
             ),
             Method(
-                "ilp", "exact", "strengthened MILP in Pyomo, started from the heuristic",
-                f"{_PLACEMENT}.ilp:ilp", f"{_PLACEMENT}.ilp:model",
+                "ilp",
+                "exact",
+                "strengthened MILP in Pyomo, started from the heuristic",
+                f"{_PLACEMENT}.ilp:ilp",
+                f"{_PLACEMENT}.ilp:model",
             ),
             Method(
-                "ilp-vertex", "exact", "one binary per replica and server, as the paper's rival",
+                "ilp-vertex",
+                "exact",
+                "one binary per replica and server, as the paper's rival",
                 f"{_PLACEMENT}.vertex_formulation:ilp_vertex",
                 f"{_PLACEMENT}.vertex_formulation:model",
             ),
             Method(
-                "min-cut", "model", "fewest bytes across servers; its time is reported, not sought",
-                f"{_PLACEMENT}.cut_formulation:min_cut", f"{_PLACEMENT}.cut_formulation:model",
+                "min-cut",
+                "model",
+                "fewest bytes across servers; its time is reported, not sought",
+                f"{_PLACEMENT}.cut_formulation:min_cut",
+                f"{_PLACEMENT}.cut_formulation:model",
             ),
             Method(
-                "exact", "exact", "bounds first, then dp or threshold by the number of states",
+                "exact",
+                "exact",
+                "bounds first, then dp or threshold by the number of states",
                 f"{_PLACEMENT}.exact:exact",
             ),
         ),

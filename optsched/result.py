@@ -20,6 +20,15 @@ class Termination(StrEnum):
     ERROR = "error"
 
 
+ARITHMETIC = 1e-9
+"""Relative rounding of the solvers' own arithmetic: a gap of 0 can be shown no closer."""
+
+
+def is_proved(objective: float, bound: float, gap: float) -> bool:
+    """Whether a bound proves an objective optimal at a relative gap."""
+    return objective - bound <= max(gap, ARITHMETIC) * max(abs(objective), 1e-12)
+
+
 @dataclass(frozen=True)
 class Settings:
     """What a caller may ask of any method, whatever the problem.
@@ -134,7 +143,7 @@ class Result:
 
     @property
     def excess(self) -> float | None:
-        """``objective / bound - 1``; None when either is unknown, or for a positive value over 0."""
+        """``objective / bound - 1``; None when either is unknown or the bound is 0."""
         if self.objective is None or self.bound is None:
             return None
         if self.bound == 0:

@@ -6,11 +6,12 @@ integer), so that reading and writing round-trip exactly.
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, WithJsonSchema
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import ErrorDetails, PydanticCustomError, core_schema
 
 from optsched.errors import InputError, shown
 
@@ -36,31 +37,38 @@ def fault(where: str, found: str, expected: str) -> PydanticCustomError:
     )
 
 
-def _number(low: float, high: float) -> Any:
-    expected = f"a finite number in [{low:g}, {high:g}]"
+@dataclass(frozen=True)
+class Between:
+    """Annotation of a number field: finite, in ``[low, high]``; of an integer field likewise."""
 
-    def check(value: Any) -> int | float:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise PydanticCustomError("number", "{expected}", {"expected": expected})
-        if not (low <= value <= high) or not math.isfinite(value):
-            raise PydanticCustomError("number", "{expected}", {"expected": expected})
-        return value
+    low: float
+    high: float
 
-    schema = {"type": "number", "minimum": low, "maximum": high}
-    return Annotated[float, PlainValidator(check), WithJsonSchema(schema)]
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        whole = source is int
+        return core_schema.no_info_plain_validator_function(
+            partial(_check_number, self, int if whole else int | float),
+            metadata={"pydantic_js_functions": [partial(_number_schema, self, whole)]},
+        )
+
+    def expected(self, whole: bool) -> str:
+        """What an error line says."""
+        if whole:
+            return f"an integer in [{self.low}, {self.high}]"
+        return f"a finite number in [{self.low:g}, {self.high:g}]"
 
 
-def integer(low: int, high: int) -> Any:
-    """The type of an integer field in ``[low, high]``."""
-    expected = f"an integer in [{low}, {high}]"
+def _check_number(between: Between, kind: Any, value: Any) -> int | float:
+    fits = isinstance(value, kind) and not isinstance(value, bool)
+    if not fits or not between.low <= value <= between.high:  # NaN fails both
+        expected = between.expected(kind is int)
+        raise PydanticCustomError("number", "{expected}", {"expected": expected})
+    return value
 
-    def check(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise PydanticCustomError("integer", "{expected}", {"expected": expected})
-        return value
 
-    schema = {"type": "integer", "minimum": low, "maximum": high}
-    return Annotated[int, PlainValidator(check), WithJsonSchema(schema)]
+def _number_schema(between: Between, whole: bool, *_: Any) -> dict[str, Any]:
+    kind = "integer" if whole else "number"
+    return {"type": kind, "minimum": between.low, "maximum": between.high}
 
 
 def _check_name(value: Any) -> str:
@@ -73,8 +81,8 @@ def _check_name(value: Any) -> str:
     return value
 
 
-NonNegative = _number(0.0, LARGEST)
-Positive = _number(SMALLEST_POSITIVE, LARGEST)
+NonNegative = Annotated[float, Between(0.0, LARGEST)]
+Positive = Annotated[float, Between(SMALLEST_POSITIVE, LARGEST)]
 Name = Annotated[
     str,
     PlainValidator(_check_name),

@@ -37,7 +37,8 @@ def check(
 
     Notes
     -----
-    Rules: "instance", "shape", "non-negative", "replicas" (2), "capacity" (3) and "claimed objective" (7).
+    Rules: "instance", "shape", "non-negative", "replicas" (2), "capacity" (3) and
+    "claimed objective" (7).
     """
     chosen = PlacementOptions.from_dict(solution.options if options is None else options)
     found = _named(instance, solution) + _shape(instance, solution.counts)
@@ -121,8 +122,10 @@ def _stage_time(
             away += 2 * size * (1 - share)
     nic_share = cluster.inter_bandwidth / cluster.gpus_per_server
     transfer = away / nic_share + near / cluster.intra_bandwidth
-    return compute + transfer + options.all_reduce_overlap * _all_reduce(
-        instance, counts, s, m, options
+    return (
+        compute
+        + transfer
+        + options.all_reduce_overlap * _all_reduce(instance, counts, s, m, options)
     )
 
 

@@ -1,11 +1,14 @@
-"""Per-iteration time of a placement: a-srpt (4)-(7), with the readings of models/placement/README.md.
+"""Per-iteration time of a placement: a-srpt (4)-(7), with the readings of
+models/placement/README.md.
 
 With x[s, m] replicas of stage s on server m, of k_s in all, and g GPUs a server has:
 
+    u = x_{s-1}/k_{s-1},  w = x_{s+1}/k_{s+1}: shares of the neighbours on the same server
     comp       = p^f_s + c_b p^b_s
-    comm       = (g/B_inter) (2 d^in_s (k_{s-1} - x_{s-1})/k_{s-1} + 2 d^out_s (k_{s+1} - x_{s+1})/k_{s+1})
-               + (1/B_intra) (2 d^in_s x_{s-1}/k_{s-1} + 2 d^out_s x_{s+1}/k_{s+1})
-    all-reduce = c_a 2 (k_s - 1)/k_s h_s / bandwidth,  bandwidth = x_s B_inter/g, or B_intra if x_s = k_s
+    comm       = (g/B_inter) (2 d^in_s (1 - u) + 2 d^out_s (1 - w))
+               + (1/B_intra) (2 d^in_s u + 2 d^out_s w)
+    all-reduce = c_a 2 (k_s - 1)/k_s h_s / bandwidth
+    bandwidth  = x_s B_inter/g, or B_intra where x_s = k_s
 
 comm is linear in the neighbours' counts, so the time of a stage on a server is
 

@@ -1,12 +1,14 @@
 """Minimum cut of the job graph: a different objective, and why cut is not time.
 
-Bytes cut do not say on which server's NIC they fall, nor how many replicas share it; the alpha of a minimum
-cut can be several times the optimum. Counts are enough for rings, since a stage's replicas on a server are
-best an arc of its ring; trees need the replicas themselves. Equations: models/placement/README.md.
+Bytes cut do not say on which server's NIC they fall, nor how many replicas share it; the alpha of
+a minimum cut can be several times the optimum. Counts are enough for rings, since a stage's
+replicas on a server are best an arc of its ring; trees need the replicas themselves. Equations:
+models/placement/README.md.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import numpy as np
@@ -21,9 +23,7 @@ from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination
 
 
-def min_cut(
-    instance: PlacementInstance, options: PlacementOptions, settings: Settings
-) -> Outcome:
+def min_cut(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
     """Minimise the bytes cut; the outcome's objective is alpha, the cut stands in its details.
 
     The options change alpha, never the placement. It proves nothing about alpha: no bound.
@@ -62,8 +62,7 @@ def total_weight(instance: PlacementInstance) -> float:
         for stage in stages
     )
     sent = sum(
-        activation_weight(a, b) * a.replicas * b.replicas
-        for a, b in zip(stages, stages[1:], strict=False)
+        activation_weight(a, b) * a.replicas * b.replicas for a, b in itertools.pairwise(stages)
     )
     return reduced + sent
 
@@ -105,7 +104,9 @@ def _declare_counts(model: pyo.ConcreteModel, instance: PlacementInstance) -> No
         model.COUNTS, domain=pyo.Binary, doc="n: server m holds v replicas of stage s"
     )
     model.count = pyo.Expression(
-        model.STAGES, model.SERVERS, doc="x: replicas of stage s on server m",
+        model.STAGES,
+        model.SERVERS,
+        doc="x: replicas of stage s on server m",
         rule=lambda model, s, m: sum(v * model.holds[s, m, v] for v in _counts(instance, s, m)),
     )
 
@@ -124,9 +125,7 @@ def _place_everything(model: pyo.ConcreteModel, instance: PlacementInstance) -> 
 
     @model.Constraint(model.STAGES, model.SERVERS, doc="(C3) one count of a stage on a server")
     def one_count(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
-        return _unless_constant(
-            sum(model.holds[s, m, v] for v in _counts(instance, s, m)) <= 1
-        )
+        return _unless_constant(sum(model.holds[s, m, v] for v in _counts(instance, s, m)) <= 1)
 
 
 def _pairs_inside(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
@@ -135,7 +134,8 @@ def _pairs_inside(model: pyo.ConcreteModel, instance: PlacementInstance) -> None
     joined = [(s, m, v) for s, m, v in model.COUNTS if s + 1 < len(stages)]
     model.JOINED = pyo.Set(dimen=3, initialize=joined, doc="(s, m, v) with a stage s + 1")
     model.together = pyo.Var(
-        model.JOINED, domain=pyo.NonNegativeReals,
+        model.JOINED,
+        domain=pyo.NonNegativeReals,
         doc="p: replicas of stage s + 1 on server m while it holds v of stage s",
     )
 
@@ -155,11 +155,15 @@ def _ring_edges_cut(model: pyo.ConcreteModel, instance: PlacementInstance) -> No
     def reduced(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
         k = instance.job.stages[s].replicas
         ends = 1 if k == 2 else 2
-        return 0.5 * ends * sum(
-            model.holds[s, m, v]
-            for m in model.SERVERS
-            for v in _counts(instance, s, m)
-            if v < k
+        return (
+            0.5
+            * ends
+            * sum(
+                model.holds[s, m, v]
+                for m in model.SERVERS
+                for v in _counts(instance, s, m)
+                if v < k
+            )
         )
 
     model.all_reduce_cut = pyo.Expression(
@@ -220,7 +224,7 @@ def _objective(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
         all_reduce_weight(stages[s], kind) / unit * model.all_reduce_cut[s] for s in model.STAGES
     )
     sent: pyo.Expression = 0
-    for s, (stage, following) in enumerate(zip(stages, stages[1:], strict=False)):
+    for s, (stage, following) in enumerate(itertools.pairwise(stages)):
         inside = sum(v * model.together[t, m, v] for t, m, v in model.JOINED if t == s)
         pairs = stage.replicas * following.replicas
         sent += activation_weight(stage, following) / unit * (pairs - inside)

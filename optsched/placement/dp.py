@@ -1,8 +1,9 @@
 """Exact dynamic programme over servers; its state is the replicas left of each stage.
 
 A server's time depends on its own count vector alone, so placement is a bottleneck assignment of
-count vectors (patterns) to servers. Guarantee: optimal, under the "own" reading. Complexity: O(M P prod_s (k_s + 1)) for P patterns a server;
-compiled, under a millisecond while the product is about 10^4.
+count vectors (patterns) to servers. Guarantee: optimal, under the "own" reading. Complexity: O(M
+P prod_s (k_s + 1)) for P patterns a server; compiled, under a millisecond while the product is
+about 10^4.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from optsched.errors import NotApplicableError
 from optsched.placement.cost import CostTables, Floats, Ints, tables_of
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
-from optsched.placement.repartition import repartition
+from optsched.placement.repartition import improved_counts
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination
 
@@ -44,9 +45,9 @@ def dp(instance: PlacementInstance, options: PlacementOptions, settings: Setting
     options.require_own_bandwidth("dp")
     _refuse_large(instance)
     began = time.perf_counter()
-    start = repartition(instance, options, settings).solution
     tables = tables_of(instance, options)
-    counts, value = optimal_counts(instance, tables, np.array(start.counts))
+    start, _ = improved_counts(instance, tables)
+    counts, value = optimal_counts(instance, tables, start)
     return Outcome(
         PlacementSolution.of(instance.name, counts.tolist()),
         Termination.OPTIMAL,
@@ -66,11 +67,11 @@ def optimal_counts(
     instance: PlacementInstance, tables: CostTables, start: Ints
 ) -> tuple[Ints, float]:
     """Run the programme below the time of a known placement; counts and optimal alpha."""
-    from optsched.placement.repartition_kernel import server_time
+    from optsched.placement.repartition_kernel import worst_time
 
     arrays = (tables.base, tables.before, tables.after)
     servers = [m for m, free in enumerate(instance.free_gpus) if free > 0]
-    limit = max(server_time(*arrays, start, m) for m in servers) * (1 + ROUNDING)
+    limit = float(worst_time(*arrays, start)) * (1 + ROUNDING)
     by_size = {
         size: _patterns_of(tables, size, limit)
         for size in sorted({instance.free_gpus[m] for m in servers})
@@ -124,7 +125,8 @@ def _refuse_large(instance: PlacementInstance) -> None:
     count = states(instance)
     if count > MOST_STATES or count * len(instance.free_gpus) > MOST_CHOICES:
         raise NotApplicableError(
-            "dp", f"{count:.3g} states x {len(instance.free_gpus)} servers",
+            "dp",
+            f"{count:.3g} states x {len(instance.free_gpus)} servers",
             f"at most {MOST_STATES} states and {MOST_CHOICES} choices: use threshold",
         )
 

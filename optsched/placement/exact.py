@@ -1,8 +1,8 @@
 """Method ``exact``: the cheapest argument that proves an optimum.
 
-First the combinatorial bounds against Repartition's placement: where they meet, nothing else is needed.
-Then the dynamic programme while its states are few, else threshold bisection; the model with the
-stage's least count under the "bottleneck" reading. The outcome says which it was.
+First the combinatorial bounds against Repartition's placement: where they meet, nothing else is
+needed. Then the dynamic programme while its states are few, else threshold bisection; the model
+with the stage's least count under the "bottleneck" reading. The outcome says which it was.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import replace
 from optsched.placement.bounds import combinatorial_bound
 from optsched.placement.cost import CostTables, iteration_time, tables_of
 from optsched.placement.dp import states
-from optsched.placement.ilp import known_placement
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
+from optsched.placement.repartition import known_placement
 from optsched.placement.solution import PlacementSolution
-from optsched.result import Outcome, Settings, Termination
+from optsched.result import Outcome, Settings, Termination, is_proved
 
 FEW_STATES = 100_000
 """Up to here the dynamic programme takes milliseconds."""
@@ -39,7 +39,7 @@ def exact(instance: PlacementInstance, options: PlacementOptions, settings: Sett
     start = known_placement(instance, options)
     value = iteration_time(instance, start, options)
     bound = combinatorial_bound(instance, tables)
-    if value - bound.value <= settings.gap * value:
+    if is_proved(value, bound.value, settings.gap):
         return Outcome(
             PlacementSolution.of(instance.name, start.tolist()),
             Termination.OPTIMAL,

@@ -1,8 +1,8 @@
 """The strengthened MILP of placement: the model of record, stated in Pyomo.
 
-The mathematics, with the symbol table, is models/placement/README.md; each component's ``doc`` carries the
-number of its equation there. Times are in units of `PlacementModelData.unit` (the best known
-iteration time), so that tolerances are relative.
+The mathematics, with the symbol table, is models/placement/README.md; each component's ``doc``
+carries the number of its equation there. Times are in units of `PlacementModelData.unit` (the
+best known iteration time), so that tolerances are relative.
 """
 
 from __future__ import annotations
@@ -161,7 +161,9 @@ def _declare_variables(model: pyo.ConcreteModel, data: PlacementModelData) -> No
     low = min(data.bound / data.unit, 1.0) * (1 - ROUNDING)
     model.alpha = pyo.Var(bounds=(low, 1 + ROUNDING), doc="alpha, iteration time")
     model.count = pyo.Expression(
-        model.STAGES, model.SERVERS, doc="x: replicas of stage s on server m",
+        model.STAGES,
+        model.SERVERS,
+        doc="x: replicas of stage s on server m",
         rule=lambda model, s, m: sum(v * model.place[s, m, v, w] for v, w in model.choices[s, m]),
     )
 

@@ -5,6 +5,7 @@ Source: a-srpt, IV-B; the double tree is that of NCCL (Sanders, Speck and Traeff
 
 from __future__ import annotations
 
+import itertools
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,7 @@ def job_graph(job: Job) -> nx.Graph:
     import networkx as nx
 
     stages = job.stages
-    edges = sum(a.replicas * b.replicas for a, b in zip(stages, stages[1:], strict=False))
+    edges = sum(a.replicas * b.replicas for a, b in itertools.pairwise(stages))
     if edges > MOST_EDGES:
         raise InputError("job graph", "", f"{edges} edges", f"at most {MOST_EDGES}")
     graph = nx.Graph(model=job.model)

@@ -1,11 +1,11 @@
 """Heavy-Edge: greedy growth of each server's replicas along the heaviest edges.
 
-Guarantee: none; the gap to the optimum is what this package measures. Complexity: O(V (V + E_a)) for V
-replicas and E_a all-reduce edges. Source: a-srpt, IV-B, with the readings: servers in descending
-order of free GPUs (ties by index); a server that can hold all that remains takes it; a server
-with one GPU takes the replica of least total weight in the whole graph; any other server starts with the
-heaviest edge whose ends are both free and grows by the heaviest edge to the outside, edges of weight zero
-included; ties go to the lowest (stage, replica).
+Guarantee: none; the gap to the optimum is what this package measures. Complexity: O(V (V + E_a))
+for V replicas and E_a all-reduce edges. Source: a-srpt, IV-B, with the readings: servers in
+descending order of free GPUs (ties by index); a server that can hold all that remains takes it; a
+server with one GPU takes the replica of least total weight in the whole graph; any other server
+starts with the heaviest edge whose ends are both free and grows by the heaviest edge to the
+outside, edges of weight zero included; ties go to the lowest (stage, replica).
 """
 
 from __future__ import annotations
@@ -55,8 +55,14 @@ def heavy_edge_counts(graph: GraphArrays, free_gpus: tuple[int, ...] | NDArray[n
     free = np.asarray(free_gpus, dtype=np.int64)
     order = np.argsort(-free, kind="stable")
     counts: Ints = grow_servers(
-        graph.stage_of, graph.first, graph.pair, graph.start, graph.neighbour, graph.weight,
-        free, order,
+        graph.stage_of,
+        graph.first,
+        graph.pair,
+        graph.start,
+        graph.neighbour,
+        graph.weight,
+        free,
+        order,
     )
     return counts
 
@@ -85,9 +91,7 @@ def graph_arrays(job: Job) -> GraphArrays:
     )
 
 
-def estimated_minimum(
-    job: Job, cluster: Cluster, options: PlacementOptions | None = None
-) -> float:
+def estimated_minimum(job: Job, cluster: Cluster, options: PlacementOptions | None = None) -> float:
     """alpha~^min: Heavy-Edge on the fewest servers. An estimate; a balanced offer can beat it."""
     options = options or PlacementOptions()
     full, rest = divmod(job.gpus, cluster.gpus_per_server)

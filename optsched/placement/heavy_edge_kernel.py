@@ -12,7 +12,13 @@ NO_EDGE = -1.0
 
 @njit(cache=True)
 def grow_servers(
-    stage_of: Any, first: Any, pair: Any, start: Any, neighbour: Any, weight: Any, free: Any,
+    stage_of: Any,
+    first: Any,
+    pair: Any,
+    start: Any,
+    neighbour: Any,
+    weight: Any,
+    free: Any,
     servers: Any,
 ) -> Any:
     """Fill servers one after another; return counts (S, M).
@@ -115,7 +121,13 @@ def _heaviest_end(
 
 @njit(cache=True)
 def _attract(
-    v: int, attraction: Any, stage_of: Any, first: Any, pair: Any, start: Any, neighbour: Any,
+    v: int,
+    attraction: Any,
+    stage_of: Any,
+    first: Any,
+    pair: Any,
+    start: Any,
+    neighbour: Any,
     weight: Any,
 ) -> None:
     s = stage_of[v]

@@ -1,6 +1,7 @@
 """Method ``ilp``: the strengthened MILP, started from the heuristic, solved to proven optimality.
 
-Guarantee: optimal at the gap asked when it ends as "optimal"; at a time limit the incumbent and the bound stand.
+Guarantee: optimal at the gap asked when it ends as "optimal"; at a time limit the incumbent and
+the bound stand.
 """
 
 from __future__ import annotations
@@ -13,12 +14,11 @@ from optsched.backends import Answer, require_solver, solve_model
 from optsched.placement import formulation
 from optsched.placement.bounds import Bound, combinatorial_bound
 from optsched.placement.cost import Ints, iteration_time, tables_of
-from optsched.placement.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
-from optsched.placement.repartition import improve_counts
+from optsched.placement.repartition import known_placement
 from optsched.placement.solution import PlacementSolution
-from optsched.result import Outcome, Settings, Termination, TracePoint
+from optsched.result import Outcome, Settings, Termination, TracePoint, is_proved
 
 
 def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
@@ -36,11 +36,9 @@ def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settin
     data = formulation.model_data(instance, options, start, bound.value)
     model = formulation.build(data)
     formulation.set_start(model, data, start)
-    answer = solve_model(
-        model, settings, start=True, build_time=time.perf_counter() - began
-    )
+    answer = solve_model(model, settings, start=True, build_time=time.perf_counter() - began)
     counts = formulation.read_counts(model) if answer.has_solution else start
-    return _outcome(instance, options, data.unit, (start, counts), bound, answer)
+    return _outcome(instance, options, data.unit, (start, counts), bound, answer, settings)
 
 
 def model(instance: PlacementInstance, options: PlacementOptions) -> pyo.ConcreteModel:
@@ -50,23 +48,21 @@ def model(instance: PlacementInstance, options: PlacementOptions) -> pyo.Concret
     return formulation.build(formulation.model_data(instance, options, start, bound.value))
 
 
-def known_placement(instance: PlacementInstance, options: PlacementOptions) -> Ints:
-    """The better of Heavy-Edge and Repartition, under the options given."""
-    first = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
-    second, _ = improve_counts(tables_of(instance, options), first)
-    return min(first, second, key=lambda counts: iteration_time(instance, counts, options))
-
-
 def _outcome(
-    instance: PlacementInstance, options: PlacementOptions, unit: float,
-    known: tuple[Ints, Ints], bound: Bound, answer: Answer,
+    instance: PlacementInstance,
+    options: PlacementOptions,
+    unit: float,
+    known: tuple[Ints, Ints],
+    bound: Bound,
+    answer: Answer,
+    settings: Settings,
 ) -> Outcome:
     value, counts = min(
         ((iteration_time(instance, c, options), c) for c in known), key=lambda pair: pair[0]
     )
     if answer.bound is not None and answer.bound * unit > bound.value:
         bound = Bound(min(answer.bound * unit, value), answer.solver)
-    proved = answer.termination is Termination.OPTIMAL
+    proved = is_proved(value, bound.value, settings.gap)
     return Outcome(
         PlacementSolution.of(instance.name, counts.tolist()),
         Termination.OPTIMAL if proved else Termination.TIME_LIMIT,

@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import FailFast, Field, model_validator
 
 from optsched.schema import (
+    Between,
     FileModel,
     Name,
     NonNegative,
     Positive,
     fault,
-    integer,
     parse,
 )
 
@@ -32,7 +32,7 @@ CONSISTENCY = 1e-6
 class Cluster(FileModel):
     """The servers' common hardware: GPUs a server has, NIC and in-server bandwidth (bytes/s)."""
 
-    gpus_per_server: integer(1, MOST_GPUS_PER_SERVER)
+    gpus_per_server: Annotated[int, Between(1, MOST_GPUS_PER_SERVER)]
     inter_bandwidth: Positive
     intra_bandwidth: Positive
 
@@ -53,7 +53,7 @@ class Stage(FileModel):
     """
 
     name: Name
-    replicas: integer(1, MOST_REPLICAS)
+    replicas: Annotated[int, Between(1, MOST_REPLICAS)]
     forward_time: NonNegative
     backward_time: NonNegative
     input_bytes: NonNegative
@@ -115,7 +115,7 @@ class PlacementInstance(FileModel):
     provenance: dict[str, Any] = Field(default_factory=dict)
     cluster: Cluster
     free_gpus: Annotated[
-        tuple[integer(0, MOST_GPUS_PER_SERVER), ...],
+        tuple[Annotated[int, Between(0, MOST_GPUS_PER_SERVER)], ...],
         FailFast(),
         Field(strict=False, max_length=MOST_SERVERS),
     ]
@@ -148,12 +148,16 @@ class PlacementInstance(FileModel):
             if free > most:
                 raise fault(f"free_gpus[{server}]", str(free), f"at most gpus_per_server = {most}")
         if sum(self.free_gpus) != self.job.gpus:
-            raise fault("free_gpus", f"a sum of {sum(self.free_gpus)}",
-                        f"the {self.job.gpus} replicas of the job")
+            raise fault(
+                "free_gpus",
+                f"a sum of {sum(self.free_gpus)}",
+                f"the {self.job.gpus} replicas of the job",
+            )
         stages, servers = self.shape
         if stages * servers > MOST_COUNTS:
-            raise fault("free_gpus", f"{stages} stages x {servers} servers",
-                        f"at most {MOST_COUNTS} counts")
+            raise fault(
+                "free_gpus", f"{stages} stages x {servers} servers", f"at most {MOST_COUNTS} counts"
+            )
         return self
 
 

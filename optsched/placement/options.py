@@ -32,15 +32,22 @@ class PlacementOptions:
     def __post_init__(self) -> None:
         allowed = get_args(AllReduceBandwidth)
         if self.all_reduce_bandwidth not in allowed:
-            raise InputError("options", "all_reduce_bandwidth", shown(self.all_reduce_bandwidth),
-                             " or ".join(allowed))
+            raise InputError(
+                "options",
+                "all_reduce_bandwidth",
+                shown(self.all_reduce_bandwidth),
+                " or ".join(allowed),
+            )
         for name in ("backward_overlap", "all_reduce_overlap"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not (
-                0 <= value <= LARGEST_COEFFICIENT
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int | float)
+                or not (0 <= value <= LARGEST_COEFFICIENT)
             ):
-                raise InputError("options", name, shown(value),
-                                 f"a number in [0, {LARGEST_COEFFICIENT:g}]")
+                raise InputError(
+                    "options", name, shown(value), f"a number in [0, {LARGEST_COEFFICIENT:g}]"
+                )
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> PlacementOptions:
@@ -55,8 +62,9 @@ class PlacementOptions:
         read: dict[str, Any] = {}
         for name, value in values.items():
             if name not in known:
-                raise InputError("options", shown(name), "an unknown option",
-                                 f"one of {', '.join(known)}")
+                raise InputError(
+                    "options", shown(name), "an unknown option", f"one of {', '.join(known)}"
+                )
             read[name] = _as_number(value) if isinstance(known[name], float) else value
         return cls(**read)
 

@@ -51,6 +51,33 @@ def improve(base: Any, before: Any, after: Any, counts: Any, rounds: int, most_n
 
 
 @njit(cache=True)
+def worst_time(base: Any, before: Any, after: Any, counts: Any) -> float:
+    """Largest stage time on any server: alpha."""
+    worst = 0.0
+    for m in range(counts.shape[1]):
+        worst = max(worst, server_time(base, before, after, counts, m))
+    return worst
+
+
+@njit(cache=True)
+def lay_out(replicas: Any, free: Any, order: Any) -> Any:
+    """Counts of stages laid out one after another over the servers in the order given."""
+    counts = np.zeros((len(replicas), len(free)), dtype=np.int64)
+    stage, left = 0, replicas[0]
+    for m in order:
+        room = free[m]
+        while room > 0:
+            taken = min(room, left)
+            counts[stage, m] += taken
+            room -= taken
+            left -= taken
+            if left == 0 and stage + 1 < len(replicas):
+                stage += 1
+                left = replicas[stage]
+    return counts
+
+
+@njit(cache=True)
 def _resplit(
     base: Any, before: Any, after: Any, counts: Any, a: int, b: int, limit: float, most_nodes: int
 ) -> bool:
@@ -109,8 +136,16 @@ def _resplit(
 
 @njit(cache=True)
 def _stage_ok(
-    base: Any, before: Any, after: Any, held: Any, total: Any, joined: Any, split: Any, i: int,
-    followed: int, below: float,
+    base: Any,
+    before: Any,
+    after: Any,
+    held: Any,
+    total: Any,
+    joined: Any,
+    split: Any,
+    i: int,
+    followed: int,
+    below: float,
 ) -> bool:
     """Whether stage i of the split stays below the limit on both servers."""
     s = held[i]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, FailFast
+from pydantic import FailFast, Field
 
 from optsched.placement.instance import MOST_REPLICAS, MOST_SERVERS, MOST_STAGES
-from optsched.schema import LARGEST, FileModel, Name, integer, parse
+from optsched.schema import LARGEST, Between, FileModel, Name, parse
 
-SCHEMA = "optsched/placement-solution"
-
-_Count = integer(-MOST_REPLICAS, MOST_REPLICAS)  # a negative count is the checker's to report
+_Count = Annotated[
+    int, Between(-MOST_REPLICAS, MOST_REPLICAS)
+]  # a negative count is the checker's to report
 _Row = Annotated[tuple[_Count, ...], FailFast(), Field(strict=False, max_length=MOST_SERVERS)]
 
 
@@ -29,11 +29,11 @@ class PlacementSolution(FileModel):
         The options that change the value.
     """
 
-    schema_: Literal["optsched/placement-solution"] = Field(alias="schema", default=SCHEMA)
-    version: Literal[1] = 1
+    schema_: Literal["optsched/placement-solution"] = Field(alias="schema")
+    version: Literal[1]
     instance: Name
     counts: Annotated[tuple[_Row, ...], FailFast(), Field(strict=False, max_length=MOST_STAGES)]
-    objective: Annotated[float, Field(ge=-LARGEST, le=LARGEST)] | None = None
+    objective: Annotated[float, Between(-LARGEST, LARGEST)] | None = None
     options: dict[str, Any] = Field(default_factory=dict)
 
     @classmethod
@@ -45,7 +45,8 @@ class PlacementSolution(FileModel):
     def of(cls, instance_name: str, counts: Sequence[Sequence[int]]) -> Self:
         """Make a solution of any matrix of integers."""
         return cls(
-            schema=SCHEMA,
+            schema="optsched/placement-solution",
+            version=1,
             instance=instance_name,
             counts=tuple(tuple(int(x) for x in row) for row in counts),
         )

@@ -1,8 +1,9 @@
 """Exact bisection over the finitely many values alpha can take.
 
-For a threshold theta a feasibility MILP decides whether some placement takes at most theta: only counts
-that can respect theta get a column. Guarantee: optimal, under the "own" reading, when no time limit cuts it.
-Complexity: about log2 of the number of candidates probes, each a MILP of at most sum_s,m min(k_s, g_m) binaries.
+For a threshold theta a feasibility MILP decides whether some placement takes at most theta: only
+counts that can respect theta get a column. Guarantee: optimal, under the "own" reading, when no
+time limit cuts it. Complexity: about log2 of the number of candidates probes, each a MILP of at
+most sum_s,m min(k_s, g_m) binaries.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from optsched.errors import NotApplicableError
 from optsched.placement.bounds import Bound, combinatorial_bound
 from optsched.placement.bounds_kernel import most_saving
 from optsched.placement.cost import CostTables, Floats, Ints, tables_of, time_matrix
-from optsched.placement.ilp import known_placement
 from optsched.placement.instance import PlacementInstance, equal_neighbours
 from optsched.placement.options import PlacementOptions
+from optsched.placement.repartition import known_placement
 from optsched.placement.solution import PlacementSolution
 from optsched.placement.threshold_kernel import candidate_times
-from optsched.result import Outcome, Settings, Termination, TracePoint
+from optsched.result import Outcome, Settings, Termination, TracePoint, is_proved
 
 MERGED = 1e-9
 """Candidates closer than this (relative) are one."""
@@ -51,15 +52,19 @@ def threshold(
 
 
 def bisect(
-    instance: PlacementInstance, options: PlacementOptions, settings: Settings,
-    start: Ints, bound: Bound,
+    instance: PlacementInstance,
+    options: PlacementOptions,
+    settings: Settings,
+    start: Ints,
+    bound: Bound,
 ) -> Outcome:
     """Bisect between a proven lower bound and the time of a known placement."""
     began = time.perf_counter()
     tables = tables_of(instance, options)
     if not tables.savings_are_positive:
         raise NotApplicableError(
-            "threshold", "g/B_inter below 1/B_intra",
+            "threshold",
+            "g/B_inter below 1/B_intra",
             "a NIC share slower than the link inside a server",
         )
     search = _Search(instance, options, tables, settings, began, start, bound)
@@ -98,7 +103,7 @@ class _Search:
 
     @property
     def closed(self) -> bool:
-        return self.value - self.bound.value <= self.settings.gap * self.value
+        return is_proved(self.value, self.bound.value, self.settings.gap)
 
     def run(self, candidates: Floats) -> None:
         """Probe just below the incumbent, then the lower bound, then bisect.
@@ -152,13 +157,17 @@ class _Search:
         return True
 
 
-def _candidates(
-    instance: PlacementInstance, tables: CostTables, low: float, high: float
-) -> Floats:
+def _candidates(instance: PlacementInstance, tables: CostTables, low: float, high: float) -> Floats:
     """Values base - a u - b w in [low, high), merged, ascending."""
     times = candidate_times(
-        tables.base, tables.before, tables.after, tables.replicas, max(instance.free_gpus),
-        low * (1 - MERGED), high, MOST_CANDIDATES,
+        tables.base,
+        tables.before,
+        tables.after,
+        tables.replicas,
+        max(instance.free_gpus),
+        low * (1 - MERGED),
+        high,
+        MOST_CANDIDATES,
     )
     if len(times) >= MOST_CANDIDATES:
         raise NotApplicableError("threshold", "too many candidate times", f"{MOST_CANDIDATES}")
@@ -181,19 +190,20 @@ def _columns(
             (s, v)
             for s, k in enumerate(replicas)
             for v in range(1, min(k, offer) + 1)
-            if tables.base[s, v] - most_saving(
-                tables.before[s], tables.after[s],
+            if tables.base[s, v]
+            - most_saving(
+                tables.before[s],
+                tables.after[s],
                 replicas[s - 1] if s > 0 else 0,
                 replicas[s + 1] if s + 1 < len(replicas) else 0,
                 offer - v,
-            ) <= limit
+            )
+            <= limit
         ]
     return [(s, m, v) for m, offer in enumerate(instance.free_gpus) for s, v in allowed[offer]]
 
 
-def _every_stage_fits(
-    instance: PlacementInstance, columns: list[tuple[int, int, int]]
-) -> bool:
+def _every_stage_fits(instance: PlacementInstance, columns: list[tuple[int, int, int]]) -> bool:
     largest = np.zeros(instance.shape, dtype=np.int64)
     for s, m, v in columns:
         largest[s, m] = max(largest[s, m], v)
@@ -202,10 +212,12 @@ def _every_stage_fits(
 
 
 def _feasibility(
-    instance: PlacementInstance, tables: CostTables, columns: list[tuple[int, int, int]],
+    instance: PlacementInstance,
+    tables: CostTables,
+    columns: list[tuple[int, int, int]],
     theta: float,
 ) -> MilpArrays:
-    """Rows: (1) replicas, capacity, one count; theta on each stage and server; (4) equal servers."""
+    """Rows: (1) replicas, capacity, one count; theta by stage and server; (4) equal servers."""
     from scipy.sparse import csr_array
 
     stages, servers = instance.shape

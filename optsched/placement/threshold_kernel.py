@@ -10,7 +10,13 @@ from numba import njit
 
 @njit(cache=True)
 def candidate_times(
-    base: Any, before: Any, after: Any, replicas: Any, most: int, low: float, high: float,
+    base: Any,
+    before: Any,
+    after: Any,
+    replicas: Any,
+    most: int,
+    low: float,
+    high: float,
     limit: int,
 ) -> Any:
     """All base_s(v) - a_s u - b_s w in [low, high) with v + u + w <= most; at most `limit`."""

@@ -1,7 +1,8 @@
 """The vertex-level ILP: one binary per replica and server, without strengthening.
 
-What the paper's Table II most likely solved: no bounds, no symmetry breaking, no start. It is here as the
-honest rival of the strengthened model. Symbols and equations: models/placement/README.md.
+What the paper's Table II most likely solved: no bounds, no symmetry breaking, no start. It is
+here as the honest rival of the strengthened model. Symbols and equations:
+models/placement/README.md.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from optsched.placement.ilp import in_seconds
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
-from optsched.result import Outcome, Settings, Termination
+from optsched.result import Outcome, Settings
 
 
 @dataclass(frozen=True)
@@ -129,13 +130,15 @@ def _declare_variables(model: pyo.ConcreteModel) -> None:
     )
     model.alpha = pyo.Var(domain=pyo.NonNegativeReals, doc="alpha, iteration time")
     model.count = pyo.Expression(
-        model.STAGES, model.SERVERS, doc="x: replicas of stage s on server m",
-        rule=lambda model, s, m: sum(
-            model.assign[t, r, m] for t, r in model.REPLICAS if t == s
-        ),
+        model.STAGES,
+        model.SERVERS,
+        doc="x: replicas of stage s on server m",
+        rule=lambda model, s, m: sum(model.assign[t, r, m] for t, r in model.REPLICAS if t == s),
     )
     model.present = pyo.Expression(
-        model.STAGES, model.SERVERS, doc="1 where server m holds stage s",
+        model.STAGES,
+        model.SERVERS,
+        doc="1 where server m holds stage s",
         rule=lambda model, s, m: sum(
             model.holds[t, n, v] for t, n, v in model.COUNTS if (t, n) == (s, m)
         ),
@@ -168,16 +171,16 @@ def _all_reduce_times(model: pyo.ConcreteModel, data: VertexModelData) -> None:
     everywhere = model.SERVERS if data.bottleneck else [None]
 
     @model.Constraint(
-        model.STAGES, model.SERVERS, everywhere,
+        model.STAGES,
+        model.SERVERS,
+        everywhere,
         doc="(V5) all-reduce as slow as the server's count makes it; or, as any server's does",
     )
     def reduces(model: pyo.ConcreteModel, s: int, m: int, n: int | None) -> pyo.Expression:
         slow = m if n is None else n
         time = data.tables.all_reduce[s] / data.unit
         held = [v for t, i, v in model.COUNTS if (t, i) == (s, slow)]
-        return model.all_reduce[s, m] >= sum(
-            float(time[v]) * model.holds[s, slow, v] for v in held
-        )
+        return model.all_reduce[s, m] >= sum(float(time[v]) * model.holds[s, slow, v] for v in held)
 
 
 def _slowest_stage(model: pyo.ConcreteModel, data: VertexModelData) -> None:

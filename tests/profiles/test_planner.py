@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 
@@ -41,7 +41,7 @@ def all_plans(layers: int, gpus: int, stages: int) -> Iterator[tuple[list[int], 
     for cuts in combinations(range(1, layers), stages - 1):
         for ends in combinations(range(1, gpus), stages - 1):
             marks = [0, *ends, gpus]
-            yield list(cuts), [b - a for a, b in zip(marks, marks[1:], strict=False)]
+            yield list(cuts), [b - a for a, b in pairwise(marks)]
 
 
 def bottleneck(
@@ -125,7 +125,8 @@ def test_equals_brute_force_on_random_profiles() -> None:
             )
             plan = plan_stages(profile, gpus, stages, bandwidth=bandwidth)
             found = bottleneck(profile, list(plan.cuts), list(plan.replicas), bandwidth)
-            assert len(plan.replicas) == stages and sum(plan.replicas) == gpus
+            assert len(plan.replicas) == stages
+            assert sum(plan.replicas) == gpus
             assert plan.bottleneck == pytest.approx(best, rel=1e-12, abs=1e-12)
             assert found == pytest.approx(best, rel=1e-12, abs=1e-12)
             compared += stages > 1
@@ -142,7 +143,8 @@ def test_plans_are_the_best_of_each_stage_count_in_order() -> None:
         alone = {s: plan_stages(profile, gpus, s, bandwidth=5.0) for s in counts}
         assert {len(plan.replicas): plan for plan in found} == alone
         keys = [(plan.bottleneck, len(plan.replicas)) for plan in found]
-        assert len(found) == len(counts) and keys == sorted(keys)
+        assert len(found) == len(counts)
+        assert keys == sorted(keys)
 
 
 def test_plans_of_equal_bottleneck_stand_by_stage_count() -> None:
@@ -203,8 +205,9 @@ def test_stage_tables_conserve_bytes_time_and_gpus() -> None:
         for plan in plans(profile, gpus, bandwidth=3.0):
             table = stage_table(profile, plan)
             assert sum(row["replicas"] for row in table) == gpus
-            assert table[0]["input_bytes"] == 0 and table[-1]["output_bytes"] == 0
-            for left, right in zip(table, table[1:], strict=False):
+            assert table[0]["input_bytes"] == 0
+            assert table[-1]["output_bytes"] == 0
+            for left, right in pairwise(table):
                 sent = left["output_bytes"] * left["replicas"]
                 assert sent == pytest.approx(right["input_bytes"] * right["replicas"], rel=1e-9)
             busy = sum(row["forward_time"] * row["replicas"] for row in table)

@@ -89,7 +89,7 @@ def test_refuses_an_edge_out_of_range_or_not_forward(edge: tuple[int, int]) -> N
 @pytest.mark.parametrize("field", ["forward", "backward", "held"])
 def test_refuses_a_number_that_is_negative_or_not_finite(field: str, number: float) -> None:
     bad = layer(1.0, **{field: number})
-    with pytest.raises(InputError, match="layer 1, .*expected a finite number of at least 0"):
+    with pytest.raises(InputError, match=r"layer 1, .*expected a finite number of at least 0"):
         LayerProfile("net", (layer(1.0), bad), (), {})
 
 

@@ -1,0 +1,93 @@
+"""best_known.json: the best value and bound seen for each instance, and the command behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from optsched.errors import InputError, shown
+from optsched.files import read_document, write_document
+from optsched.result import Result, Termination
+
+KEYS = {"sha256", "objective", "bound", "method", "command"}
+
+
+def read_best_known(path: str | Path) -> dict[str, dict[str, Any]]:
+    """Read a best_known.json; raises InputError."""
+    entries = read_document(path)
+    for name, entry in entries.items():
+        if not isinstance(entry, dict) or set(entry) != KEYS:
+            raise InputError(str(path), name, shown(entry), f"the keys {', '.join(sorted(KEYS))}")
+        for key in ("objective", "bound"):
+            value = entry[key]
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int | float)
+            ):
+                raise InputError(str(path), f"{name}.{key}", shown(value), "a number or null")
+    return entries
+
+
+def update(path: str | Path, results: Iterable[Result]) -> int:
+    """Extend a best_known.json by checked results; an entry never gets worse.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; made if it does not exist.
+    results : iterable of Result
+        Results; those under other than default options are left out: another objective.
+
+    Returns
+    -------
+    int
+        Entries that are new or better.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be used, or holds another instance under the same name.
+    """
+    entries = read_best_known(path) if Path(path).exists() else {}
+    changed = set()
+    for result in results:
+        if _usable(result):
+            better = _better(entries.get(result.instance), result, str(path))
+            if better != entries.get(result.instance):
+                entries[result.instance] = better
+                changed.add(result.instance)
+    if changed:
+        write_document(path, dict(sorted(entries.items())))
+    return len(changed)
+
+
+def _usable(result: Result) -> bool:
+    from optsched.problems import PROBLEMS, resolve
+
+    default = resolve(PROBLEMS[result.problem].options)().to_dict()
+    return (
+        result.termination is not Termination.ERROR
+        and result.check is not None
+        and result.check.feasible
+        and dict(result.options) == default
+    )
+
+
+def _better(entry: dict[str, Any] | None, result: Result, path: str) -> dict[str, Any]:
+    if entry is not None and entry["sha256"] != result.instance_sha256:
+        raise InputError(path, result.instance, "the hash of another instance", "the same instance")
+    new = {
+        "sha256": result.instance_sha256,
+        "objective": result.objective,
+        "bound": result.bound,
+        "method": result.method,
+        "command": f"optsched solve {result.problem}/{result.instance} --method {result.method}",
+    }
+    if entry is None:
+        return new
+    bounds = [b for b in (entry["bound"], result.bound) if b is not None]
+    bound = max(bounds) if bounds else None
+    improved = result.objective is not None and (
+        entry["objective"] is None or result.objective < entry["objective"] * (1 - 1e-12)
+    )
+    return {**(new if improved else entry), "bound": bound}

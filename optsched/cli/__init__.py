@@ -1,0 +1,63 @@
+"""The command line. Exit codes: 0 done, 1 infeasible or a rule broken, 2 bad input, usage or a
+missing extra, 3 limit reached with no solution, 4 solver or internal error, 130 interrupted."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from optsched.cli import artefacts, make, run, shipped
+from optsched.errors import InputError, MissingExtraError, OptschedError
+
+BAD_INPUT = 2
+FAILED = 4
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="optsched",
+    help="How far from optimal is the way a GPU cluster schedules its deep-learning jobs?",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+run.register(app)
+make.register(app)
+shipped.register(app)
+artefacts.register(app)
+
+
+def main() -> None:
+    """Run the command line and exit with its code; errors are one line on stderr."""
+    sys.exit(_code(sys.argv[1:]))
+
+
+def _code(arguments: list[str]) -> int:
+    try:
+        value = app(args=arguments, prog_name="optsched", standalone_mode=False)
+        return value if isinstance(value, int) else 0
+    except (InputError, MissingExtraError) as error:
+        return _say(error, BAD_INPUT)
+    except OptschedError as error:
+        return _say(error, FAILED)
+    except (KeyboardInterrupt, typer.Abort):
+        return _say("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except MemoryError:
+        return _say("out of memory", FAILED)
+    except Exception as error:
+        if hasattr(error, "format_message"):  # the command-line library's own usage errors
+            return _say(error.format_message(), BAD_INPUT)
+        if os.environ.get("OPTSCHED_DEBUG"):
+            raise
+        kind = type(error).__name__
+        return _say(f"internal error: {kind}: {error} (OPTSCHED_DEBUG=1 shows where)", FAILED)
+
+
+def _say(message: object, code: int) -> int:
+    print(f"optsched: {' '.join(str(message).split())}", file=sys.stderr)
+    return code

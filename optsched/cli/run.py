@@ -1,0 +1,208 @@
+"""Commands that solve, compare, check and explain."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from optsched.cli.settings import (
+    Gap,
+    Iterations,
+    Json,
+    Options,
+    Seed,
+    Solver,
+    Threads,
+    TimeLimit,
+    read_options,
+)
+from optsched.errors import InputError
+
+Instance = Annotated[str, typer.Argument(metavar="FILE", help="A file or a shipped name.")]
+DONE, INFEASIBLE, NO_SOLUTION, FAILED, INTERRUPTED = 0, 1, 3, 4, 130
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    for command in (solve, compare, check, explain, methods):
+        app.command()(command)
+
+
+def solve(
+    file: Instance,
+    method: Annotated[str, typer.Option(metavar="M", help="See `optsched methods`.")] = "exact",
+    solver: Solver = "highs",
+    time_limit: TimeLimit = None,
+    iterations: Iterations = None,
+    gap: Gap = 1e-6,
+    threads: Threads = 1,
+    seed: Seed = 0,
+    option: Options = None,
+    as_json: Json = False,
+    output: Annotated[
+        str | None, typer.Option("-o", metavar="SOLUTION", help="Write the solution here.")
+    ] = None,
+) -> int:
+    """Solve one instance, check the answer and print it."""
+    from optsched.cli import show
+    from optsched.files import write_document
+    from optsched.methods import solve as run
+
+    result = run(
+        file,
+        method,
+        options=read_options(option),
+        time_limit=time_limit,
+        iterations=iterations,
+        gap=gap,
+        threads=threads,
+        seed=seed,
+        solver=solver,
+    )
+    if output is not None and result.solution is not None:
+        write_document(output, result.solution.to_dict())
+    if as_json:
+        print(json.dumps(result.to_dict(), indent=1))
+    else:
+        show.result(result)
+    return _code(result)
+
+
+def compare(
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH...", help="Files, folders or shipped names.")
+    ],
+    methods: Annotated[
+        str | None, typer.Option("--methods", metavar="A,B", help="Methods to run.")
+    ] = None,
+    time_limit: TimeLimit = 10.0,
+    iterations: Iterations = None,
+    gap: Gap = 1e-6,
+    threads: Threads = 1,
+    seed: Seed = 0,
+    solver: Solver = "highs",
+    option: Options = None,
+    as_json: Json = False,
+    csv: Annotated[
+        str | None, typer.Option("--csv", metavar="FILE", help="Write the table as CSV.")
+    ] = None,
+    update_best: Annotated[
+        str | None,
+        typer.Option("--update-best", metavar="FILE", help="Extend a best_known.json."),
+    ] = None,
+) -> int:
+    """Print the gap table: how far each method is from the best proven bound."""
+    from optsched.best_known import update
+    from optsched.cli import show
+    from optsched.comparing import compare_each
+    from optsched.methods import warm_up
+
+    if as_json and csv is not None:
+        raise InputError("compare", "", "--json and --csv", "one of them")
+    names = None if methods is None else [name.strip() for name in methods.split(",")]
+    groups = compare_each(
+        paths,
+        names,
+        time_limit=time_limit,
+        iterations=iterations,
+        gap=gap,
+        threads=threads,
+        seed=seed,
+        solver=solver,
+        options=read_options(option),
+    )
+    done, interrupted = show.table(groups, quiet=as_json)
+    for problem in sorted({r.problem for r in done}):
+        show.note(
+            f"compiled code of {problem} loaded in {warm_up(problem):.1f} s, not in the table"
+        )
+    rows = [result.to_dict(with_solution=False) for result in done]
+    if as_json:
+        print(json.dumps(rows, indent=1))
+    if csv is not None:
+        show.write_csv(csv, rows)
+    if update_best is not None:
+        changed = update(update_best, done)
+        show.note(f"{update_best}: {changed} entries new or better")
+    if interrupted:
+        return INTERRUPTED
+    return DONE if all(r.check is not None and r.check.feasible for r in done) else INFEASIBLE
+
+
+def check(
+    file: Instance,
+    solution: Annotated[str, typer.Argument(metavar="SOLUTION", help="A solution file.")],
+    as_json: Json = False,
+) -> int:
+    """Check a solution with code that shares nothing with the methods."""
+    from optsched.cli import show
+    from optsched.library import load
+    from optsched.methods import check as run
+    from optsched.methods import problem_for
+
+    instance = load(file)
+    report = run(instance, solution)
+    if as_json:
+        print(json.dumps(report.to_dict(), indent=1))
+    else:
+        show.report(report, problem_for(instance))
+    return DONE if report.feasible else INFEASIBLE
+
+
+def explain(
+    file: Instance,
+    solution: Annotated[
+        str | None, typer.Argument(metavar="SOLUTION", help="A solution file; else --method's.")
+    ] = None,
+    method: Annotated[
+        str, typer.Option(metavar="M", help="Without a file: solve by it.")
+    ] = "exact",
+    option: Options = None,
+    as_json: Json = False,
+) -> int:
+    """Say which stage on which server is the bottleneck, and how its time splits."""
+    from optsched.cli import show
+    from optsched.explaining import explain as run
+
+    breakdown = run(file, solution, method=method, options=read_options(option) or None)
+    if as_json:
+        print(json.dumps(breakdown.to_dict(), indent=1))
+    else:
+        show.breakdown(breakdown)
+    return DONE
+
+
+def methods(as_json: Json = False) -> int:
+    """List problems and their methods."""
+    from optsched.cli import show
+    from optsched.problems import PROBLEMS
+
+    rows: list[dict[str, Any]] = [
+        {
+            "problem": problem.name,
+            "method": method.name,
+            "kind": method.kind,
+            "model": method.build is not None,
+            "default": method.name in problem.defaults,
+            "summary": method.summary,
+        }
+        for problem in PROBLEMS.values()
+        for method in problem.methods
+    ]
+    if as_json:
+        print(json.dumps(rows, indent=1))
+    else:
+        show.methods(rows)
+    return DONE
+
+
+def _code(result: Any) -> int:
+    from optsched.result import Termination
+
+    if result.termination is Termination.INFEASIBLE:
+        return INFEASIBLE
+    if result.termination is Termination.ERROR:
+        return FAILED
+    return DONE if result.solution is not None else NO_SOLUTION

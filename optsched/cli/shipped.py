@@ -1,0 +1,53 @@
+"""Commands about what travels with the package: instances and schemas."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from optsched.errors import InputError, shown
+
+DONE = 0
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    instances = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+    instances.command("list")(list_instances)
+    instances.command("copy")(copy_instances)
+    app.add_typer(instances, name="instances", help="The instances that ship.")
+    app.command()(schema)
+
+
+def list_instances() -> int:
+    """List the shipped instances."""
+    from optsched.library import shipped_names
+
+    for name in shipped_names():
+        print(name)
+    return DONE
+
+
+def copy_instances(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder without them.")],
+) -> int:
+    """Copy the shipped instances into a folder."""
+    from optsched.cli.show import note
+    from optsched.library import copy_shipped
+
+    note(f"copied {copy_shipped(folder)} files into {folder}")
+    return DONE
+
+
+def schema(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Such as placement.")],
+) -> int:
+    """Print the JSON Schema of a file format."""
+    from optsched.schemas import SCHEMAS, json_schema
+
+    if name not in SCHEMAS:
+        raise InputError("schema", "", shown(name), f"one of {', '.join(SCHEMAS)}")
+    print(json.dumps(json_schema(name), indent=1))
+    return DONE

@@ -1,0 +1,227 @@
+"""What the commands print for people."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from optsched.checking import CheckReport
+from optsched.problems import PROBLEMS, Problem
+from optsched.result import Result
+
+if TYPE_CHECKING:
+    from optsched.placement.explain import Breakdown
+
+
+def console() -> Console:
+    """Standard output; wide enough for a table when it is not a terminal."""
+    out = Console(highlight=False)
+    return out if out.is_terminal else Console(highlight=False, width=max(out.width, 160))
+
+
+def note(message: str) -> None:
+    """A line on standard error."""
+    print(message, file=sys.stderr)
+
+
+def result(result: Result) -> None:
+    """One result, a line a fact."""
+    problem = PROBLEMS[result.problem]
+    out = console()
+    lines = [
+        ("instance", f"{result.instance} ({result.problem}, sha256 {result.instance_sha256[:12]})"),
+        ("method", _method(result)),
+        ("status", result.termination.value),
+        (problem.objective, _value(result.objective, problem)),
+        ("bound", f"{_value(result.bound, problem)} ({result.bound_source})"),
+        ("excess", _percent(result.excess)),
+        ("seconds", f"{result.build_time:.3f} build + {result.solve_time:.3f} solve"),
+        ("checked", _verdict(result)),
+    ]
+    lines += [(key, str(value)) for key, value in result.details.items()]
+    for key, value in lines:
+        out.print(f"{key:15} {escape(value)}")
+
+
+def table(groups: Iterator[list[Result]], *, quiet: bool) -> tuple[list[Result], bool]:
+    """Print the gap table while it grows; returns the results and whether it was interrupted."""
+    done: list[Result] = []
+    interrupted = False
+    out = console()
+    progress = Console(stderr=True)
+    with progress.status("comparing ...") as status:
+        try:
+            for group in groups:
+                done.extend(group)
+                status.update(f"{len(done)} results, the last of {escape(group[0].instance)}")
+        except KeyboardInterrupt:
+            interrupted = True
+    if done and not quiet:
+        out.print(_gap_table(done))
+        _summary(out, done)
+    return done, interrupted
+
+
+def write_csv(path: str, rows: list[dict[str, Any]]) -> None:
+    """Write result rows as CSV, without traces and details."""
+    from optsched.files import write_text
+
+    skipped = {"trace", "details", "check", "options"}
+    columns = [key for key in (rows[0] if rows else {}) if key not in skipped]
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([*columns, "feasible"])
+    for row in rows:
+        check = row["check"]
+        writer.writerow([*(row[c] for c in columns), None if check is None else check["feasible"]])
+    write_text(path, stream.getvalue())
+
+
+def report(report: CheckReport, problem: Problem) -> None:
+    """A checker's verdict."""
+    out = console()
+    out.print("feasible" if report.feasible else "NOT feasible")
+    if report.objective is not None:
+        out.print(f"{problem.objective} {_value(report.objective, problem)}")
+    for violation in report.violations:
+        out.print(escape(str(violation)))
+
+
+def breakdown(breakdown: Breakdown) -> None:
+    """A placement's time by stage and server, the bottleneck marked."""
+    worst = breakdown.bottleneck
+    made = Table(title=escape(f"{breakdown.instance}: ms of an iteration"), title_justify="left")
+    for heading, side in (
+        ("", "left"),
+        ("stage", "left"),
+        ("server", "right"),
+        ("replicas", "right"),
+        ("compute", "right"),
+        ("inter-server", "right"),
+        ("intra-server", "right"),
+        ("all-reduce", "right"),
+        ("over", "left"),
+        ("total", "right"),
+    ):
+        made.add_column(heading, justify=side, no_wrap=True)  # type: ignore[arg-type]
+    for row in breakdown.rows:
+        parts = (row.compute, row.inter_server, row.intra_server, row.all_reduce)
+        made.add_row(
+            ">" if row is worst else "",
+            escape(f"{row.stage} {row.name}"),
+            str(row.server),
+            str(row.replicas),
+            *(f"{1e3 * part:.3f}" for part in parts),
+            row.all_reduce_link,
+            f"{1e3 * row.total:.3f}",
+        )
+    out = console()
+    out.print(made)
+    shares = {
+        "compute": worst.compute,
+        "inter-server transfer": worst.inter_server,
+        "intra-server transfer": worst.intra_server,
+        "all-reduce": worst.all_reduce,
+    }
+    total = worst.total or 1.0
+    split = ", ".join(f"{name} {100 * part / total:.1f}%" for name, part in shares.items())
+    out.print(
+        f"bottleneck: stage {worst.stage} ({escape(worst.name)}) on server {worst.server}, "
+        f"{1e3 * worst.total:.3f} ms: {split}"
+    )
+
+
+def methods(rows: list[dict[str, Any]]) -> None:
+    """The methods of every problem."""
+    made = Table()
+    for heading in ("problem", "method", "kind", "Pyomo model", "in compare", "summary"):
+        made.add_column(heading, no_wrap=heading != "summary")
+    for row in rows:
+        made.add_row(
+            row["problem"],
+            row["method"],
+            row["kind"],
+            "yes" if row["model"] else "",
+            "yes" if row["default"] else "",
+            row["summary"],
+        )
+    console().print(made)
+
+
+def _gap_table(results: list[Result]) -> Table:
+    problems = {r.problem for r in results}
+    units = {PROBLEMS[name].unit for name in problems}
+    unit = f" ({units.pop()})" if len(units) == 1 else ""
+    made = Table()
+    made.add_column("instance", no_wrap=True)
+    made.add_column("method", no_wrap=True)
+    for heading in (f"objective{unit}", "best bound", "excess %", "seconds"):
+        made.add_column(heading, justify="right", no_wrap=True)
+    made.add_column("status", no_wrap=True)
+    made.add_column("checked", no_wrap=True)
+    last = None
+    for r in results:
+        if last is not None and r.instance != last:
+            made.add_section()
+        problem = PROBLEMS[r.problem]
+        made.add_row(
+            escape(r.instance) if r.instance != last else "",
+            _method(r),
+            _number(r.objective, problem),
+            _number(r.bound, problem),
+            "-" if r.excess is None else f"{max(100 * r.excess, 0.0):.2f}",
+            f"{r.build_time + r.solve_time:.4f}",
+            _status(r),
+            _verdict(r),
+        )
+        last = r.instance
+    return made
+
+
+def _summary(out: Console, results: list[Result]) -> None:
+    """Mean and largest excess by method: what the table says in a line."""
+    by_method: dict[str, list[float]] = {}
+    for r in results:
+        if r.excess is not None:
+            by_method.setdefault(r.method, []).append(max(100 * r.excess, 0.0))
+    for method, values in by_method.items():
+        mean = sum(values) / len(values)
+        out.print(
+            f"{method}: excess over the best proven bound {mean:.2f}% mean, "
+            f"{max(values):.2f}% largest, over {len(values)} instances"
+        )
+
+
+def _method(r: Result) -> str:
+    return r.method if r.chosen is None else f"{r.method} ({r.chosen})"
+
+
+def _status(r: Result) -> str:
+    return escape(str(r.details.get("message", r.termination.value)))[:60]
+
+
+def _verdict(r: Result) -> str:
+    if r.check is None:
+        return "no solution"
+    if r.check.feasible:
+        return "yes"
+    return "NO: " + "; ".join(str(v) for v in r.check.violations[:3])
+
+
+def _value(value: float | None, problem: Problem) -> str:
+    return "none" if value is None else f"{_number(value, problem)} {problem.unit}"
+
+
+def _number(value: float | None, problem: Problem) -> str:
+    return "-" if value is None else f"{value * problem.shown_per_unit:.3f}"
+
+
+def _percent(value: float | None) -> str:
+    return "unknown" if value is None else f"{100 * value:.4f}%"

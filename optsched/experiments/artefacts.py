@@ -1,0 +1,68 @@
+"""The artefacts by name, and the command that makes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from optsched.errors import InputError, shown
+from optsched.problems import resolve
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """A table or figure of a paper.
+
+    Attributes
+    ----------
+    name : str
+        Such as "a-srpt-table2".
+    claim : str
+        What the paper says, in a line.
+    run : str
+        ``module:function`` of ``(folder, quick) -> str``: writes its files, returns its verdict.
+    """
+
+    name: str
+    claim: str
+    run: str
+
+
+ARTEFACTS: dict[str, Artefact] = {
+    artefact.name: artefact
+    for artefact in (
+        Artefact(
+            "a-srpt-table2",
+            "Heavy-Edge is within 6% of the ILP (VGG19) or equal to it (GPT-175B), in milliseconds",
+            "optsched.experiments.a_srpt_table2:run",
+        ),
+    )
+}
+
+
+def reproduce(name: str, folder: str | Path, *, quick: bool = False) -> str:
+    """Make one artefact.
+
+    Parameters
+    ----------
+    name : str
+        A name of `ARTEFACTS`.
+    folder : str or Path
+        Where its files go.
+    quick : bool
+        Fewer seeds: a smoke test, and the verdict says so.
+
+    Returns
+    -------
+    str
+        The table and the verdict.
+
+    Raises
+    ------
+    InputError
+        If there is no artefact of that name.
+    """
+    if name not in ARTEFACTS:
+        raise InputError("reproduce", "artefact", shown(name), f"one of {', '.join(ARTEFACTS)}")
+    text: str = resolve(ARTEFACTS[name].run)(Path(folder), quick)
+    return text

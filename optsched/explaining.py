@@ -1,0 +1,55 @@
+"""Explaining a solution's objective, whatever the problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from optsched.errors import InputError
+from optsched.library import load
+from optsched.methods import check, load_solution, problem_for, solve
+from optsched.problems import resolve
+
+
+def explain(
+    instance: Any,
+    solution: Any = None,
+    *,
+    method: str = "exact",
+    options: Mapping[str, Any] | None = None,
+) -> Any:
+    """Break a solution's objective down.
+
+    Parameters
+    ----------
+    instance : instance, str or Path
+        An instance, or what `optsched.load` takes.
+    solution : solution, str or Path, optional
+        A feasible solution or its file; by default `method` makes one.
+    options : mapping, optional
+        Readings of the cost; by default the solution's own.
+
+    Returns
+    -------
+    Breakdown
+        The problem's own: for placement, `optsched.placement.explain.Breakdown`.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be used or the solution breaks a rule.
+    """
+    if isinstance(instance, str | Path):
+        instance = load(instance)
+    problem = problem_for(instance)
+    source = str(solution) if isinstance(solution, str | Path) else "solution"
+    if solution is None:
+        solution = solve(instance, method, options=options).solution
+    elif isinstance(solution, str | Path):
+        solution = load_solution(problem, solution)
+    used = dict(solution.options if options is None else options)
+    report = check(instance, solution, used)
+    if report.objective is None:
+        raise InputError(source, "", str(report.violations[0]), "a feasible solution")
+    return resolve(problem.explain)(instance, solution, resolve(problem.options).from_dict(used))

@@ -1,0 +1,43 @@
+"""Writing a method's Pyomo model as a file for other solvers."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from optsched.errors import InputError, shown
+from optsched.methods import build_model
+
+FORMATS = ("mps", "lp", "nl")
+
+
+def export(
+    instance: Any,
+    method: str,
+    file_format: str,
+    path: str | Path,
+    *,
+    options: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the model as MPS, LP or NL, whole or not at all.
+
+    Raises
+    ------
+    InputError
+        If the format is unknown, the method has no model, or the file cannot be written.
+    """
+    if file_format not in FORMATS:
+        raise InputError("export", "--format", shown(file_format), " or ".join(FORMATS))
+    model = build_model(instance, method, options)
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".export-") as folder:
+            made = Path(folder) / f"model.{file_format}"
+            model.write(str(made), io_options={"symbolic_solver_labels": file_format != "nl"})
+            os.replace(made, target)
+    except OSError as error:
+        raise InputError(str(path), "", error.strerror or str(error), "a writable file") from None

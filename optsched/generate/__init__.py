@@ -1,0 +1,1 @@
+"""Seeded generators of instances, one file a problem."""

@@ -1,0 +1,173 @@
+"""Placement instances: a model of the zoo, cut into stages, on a random offer of free GPUs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import InputError, shown
+from optsched.placement.instance import (
+    MOST_GPUS_PER_SERVER,
+    SCHEMA,
+    PlacementInstance,
+    truncate_offer,
+)
+from optsched.profiles import LayerProfile, Plan, plan_stages, plans, stage_table
+
+MOST_GPUS = 4096
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """Servers of a-srpt's section V-B: 8 GPUs, 10 Gbit/s NICs, 300 GB/s inside a server."""
+
+    gpus_per_server: int = 8
+    inter_bandwidth: float = 1.25e9
+    intra_bandwidth: float = 3e11
+
+    @property
+    def planning_bandwidth(self) -> float:
+        """What one GPU can count on across servers: its share of the NIC, in bytes/s."""
+        return self.inter_bandwidth / self.gpus_per_server
+
+
+def generate_placement(
+    model: str = "VGG19",
+    gpus: int = 16,
+    *,
+    stages: int | None = None,
+    all_reduce: str = "ring",
+    hardware: Hardware | None = None,
+    seed: int = 0,
+    name: str | None = None,
+) -> PlacementInstance:
+    """Generate one instance.
+
+    Parameters
+    ----------
+    model : str
+        A name of `optsched.zoo.MODELS`.
+    gpus : int
+        GPUs of the job; the plan uses all of them.
+    stages : int, optional
+        Stages of the plan; by default as many as make its bottleneck least, up to 8.
+    all_reduce : str
+        "ring" or "double-tree".
+    hardware : Hardware, optional
+        The servers.
+    seed : int
+        Seed of the offer of free GPUs.
+    name : str, optional
+        The instance's name.
+
+    Returns
+    -------
+    PlacementInstance
+        Equal arguments give equal instances.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used.
+    """
+    from optsched.zoo import profile_model
+
+    hardware = hardware or Hardware()
+    profile = profile_model(model)
+    offer = random_offer(gpus, hardware.gpus_per_server, np.random.default_rng(seed))
+    provenance = {"generator": "optsched generate placement", "seed": seed}
+    return instance_from_profile(
+        profile,
+        gpus,
+        offer,
+        stages=stages,
+        all_reduce=all_reduce,
+        hardware=hardware,
+        name=name or f"{model.lower()}-{gpus}-s{seed}",
+        provenance=provenance,
+    )
+
+
+def instance_from_profile(
+    profile: LayerProfile,
+    gpus: int,
+    free_gpus: list[int],
+    *,
+    stages: int | None = None,
+    all_reduce: str = "ring",
+    hardware: Hardware | None = None,
+    name: str | None = None,
+    provenance: dict[str, Any] | None = None,
+) -> PlacementInstance:
+    """Cut a layer profile into stages for so many GPUs and offer it servers.
+
+    Parameters
+    ----------
+    free_gpus : list of int
+        Free GPUs by server, summing to `gpus`.
+    stages : int, optional
+        As in `generate_placement`.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used, or the offer does not sum to `gpus`.
+    """
+    hardware = hardware or Hardware()
+    plan = _plan(profile, gpus, stages, hardware)
+    document = {
+        "schema": SCHEMA,
+        "version": 1,
+        "name": name or f"{profile.model.lower()}-{gpus}",
+        "provenance": {
+            **(provenance or {}),
+            "profile": dict(profile.provenance),
+            "plan": {
+                "method": "least bottleneck over contiguous partitions with replication",
+                "planning_bandwidth": hardware.planning_bandwidth,
+                "bottleneck": plan.bottleneck,
+                "first_layers": [0, *plan.cuts],
+            },
+        },
+        "cluster": {
+            "gpus_per_server": hardware.gpus_per_server,
+            "inter_bandwidth": hardware.inter_bandwidth,
+            "intra_bandwidth": hardware.intra_bandwidth,
+        },
+        "free_gpus": free_gpus,
+        "job": {
+            "model": profile.model,
+            "all_reduce": all_reduce,
+            "stages": stage_table(profile, plan),
+        },
+    }
+    return PlacementInstance.from_dict(document, "generate placement")
+
+
+def random_offer(gpus: int, gpus_per_server: int, rng: np.random.Generator) -> list[int]:
+    """Free GPUs of servers met one after another, uniform in 1..g, until the job is served.
+
+    The offer is cut to what the job needs and listed in descending order.
+    """
+    if not 1 <= gpus <= MOST_GPUS:
+        raise InputError("generate placement", "gpus", shown(gpus), f"1 to {MOST_GPUS}")
+    if not 1 <= gpus_per_server <= MOST_GPUS_PER_SERVER:
+        raise InputError(
+            "generate placement",
+            "gpus_per_server",
+            shown(gpus_per_server),
+            f"1 to {MOST_GPUS_PER_SERVER}",
+        )
+    free: list[int] = []
+    while sum(free) < gpus:
+        free.append(int(rng.integers(1, gpus_per_server + 1)))
+    return [taken for taken in truncate_offer(sorted(free, reverse=True), gpus) if taken]
+
+
+def _plan(profile: LayerProfile, gpus: int, stages: int | None, hardware: Hardware) -> Plan:
+    bandwidth = hardware.planning_bandwidth
+    if stages is None:
+        return plans(profile, gpus, bandwidth=bandwidth)[0]
+    return plan_stages(profile, gpus, stages, bandwidth=bandwidth)

@@ -1,0 +1,144 @@
+"""Where an iteration's time goes: each stage on each server, split into its four parts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from optsched.placement.instance import PlacementInstance, Stage
+from optsched.placement.options import PlacementOptions
+from optsched.placement.solution import PlacementSolution
+
+
+@dataclass(frozen=True)
+class StageTime:
+    """Time of one stage on one server, in seconds: beta[s, m] of a-srpt (7) by its parts.
+
+    Attributes
+    ----------
+    compute : float
+        Forward and backward time (4).
+    inter_server, intra_server : float
+        Activations and gradients over the NIC, and inside the server: the two terms of (5).
+    all_reduce : float
+        Parameter synchronisation (6); `all_reduce_link` says over which link, if any.
+    """
+
+    stage: int
+    name: str
+    server: int
+    replicas: int
+    compute: float
+    inter_server: float
+    intra_server: float
+    all_reduce: float
+    all_reduce_link: str
+
+    @property
+    def total(self) -> float:
+        """The four parts' sum."""
+        return self.compute + self.inter_server + self.intra_server + self.all_reduce
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """All parts of a placement's time, and which stage on which server is the bottleneck."""
+
+    instance: str
+    rows: tuple[StageTime, ...]
+
+    @property
+    def bottleneck(self) -> StageTime:
+        """The slowest row; the first among equals."""
+        return max(self.rows, key=lambda row: row.total)
+
+    @property
+    def iteration_time(self) -> float:
+        """alpha, in seconds."""
+        return self.bottleneck.total
+
+    def to_dict(self) -> dict[str, Any]:
+        """The breakdown as a JSON object."""
+        return {
+            "instance": self.instance,
+            "iteration_time": self.iteration_time,
+            "bottleneck": {"stage": self.bottleneck.stage, "server": self.bottleneck.server},
+            "rows": [{**asdict(row), "total": row.total} for row in self.rows],
+        }
+
+
+def explain(
+    instance: PlacementInstance, solution: PlacementSolution, options: PlacementOptions
+) -> Breakdown:
+    """Break a feasible placement's time down.
+
+    Parameters
+    ----------
+    instance, solution, options
+        A placement that `optsched.check` accepts, and the readings of its cost.
+
+    Returns
+    -------
+    Breakdown
+        One row for each stage and server that holds it; the largest total is alpha.
+    """
+    stages, servers = instance.shape
+    return Breakdown(
+        instance.name,
+        tuple(
+            _row(instance, solution.counts, s, m, options)
+            for s in range(stages)
+            for m in range(servers)
+            if solution.counts[s][m] > 0
+        ),
+    )
+
+
+def _row(
+    instance: PlacementInstance,
+    counts: tuple[tuple[int, ...], ...],
+    s: int,
+    m: int,
+    options: PlacementOptions,
+) -> StageTime:
+    stages, cluster = instance.job.stages, instance.cluster
+    stage = stages[s]
+    near = away = 0.0
+    if s > 0:
+        inside = counts[s - 1][m] / stages[s - 1].replicas
+        near += 2 * stage.input_bytes * inside
+        away += 2 * stage.input_bytes * (1 - inside)
+    if s + 1 < len(stages):
+        inside = counts[s + 1][m] / stages[s + 1].replicas
+        near += 2 * stage.output_bytes * inside
+        away += 2 * stage.output_bytes * (1 - inside)
+    seconds, link = _all_reduce(instance, stage, counts[s], m, options)
+    return StageTime(
+        stage=s,
+        name=stage.name,
+        server=m,
+        replicas=counts[s][m],
+        compute=stage.forward_time + options.backward_overlap * stage.backward_time,
+        inter_server=away * cluster.gpus_per_server / cluster.inter_bandwidth,
+        intra_server=near / cluster.intra_bandwidth,
+        all_reduce=options.all_reduce_overlap * seconds,
+        all_reduce_link=link,
+    )
+
+
+def _all_reduce(
+    instance: PlacementInstance,
+    stage: Stage,
+    row: tuple[int, ...],
+    m: int,
+    options: PlacementOptions,
+) -> tuple[float, str]:
+    k, cluster = stage.replicas, instance.cluster
+    if k == 1:
+        return 0.0, "none"
+    volume = 2 * (k - 1) / k * stage.parameter_bytes
+    if row[m] == k:
+        return volume / cluster.intra_bandwidth, "intra-server"
+    sharing = row[m] if options.all_reduce_bandwidth == "own" else min(x for x in row if x > 0)
+    share = sharing * cluster.inter_bandwidth / cluster.gpus_per_server
+    return volume / share, "inter-server"
