@@ -77,7 +77,10 @@ def generate_placement(
     hardware = hardware or Hardware()
     profile = profile_model(model)
     offer = random_offer(gpus, hardware.gpus_per_server, np.random.default_rng(seed))
-    provenance = {"generator": "optsched generate placement", "seed": seed}
+    provenance = {
+        "generator": "optsched generate placement",
+        "arguments": {"model": model, "gpus": gpus, "stages": stages, "seed": seed},
+    }
     return instance_from_profile(
         profile,
         gpus,
