@@ -236,4 +236,4 @@ def _counts(instance: PlacementInstance, s: int, m: int) -> range:
 
 
 def _unless_constant(relation: pyo.Expression) -> pyo.Expression:
-    return pyo.Constraint.Feasible if isinstance(relation, bool) else relation
+    return pyo.Constraint.Skip if isinstance(relation, bool) else relation

@@ -36,7 +36,7 @@ def test_every_part_by_hand() -> None:
 
     a on 0: compute 3; sends 2*6 = 12: 3/4 far -> 9/2 = 4.5, 1/4 near -> 3/100; ring 2*1/2*10
     inside -> 0.1. b on 0: compute 5; receives 2*3 = 6, all near -> 0.06; ring 2*3/4*8 = 12 over
-    one of four shares of the NIC -> 12/2 = 6. b on 1: 6 bytes far -> 3; ring over three shares -> 2.
+    one of four shares of the NIC -> 12/2 = 6. b on 1: 6 bytes far -> 3; ring over three -> 2.
     """
     breakdown = optsched.explain(INSTANCE, SOLUTION)
     parts = {
