@@ -118,4 +118,9 @@ def _with_best_bound(results: list[Result]) -> list[Result]:
     if not proven:
         return results
     best = max(proven, key=lambda r: r.bound or 0.0)
-    return [replace(r, bound=best.bound, bound_source=best.bound_source) for r in results]
+    return [
+        replace(
+            r, bound=best.bound, bound_source=best.bound_source, certificate=best.certificate
+        )
+        for r in results
+    ]

@@ -183,6 +183,27 @@ def _iterations_per_slot(
     return float(math.floor(min(instance.slot / tau + 1e-9, job.iterations)))
 
 
+def slots_alone(instance: MakespanInstance, job: RingJob, capacity: int) -> float:
+    """d_jc: least slots that job j can occupy a GPU of a server of that capacity.
+
+    In that server alone if it fits, or over the fewest servers, two at least, with links to
+    itself; more servers and more contention only slow it.
+    """
+    slots = math.inf
+    if job.gpus <= capacity:
+        slots = _slots(instance, job.iterations, _iterations_per_slot(instance, job, 1, 0))
+    if job.gpus > 1 and len(instance.servers) > 1:
+        held = fewest = 0
+        for size in sorted(instance.servers, reverse=True):
+            if held >= job.gpus:
+                break
+            held += size
+            fewest += 1
+        speed = _iterations_per_slot(instance, job, max(2, fewest), 1)
+        slots = min(slots, _slots(instance, job.iterations, speed))
+    return slots
+
+
 def _slots(instance: MakespanInstance, iterations: float, speed: float) -> float:
     if speed == 0:
         return math.inf

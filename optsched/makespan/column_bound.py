@@ -28,8 +28,8 @@ from optsched.makespan.durations import Durations, Floats
 
 Ints = NDArray[np.int64]
 PRICE_SCALE = 10**6
-MOST_ROUNDS = 400
-"""Pricing rounds a value of T."""
+MOST_ROUNDS, FEWEST_ROUNDS, ROUNDS_TIMES_JOBS = 400, 40, 64_000
+"""Pricing rounds a value of T: fewer for many jobs, whose programmes take longer."""
 SMOOTHING = 0.7
 """Weight of the best prices so far in the prices tried next: the duals alone swing widely."""
 
@@ -59,7 +59,7 @@ def column_bound(
     high: float,
     *,
     time_limit: float | None = None,
-    rounds: int = MOST_ROUNDS,
+    rounds: int | None = None,
 ) -> ColumnCertificate | None:
     """The largest T found in [low, high) that no schedule meets, with its certificate.
 
@@ -80,6 +80,9 @@ def column_bound(
     until = math.inf if time_limit is None else time.perf_counter() + time_limit
     whole = durations.instance.slotted
     step = 1.0 if whole else low * 5e-4
+    if rounds is None:
+        wanted = ROUNDS_TIMES_JOBS // len(durations.gpus)
+        rounds = min(max(wanted, FEWEST_ROUNDS), MOST_ROUNDS)
     search = _Search(durations, until, rounds)
     best, passed, failed = None, low - step, high
     stride = step
