@@ -67,11 +67,21 @@ def compare(
 def compare_each(
     instances: Any, methods: Sequence[str] | None = None, **settings: Any
 ) -> Iterator[list[Result]]:
-    """Yield one instance's results at a time, so that what is done can be shown and kept."""
+    """Yield one instance's results at a time, so that what is done can be shown and kept.
+
+    An interrupt first yields what the instance in progress has, then goes on.
+    """
     loaded = [load(i) if isinstance(i, str | Path) else i for i in _listed(instances)]
     names = [_methods(instance, methods) for instance in loaded]
     for instance, chosen in zip(loaded, names, strict=True):
-        yield _with_best_bound([_solve_or_say(instance, name, settings) for name in chosen])
+        done: list[Result] = []
+        try:
+            for name in chosen:
+                done.append(_solve_or_say(instance, name, settings))
+        except KeyboardInterrupt:
+            yield _with_best_bound(done)
+            raise
+        yield _with_best_bound(done)
 
 
 def _listed(instances: Any) -> list[Any]:

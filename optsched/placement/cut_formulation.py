@@ -143,7 +143,9 @@ def _pairs_inside(model: pyo.ConcreteModel, instance: PlacementInstance) -> None
     def as_many(model: pyo.ConcreteModel, s: int, m: int, v: int) -> pyo.Expression:
         return model.together[s, m, v] <= model.count[s + 1, m]
 
-    @model.Constraint(model.JOINED, doc="(C5) p <= min(k_{s+1}, g_m) n: only for the count v held")
+    @model.Constraint(
+        model.JOINED, doc="(C5) p <= min(k_{s+1}, g_m - v) n: only for the count v held"
+    )
     def only_then(model: pyo.ConcreteModel, s: int, m: int, v: int) -> pyo.Expression:
         most = min(stages[s + 1].replicas, instance.free_gpus[m] - v)
         return model.together[s, m, v] <= most * model.holds[s, m, v]
@@ -236,4 +238,4 @@ def _counts(instance: PlacementInstance, s: int, m: int) -> range:
 
 
 def _unless_constant(relation: pyo.Expression) -> pyo.Expression:
-    return pyo.Constraint.Feasible if isinstance(relation, bool) else relation
+    return pyo.Constraint.Skip if isinstance(relation, bool) else relation
