@@ -85,6 +85,11 @@ class Evaluation:
         """Intervals x servers: GPUs in use."""
         return self.active.astype(np.int64) @ self.placed_matrix
 
+    @property
+    def fits(self) -> bool:
+        """Whether no server ever gives more GPUs than it has."""
+        return bool((self.gpu_use <= np.asarray(self.instance.servers)).all())
+
     @cached_property
     def placed_matrix(self) -> Ints:
         """Jobs x servers: y_js."""

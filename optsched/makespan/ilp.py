@@ -108,12 +108,12 @@ class Pipeline:
         self._offer(solved.schedule)
 
     def _offer(self, schedule: Schedule | None) -> None:
-        """Take a schedule if it is better under contention."""
+        """Take a schedule if it is better, and still fits, under contention."""
         if schedule is None:
             return
-        makespan = evaluate(self.instance, schedule).makespan
-        if makespan < self.value:
-            self.schedule, self.value = schedule, int(makespan)
+        found = evaluate(self.instance, schedule)
+        if found.makespan < self.value and found.fits:
+            self.schedule, self.value = schedule, int(found.makespan)
 
     def _search_on(self) -> bool:
         """Spend the rest of the time on the heuristics; the model could not be built."""
