@@ -1,7 +1,7 @@
 """A covering programme that grows by columns; besides `backends`, the only file that knows HiGHS.
 
-    min sum u_r   subject to   (columns that contain r) + u_r >= demand_r,  u, columns >= 0,
-                               (columns of class c) <= limit_c
+min sum u_r   subject to   (columns that contain r) + u_r >= demand_r,  u, columns >= 0,
+                           (columns of class c) <= limit_c
 """
 
 from __future__ import annotations

@@ -129,8 +129,6 @@ def _with_best_bound(results: list[Result]) -> list[Result]:
         return results
     best = max(proven, key=lambda r: r.bound or 0.0)
     return [
-        replace(
-            r, bound=best.bound, bound_source=best.bound_source, certificate=best.certificate
-        )
+        replace(r, bound=best.bound, bound_source=best.bound_source, certificate=best.certificate)
         for r in results
     ]

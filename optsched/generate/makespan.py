@@ -2,8 +2,8 @@
 
 160 jobs of 1, 2, 4, 8, 16 and 32 GPUs in the shares 80/14/26/30/8/2 of the Microsoft trace; 20
 servers of 4, 8, 16 or 32 GPUs; 1,000 to 6,000 iterations of 0.01 to 0.05 s, 50 to 300 s in all
-(uniform), on one server. How much a job's exchange weighs across servers is the `Contention`: the paper says
-only that contention and overhead stay within 15% of the execution time.
+(uniform), on one server. How much a job's exchange weighs across servers is the `Contention`: the
+paper says only that contention and overhead stay within 15% of the execution time.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class ColumnCertificate:
 
     def bound(self, slotted: bool) -> float:
         """The bound it proves: the next whole slot, or the deadline itself."""
-        return self.deadline + 1 if slotted else self.deadline
+        return float(self.deadline + 1 if slotted else self.deadline)
 
     def to_dict(self) -> dict[str, Any]:
         """The certificate as a JSON object."""

@@ -90,9 +90,7 @@ def _placements(instance: MakespanInstance, runs: Runs) -> list[Violation]:
             if int(server) >= len(instance.servers):
                 found.append(Violation("server", "s in S", f"job {name}, server {server}", 1))
             if count < 0:
-                found.append(
-                    Violation("gpu count", "(5)", f"job {name}, server {server}", -count)
-                )
+                found.append(Violation("gpu count", "(5)", f"job {name}, server {server}", -count))
         if sum(run.gpus.values()) != job.gpus:
             off = abs(sum(run.gpus.values()) - job.gpus)
             found.append(Violation("gpu count", "(1)", f"job {name}", off))
@@ -239,16 +237,16 @@ def _capacity(instance: MakespanInstance, runs: Runs, ends: dict[str, float]) ->
                 [(run.start, count), (max(run.start, ends[name] - allowed), -count)]
             )
     found = []
-    for server in sorted(changes):
+    for index in sorted(changes):
         used = worst = 0
         at = 0.0
-        for time, change in sorted(changes[server]):  # ends come first: their change is negative
+        for time, change in sorted(changes[index]):  # ends come first: their change is negative
             used += change
             if used > worst:
                 worst, at = used, time
-        if worst > instance.servers[server]:
-            where = f"server {server} at slot {at:g}"
-            found.append(Violation("capacity", "(2)", where, worst - instance.servers[server]))
+        if worst > instance.servers[index]:
+            where = f"server {index} at slot {at:g}"
+            found.append(Violation("capacity", "(2)", where, worst - instance.servers[index]))
     return found
 
 

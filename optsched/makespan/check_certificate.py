@@ -52,9 +52,7 @@ def _malformed(instance: MakespanInstance, certificate: ColumnCertificate) -> st
     return ""
 
 
-def _most_worth(
-    instance: MakespanInstance, certificate: ColumnCertificate, capacity: int
-) -> int:
+def _most_worth(instance: MakespanInstance, certificate: ColumnCertificate, capacity: int) -> int:
     """z_c: the most valuable set of jobs one GPU of such a server can run by the deadline."""
     deadline, resolution = certificate.deadline, certificate.resolution
     worth = np.zeros(resolution + 1, dtype=np.int64)

@@ -155,14 +155,13 @@ class _Search:
             for trial in (prices,) if centre is None else (
                 SMOOTHING * centre + (1 - SMOOTHING) * prices, prices
             ):  # fmt: skip
-                surplus, added = float((columns.demand * trial).sum()), 0
+                surplus = float((columns.demand * trial).sum())
                 for kind, size in enumerate(columns.sizes):
                     worth = best_column(size, trial, columns.resolution, members)
                     surplus -= int(columns.limit[kind]) * worth
                     column = np.flatnonzero(members)
                     programme.add(kind, column)
                     self.pool.append((kind, column))
-                    added += 1
                 if surplus > most:
                     most, centre = surplus, trial
                 if surplus > 0:

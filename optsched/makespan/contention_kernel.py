@@ -124,6 +124,12 @@ def begin(
 
 
 @njit(cache=True)
+def any_moves(running: Any, count: int, rate: Any) -> bool:
+    """Whether any running job makes progress."""
+    return np.any(rate[running[:count]] > 0.0)
+
+
+@njit(cache=True)
 def completions(jobs: Jobs, starts: Any, order: Any, where: Any, used: Any, finish: Any) -> None:
     """Ends of all jobs, given starts and placements: from event to event; edits `finish`.
 

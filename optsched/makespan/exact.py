@@ -1,7 +1,7 @@
 """Method ``exact``: bounds against heuristics first, then whichever exact method fits.
 
-`state-search` for a handful of jobs on a handful of GPUs, `ilp` otherwise. The outcome says which it
-was. Under continuous progress there is no exact method: only where bound and heuristic meet is
+`state-search` for a handful of jobs on a handful of GPUs, `ilp` otherwise. The outcome says which
+it was. Under continuous progress there is no exact method: only where bound and heuristic meet is
 there an answer.
 """
 

@@ -113,9 +113,7 @@ def explain(
     evaluation = evaluate(instance, schedule_of(instance, solution))
     durations = durations_of(instance)
     bound = simple_bound(durations)
-    rows = tuple(
-        _row(evaluation, j, float(durations.least[j])) for j in range(len(instance.jobs))
-    )
+    rows = tuple(_row(evaluation, j, float(durations.least[j])) for j in range(len(instance.jobs)))
     work = sum(row.gpus * (row.end - row.start) for row in rows)
     return MakespanBreakdown(
         instance.name,

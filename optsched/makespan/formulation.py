@@ -233,7 +233,9 @@ def _declare_runs(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
     model.spanning = pyo.Expression(
         model.SPANNERS,
         doc="whether job j spans servers at all",
-        rule=lambda m, j: sum(m.spanning_run[j, k, a, d] for k in widths[j] for a, d in m.spread[j, k]),
+        rule=lambda m, j: sum(
+            m.spanning_run[j, k, a, d] for k in widths[j] for a, d in m.spread[j, k]
+        ),
     )
     model.servers_used = pyo.Expression(
         model.SPANNERS,
@@ -300,9 +302,7 @@ def _the_last_end_counts(model: pyo.ConcreteModel, data: MakespanModelData) -> N
         alone = sum(
             (a + (data.inside(j) or 0)) * model.inside_run[j, s, a] for s, a in inside.get(j, ())
         )
-        spread = sum(
-            (a + d) * model.spanning_run[j, k, a, d] for k, a, d in spanning.get(j, ())
-        )
+        spread = sum((a + d) * model.spanning_run[j, k, a, d] for k, a, d in spanning.get(j, ()))
         return _unless_constant(model.last_end >= alone + spread)
 
 
@@ -325,9 +325,7 @@ def _a_spanning_job_gets_its_gpus(model: pyo.ConcreteModel, data: MakespanModelD
         return model.gpus[j, s] <= data.most(j, s) * model.uses[j, s]
 
 
-def _a_placement_is_held_while_running(
-    model: pyo.ConcreteModel, data: MakespanModelData
-) -> None:
+def _a_placement_is_held_while_running(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
     indices = (model.SPANNERS, model.SERVERS, model.SLOTS)
 
     @model.Constraint(*indices, doc="(4a) a running job holds what it was given")
@@ -419,5 +417,3 @@ def _unless_constant(relation: pyo.Expression) -> pyo.Expression:
     if isinstance(relation, bool):
         return pyo.Constraint.Feasible if relation else pyo.Constraint.Infeasible
     return relation
-
-

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from optsched.makespan.contention_kernel import Jobs, begin, refresh, share
+from optsched.makespan.contention_kernel import Jobs, any_moves, begin, refresh, share
 
 FIRST, LEAST_USED, LEAST_BUSY_SERVERS, RANDOM = 0, 1, 2, 3
 
@@ -63,7 +63,7 @@ def simulate(
                         jobs, now, running, count, where, used, sharing,
                         level, rate, remaining, since, finish,
                     )  # fmt: skip
-                    if _any_moves(running, count + 1, rate):
+                    if any_moves(running, count + 1, rate):
                         starts[j] = now
                         count += 1
                         idle_gpus -= size
@@ -208,11 +208,3 @@ def _occupy(
             held[k] = 0
             used[j] += 1
         held[k] += 1
-
-
-@njit(cache=True)
-def _any_moves(running: Any, count: int, rate: Any) -> bool:
-    for r in range(count):
-        if rate[running[r]] > 0.0:
-            return True
-    return False

@@ -98,9 +98,7 @@ class Pipeline:
 
     def _solve(self, source: str, contention: bool, settings: Settings) -> None:
         low = int(self.bound.value)
-        solved = solve_slotted(
-            self.instance, self.value - 1, low, settings, contention=contention
-        )
+        solved = solve_slotted(self.instance, self.value - 1, low, settings, contention=contention)
         self.answer = solved.answer
         self.build_time += solved.answer.build_time
         if solved.bound > low:

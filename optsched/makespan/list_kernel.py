@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from optsched.makespan.contention_kernel import Jobs, begin, refresh, share
+from optsched.makespan.contention_kernel import Jobs, any_moves, begin, refresh, share
 
 
 @njit(cache=True)
@@ -55,7 +55,7 @@ def schedule_list(
                         jobs, now, running, count, where, used, sharing,
                         level, rate, remaining, since, finish,
                     )  # fmt: skip
-                    if not _any_moves(running, count + 1, rate):
+                    if not any_moves(running, count + 1, rate):
                         share(jobs, j, where, used, sharing, -1)
                         refresh(
                             jobs, now, running, count, where, used, sharing,
@@ -133,11 +133,3 @@ def _spread(jobs: Jobs, j: int, room: Any, where: Any, held: Any, used: Any) -> 
         free[s] = 0
         left -= taken
     return True
-
-
-@njit(cache=True)
-def _any_moves(running: Any, count: int, rate: Any) -> bool:
-    for r in range(count):
-        if rate[running[r]] > 0.0:
-            return True
-    return False

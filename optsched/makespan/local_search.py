@@ -11,8 +11,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from optsched.makespan.bounds import simple_bound
 from optsched.makespan.contention import Schedule
 from optsched.makespan.durations import durations_of

@@ -6,9 +6,9 @@ sequence. Anneals the sum over GPUs of max(0, load - T)^2; T starts at 1.005 x t
 falls as it is met, and each restart from the incumbent draws T between bound and incumbent.
 
 Guarantee: a schedule without contention, never worse than greedy widest first; the excess over
-the certified bound comes with it. Anytime; equal (seed, iterations) give equal schedules. Complexity:
-O(width) a move, 3-4 million moves a second. Beyond the paper. Elsewhere the method falls back, by
-name, to local-search.
+the certified bound comes with it. Anytime; equal (seed, iterations) give equal schedules.
+Complexity: O(width) a move, millions of moves a second. Beyond the paper. Elsewhere the method
+falls back, by name, to local-search.
 """
 
 from __future__ import annotations
@@ -52,9 +52,7 @@ def nested(instance: MakespanInstance, options: MakespanOptions, settings: Setti
     limit = settings.time_limit
     bound = best_bound(instance, time_limit=None if limit is None else BOUND_SHARE * limit)
     annealing = Annealing(instance, bound.value, settings.seed)
-    cut = annealing.run(
-        settings.iterations, None if limit is None else began + limit, settings.gap
-    )
+    cut = annealing.run(settings.iterations, None if limit is None else began + limit, settings.gap)
     return outcome_of(
         instance,
         annealing.schedule(),

@@ -83,14 +83,17 @@ def anneal(
         made += 1
         allowed = -temperature * np.log(1.0 - draw(random))
         what = draw(random)
+        j = int(draw(random) * n)
         if what < RELOCATE:
-            change = _relocate(blocks, position, load, target, allowed, int(draw(random) * n), random)
+            change = _relocate(
+                blocks, position, load, target, allowed, int(draw(random) * n), random
+            )
         elif what < SWAP:
-            change = _swap(blocks, position, load, target, allowed, int(draw(random) * n), random)
+            change = _swap(blocks, position, load, target, allowed, j, random)
         elif what < EXCHANGE:
             change = _exchange(blocks, position, load, target, allowed, random)
         else:
-            change = _split(blocks, position, load, target, allowed, int(draw(random) * n), random)
+            change = _split(blocks, position, load, target, allowed, j, random)
         cost += change
         if change < 0.0 and cost < (best - target) ** 2:
             cost = 0.0

@@ -1,8 +1,8 @@
 """Method ``ilp-schedules``: the paper's reformulation (10)-(13) over a generated set of schedules.
 
-Its constraint (12) makes all jobs follow one and the same schedule, so all it does is select the best
-of an enumerated set: here the heuristics over their parameters. Guarantee: the best of that set,
-nothing about the optimum. The paper's set of all feasible schedules is exponential.
+Its constraint (12) makes all jobs follow one and the same schedule, so all it does is select the
+best of an enumerated set: here the heuristics over their parameters. Guarantee: the best of that
+set, nothing about the optimum. The paper's set of all feasible schedules is exponential.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Method ``state-search``: exact search over states, one slot a step, for tiny instances.
 
 A state is the set of jobs not yet started, and of each running one its GPUs by server and the
-iterations left. From layer t to layer t + 1 every choice of starts is tried, waiting included (a job
-may gain from starting between two events, since contention comes and goes). States that differ by
+iterations left. From layer t to layer t + 1 every choice of starts is tried, waiting included (a
+job may gain from starting between two events, since contention comes and goes). States that differ by
 a permutation of equal servers count once; a state met before, at any layer, is dropped, and so is
 one whose bound reaches the best schedule known.
 

@@ -64,9 +64,7 @@ def slotted_ends(
     ends = [NEVER] * len(jobs)
     for step in range(last * fine):
         now = step / fine
-        active = [
-            j for j, (start, _) in enumerate(decisions) if start <= now and ends[j] == NEVER
-        ]
+        active = [j for j, (start, _) in enumerate(decisions) if start <= now and ends[j] == NEVER]
         placements = [decisions[j][1] for j in active]
         for j in active:
             p = contention(placements, decisions[j][1])
@@ -100,9 +98,7 @@ def placements(instance: Instance, gpus: int) -> Iterator[Placement]:
             yield {s: count for s, count in enumerate(counts) if count}
 
 
-def brute_force(
-    instance: Instance, *, contended: bool = True
-) -> tuple[int | None, list[Decision]]:
+def brute_force(instance: Instance, *, contended: bool = True) -> tuple[int | None, list[Decision]]:
     """The least makespan by trying every start and placement for T = 1, 2, ...
 
     With ``contended=False`` every spanning job runs as if alone: the relaxation.
