@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from optsched.checking import BOUND_TOLERANCE
 from optsched.errors import NotApplicableError, SolverError
 from optsched.files import instance_sha256
 from optsched.library import find, load
@@ -129,6 +130,18 @@ def _with_best_bound(results: list[Result]) -> list[Result]:
         return results
     best = max(proven, key=lambda r: r.bound or 0.0)
     return [
-        replace(r, bound=best.bound, bound_source=best.bound_source, certificate=best.certificate)
+        replace(
+            r,
+            bound=_below(best.bound, r.objective),
+            bound_source=best.bound_source,
+            certificate=best.certificate,
+        )
         for r in results
     ]
+
+
+def _below(bound: float | None, objective: float | None) -> float | None:
+    """The bound without the rounding by which it may exceed a feasible objective."""
+    if bound is None or objective is None or bound > objective * (1 + BOUND_TOLERANCE):
+        return bound
+    return min(bound, objective)

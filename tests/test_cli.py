@@ -178,10 +178,10 @@ def test_a_broken_rule_is_an_answer_not_an_error(run: Run) -> None:
     code, out, error = run("check", "small.json", "solution.json")
     assert (code, error) == (1, "")
     assert out.startswith("NOT feasible\n")
-    assert "capacity (3) broken at server 0 by 2" in out
+    assert "capacity, (3), broken at server 0 by 2" in out
     code, _, error = run("explain", "small.json", "solution.json")
     assert code == 2
-    assert error.startswith("optsched: solution.json: found capacity (3) broken at server 0 by 2")
+    assert error.startswith("optsched: solution.json: found capacity, (3), broken at server 0 by 2")
 
 
 def test_explain_names_the_bottleneck(run: Run) -> None:

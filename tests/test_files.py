@@ -18,6 +18,7 @@ import optsched
 from optsched import exporting, files
 from optsched.errors import InputError
 from optsched.files import instance_sha256, read_document, write_document, write_text
+from optsched.library import shipped_folder
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.solution import PlacementSolution
 
@@ -66,7 +67,7 @@ def test_what_a_file_leaves_out_stays_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["placement/fig2", "placement/vgg19-16"])
 def test_shipped_instances_round_trip_exactly(name: str, tmp_path: Path) -> None:
-    raw = (Path(files.__file__).parent.parent / "instances" / f"{name}.json").read_bytes()
+    raw = (shipped_folder() / f"{name}.json").read_bytes()
     assert exact(optsched.load(name).to_dict()) == exact(json.loads(raw))
     write_document(tmp_path / "again.json", read_document(tmp_path / save(tmp_path, raw)))
     assert json.loads((tmp_path / "again.json").read_bytes()) == json.loads(raw)

@@ -86,7 +86,7 @@ def column_bound(
     search = _Search(durations, until, rounds)
     best, passed, failed = None, low - step, high
     stride = step
-    while failed - passed > step and time.perf_counter() < until:
+    while failed - passed > 1.01 * step and time.perf_counter() < until:
         deadline = min(passed + stride, (passed + failed) / 2 if failed < high else failed - step)
         deadline = max(deadline, passed + step)
         deadline = math.floor(deadline) if whole else deadline

@@ -126,7 +126,7 @@ def begin(
 @njit(cache=True)
 def any_moves(running: Any, count: int, rate: Any) -> bool:
     """Whether any running job makes progress."""
-    return np.any(rate[running[:count]] > 0.0)
+    return rate[running[:count]].max() > 0.0
 
 
 @njit(cache=True)

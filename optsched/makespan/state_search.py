@@ -2,9 +2,9 @@
 
 A state is the set of jobs not yet started, and of each running one its GPUs by server and the
 iterations left. From layer t to layer t + 1 every choice of starts is tried, waiting included (a
-job may gain from starting between two events, since contention comes and goes). States that differ by
-a permutation of equal servers count once; a state met before, at any layer, is dropped, and so is
-one whose bound reaches the best schedule known.
+job may gain from starting between two events, since contention comes and goes). States that differ
+by a permutation of equal servers count once; a state met before, at any layer, is dropped, and so
+is one whose bound reaches the best schedule known.
 
 Guarantee: optimal when it ends as "optimal"; at a limit the layer reached is the bound. Complexity:
 exponential; meant for five jobs or so, with a limit of states beyond.

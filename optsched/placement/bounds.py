@@ -49,7 +49,7 @@ def combinatorial_bound(instance: PlacementInstance, tables: CostTables) -> Boun
         if work > MOST_PATTERN_WORK:
             break
         value = float(pattern_bound(*arrays, size))
-        bounds.append(Bound(value, f"pattern bound of {size} GPUs"))
+        bounds.append(Bound(value, f"pattern bound, offer of {size}"))
     return max(bounds, key=lambda bound: bound.value)
 
 

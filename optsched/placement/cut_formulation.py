@@ -26,13 +26,15 @@ from optsched.result import Outcome, Settings, Termination
 def min_cut(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
     """Minimise the bytes cut; the outcome's objective is alpha, the cut stands in its details.
 
-    The options change alpha, never the placement. It proves nothing about alpha: no bound.
+    The options change alpha, never the placement. It proves nothing about alpha: a least cut
+    ends as "feasible", one cut short as "time-limit".
     """
     require_solver(settings.solver)
     began = time.perf_counter()
     model = build(instance)
     answer = solve_model(model, settings, build_time=time.perf_counter() - began)
     unit = total_weight(instance) or 1.0
+    cut_is_least = answer.termination is Termination.OPTIMAL
     details: dict[str, object] = {"cut_termination": answer.termination.value}
     solution = None
     if answer.has_solution:
@@ -41,7 +43,7 @@ def min_cut(instance: PlacementInstance, options: PlacementOptions, settings: Se
         details["cut_bound_bytes"] = None if answer.bound is None else answer.bound * unit
     return Outcome(
         solution,
-        Termination.FEASIBLE if answer.has_solution else answer.termination,
+        Termination.FEASIBLE if cut_is_least else answer.termination,
         build_time=answer.build_time,
         solve_time=answer.solve_time,
         solver=answer.solver,

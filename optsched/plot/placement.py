@@ -184,7 +184,7 @@ def _mark_bottleneck(
 ) -> None:
     from matplotlib.patches import Rectangle
 
-    corner = (starts[0, 0], worst.server - BAR / 2)
+    corner = (starts[worst.stage, worst.server], worst.server - BAR / 2)
     for colour, width in (("white", 5.0), (MARK, 2.5)):
         frame = ax.add_patch(Rectangle(corner, worst.replicas, BAR, fill=False, zorder=4))
         frame.set(edgecolor=colour, linewidth=width, clip_on=False)

@@ -1,8 +1,8 @@
 """Executes notebooks the way a reader does: fresh kernel, no folder of their own.
 
-Usage: ``python tests/notebooks/run_notebooks.py notebooks/*.ipynb``. Fails on any error, and on a
-notebook that was committed without its outputs. The kernel is this very Python, whatever kernels
-are registered; the notebooks themselves are left as they are.
+Usage: ``python tests/notebooks/run_notebooks.py [--write] notebooks/*.ipynb``. Fails on any error,
+and on a notebook that was committed without its outputs. The kernel is this very Python, whatever
+kernels are registered; the notebooks are left as they are, unless ``--write`` asks for new outputs.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ class ThisPythonKernel(AsyncKernelManager):
 
 def main(paths: Sequence[str]) -> int:
     """Run each notebook and print a line for it; returns how many failed, at most 1."""
+    write = "--write" in paths
+    paths = [path for path in paths if path != "--write"]
     if not paths:
         print("no notebooks given", file=sys.stderr)
         return 2
@@ -51,7 +53,7 @@ def main(paths: Sequence[str]) -> int:
     faults = 0
     for path in paths:
         began = time.perf_counter()
-        fault = check(Path(path))
+        fault = renew(Path(path)) if write else check(Path(path))
         faults += fault is not None
         verdict = fault or f"ran in {time.perf_counter() - began:.0f} s"
         print(f"{path}: {verdict}", flush=True)
@@ -66,6 +68,17 @@ def check(path: Path) -> str | None:
     except (OSError, ValueError, nbformat.ValidationError) as error:
         return f"not a notebook: {error}"
     return _fault_as_committed(notebook) or _fault_when_run(notebook)
+
+
+def renew(path: Path) -> str | None:
+    """Run a notebook and keep its new outputs; what is wrong with it, None if nothing is."""
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    fault = _fault_when_run(notebook)
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)  # times of the run
+    if fault is None:
+        nbformat.write(notebook, path)  # type: ignore[no-untyped-call]
+    return fault or _fault_as_committed(notebook)
 
 
 def _fault_as_committed(notebook: nbformat.NotebookNode) -> str | None:

@@ -125,7 +125,9 @@ def test_the_frame_stands_where_explain_puts_the_bottleneck(name: str) -> None:
     frame = _bars(ax, "bottleneck")["bottleneck"]
     bar = _bars(ax, f"stage-{worst.stage}-server-{worst.server}").popitem()[1]
     assert frame.get_bbox().bounds == pytest.approx(bar.get_bbox().bounds)
-    assert f"set by stage {worst.stage} ({worst.name}) on server {worst.server}" in _words(ax)
+    stated = _words(ax)
+    assert f"set by stage {worst.stage} ({worst.name[:12]}" in stated
+    assert f") on server {worst.server}\n" in stated
 
 
 def test_the_title_states_the_bottleneck_s_time_and_split() -> None:
