@@ -81,6 +81,11 @@ def best_bound(
     return bound
 
 
+def forget() -> None:
+    """Drop the bounds kept, so that the next one is proved anew (and timed)."""
+    _known.clear()
+
+
 def quick_bound(
     instance: MakespanInstance, options: MakespanOptions
 ) -> tuple[float, str, ColumnCertificate | None]:
