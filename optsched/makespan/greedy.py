@@ -19,6 +19,7 @@ class Greedy:
 
     jobs: Jobs
     estimate: Floats
+    least: Floats
     horizon: float
 
     @property
@@ -42,18 +43,29 @@ class Greedy:
         n, workers = len(order), int(self.jobs.first[-1])
         starts, used = np.zeros(n), np.zeros(n, dtype=np.int64)
         where, held = np.zeros((2, workers), dtype=np.int64)
+        tail = self._least_left(order)
         makespan = simulate(
             self.jobs, order, picks, self.estimate, float(theta), float(spread), float(cutoff),
+            tail,
             random_state(seed), starts, where, held, used,
         )  # fmt: skip
         if makespan == np.inf:
             return float(makespan), None
         return float(makespan), ragged_schedule(self.jobs, starts, where, held, used)
 
+    def _least_left(self, order: Ints) -> Floats:
+        """Least slots from any place of the order on: by the longest job, and by area."""
+        backwards = order[::-1]
+        longest = np.maximum.accumulate(self.least[backwards])
+        work = np.cumsum((self.least * self.jobs.gpus)[backwards])
+        left = np.maximum(longest, work / self.jobs.capacity.sum())[::-1]
+        return np.append(left, 0.0) * (1 - 1e-12)
+
 
 def prepare(instance: MakespanInstance) -> Greedy:
     """Make an instance ready."""
-    return Greedy(jobs_of(instance), durations_of(instance).estimate, float(instance.horizon))
+    durations = durations_of(instance)
+    return Greedy(jobs_of(instance), durations.estimate, durations.least, float(instance.horizon))
 
 
 def best_theta(

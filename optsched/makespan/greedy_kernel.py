@@ -20,13 +20,14 @@ FIRST, LEAST_USED, LEAST_BUSY_SERVERS, RANDOM = 0, 1, 2, 3
 @njit(cache=True)
 def simulate(
     jobs: Jobs, order: Any, picks: Any, estimate: Any, theta: float, spread: float, cutoff: float,
-    random: Any, starts: Any, where: Any, held: Any, used: Any,
+    tail: Any, random: Any, starts: Any, where: Any, held: Any, used: Any,
 ) -> float:  # fmt: skip
     """Schedule all jobs; fills starts and placements and returns the makespan.
 
     ``picks[j]`` says how job j chooses among the idle GPUs whose accumulated time plus its own
-    stays within theta; `random` is the generator's state. Returns infinity when a job finds no
-    place though nothing runs, or when the makespan would reach `cutoff`.
+    stays within theta; ``tail[i]`` is the least time that the jobs from place i of the order on
+    still take (none of them starts before the one at i); `random` is the generator's state. Returns infinity
+    when a job finds no place though nothing runs, or when the makespan would reach `cutoff`.
     """
     n, servers = len(order), len(jobs.capacity)
     server_of = np.repeat(np.arange(servers), jobs.capacity)
@@ -85,7 +86,7 @@ def simulate(
             now = np.inf
             for r in range(count):
                 now = min(now, finish[running[r]])
-            if now >= cutoff:
+            if now + tail[position] >= cutoff:
                 return np.inf
             kept = 0
             for r in range(count):
