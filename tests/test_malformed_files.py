@@ -628,7 +628,8 @@ LIMITED = """
 import contextlib, io, json, resource, sys
 import optsched.methods, optsched.placement.instance, optsched.placement.solution
 from optsched.cli import _code, show
-from optsched.problems import PROBLEMS, resolve
+from optsched.problem import resolve
+from optsched.problems import PROBLEMS
 resolve(PROBLEMS["placement"].warm_up)()
 pages = int(open("/proc/self/statm").read().split()[0])
 limit = pages * resource.getpagesize() + 1_500_000_000
