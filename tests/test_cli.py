@@ -18,6 +18,7 @@ import pytest
 
 from optsched.cli import _code
 from optsched.errors import SolverError
+from optsched.problems import PROBLEMS
 from optsched.result import Outcome, Termination
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -314,11 +315,13 @@ USAGE: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "schema": (
         ("schema", "magic"),
-        "schema: found 'magic', expected one of placement, placement-solution",
+        "schema: found 'magic', expected one of placement, placement-solution, "
+        "makespan, makespan-solution",
     ),
     "artefact": (
         ("reproduce", "magic", "-o", "made"),
-        "reproduce: artefact: found 'magic', expected one of a-srpt-table2",
+        "reproduce: artefact: found 'magic', expected one of a-srpt-table2, "
+        "sjf-bco-fig4, sjf-bco-fig5, sjf-bco-fig6, sjf-bco-fig7",
     ),
     "no artefact": (
         ("reproduce",),
@@ -520,10 +523,14 @@ def test_a_closed_pipe_is_quiet(argv: tuple[str, ...]) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def placement_rows(text: str) -> list[str]:
+    return [row["method"] for row in json.loads(text) if row["problem"] == "placement"]
+
+
 def test_the_program_itself() -> None:
     done = program("methods", "--json")
     assert (done.returncode, done.stderr) == (0, "")
-    assert [row["method"] for row in json.loads(done.stdout)] == list(METHODS)
+    assert placement_rows(done.stdout) == list(METHODS)
     done = program("solve", "nowhere")
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
@@ -722,7 +729,7 @@ def test_instances_list_and_copy(run: Run) -> None:
     names = run("instances", "list")[1].split()
     assert "placement/vgg19-16" in names
     assert run("instances", "copy", "mine")[0] == 0
-    assert {f"placement/{p.stem}" for p in Path("mine/placement").glob("*.json")} >= set(names)
+    assert {f"{p.parent.name}/{p.stem}" for p in Path("mine").glob("*/*.json")} >= set(names)
     code, _, error = run("instances", "copy", "mine")
     assert code == 2
     assert len(error.splitlines()) == 1
@@ -730,9 +737,10 @@ def test_instances_list_and_copy(run: Run) -> None:
 
 
 def test_methods(run: Run) -> None:
-    rows = json.loads(run("methods", "--json")[1])
-    assert [row["method"] for row in rows] == list(METHODS)
-    assert {row["problem"] for row in rows} == {"placement"}
+    out = run("methods", "--json")[1]
+    rows = [row for row in json.loads(out) if row["problem"] == "placement"]
+    assert {row["problem"] for row in json.loads(out)} == set(PROBLEMS)
+    assert placement_rows(out) == list(METHODS)
     assert [row["method"] for row in rows if row["default"]] == [
         "heavy-edge",
         "repartition",

@@ -172,5 +172,5 @@ def _offer(text: str, command: str = "import pipedream", option: str = "--server
     except ValueError:
         offer = []
     if not offer or any(not 0 <= free <= 2**15 for free in offer):
-        raise InputError(command, option, shown(text), "GPUs by server such as 8,5,3")
+        raise InputError(command, option, shown(text), "free GPUs such as 8,5,3")
     return offer
