@@ -25,12 +25,13 @@ def simulate(
     """Schedule all jobs; fills starts and placements and returns the makespan.
 
     ``picks[j]`` says how job j chooses among the idle GPUs whose accumulated time plus its own
-    ``picks[j]`` says how job j chooses among the idle GPUs whose accumulated time plus its own
     stays within theta; ``tail[i]`` is the least time that the jobs from place i of the order on
-    still take (none of them starts before the one at i); `random` is the generator's state.
-    Returns infinity when a job finds no place though nothing runs, or when the makespan would
-    reach `cutoff`.
+    still take (none of them starts before the one at i); `random` is the generator's state. Returns
+    infinity when a job finds no place though nothing runs, or when the makespan would reach
+    `cutoff`.
     """
+    n, servers = len(order), len(jobs.capacity)
+    server_of = np.repeat(np.arange(servers), jobs.capacity)
     busy_time = np.zeros(len(server_of))
     idle = np.ones(len(server_of), np.bool_)
     server_time = np.zeros(servers)
