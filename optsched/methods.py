@@ -101,6 +101,8 @@ def check(instance: Any, solution: Any, options: Mapping[str, Any] | None = None
     problem = problem_for(instance)
     if isinstance(solution, str | Path):
         solution = load_solution(problem, solution)
+    if not isinstance(solution, resolve(problem.solution)):
+        raise InputError("check", "solution", shown(solution), "a solution or its file")
     report: CheckReport = resolve(problem.check)(
         instance, solution, None if options is None else dict(options)
     )
@@ -171,6 +173,12 @@ def _settings(
     def refuse(name: str, value: object, expected: str) -> InputError:
         return InputError("settings", name, shown(value), expected)
 
+    for name, value in (("time_limit", time_limit), ("gap", gap)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise refuse(name, value, "a number")
+    for name, value in (("iterations", iterations), ("threads", threads), ("seed", seed)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            raise refuse(name, value, "an integer")
     if time_limit is not None and not 0 <= time_limit < float("inf"):
         raise refuse("time_limit", time_limit, "seconds, 0 or more")
     if iterations is not None and iterations < 0:

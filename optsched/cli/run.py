@@ -169,7 +169,16 @@ def explain(
     """Say where the objective comes from: the bottleneck and how its time splits."""
     from optsched.cli import show
     from optsched.explaining import explain as run
+    from optsched.library import load
+    from optsched.methods import check as check_solution
+    from optsched.methods import problem_for
 
+    if solution is not None:
+        instance = load(file)
+        report = check_solution(instance, solution, read_options(option) or None)
+        if not report.feasible:
+            show.report(report, problem_for(instance))
+            return INFEASIBLE
     breakdown = run(file, solution, method=method, options=read_options(option) or None)
     if as_json:
         print(json.dumps(breakdown.to_dict(), indent=1))

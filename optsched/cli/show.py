@@ -190,11 +190,12 @@ def _gap_table(results: list[Result]) -> Table:
     made.add_column("checked", no_wrap=True)
     last = None
     for r in results:
-        if last is not None and r.instance != last:
+        this = (r.instance, r.instance_sha256)
+        if last is not None and this != last:
             made.add_section()
         problem = PROBLEMS[r.problem]
         made.add_row(
-            escape(r.instance) if r.instance != last else "",
+            escape(r.instance) if this != last else "",
             _method(r),
             _number(r.objective, problem),
             _number(r.bound, problem),
@@ -203,7 +204,7 @@ def _gap_table(results: list[Result]) -> Table:
             _status(r),
             _verdict(r),
         )
-        last = r.instance
+        last = this
     return made
 
 
