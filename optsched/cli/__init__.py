@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from optsched.cli import artefacts, make, run, shipped
+from optsched.cli import artefacts, make, run, shipped, simulate
 from optsched.errors import InputError, MissingExtraError, OptschedError
 
 BAD_INPUT = 2
@@ -26,6 +26,7 @@ app = typer.Typer(
 run.register(app)
 make.register(app)
 shipped.register(app)
+simulate.register(app)
 artefacts.register(app)
 
 

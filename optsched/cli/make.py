@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from optsched.cli import simulate
 from optsched.cli.settings import Options, Seed, read_options
 from optsched.errors import InputError, shown
 
@@ -20,9 +21,12 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     generate = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
     generate.command("placement")(generate_placements)
+    generate.command("workload")(simulate.generate_workloads)
     app.add_typer(generate, name="generate", help="Generate instances from a seed.")
     importing = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
     importing.command("pipedream")(import_pipedream)
+    for name in simulate.TRACE_FORMATS:
+        importing.command(name)(simulate.importer(name))
     app.add_typer(importing, name="import", help="Make an instance of somebody's data.")
     app.command()(export)
 

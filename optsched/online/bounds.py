@@ -82,7 +82,7 @@ def flow_bounds(
         mean_busy_time_bound(jobs, length),
         capacity_dual_bound(jobs, length, known_flow, cells, iterations),
     )
-    return FlowBounds(*(value * (1 - ROUNDING * np.log2(len(jobs) + 2)) for value in values))
+    return FlowBounds(*(float(value) * (1 - ROUNDING * np.log2(len(jobs) + 2)) for value in values))
 
 
 def fast_machine_bound(jobs: Jobs, length: Floats) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,19 @@ class Jobs:
     def least(self) -> Floats:
         """The provably least alpha by job, in seconds."""
         return np.asarray(self.configurations.least[self.configuration])
+
+    def after(self, cut: int) -> Jobs:
+        """The jobs from row `cut` on; time 0 is their own first submission."""
+        if cut == 0:
+            return self
+        kept = np.arange(cut, len(self), dtype=np.int64)
+        submit = self.workload.submit_time[kept]
+        return replace(
+            self,
+            workload=self.workload.rows(kept),
+            submit=submit - (submit[0] if len(kept) else 0.0),
+            configuration=self.configuration[kept],
+        )
 
     @property
     def load(self) -> float | None:
