@@ -15,9 +15,7 @@ DONE, BROKEN, INTERRUPTED = 0, 1, 130
 TRACE_FORMATS = (
     "pai", "philly-csv", "philly-json", "helios", "muri", "chronus", "gavel", "swf"
 )  # fmt: skip
-ClusterFile = Annotated[
-    str | None, typer.Option("--cluster", metavar="FILE", help="cluster.json.")
-]
+ClusterFile = Annotated[str | None, typer.Option("--cluster", metavar="FILE", help="cluster.json.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -151,9 +149,7 @@ def generate_workloads(
     shape = replace(shape, **given)
     for each in range(seed, seed + count):
         folder = Path(output) if count == 1 else Path(output) / f"seed-{each}"
-        made, catalogue = generate_workload(
-            jobs, cluster, shape, seed=each, all_reduce=all_reduce
-        )
+        made, catalogue = generate_workload(jobs, cluster, shape, seed=each, all_reduce=all_reduce)
         write_workload(folder / "workload.csv", made)
         write_catalogue(folder / "catalogue.json", catalogue)
         write_document(folder / "cluster.json", cluster.to_dict())

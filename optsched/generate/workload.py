@@ -67,7 +67,7 @@ class WorkloadShape:
 
     def to_dict(self) -> dict[str, Any]:
         """The shape as a JSON object."""
-        return asdict(self)
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
 
 
 def default_durations() -> tuple[float, ...]:

@@ -130,9 +130,7 @@ def _capacity_violations(records: Records) -> list[Violation]:
     ]
 
 
-def _duration_violations(
-    jobs: Jobs, records: Records, rows: NDArray[np.int64]
-) -> list[Violation]:
+def _duration_violations(jobs: Jobs, records: Records, rows: NDArray[np.int64]) -> list[Violation]:
     """C - t = n alpha, one stretch, with alpha of Heavy-Edge recomputed on the servers held."""
     known: dict[tuple[int, tuple[int, ...]], float] = {}
     alpha = np.empty(len(records))

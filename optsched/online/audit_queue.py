@@ -21,9 +21,7 @@ SCANNING = ("wcs-duration", "wcs-workload", "wcs-subtime")
 IN_ORDER = ("a-srpt", "a-srpt-perfect")
 
 
-def queue_violations(
-    jobs: Jobs, records: Records, rows: Ints, spot_checks: int
-) -> list[Violation]:
+def queue_violations(jobs: Jobs, records: Records, rows: Ints, spot_checks: int) -> list[Violation]:
     """Check starts spread evenly over the run against the policy's queue rule."""
     if records.settings.slot > 0:
         return []
@@ -70,9 +68,7 @@ def _scanning(jobs: Jobs, records: Records, rows: Ints, chosen: Ints) -> list[Vi
         t = records.start[i]
         running = (records.start <= t) & (records.end > t)
         free = total - int(records.gpus[running].sum())
-        left = np.flatnonzero(
-            (records.submit <= t) & (records.start > t) & (records.gpus <= free)
-        )
+        left = np.flatnonzero((records.submit <= t) & (records.start > t) & (records.gpus <= free))
         if len(left):
             where = f"job {records.job_id[left[0]]} at {t:.6g} s"
             found.append(Violation("work conservation", "V-A 1-d", where, float(len(left))))

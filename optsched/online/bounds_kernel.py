@@ -66,7 +66,8 @@ def dual_value(edges: Any, price: Any, submit: Any, length: Any, gpus: Any, used
         end_edge = np.searchsorted(edges, r + d, side="right")
         best_at = r
         best = d + g * (
-            _at(edges, integral, price, r + d, end_edge) - _at(edges, integral, price, r, start_edge)
+            _at(edges, integral, price, r + d, end_edge)
+            - _at(edges, integral, price, r, start_edge)
         )
         while True:
             by_start = edges[start_edge] if start_edge <= cells else np.inf
@@ -83,7 +84,8 @@ def dual_value(edges: Any, price: Any, submit: Any, length: Any, gpus: Any, used
                 continue
             cost = t + d - r
             cost += g * (
-                _price_until(edges, integral, price, t + d) - _price_until(edges, integral, price, t)
+                _price_until(edges, integral, price, t + d)
+                - _price_until(edges, integral, price, t)
             )
             if cost < best:
                 best, best_at = cost, t
@@ -109,7 +111,8 @@ def _at(edges: Any, integral: Any, price: Any, time: float, above: int) -> float
 
 @njit(cache=True)
 def _use(edges: Any, used: Any, start: float, end: float, gpus: float) -> None:
-    k = max(np.searchsorted(edges, start, side="right") - 1, 0)
+    above: Any = np.searchsorted(edges, start, side="right")
+    k = max(above - 1, 0)
     while k < len(used) and edges[k] < end:
         used[k] += gpus * max(0.0, min(end, edges[k + 1]) - max(start, edges[k]))
         k += 1

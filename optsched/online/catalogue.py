@@ -31,7 +31,9 @@ class Catalogue(FileModel):
     @classmethod
     def of(cls, models: dict[str, Job], provenance: dict[str, Any] | None = None) -> Self:
         """Make a catalogue of placement jobs."""
-        return cls(schema=SCHEMA, version=1, models=models, provenance=provenance or {})
+        return cls(
+            schema="optsched/catalogue", version=1, models=models, provenance=provenance or {}
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The catalogue as the JSON object of its file."""

@@ -71,9 +71,7 @@ class ConfigurationDrawer:
 
 
 @lru_cache(maxsize=4096)
-def configurations_of(
-    model: str, gpus: int, bandwidth: float, all_reduce: str
-) -> tuple[Job, ...]:
+def configurations_of(model: str, gpus: int, bandwidth: float, all_reduce: str) -> tuple[Job, ...]:
     """The planner's plans of a model on so many GPUs, one a number of stages, as placement jobs."""
     profile = _profile(model)
     base, times = gpus, 1
@@ -85,9 +83,7 @@ def configurations_of(
         table = stage_table(profile, plan)
         for stage in table:
             stage["replicas"] *= times
-        made.append(
-            Job.model_validate({"model": model, "all_reduce": all_reduce, "stages": table})
-        )
+        made.append(Job.model_validate({"model": model, "all_reduce": all_reduce, "stages": table}))
     return tuple(made)
 
 

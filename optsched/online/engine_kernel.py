@@ -101,5 +101,3 @@ def _admit(rows: Any, rules: Any, queue: Any, state: Any, now: float) -> None:
             arrive(state.machine, now, row, rows.work[row])
         else:
             enqueue(rows, rules, queue, state, row)
-
-

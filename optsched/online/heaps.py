@@ -69,7 +69,8 @@ def pop_keyed(keys: Any, items: Any, size: int) -> tuple[float, int]:
             break
         right = below + 1
         if right < last and (
-            keys[right] < keys[below] or (keys[right] == keys[below] and items[right] < items[below])
+            keys[right] < keys[below]
+            or (keys[right] == keys[below] and items[right] < items[below])
         ):
             below = right
         if key < keys[below] or (key == keys[below] and item <= items[below]):

@@ -103,14 +103,14 @@ def _slowest(packed: Any, c: int, counts: Any) -> float:
 def _is_key(key: Any, configuration: int, taken: Any) -> bool:
     if key[0] != configuration:
         return False
-    for size in range(1, len(taken)):
+    for size in range(1, len(taken)):  # noqa: SIM110 - compiled
         if key[size] != taken[size]:
             return False
     return True
 
 
 @njit(cache=True)
-def _hash(configuration: int, taken: Any) -> int:
+def _hash(configuration: int, taken: Any) -> Any:
     mixed = np.uint64(configuration + 1) * np.uint64(0x9E3779B97F4A7C15)
     for size in range(1, len(taken)):
         mixed = (mixed ^ np.uint64(taken[size])) * np.uint64(0xBF58476D1CE4E5B9)

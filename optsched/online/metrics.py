@@ -73,11 +73,13 @@ def compute_metrics(records: Records) -> Metrics:
         total_flow_time=float(flow.sum()),
         mean_flow_time=float(flow.mean()),
         flow_percentiles={
-            str(p): float(v) for p, v in zip(PERCENTILES, np.percentile(flow, PERCENTILES), strict=True)
+            str(p): float(v)
+            for p, v in zip(PERCENTILES, np.percentile(flow, PERCENTILES), strict=True)
         },
         mean_slowdown=float((flow / length).mean()),
         inflation=float(
-            (records.gpus * records.iterations * records.alpha).sum() / (records.gpus * length).sum()
+            (records.gpus * records.iterations * records.alpha).sum()
+            / (records.gpus * length).sum()
         ),
         fragmentation=fragmentation(records),
         makespan=makespan,

@@ -2,9 +2,9 @@
 
 Guarantee: exact over all starts, servers and stage placements, where submissions and true
 iterations are known. Some optimal schedule starts every job at a submission or at another job's
-end (otherwise it could start earlier on the same GPUs), so those are the starts tried; servers that
-the same jobs use alike are interchangeable, and of all placements on the GPUs taken the least alpha is
-optimal, by the placement slice's exact method. Exponential: at most 7 jobs.
+end (otherwise it could start earlier on the same GPUs), so those are the starts tried; servers
+that the same jobs use alike are interchangeable, and of all placements on the GPUs taken the least
+alpha is optimal, by the placement slice's exact method. Exponential: at most 7 jobs.
 Source: a-srpt, (1)-(3), (7), (8).
 """
 

@@ -68,9 +68,7 @@ _ALL = (
         offer="adaptive",
         perfect=True,
     ),
-    Policy(
-        "spjf", "shortest predicted job first, stops at the first misfit", order="duration"
-    ),
+    Policy("spjf", "shortest predicted job first, stops at the first misfit", order="duration"),
     Policy(
         "spwf", "smallest predicted workload first, stops at the first misfit", order="workload"
     ),

@@ -59,9 +59,7 @@ class Predictor:
 
 _ALL = (
     Predictor("forest", "100 trees on (user, group), squared error; unseen 0", fit_forest),
-    Predictor(
-        "group-mean", "mean of the group; unseen 0", fit_group_mean, running_group_mean
-    ),
+    Predictor("group-mean", "mean of the group; unseen 0", fit_group_mean, running_group_mean),
     Predictor(
         "group-median",
         "median of the group, else of the user, else of all",

@@ -15,6 +15,7 @@ import numpy as np
 from optsched.errors import InputError, MissingExtraError
 from optsched.files import write_text
 from optsched.online.records import Records
+import itertools
 
 COLUMNS = (
     "policy", "job_id", "submit", "start", "end", "gpus", "alpha", "estimate", "iterations",
@@ -64,7 +65,7 @@ def _servers(records: Records) -> list[str]:
     server, taken, first = records.server.tolist(), records.taken.tolist(), records.first.tolist()
     return [
         " ".join(f"{server[p]}:{taken[p]}" for p in range(begin, end))
-        for begin, end in zip(first[:-1], first[1:], strict=True)
+        for begin, end in itertools.pairwise(first)
     ]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +96,9 @@ class Workload:
         rows = len(submit_time)
         made = cls(
             name,
-            np.array(job_id if job_id is not None else [f"j{i}" for i in range(rows)], dtype=object),
+            np.array(
+                job_id if job_id is not None else [f"j{i}" for i in range(rows)], dtype=object
+            ),
             np.asarray(submit_time, dtype=np.float64),
             np.asarray(gpus, dtype=np.int64),
             np.asarray(iterations, dtype=np.float64),
@@ -109,7 +112,7 @@ class Workload:
     def check(self, source: str | None = None) -> None:
         """Refuse columns of unequal lengths and numbers out of range; raises InputError."""
         source = source or self.name
-        columns = (self.job_id, self.gpus, self.iterations)
+        columns: tuple[NDArray[Any], ...] = (self.job_id, self.gpus, self.iterations)
         columns += (self.user.codes, self.group.codes, self.model.codes)
         if any(len(column) != len(self) for column in columns):
             raise InputError(source, "", "columns of unequal lengths", "one value a job each")

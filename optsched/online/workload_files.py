@@ -139,7 +139,14 @@ def _columns_of(chunk: Any, rows: int, known: dict[str, dict[str, int]], source:
 
 
 def _numbers(
-    text: Any, low: float, high: float, whole: bool, rows: int, name: str, expected: str, source: str
+    text: Any,
+    low: float,
+    high: float,
+    whole: bool,
+    rows: int,
+    name: str,
+    expected: str,
+    source: str,
 ) -> Any:
     try:
         values = text.astype(np.float64)

@@ -72,9 +72,7 @@ def one_stage(gpus: int) -> dict:
 
 def test_two_jobs_by_hand() -> None:
     """Two 1-GPU jobs of 2 and 4 s on one GPU at time 0: optimum 2 + 6 = 8."""
-    workload = Workload.of(
-        submit_time=[0, 0], gpus=[1, 1], iterations=[4, 2], model=["m1", "m1"]
-    )
+    workload = Workload.of(submit_time=[0, 0], gpus=[1, 1], iterations=[4, 2], model=["m1", "m1"])
     jobs = prepare_jobs(workload, Catalogue.of(one_stage(1)), OnlineCluster.of(1, 1))
     length = jobs.iterations * jobs.least
     assert length.tolist() == [4, 2]
@@ -98,9 +96,10 @@ def test_any_price_is_valid_and_none_gives_the_durations() -> None:
         assert value <= optimum * ALLOWED
         if trial == 0:
             assert value == pytest.approx(length.sum())
-        assert used.sum() == pytest.approx(
-            (jobs.gpus * length).sum(), rel=1e-9
-        ) or used.sum() <= (jobs.gpus * length).sum()
+        assert (
+            used.sum() == pytest.approx((jobs.gpus * length).sum(), rel=1e-9)
+            or used.sum() <= (jobs.gpus * length).sum()
+        )
 
 
 def test_dual_beats_durations_under_load() -> None:

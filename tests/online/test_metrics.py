@@ -10,6 +10,7 @@ from optsched.online.engine import simulate
 from optsched.online.metrics import compute_metrics, fragmentation, timeline
 from optsched.online.policies import Settings
 from optsched.online.records import Records
+import itertools
 
 
 def two_jobs() -> Records:
@@ -56,7 +57,7 @@ def test_fragmentation_against_a_slow_sweep(seed: int) -> None:
     records = simulate(jobs, "a-srpt", predicted)
     moments = np.unique(np.concatenate((records.submit, records.start, records.end)))
     queued = weighted = 0.0
-    for begin, end in zip(moments[:-1], moments[1:], strict=True):
+    for begin, end in itertools.pairwise(moments):
         middle = (begin + end) / 2
         if not ((records.submit <= middle) & (records.start > middle)).any():
             continue

@@ -7,7 +7,7 @@ slice and shares no engine, queue or policy code. Everything is looked at afresh
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class Rule:
     slot: float = 0.0
 
 
-@lru_cache(maxsize=None)
+@cache
 def iteration_time(job: Job, cluster: Cluster, offered: tuple[int, ...]) -> float:
     """alpha of Heavy-Edge on the counts offered, in descending order."""
     counts = heavy_edge_counts(graph_arrays(job), offered)
@@ -61,12 +61,12 @@ def iteration_time(job: Job, cluster: Cluster, offered: tuple[int, ...]) -> floa
     return float(time_matrix(cost_tables(job, cluster, max(offered)), counts, options).max())
 
 
-@lru_cache(maxsize=None)
+@cache
 def alpha_estimate(job: Job, cluster: Cluster) -> float:
     return estimated_minimum(job, cluster)
 
 
-@lru_cache(maxsize=None)
+@cache
 def alpha_worst(job: Job, cluster: Cluster) -> float:
     return worst_iteration_time(job, cluster)
 

@@ -68,7 +68,8 @@ def _span(attempt: dict[str, Any]) -> float | None:
 
 def _objects(path: str | Path) -> Iterator[tuple[int, str]]:
     """The text of each object directly inside the array, and the line it begins at."""
-    depth, begun, parts, size, array = 0, 0, [], 0, False
+    depth, begun, size, array = 0, 0, 0, False
+    parts: list[str] = []
     in_text = escaped = False
     for number, line in lines_of(path):
         start = 0
@@ -97,7 +98,9 @@ def _objects(path: str | Path) -> Iterator[tuple[int, str]]:
             parts.append(line[start:])
             size += len(line) - start
             if size > LONGEST_JOB:
-                raise InputError(str(path), f"line {begun}", "an endless object", "jobs in an array")
+                raise InputError(
+                    str(path), f"line {begun}", "an endless object", "jobs in an array"
+                )
         elif not array and line.strip():
             raise InputError(str(path), f"line {number}", shown(line), "a JSON array of jobs")
     if depth > 0:
