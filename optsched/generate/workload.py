@@ -229,13 +229,15 @@ def _gpus(
     if fitting:
         weight = np.array([w for _, w in fitting], dtype=float)
         gpus = rng.choice([s for s, _ in fitting], len(size), p=weight / weight.sum())
-    order = np.argsort(-size[:recurring], kind="stable")
-    for each in np.concatenate((order, np.arange(recurring, len(size)))):
-        share = wanted / len(group)
-        single = rng.random() < share if each < recurring else wanted >= size[each]
-        if single and wanted >= size[each]:
-            gpus[each] = 1
+    single = np.zeros(len(size), dtype=bool)
+    often = np.argsort(-size[:recurring], kind="stable")
+    once = np.arange(recurring, len(size))
+    lucky = rng.random(recurring) < shape.single_gpu_share
+    for each in (*often[lucky[often]], *once, *often[::-1]):
+        if not single[each] and size[each] <= wanted:
+            single[each] = True
             wanted -= int(size[each])
+    gpus[single] = 1
     return np.asarray(gpus, dtype=np.int64)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import os
 import tempfile
 from collections.abc import Sequence
@@ -15,7 +16,6 @@ import numpy as np
 from optsched.errors import InputError, MissingExtraError
 from optsched.files import write_text
 from optsched.online.records import Records
-import itertools
 
 COLUMNS = (
     "policy", "job_id", "submit", "start", "end", "gpus", "alpha", "estimate", "iterations",

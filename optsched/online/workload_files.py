@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -84,16 +85,20 @@ def _read_csv(path: str | Path, source: str) -> Workload:
     known: dict[str, dict[str, int]] = {name: {} for name in TEXT[1:]}
     rows = 0
     try:
-        with pd.read_csv(
-            path,
-            dtype=str,
-            keep_default_na=False,
-            chunksize=CHUNK,
-            encoding="utf-8",
-            skip_blank_lines=False,
-            index_col=False,
-            on_bad_lines="error",
-        ) as chunks:
+        with (
+            warnings.catch_warnings(),
+            pd.read_csv(
+                path,
+                dtype=str,
+                keep_default_na=False,
+                chunksize=CHUNK,
+                encoding="utf-8",
+                skip_blank_lines=False,
+                index_col=False,
+                on_bad_lines="error",
+            ) as chunks,
+        ):
+            warnings.simplefilter("error", pd.errors.ParserWarning)
             for chunk in chunks:
                 _check_columns(list(chunk.columns), source)
                 parts.append(_columns_of(chunk, rows, known, source))
@@ -102,7 +107,7 @@ def _read_csv(path: str | Path, source: str) -> Workload:
                     raise InputError(source, "", "more rows", f"at most {MOST_JOBS}")
     except InputError:
         raise
-    except (OSError, EOFError, ValueError, pd.errors.ParserError, UnicodeError) as error:
+    except (OSError, EOFError, ValueError, pd.errors.ParserWarning) as error:
         raise InputError(source, "", shown(str(error), 120), "a CSV table in UTF-8") from None
     return _assemble(parts, known, source)
 

@@ -20,9 +20,9 @@ KEYS = {
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("workload")
-    command = ["generate", "workload", "--jobs", "150", "--servers", "6", "--gpus-per-server", "8",
-               "--load", "0.8", "--single-gpu-share", "0.7", "--seed", "1", "-o", str(folder)]  # fmt: skip
-    assert _code(command) == 0
+    command = "generate workload --jobs 150 --servers 6 --gpus-per-server 8 --load 0.8"
+    command += " --single-gpu-share 0.7 --seed 1 -o"
+    assert _code([*command.split(), str(folder)]) == 0
     return folder
 
 

@@ -8,12 +8,12 @@ import pytest
 from optsched.errors import InputError
 from optsched.generate.workload import WorkloadShape, generate_workload, shape_of
 from optsched.online.cluster import OnlineCluster
-from optsched.online.jobs import prepare_jobs
+from optsched.online.jobs import Jobs, prepare_jobs
 
 CLUSTER = OnlineCluster.of(20)
 
 
-def made(shape: WorkloadShape, seed: int = 0, jobs: int = 3000):  # noqa: ANN201
+def made(shape: WorkloadShape, seed: int = 0, jobs: int = 3000) -> Jobs:
     workload, catalogue = generate_workload(jobs, CLUSTER, shape, seed=seed)
     return prepare_jobs(workload, catalogue, CLUSTER)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from oracles.random_online import random_case
@@ -10,7 +12,6 @@ from optsched.online.engine import simulate
 from optsched.online.metrics import compute_metrics, fragmentation, timeline
 from optsched.online.policies import Settings
 from optsched.online.records import Records
-import itertools
 
 
 def two_jobs() -> Records:
