@@ -19,11 +19,11 @@ Bandwidth = Annotated[float, typer.Option(metavar="B", help="Bytes per second.")
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    generate = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+    generate = typer.Typer(rich_markup_mode=None)
     generate.command("placement")(generate_placements)
     generate.command("workload")(simulate.generate_workloads)
     app.add_typer(generate, name="generate", help="Generate instances from a seed.")
-    importing = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+    importing = typer.Typer(rich_markup_mode=None)
     importing.command("pipedream")(import_pipedream)
     for name in simulate.TRACE_FORMATS:
         importing.command(name)(simulate.importer(name))
@@ -53,6 +53,8 @@ def generate_placements(
 
     if not 1 <= count <= 100_000:
         raise InputError("generate placement", "--count", shown(count), "1 to 100000")
+    if not 0 <= seed < 2**63:
+        raise InputError("generate placement", "--seed", shown(seed), "0 to 2^63 - 1")
     if name is not None and (count != 1 or not name or set(name) & set("/\\\0")):
         raise InputError("generate placement", "--name", shown(name), "a file name, --count 1")
     hardware = Hardware(gpus_per_server, inter_bandwidth, intra_bandwidth)
@@ -106,6 +108,7 @@ def import_pipedream(
         name=name,
         hardware=Hardware(gpus_per_server, inter_bandwidth, intra_bandwidth),
         provenance={"importer": "optsched import pipedream"},
+        source=file,
     )
     write_document(output, instance.to_dict())
     plan = "-".join(str(stage.replicas) for stage in instance.job.stages)

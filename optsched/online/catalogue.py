@@ -9,7 +9,7 @@ from pydantic import Field
 
 from optsched.files import read_document, write_document
 from optsched.placement.instance import Job, Stage
-from optsched.schema import FileModel, Name, parse
+from optsched.schema import FileModel, Name, Version, parse
 
 SCHEMA = "optsched/catalogue"
 MOST_MODELS = 2**17
@@ -19,7 +19,7 @@ class Catalogue(FileModel):
     """catalogue.json: model key -> stages and replicas."""
 
     schema_: Literal["optsched/catalogue"] = Field(alias="schema")
-    version: Literal[1]
+    version: Version
     models: Annotated[dict[Name, Job], Field(max_length=MOST_MODELS)]
     provenance: dict[str, Any] = Field(default_factory=dict)
 

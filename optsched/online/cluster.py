@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from optsched.files import read_document
 from optsched.placement.instance import MOST_GPUS_PER_SERVER, Cluster
-from optsched.schema import Between, FileModel, Positive, fault, parse
+from optsched.schema import Between, FileModel, Positive, Version, fault, parse
 
 SCHEMA = "optsched/cluster"
 MOST_SERVERS = 2**20
@@ -21,7 +21,7 @@ class OnlineCluster(FileModel):
     """Servers, GPUs each has, NIC and in-server bandwidth (bytes/s); the file cluster.json."""
 
     schema_: Literal["optsched/cluster"] = Field(alias="schema")
-    version: Literal[1]
+    version: Version
     servers: Annotated[int, Between(1, MOST_SERVERS)]
     gpus_per_server: Annotated[int, Between(1, MOST_GPUS_PER_SERVER)]
     inter_bandwidth: Positive

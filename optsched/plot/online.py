@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optsched.errors import MissingExtraError
 from optsched.online.metrics import timeline
 from optsched.online.records import Records
+from optsched.plot.axes import axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,7 @@ HOUR = 3600.0
 
 def queue_length(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
     """Jobs that wait over time, a line a run."""
-    made = _axes(ax)
+    made = axes(ax, 7.0, 4.0)
     for records in runs:
         time, queue, _ = timeline(records)
         made.step(time / HOUR, queue, where="post", label=records.policy, linewidth=1)
@@ -28,7 +28,7 @@ def queue_length(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
 
 def utilisation(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
     """Share of all GPUs in use over time, a line a run."""
-    made = _axes(ax)
+    made = axes(ax, 7.0, 4.0)
     for records in runs:
         time, _, used = timeline(records)
         share = used / (records.servers * records.gpus_per_server)
@@ -39,7 +39,7 @@ def utilisation(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
 
 def flow_cdf(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
     """Share of jobs with at most so much flow time, a line a run."""
-    made = _axes(ax)
+    made = axes(ax, 7.0, 4.0)
     for records in runs:
         flow = np.sort(records.flow)
         made.step(flow, np.arange(1, len(flow) + 1) / max(len(flow), 1), where="post",
@@ -63,7 +63,7 @@ def completion_by(
     flows : dict
         By policy: for each value, the mean flow (s) of every seed.
     """
-    made = _axes(ax)
+    made = axes(ax, 7.0, 4.0)
     for policy, by_value in flows.items():
         middle = np.array([np.median(seeds) for seeds in by_value])
         low = middle - [min(seeds) for seeds in by_value]
@@ -71,16 +71,6 @@ def completion_by(
         made.errorbar(values, middle, yerr=(low, high), label=policy, capsize=3, linewidth=1)
     made.set_yscale("log")
     return _labelled(made, xlabel, "mean flow time (s)")
-
-
-def _axes(ax: Axes | None) -> Any:
-    if ax is not None:
-        return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
-    return plt.subplots(figsize=(7, 4))[1]
 
 
 def _labelled(ax: Any, xlabel: str, ylabel: str) -> Any:
