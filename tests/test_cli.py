@@ -18,6 +18,7 @@ import pytest
 
 from optsched.cli import _code
 from optsched.errors import SolverError
+from optsched.experiments import ARTEFACTS
 from optsched.result import Outcome, Termination
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -318,7 +319,7 @@ USAGE: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "artefact": (
         ("reproduce", "magic", "-o", "made"),
-        "reproduce: artefact: found 'magic', expected one of a-srpt-table2",
+        f"reproduce: artefact: found 'magic', expected one of {', '.join(ARTEFACTS)}",
     ),
     "no artefact": (
         ("reproduce",),

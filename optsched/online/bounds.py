@@ -12,7 +12,7 @@ With d_i = n_i x (provably least alpha) and true n, every schedule of Problem (8
   sum_i min_{t >= r_i} [t + d_i - r_i + g_i (Lam(t + d_i) - Lam(t))] - G Lam(end); valid for any
   prices, improved by subgradient steps.
 
-Starts rounded to slots or durations rounded up would be no bounds. Source: FORMULATIONS 4.
+Starts rounded to slots or durations rounded up would be no bounds. Source: models/online/README.md.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Events are the ends of jobs, completions of the virtual machine, arrivals and the end of the
 head's window; passes happen only there. With slots an event acts at the next multiple.
 Complexity: O(log n) an event and O(gpus a server + pieces) an offer; flat in servers.
-Source: FORMULATIONS 4, "Semantics".
+Source: models/online/README.md, "Semantics".
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Metrics of a run, computed from its records and nothing else. Source: FORMULATIONS 4."""
+"""Metrics of a run, computed from its records and nothing else. Source: models/online/README.md."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ most-available first, least-available first, or by index (first-fit). best-fit-l
 most-available but gives the final piece to the smallest server that holds it. What a job's
 iteration takes depends only on how many GPUs each server gives, so `pattern` works on the
 histogram of free counts and `take` names servers only when a job starts. O(gpus a server + pieces)
-for all but first-fit, which looks servers up by index. Source: FORMULATIONS 4, "Offer".
+for all but first-fit, which looks servers up by index. Source: models/online/README.md, "Offers".
 """
 
 from __future__ import annotations

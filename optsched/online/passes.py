@@ -1,6 +1,6 @@
 """One scheduling pass: which queued jobs start now, and on which GPUs.
 
-Source: a-srpt, Algorithm 1, lines 3-25, and V-A 1-d, in the readings of FORMULATIONS 4.
+Source: a-srpt, Algorithm 1, lines 3-25, and V-A 1-d, in the readings of models/online/README.md.
 """
 
 from __future__ import annotations

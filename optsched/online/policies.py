@@ -1,6 +1,6 @@
 """The policies by name, and the settings that change what they do.
 
-Source: a-srpt, Algorithm 1 and V-A 1-d, in the readings of FORMULATIONS 4.
+Source: a-srpt, Algorithm 1 and V-A 1-d, in the readings of models/online/README.md.
 """
 
 from __future__ import annotations

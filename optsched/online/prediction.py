@@ -4,7 +4,7 @@ A predictor fitted once learns from a time-ordered prefix and predicts the rows 
 ``online-*`` one predicts row i from the rows with r + n alpha~ <= r_i, or, with a refit interval,
 <= the last multiple of it. Unseen groups get 0 (a-srpt: they queue at once), but for group-median,
 which falls back to the user's median and then to everybody's. Features are user and group only.
-Source: a-srpt, IV-C 3 and V-B 2-d; FORMULATIONS 4.
+Source: a-srpt, IV-C 3 and V-B 2-d; models/online/README.md.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Guarantee: SRPT has the least total flow time of all preemptive schedules of one machine. It is
 advanced only at its own arrivals and completions, so that its clock rounds the same way whatever
 happens on the cluster. Ties go to the earlier row. O(log n) an event.
-Source: a-srpt, IV-C (instance A~_1); FORMULATIONS: "virtual machine".
+Source: a-srpt, IV-C (instance A~_1); models/online/README.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A second simulator of the online problem: lists, loops and sorting, nothing compiled.
 
-Written from the statement alone (FORMULATIONS 4). It takes alpha and Heavy-Edge from the placement
+Written from the statement alone (models/online/README.md). It takes alpha and Heavy-Edge from the placement
 slice and shares no engine, queue or policy code. Everything is looked at afresh at every event.
 """
 
