@@ -1,6 +1,7 @@
 """Online scheduling at cluster scale: A-SRPT, its baselines, and how far from optimal they are.
 
-Source: a-srpt, IV-C and V, in the readings of models/online/README.md. Names are imported when first used.
+Source: a-srpt, IV-C and V, in the readings of models/online/README.md. Names are imported when
+first used.
 """
 
 from __future__ import annotations

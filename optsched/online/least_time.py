@@ -8,7 +8,8 @@ B_inter <= B_intra (a GPU's link inside a server is no slower than its server's 
   floor(k/ceil(k/g_server)) replicas, and fewer replicas have a smaller share of the NIC;
 - otherwise the stage bound of the placement slice at a full server.
 
-Without that order of bandwidths: the largest stage's computation. Source: models/online and models/placement.
+Without that order of bandwidths: the largest stage's computation.
+Source: models/online/README.md.
 """
 
 from __future__ import annotations
