@@ -1,7 +1,8 @@
 """A second simulator of the online problem: lists, loops and sorting, nothing compiled.
 
 Written from the statement alone (models/online/README.md). It takes alpha and Heavy-Edge from the
-placement slice and shares no engine, queue or policy code. Everything is looked at afresh at every event.
+placement slice and shares no engine, queue or policy code. Everything is looked at afresh at every
+event.
 """
 
 from __future__ import annotations
