@@ -1,6 +1,6 @@
 """Online: seconds, memory and spread of the simulator, one process, one core.
 
-    python benchmarks/online.py [--runs 5] [--only CASE[,CASE]]
+    python benchmarks/online.py [--runs 5] [--only CASE[,CASE]] [--policies P[,P]]
 
 Cases: compile (a first process with an empty compile cache against a second one), paper (150,000
 jobs on 250 x 8 GPUs, every policy), million (1,000,000 jobs), servers (30,000 jobs at 250, 2,500
@@ -36,9 +36,11 @@ from optsched.online.jobs import Jobs, prepare_jobs
 from optsched.online.policies import POLICIES, Settings
 from optsched.online.prediction import FITTED, ONLINE, predict, report
 from optsched.online.protocol import View, simulate_policy
+from optsched.online.traces.importing import import_trace, workload_of_trace
 from optsched.online.warm_up import warm_up
 
 SEED, LOAD = 1, 0.8
+CHOSEN: list[str] = []
 
 
 def main() -> None:
@@ -46,11 +48,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", default="")
+    parser.add_argument("--policies", default="", help="of the cases paper and million")
     parser.add_argument("--memory-of", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.memory_of:
         _memory_case(arguments.memory_of)
         return
+    CHOSEN.extend(name for name in arguments.policies.split(",") if name)
     cases: dict[str, Callable[[int], None]] = {
         "compile": compile_times,
         "command": command,
@@ -76,13 +80,17 @@ def workload(jobs: int, servers_: int) -> tuple[Jobs, np.ndarray]:
 
 
 def timed(run: Callable[[], object], runs: int) -> str:
-    """Median and spread of a call."""
-    seconds = []
+    """Median and spread of a call: by the clock, and on the processor (for shared machines)."""
+    wall, busy = [], []
     for _ in range(runs):
-        began = time.perf_counter()
+        began, worked = time.perf_counter(), time.process_time()
         run()
-        seconds.append(time.perf_counter() - began)
-    return f"{median(seconds):7.3f} s [{min(seconds):.3f}-{max(seconds):.3f}] over {runs}"
+        wall.append(time.perf_counter() - began)
+        busy.append(time.process_time() - worked)
+    text = f"{median(wall):7.3f} s [{min(wall):.3f}-{max(wall):.3f}]"
+    if max(busy) > 0.01:
+        text += f", of it on the processor {median(busy):.3f} [{min(busy):.3f}-{max(busy):.3f}]"
+    return f"{text} over {runs}"
 
 
 def every_policy(jobs: int, servers_: int, runs: int) -> None:
@@ -90,7 +98,7 @@ def every_policy(jobs: int, servers_: int, runs: int) -> None:
     prepared, predicted = workload(jobs, servers_)
     warm_up()
     print(f"{jobs} jobs, {servers_} x 8 GPUs, load {prepared.load:.3f}")
-    for name in POLICIES:
+    for name in CHOSEN or POLICIES:
         text = timed(lambda name=name: simulate(prepared, name, predicted), runs)
         print(f"  {name:20} {text}", flush=True)
     hold = Settings(hold="inf")
@@ -153,8 +161,28 @@ def python(runs: int) -> None:
 
 
 def predictors(runs: int) -> None:
-    """Fit time and error of every predictor on a synthetic workload."""
+    """Fit time and error of every predictor on a synthetic workload and every trace at hand."""
     prepared, _ = workload(50_000, 250)
+    print("  synthetic, 50,000 jobs")
+    _predictor_rows(prepared)
+    folder = os.environ.get("OPTSCHED_DATA")
+    if folder is None:
+        print("  OPTSCHED_DATA is not set: no traces")
+        return
+    for file_format, pattern in (
+        ("philly-csv", "philly*.csv.gz"),
+        ("muri", "muri*.csv.gz"),
+        ("chronus", "chronus*.csv.gz"),
+        ("gavel", "gavel*.trace"),
+    ):
+        for path in sorted((Path(folder) / "traces").glob(pattern)):
+            trace = import_trace(file_format, path)
+            made, catalogue = workload_of_trace(trace, seed=SEED)
+            print(f"  {path.name}: {'; '.join(trace.report.lines())}")
+            _predictor_rows(prepare_jobs(made, catalogue, OnlineCluster.of()))
+
+
+def _predictor_rows(prepared: Jobs) -> None:
     for name in [*FITTED, *(ONLINE + name for name in ("group-mean", "group-median"))]:
         made = report(predict(prepared, name, training_share=0.8, seed=SEED))
         print(
