@@ -7,6 +7,7 @@ training prefix of four times the jobs; on synthetic jobs the two predict alike,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -116,7 +117,7 @@ def figure_6(folder: Path, scale: Scale) -> str:
         for count in counts
     ]
     claim = "31-91% below every baseline in total completion time, whatever the number of jobs"
-    return _figure(folder, "a-srpt-fig6", scale, cases, claim, (0.31, 0.91))
+    return _figure(folder, "a-srpt-fig6", scale, cases, claim, (0.31, 0.91), "jobs")
 
 
 def figure_7(folder: Path, scale: Scale) -> str:
@@ -130,7 +131,7 @@ def figure_7(folder: Path, scale: Scale) -> str:
         for share in (0.8, 0.6, 0.4, 0.2, 0.0)
     ]
     claim = "16-57% below the baselines, the more so the fewer single-GPU jobs"
-    return _figure(folder, "a-srpt-fig7", scale, cases, claim, (0.16, 0.57))
+    return _figure(folder, "a-srpt-fig7", scale, cases, claim, (0.16, 0.57), "single-GPU jobs (%)")
 
 
 def figure_8(folder: Path, scale: Scale) -> str:
@@ -145,7 +146,7 @@ def figure_8(folder: Path, scale: Scale) -> str:
         for gigabits in (1, 5, 10, 25, 50)
     ]
     claim = "12% below the best baseline at 50 Gbit/s, up to 92% at 1 Gbit/s"
-    return _figure(folder, "a-srpt-fig8", scale, cases, claim, (0.12, 0.92))
+    return _figure(folder, "a-srpt-fig8", scale, cases, claim, (0.12, 0.92), "NIC (Gbit/s)")
 
 
 def figure_9(folder: Path, scale: Scale) -> str:
@@ -192,10 +193,12 @@ def _figure(
     cases: list[tuple[str, partial[Jobs]]],
     claim: str,
     claimed: tuple[float, float],
+    axis: str,
 ) -> str:
     chosen = variants()
     rows = sweep(cases, scale, chosen, "online-group-mean")
     write_rows(folder, name, rows)
+    _draw(folder / f"{name}.png", rows, [case for case, _ in cases], _labels(chosen), axis)
     lines = []
     for case, _ in cases:
         lines += [f"## {case}", "", *table(rows, case, _labels(chosen)), "", losses(rows, case)]
@@ -209,6 +212,24 @@ def _figure(
         ]
     header = [f"Claim: {claim}.", STATED, f"Load {LOAD} (the paper's is not stated)."]
     return write(folder, name, scale, header, lines, _range_verdict(rows, cases, claimed))
+
+
+def _draw(path: Path, rows: list[Row], cases: list[str], labels: list[str], axis: str) -> None:
+    """The figure itself, where matplotlib is installed; the numbers are in the CSV anyway."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return
+    from optsched.plot.online import completion_by
+
+    values = [float(case.split()[0].rstrip("%")) for case in cases]
+    flows: dict[str, Sequence[Sequence[float]]] = {
+        label: [[row.mean_flow for row in by_label(rows, case, label)] for case in cases]
+        for label in labels
+    }
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    completion_by(values, flows, axis, figure.add_subplot())
+    figure.savefig(path, dpi=120, metadata={"Software": None})
 
 
 def _range_verdict(

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.checking import Violation
-from optsched.online.audit_queue import queue_violations
+from optsched.online.audit_offers import offer_violations
+from optsched.online.audit_queue import IN_ORDER, SCANNING, STOPPING, queue_violations
 from optsched.online.jobs import Jobs
 from optsched.online.records import Records
 from optsched.placement.cost import cost_tables, time_matrix
@@ -20,6 +21,9 @@ from optsched.placement.options import PlacementOptions
 
 ARITHMETIC = 1e-9
 """Relative rounding allowed in a recomputed duration."""
+
+POLICY_NAMES = (*STOPPING, *SCANNING, *IN_ORDER, "srpt-workload-hold", "a-srpt-backfill")
+"""Policies whose offer rule is known; the settings of a user's own say nothing about it."""
 
 MOST_LISTED = 20
 """Violations listed for each rule."""
@@ -41,7 +45,7 @@ def audit(jobs: Jobs, records: Records, *, spot_checks: int = 200) -> tuple[Viol
     -------
     tuple of Violation
         Rules: records (each job once, as submitted), start (1), gang (2), no preemption and
-        duration (7), capacity (3), and the policy's queue rule. At most 20 a rule.
+        duration (7), capacity (3), the policy's queue rule, the offer rule. At most 20 a rule.
     """
     rows, found = _match(jobs, records)
     if found:
@@ -54,6 +58,8 @@ def audit(jobs: Jobs, records: Records, *, spot_checks: int = 200) -> tuple[Viol
         found += _duration_violations(jobs, records, rows)
     if not found and spot_checks > 0 and len(records):
         found += queue_violations(jobs, records, rows, spot_checks)
+        if records.policy in POLICY_NAMES:
+            found += offer_violations(jobs, records, rows, spot_checks)
     return tuple(found)
 
 

@@ -104,10 +104,26 @@ def test_queue_rules() -> None:
         assert found == {"queue order" if name in order else "work conservation"}, name
 
 
+def test_offer_rules() -> None:
+    """A run under one offer rule does not pass for another's."""
+    jobs, predicted = random_case(6, (150, 150))
+    for policy in ("wcs-subtime", "a-srpt"):
+        for told, done in (("least", "most"), ("most", "first-fit"), ("best-fit-last", "least")):
+            records = simulate(jobs, policy, predicted, Settings(offer=done))
+            told_records = replace(records, settings=replace(records.settings, offer=told))
+            assert rules(jobs, told_records) == {"offer"}, (policy, told, done)
+
+
 def test_it_shares_nothing_with_the_engine() -> None:
     folder = Path(audit_module.__file__).parent
-    allowed = {"checking", "online.audit_queue", "online.jobs", "online.records"}
-    for name in ("audit.py", "audit_queue.py"):
+    allowed = {
+        "checking",
+        "online.audit_queue",
+        "online.audit_offers",
+        "online.jobs",
+        "online.records",
+    }
+    for name in ("audit.py", "audit_queue.py", "audit_offers.py"):
         for node in ast.walk(ast.parse((folder / name).read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("optsched"):
                 module = (node.module or "").removeprefix("optsched.")
