@@ -20,6 +20,7 @@ from optsched.cli import _code
 from optsched.errors import SolverError
 from optsched.experiments import ARTEFACTS
 from optsched.result import Outcome, Termination
+from optsched.schemas import SCHEMAS
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT_KEYS = {
@@ -315,7 +316,7 @@ USAGE: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "schema": (
         ("schema", "magic"),
-        "schema: found 'magic', expected one of placement, placement-solution",
+        f"schema: found 'magic', expected one of {', '.join(SCHEMAS)}",
     ),
     "artefact": (
         ("reproduce", "magic", "-o", "made"),
