@@ -14,6 +14,9 @@ SCHEMAS: dict[str, str] = {
         (problem.name, problem.instance),
         (f"{problem.name}-solution", problem.solution),
     )
+} | {
+    "cluster": "optsched.online.cluster:OnlineCluster",
+    "catalogue": "optsched.online.catalogue:Catalogue",
 }
 
 

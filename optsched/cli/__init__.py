@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from optsched import __version__
-from optsched.cli import artefacts, make, run, shipped
+from optsched.cli import artefacts, make, run, shipped, simulate
 from optsched.errors import InputError, MissingExtraError, OptschedError, one_line
 
 BAD_INPUT = 2
@@ -46,6 +46,7 @@ def _options(
 run.register(app)
 make.register(app)
 shipped.register(app)
+simulate.register(app)
 artefacts.register(app)
 
 

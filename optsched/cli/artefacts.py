@@ -22,6 +22,10 @@ def reproduce(
         str | None, typer.Option("-o", metavar="DIR", help="Folder to write into.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds, for a smoke test.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="The paper's sizes.")] = False,
+    trace: Annotated[
+        str | None, typer.Option("--trace", metavar="FILE", help="A PAI job CSV of yours.")
+    ] = None,
     list_all: Annotated[bool, typer.Option("--list", help="List the artefacts.")] = False,
 ) -> int:
     """Reproduce a table or a figure of a paper, with the paper's values beside ours."""
@@ -38,5 +42,5 @@ def reproduce(
     if not artifacts or output is None:
         raise InputError("reproduce", "", "no artefact or no -o", "ARTIFACT... -o DIR, or --list")
     for name in artifacts:
-        out.print(run(name, output, quick=quick), markup=False)
+        out.print(run(name, output, quick=quick, full=full, trace=trace), markup=False)
     return DONE

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli import make_makespan, make_placement
+from optsched.cli import make_makespan, make_placement, simulate
 from optsched.cli.settings import Options, OutputFile, read_options
 
 DONE = 0
@@ -18,6 +18,9 @@ def register(app: typer.Typer) -> None:
     importing = typer.Typer(rich_markup_mode=None)
     for problem in (make_placement, make_makespan):
         problem.register(generate, importing)
+    generate.command("workload")(simulate.generate_workloads)
+    for name in simulate.TRACE_FORMATS:
+        importing.command(name)(simulate.importer(name))
     app.add_typer(generate, name="generate", help="Generate instances from a seed.")
     app.add_typer(importing, name="import", help="Make an instance of somebody's data.")
     app.command()(export)

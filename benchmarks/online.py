@@ -1,0 +1,243 @@
+"""Online: seconds, memory and spread of the simulator, one process, one core.
+
+    python benchmarks/online.py [--runs 5] [--only CASE[,CASE]] [--policies P[,P]]
+
+Cases: compile (a first process with an empty compile cache against a second one), paper (150,000
+jobs on 250 x 8 GPUs, every policy), million (1,000,000 jobs), servers (30,000 jobs at 250, 2,500
+and 25,000 servers, same load), python (the plain-Python protocol against the compiled loop on the
+same policy and jobs), command (`optsched simulate` on 1,000 jobs in new processes), predictors.
+Workloads come from the generator (seed 1, load 0.8), predictions are online group means. Times are
+medians with [min-max]; every run of a case gives the same records. Memory is the peak resident set
+of a process of its own that does the case once, from workload file in memory to records.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+from optsched.generate.workload import WorkloadShape, generate_workload
+from optsched.online.cluster import OnlineCluster
+from optsched.online.engine import simulate
+from optsched.online.jobs import Jobs, prepare_jobs
+from optsched.online.policies import POLICIES, Settings
+from optsched.online.prediction import FITTED, ONLINE, predict, report
+from optsched.online.protocol import View, simulate_policy
+from optsched.online.traces.importing import import_trace, workload_of_trace
+from optsched.online.warm_up import warm_up
+
+SEED, LOAD = 1, 0.8
+CHOSEN: list[str] = []
+
+
+def main() -> None:
+    """Run the cases asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--policies", default="", help="of the cases paper and million")
+    parser.add_argument("--memory-of", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.memory_of:
+        _memory_case(arguments.memory_of)
+        return
+    CHOSEN.extend(name for name in arguments.policies.split(",") if name)
+    cases: dict[str, Callable[[int], None]] = {
+        "compile": compile_times,
+        "command": command,
+        "paper": paper,
+        "million": million,
+        "servers": servers,
+        "python": python,
+        "predictors": predictors,
+    }
+    chosen = arguments.only.split(",") if arguments.only else list(cases)
+    print(f"one core of {os.cpu_count()}, Python {sys.version.split()[0]}, numpy {np.__version__}")
+    for name in chosen:
+        print(f"\n{name}", flush=True)
+        cases[name](arguments.runs)
+
+
+def workload(jobs: int, servers_: int) -> tuple[Jobs, np.ndarray]:
+    """Jobs of the generator on so many 8-GPU servers, and their online group means."""
+    cluster = OnlineCluster.of(servers_)
+    made, catalogue = generate_workload(jobs, cluster, WorkloadShape(load=LOAD), seed=SEED)
+    prepared = prepare_jobs(made, catalogue, cluster)
+    return prepared, predict(prepared, "online-group-mean").iterations
+
+
+def timed(run: Callable[[], object], runs: int) -> str:
+    """Median and spread of a call: by the clock, and on the processor (for shared machines)."""
+    wall, busy = [], []
+    for _ in range(runs):
+        began, worked = time.perf_counter(), time.process_time()
+        run()
+        wall.append(time.perf_counter() - began)
+        busy.append(time.process_time() - worked)
+    text = f"{median(wall):7.3f} s [{min(wall):.3f}-{max(wall):.3f}]"
+    if max(busy) > 0.01:
+        text += f", of it on the processor {median(busy):.3f} [{min(busy):.3f}-{max(busy):.3f}]"
+    return f"{text} over {runs}"
+
+
+def every_policy(jobs: int, servers_: int, runs: int) -> None:
+    """Each policy on one workload."""
+    prepared, predicted = workload(jobs, servers_)
+    warm_up()
+    print(f"{jobs} jobs, {servers_} x 8 GPUs, load {prepared.load:.3f}")
+    for name in CHOSEN or POLICIES:
+        text = timed(lambda name=name: simulate(prepared, name, predicted), runs)
+        print(f"  {name:20} {text}", flush=True)
+    hold = Settings(hold="inf")
+    text = timed(lambda: simulate(prepared, "a-srpt", predicted, hold), runs)
+    print(f"  {'a-srpt hold=inf':20} {text}")
+
+
+def paper(runs: int) -> None:
+    """The paper's largest run."""
+    every_policy(150_000, 250, runs)
+    print(f"  peak memory of a process: {memory(150_000, 250):.0f} MB")
+
+
+def million(runs: int) -> None:
+    """A million jobs."""
+    every_policy(1_000_000, 250, min(runs, 5))
+    print(f"  peak memory of a process: {memory(1_000_000, 250):.0f} MB")
+
+
+def servers(runs: int) -> None:
+    """Time by size of the cluster, the same jobs a GPU-second of load."""
+    for count in (250, 2_500, 25_000):
+        prepared, predicted = workload(30_000, count)
+        for name in ("a-srpt", "wcs-workload", "srpt-workload-hold"):
+            text = timed(lambda p=prepared, n=name, q=predicted: simulate(p, n, q), runs)
+            print(f"  {count:6} servers {name:20} {text}", flush=True)
+
+
+class FirstSubmitted:
+    """wcs-subtime in plain Python."""
+
+    def schedule(self, view: View) -> None:
+        for job in view.queue:
+            if job.gpus <= view.free_gpus:
+                view.start(job, view.offer(job, "most"))
+
+
+def python(runs: int) -> None:
+    """The protocol's rate, and the ratio to the compiled loop."""
+    prepared, predicted = workload(10_000, 50)
+    warm_up()
+    assert list(simulate_policy(prepared, FirstSubmitted(), predicted)) == list(
+        simulate(prepared, "wcs-subtime", predicted)
+    )
+    plain, compiled = [], []
+    for _ in range(runs):
+        began = time.perf_counter()
+        simulate_policy(prepared, FirstSubmitted(), predicted)
+        plain.append(time.perf_counter() - began)
+        began = time.perf_counter()
+        simulate(prepared, "wcs-subtime", predicted)
+        compiled.append(time.perf_counter() - began)
+    ratios = [a / b for a, b in zip(plain, compiled, strict=True)]
+    print(
+        f"  wcs-subtime, 10,000 jobs on 50 x 8, identical records: plain Python "
+        f"{len(prepared) / median(plain):.0f} jobs/s, compiled "
+        f"{len(prepared) / median(compiled):.0f} jobs/s, ratio {median(ratios):.0f} "
+        f"[{min(ratios):.0f}-{max(ratios):.0f}]"
+    )
+
+
+def predictors(runs: int) -> None:
+    """Fit time and error of every predictor on a synthetic workload and every trace at hand."""
+    prepared, _ = workload(50_000, 250)
+    print("  synthetic, 50,000 jobs")
+    _predictor_rows(prepared)
+    folder = os.environ.get("OPTSCHED_DATA")
+    if folder is None:
+        print("  OPTSCHED_DATA is not set: no traces")
+        return
+    for file_format, pattern in (
+        ("philly-csv", "philly*.csv.gz"),
+        ("muri", "muri*.csv.gz"),
+        ("chronus", "chronus*.csv.gz"),
+        ("gavel", "gavel*.trace"),
+    ):
+        for path in sorted((Path(folder) / "traces").glob(pattern)):
+            trace = import_trace(file_format, path)
+            made, catalogue = workload_of_trace(trace, seed=SEED)
+            print(f"  {path.name}: {'; '.join(trace.report.lines())}")
+            _predictor_rows(prepare_jobs(made, catalogue, OnlineCluster.of()))
+
+
+def _predictor_rows(prepared: Jobs) -> None:
+    for name in [*FITTED, *(ONLINE + name for name in ("group-mean", "group-median"))]:
+        made = report(predict(prepared, name, training_share=0.8, seed=SEED))
+        print(
+            f"  {name:22} MAE {made.mean_absolute_error:10.1f}, within 10% "
+            f"{100 * made.within_tenth:5.1f}%, exact {100 * made.exact:5.1f}%, fit "
+            f"{made.fit_time:.2f} s",
+            flush=True,
+        )
+
+
+def compile_times(_: int) -> None:
+    """The very first run, and one that finds compiled code on disk."""
+    with tempfile.TemporaryDirectory() as folder:
+        code = "from optsched.online.warm_up import warm_up; print(warm_up(bounds=True))"
+        environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+        for label in ("first process, nothing compiled", "second process, cached"):
+            done = subprocess.run(
+                [sys.executable, "-c", code], env=environment, capture_output=True, check=True
+            )
+            print(f"  {label}: {float(done.stdout):.2f} s")
+
+
+def command(runs: int) -> None:
+    """`optsched simulate` on 1,000 jobs in a new process each time."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = [sys.executable, "-m", "optsched"]
+        arguments = ["generate", "workload", "--jobs", "1000", "--seed", "1", "-o", folder]
+        subprocess.run([*program, *arguments], check=True, capture_output=True)
+        files = [f"{folder}/workload.csv", "--cluster", f"{folder}/cluster.json"]
+        for flags in ([], ["--bound", "--audit"]):
+            full = [*program, "simulate", *files, "--policy", "a-srpt,spwf", "--json", *flags]
+            subprocess.run(full, check=True, capture_output=True)
+            text = timed(lambda full=full: subprocess.run(full, check=True, capture_output=True),
+                         runs)  # fmt: skip
+            print(f"  simulate, 1,000 jobs, 2 policies {' '.join(flags):16} {text}")
+
+
+def memory(jobs: int, servers_: int) -> float:
+    """Peak MB of a process that runs the case once."""
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__)), "--memory-of", f"{jobs},{servers_}"],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    return float(done.stdout)
+
+
+def _memory_case(text: str) -> None:
+    jobs, servers_ = (int(part) for part in text.split(","))
+    prepared, predicted = workload(jobs, servers_)
+    simulate(prepared, "a-srpt", predicted)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(peak / 1024 if sys.platform != "darwin" else peak / 2**20)
+
+
+if __name__ == "__main__":
+    main()

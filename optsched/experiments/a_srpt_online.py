@@ -1,0 +1,234 @@
+"""What the figures of a-srpt's section V share: jobs for a case, runs over seeds, tables.
+
+The PAI trace does not travel with this package. Without `--trace` jobs are synthetic (a-srpt's
+V-A 1-b draw of configurations on generated groups), and say so.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.errors import InputError
+from optsched.experiments.artefacts import Scale
+from optsched.files import write_text
+from optsched.generate.workload import WorkloadShape, generate_workload
+from optsched.online.cluster import OnlineCluster
+from optsched.online.engine import simulate
+from optsched.online.jobs import Jobs, prepare_jobs
+from optsched.online.metrics import compute_metrics
+from optsched.online.policies import PAPER, Settings
+from optsched.online.prediction import predict
+from optsched.online.traces.importing import import_trace, workload_of_trace
+from optsched.online.traces.trace import Trace
+
+SEEDS, QUICK_SEEDS = 10, 2
+LOAD = 0.8
+BASELINES = PAPER[2:]
+REFERENCE = OnlineCluster.of()
+"""The NIC that turns durations into iterations: 10 Gbit/s, whatever NIC is simulated."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A policy with its settings, under the label of a table."""
+
+    label: str
+    policy: str
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run of one case: seconds."""
+
+    case: str
+    seed: int
+    label: str
+    jobs: int
+    completion: float
+    mean_flow: float
+    makespan: float
+
+
+def variants(tau: float = 100.0, *, extra: bool = True) -> list[Variant]:
+    """The paper's policies, a-srpt at tau = 1 and with hold, and the one beyond the paper."""
+    made = [Variant(name, name, Settings(tau=tau)) for name in PAPER]
+    if extra:
+        made += [
+            Variant("a-srpt tau=1", "a-srpt", Settings(tau=1.0)),
+            Variant("a-srpt hold=inf", "a-srpt", Settings(tau=tau, hold="inf")),
+            Variant("srpt-workload-hold", "srpt-workload-hold", Settings(tau=tau)),
+        ]
+    return made
+
+
+def seeds(scale: Scale) -> range:
+    """Ten, or two for a smoke test."""
+    return range(QUICK_SEEDS if scale.quick else SEEDS)
+
+
+def case_jobs(
+    count: int,
+    cluster: OnlineCluster,
+    seed: int,
+    scale: Scale,
+    shape: WorkloadShape | None = None,
+) -> Jobs:
+    """Jobs of one case: consecutive ones of the trace, or synthetic ones."""
+    if scale.trace is None:
+        workload, catalogue = generate_workload(
+            count, cluster, shape, seed=seed, reference=_reference(cluster)
+        )
+        return prepare_jobs(workload, catalogue, cluster)
+    trace = _trace(scale.trace)
+    if count > len(trace):
+        raise InputError(scale.trace, "", f"{len(trace)} jobs", f"{count} of them")
+    workload, catalogue = workload_of_trace(trace, seed=seed, reference=_reference(cluster))
+    first = int(np.random.default_rng(seed).integers(len(trace) - count + 1))
+    chosen = np.arange(first, first + count, dtype=np.int64)
+    chosen = chosen[trace.gpus[chosen] <= cluster.gpus]
+    return prepare_jobs(workload.rows(chosen), catalogue, cluster)
+
+
+def run_case(
+    case: str, jobs: Jobs, seed: int, chosen: Sequence[Variant], predictor: str
+) -> list[Row]:
+    """Every variant on one case."""
+    predicted = predict(jobs, predictor, seed=seed)
+    rows = []
+    for variant in chosen:
+        records = simulate(predicted.jobs, variant.policy, predicted.iterations, variant.settings)
+        made = compute_metrics(records)
+        rows.append(
+            Row(
+                case,
+                seed,
+                variant.label,
+                made.jobs,
+                made.total_completion_time,
+                made.mean_flow_time,
+                made.makespan,
+            )
+        )
+    return rows
+
+
+def by_label(rows: Sequence[Row], case: str, label: str) -> list[Row]:
+    """The runs of one label in one case, by seed."""
+    return [row for row in rows if (row.case, row.label) == (case, label)]
+
+
+def reduction(rows: Sequence[Row], case: str, label: str, rival: str, of: str) -> list[float]:
+    """By seed: how far below the rival's value the label's is, as a share of the rival's."""
+    ours, theirs = by_label(rows, case, label), by_label(rows, case, rival)
+    return [1 - getattr(a, of) / getattr(b, of) for a, b in zip(ours, theirs, strict=True)]
+
+
+def best_reduction(rows: Sequence[Row], case: str, label: str, of: str) -> list[float]:
+    """By seed: reduction against the best of the paper's baselines at that seed."""
+    each = [reduction(rows, case, label, rival, of) for rival in BASELINES]
+    return [min(values) for values in zip(*each, strict=True)]
+
+
+def table(rows: Sequence[Row], case: str, labels: Sequence[str]) -> list[str]:
+    """A Markdown table of a case: medians over seeds and spreads."""
+    lines = [
+        "| policy | mean flow s | total completion time s | makespan s | a-srpt's flow below by |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for label in labels:
+        runs = by_label(rows, case, label)
+        below = reduction(rows, case, "a-srpt", label, "mean_flow")
+        lines.append(
+            f"| {label} | {spread([r.mean_flow for r in runs], '.1f')} "
+            f"| {spread([r.completion for r in runs], '.4g')} "
+            f"| {spread([r.makespan for r in runs], '.4g')} "
+            f"| {'' if label == 'a-srpt' else percent(below)} |"
+        )
+    return lines
+
+
+def losses(rows: Sequence[Row], case: str) -> str:
+    """Where a-srpt loses: baselines ahead of it, with the number of seeds."""
+    found = []
+    for rival in BASELINES:
+        values = reduction(rows, case, "a-srpt", rival, "mean_flow")
+        lost = sum(value < 0 for value in values)
+        if lost:
+            found.append(f"{rival} ({lost} of {len(values)} seeds)")
+    return f"a-srpt loses by flow to: {', '.join(found) or 'none'}"
+
+
+def spread(values: Sequence[float], form: str) -> str:
+    """Median and range."""
+    return f"{median(values):{form}} [{min(values):{form}}-{max(values):{form}}]"
+
+
+def percent(values: Sequence[float]) -> str:
+    """Median and range in percent."""
+    scaled = [100 * value for value in values]
+    return f"{median(scaled):.0f}% [{min(scaled):.0f} to {max(scaled):.0f}]"
+
+
+def write(
+    folder: Path, name: str, scale: Scale, header: Sequence[str], lines: list[str], verdict: str
+) -> str:
+    """Write and return the text: title, what it ran on, tables, verdict."""
+    source = f"trace {Path(scale.trace).name}" if scale.trace else "synthetic"
+    size = "the paper's sizes" if scale.full else "scaled down"
+    mark = " [smoke: 2 seeds]" if scale.quick else ""
+    text = "\n".join(
+        [f"# {name} ({source}, {size})", "", *header, "", *lines, f"Verdict: {verdict}{mark}"]
+    )
+    write_text(folder / f"{name}.md", text + "\n")
+    return text
+
+
+def write_rows(folder: Path, name: str, rows: Sequence[Row]) -> None:
+    """Every run as CSV."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(Row.__dataclass_fields__)
+    writer.writerows([getattr(row, f) for f in Row.__dataclass_fields__] for row in rows)
+    write_text(folder / f"{name}.csv", stream.getvalue())
+
+
+def sweep(
+    cases: Sequence[tuple[str, Callable[[int], Jobs]]],
+    scale: Scale,
+    chosen: Sequence[Variant],
+    predictor: str,
+) -> list[Row]:
+    """Every case, seed and variant."""
+    return [
+        row
+        for case, make in cases
+        for seed in seeds(scale)
+        for row in run_case(case, make(seed), seed, chosen, predictor)
+    ]
+
+
+def _reference(cluster: OnlineCluster) -> OnlineCluster:
+    """The reference NIC on servers of the cluster's kind."""
+    return OnlineCluster.of(
+        cluster.servers,
+        cluster.gpus_per_server,
+        REFERENCE.inter_bandwidth,
+        cluster.intra_bandwidth,
+    )
+
+
+@lru_cache(maxsize=1)
+def _trace(path: str) -> Trace:
+    return import_trace("pai", path)

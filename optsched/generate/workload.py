@@ -1,0 +1,273 @@
+"""Synthetic workloads with recurring groups, from a seed.
+
+A share of the jobs belongs to groups that recur, of Zipf sizes; the others are submitted once.
+A group has a user, a number of GPUs, a typical duration (log-normal with a Pareto tail) and a
+configuration; its jobs last that long up to a log-normal factor, some exactly. Submissions are a
+Poisson process whose span makes the load. `shape_of` reads the same parameters off a trace.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.errors import InputError, shown
+from optsched.online.catalogue import Catalogue
+from optsched.online.cluster import OnlineCluster
+from optsched.online.drawing import ConfigurationDrawer
+from optsched.online.workload import Labels, Workload
+
+MOST_JOBS = 5_000_000
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class WorkloadShape:
+    """What a workload looks like.
+
+    Attributes
+    ----------
+    load : float
+        sum g n alpha~ / (G x submission span).
+    single_gpu_share : float
+        Jobs of one GPU.
+    sizes, size_weights : tuple
+        Numbers of GPUs of the other jobs, and how often each is met.
+    recurring_share : float
+        Jobs in groups that recur (a-srpt: 65% of jobs are submitted five times or more).
+    jobs_per_group : float
+        Mean jobs of a recurring group.
+    zipf : float
+        Exponent of the recurring groups' sizes.
+    users : int
+        Users; a group belongs to one.
+    durations : tuple of float
+        Quantiles of the durations (s), evenly spaced; a duration is drawn between them.
+    group_spread : float
+        Standard deviation of log(duration) within a group.
+    exact_share : float
+        Jobs of recurring groups that last exactly as long as their group's typical one.
+    """
+
+    load: float = 0.8
+    single_gpu_share: float = 0.7
+    sizes: tuple[int, ...] = (2, 4, 8, 16, 32, 64)
+    size_weights: tuple[float, ...] = (0.25, 0.25, 0.3, 0.12, 0.06, 0.02)
+    recurring_share: float = 0.65
+    jobs_per_group: float = 25.0
+    zipf: float = 1.1
+    users: int = 100
+    durations: tuple[float, ...] = ()
+    group_spread: float = 0.3
+    exact_share: float = 0.3
+
+    def to_dict(self) -> dict[str, Any]:
+        """The shape as a JSON object."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+
+def default_durations() -> tuple[float, ...]:
+    """201 quantiles of 10-minute median, heavy-tailed durations: log-normal, Pareto from 90% on."""
+    from scipy.stats import norm
+
+    share = (np.arange(201) + 0.5) / 201
+    value = 600.0 * np.exp(1.6 * norm.ppf(share))
+    cut = 600.0 * np.exp(1.6 * norm.ppf(0.9))
+    tail = cut * ((1 - share) / 0.1) ** (-1 / 1.5)
+    return tuple(np.where(share > 0.9, tail, value).tolist())
+
+
+def generate_workload(
+    jobs: int = 1000,
+    cluster: OnlineCluster | None = None,
+    shape: WorkloadShape | None = None,
+    *,
+    seed: int = 0,
+    all_reduce: str = "ring",
+    reference: OnlineCluster | None = None,
+) -> tuple[Workload, Catalogue]:
+    """Generate a workload and the catalogue of its configurations.
+
+    Parameters
+    ----------
+    cluster : OnlineCluster, optional
+        Where it will run: its GPUs set the span of the load, and jobs fit it.
+    shape : WorkloadShape, optional
+        What it looks like.
+    reference : OnlineCluster, optional
+        Whose NIC turns durations into iterations; by default `cluster`.
+
+    Returns
+    -------
+    workload, catalogue
+        Equal arguments give equal results.
+
+    Raises
+    ------
+    InputError
+        For a parameter out of range.
+    """
+    cluster, shape = cluster or OnlineCluster.of(), shape or WorkloadShape()
+    shape = shape if shape.durations else replace(shape, durations=default_durations())
+    _check(jobs, shape, seed)
+    rng = np.random.default_rng(seed)
+    group, recurring = _groups(jobs, shape, rng)
+    gpus = _gpus(group, recurring, shape, cluster.gpus, rng)
+    typical = _durations(int(group.max()) + 1, shape, rng)
+    factor = np.exp(rng.normal(0.0, shape.group_spread, jobs) - shape.group_spread**2 / 2)
+    factor[rng.random(jobs) < shape.exact_share] = 1.0
+    duration = typical[group] * factor
+    span = float((gpus[group] * duration).sum()) / (cluster.gpus * shape.load)
+    gaps = rng.exponential(1.0, jobs)
+    submit = np.concatenate(([0.0], np.cumsum(gaps[1:])))
+    submit *= span / submit[-1] if submit[-1] > 0 else 0.0
+    user = rng.zipf(1.5, len(gpus)) % shape.users
+    drawer = ConfigurationDrawer(seed, reference or cluster, all_reduce)
+    drawn = [drawer.draw(f"g{g}", int(gpus[g])) for g in range(len(gpus))]
+    alpha = np.array([each.estimate for each in drawn])[group]
+    workload = Workload(
+        f"synthetic-{jobs}-s{seed}",
+        np.array([f"j{row}" for row in range(jobs)], dtype=object),
+        submit,
+        gpus[group],
+        duration / alpha,
+        Labels.of([f"u{user[g]}" for g in group]),
+        Labels.of([f"g{g}" for g in group]),
+        Labels.of([drawn[g].key for g in group]),
+    )
+    workload.check()
+    provenance = {
+        "generator": "optsched generate workload",
+        "arguments": {"jobs": jobs, "seed": seed, "all_reduce": all_reduce},
+        "shape": shape.to_dict(),
+    }
+    return workload, drawer.catalogue(provenance)
+
+
+def shape_of(
+    workload: Workload, duration: Floats, cluster: OnlineCluster, load: float | None = None
+) -> WorkloadShape:
+    """Read a shape off a workload with known durations (s), for the generator to match.
+
+    Parameters
+    ----------
+    load : float, optional
+        By default the workload's own on the cluster.
+    """
+    if not len(workload):
+        raise InputError(workload.name, "", "no job", "at least one")
+    single = workload.gpus == 1
+    sizes, counts = np.unique(workload.gpus[~single], return_counts=True)
+    per_group = np.bincount(workload.group.codes)
+    recurring = per_group >= 5
+    in_recurring = recurring[workload.group.codes]
+    span = float(np.ptp(workload.submit_time))
+    work = float((workload.gpus * duration).sum())
+    spread, exact = _within_groups(workload.group.codes[in_recurring], duration[in_recurring])
+    return WorkloadShape(
+        load=load or (work / (cluster.gpus * span) if span > 0 else 1.0),
+        single_gpu_share=float(single.mean()),
+        sizes=tuple(sizes.tolist()) or (2,),
+        size_weights=tuple((counts / counts.sum()).tolist()) or (1.0,),
+        recurring_share=float(in_recurring.mean()),
+        jobs_per_group=float(per_group[recurring].mean()) if recurring.any() else 1.0,
+        zipf=_zipf_exponent(per_group[recurring]),
+        users=len(np.unique(workload.user.codes)),
+        durations=tuple(np.quantile(duration, (np.arange(201) + 0.5) / 201).tolist()),
+        group_spread=spread,
+        exact_share=exact,
+    )
+
+
+def _check(jobs: int, shape: WorkloadShape, seed: int) -> None:
+    for name, value, low, high in (
+        ("jobs", jobs, 1, MOST_JOBS),
+        ("load", shape.load, 1e-6, 1e6),
+        ("single-gpu-share", shape.single_gpu_share, 0, 1),
+        ("recurring-share", shape.recurring_share, 0, 1),
+        ("jobs-per-group", shape.jobs_per_group, 1, MOST_JOBS),
+        ("zipf", shape.zipf, 0, 10),
+        ("users", shape.users, 1, MOST_JOBS),
+        ("group-spread", shape.group_spread, 0, 5),
+        ("exact-share", shape.exact_share, 0, 1),
+        ("seed", seed, 0, 2**63),
+    ):
+        if not low <= value <= high:
+            raise InputError(
+                "generate workload", name, shown(value), f"a number in [{low:g}, {high:g}]"
+            )
+    if len(shape.sizes) != len(shape.size_weights) or any(size < 2 for size in shape.sizes):
+        raise InputError(
+            "generate workload", "sizes", shown(shape.sizes), "numbers from 2 up, one weight each"
+        )
+
+
+def _groups(jobs: int, shape: WorkloadShape, rng: np.random.Generator) -> tuple[Ints, int]:
+    """The group of each job, recurring groups first, and how many of those there are."""
+    repeated = round(shape.recurring_share * jobs)
+    count = max(1, round(repeated / shape.jobs_per_group)) if repeated else 0
+    group = np.arange(jobs, dtype=np.int64) - repeated + count
+    if count:
+        weight = (1.0 + np.arange(count)) ** -shape.zipf
+        group[:repeated] = rng.choice(count, repeated, p=weight / weight.sum())
+    rng.shuffle(group)
+    return group, count
+
+
+def _gpus(
+    group: Ints, recurring: int, shape: WorkloadShape, most: int, rng: np.random.Generator
+) -> Ints:
+    """GPUs by group, so that the share of jobs with one comes as close as group sizes allow."""
+    size = np.bincount(group)
+    fitting = [(s, w) for s, w in zip(shape.sizes, shape.size_weights, strict=True) if s <= most]
+    wanted = round(shape.single_gpu_share * len(group)) if fitting else len(group)
+    gpus = np.ones(len(size), dtype=np.int64)
+    if fitting:
+        weight = np.array([w for _, w in fitting], dtype=float)
+        gpus = rng.choice([s for s, _ in fitting], len(size), p=weight / weight.sum())
+    single = np.zeros(len(size), dtype=bool)
+    often = np.argsort(-size[:recurring], kind="stable")
+    once = np.arange(recurring, len(size))
+    lucky = rng.random(recurring) < shape.single_gpu_share
+    for each in (*often[lucky[often]], *once, *often[::-1]):
+        if not single[each] and size[each] <= wanted:
+            single[each] = True
+            wanted -= int(size[each])
+    gpus[single] = 1
+    return np.asarray(gpus, dtype=np.int64)
+
+
+def _durations(groups: int, shape: WorkloadShape, rng: np.random.Generator) -> Floats:
+    quantiles = np.asarray(shape.durations)
+    return np.asarray(
+        np.exp(np.interp(rng.random(groups) * (len(quantiles) - 1), np.arange(len(quantiles)),
+                         np.log(quantiles)))
+    )  # fmt: skip
+
+
+def _within_groups(codes: NDArray[np.int32], duration: Floats) -> tuple[float, float]:
+    """Standard deviation of log(duration) in a group, and the share at the group's median."""
+    if not len(codes):
+        return 0.3, 0.0
+    log = np.log(duration)
+    count = np.bincount(codes)
+    mean = np.bincount(codes, log) / np.maximum(count, 1)
+    spread = float(np.sqrt(((log - mean[codes]) ** 2).mean()))
+    order = np.lexsort((duration, codes))
+    begin = np.concatenate(([0], np.cumsum(count)[:-1]))
+    at = np.minimum(begin + count // 2, len(order) - 1)
+    median = duration[order][at]
+    return min(spread, 5.0), float((duration == median[codes]).mean())
+
+
+def _zipf_exponent(sizes: Ints) -> float:
+    """Least-squares slope of log size over log rank."""
+    if len(sizes) < 3:
+        return 1.0
+    ranked = np.sort(sizes)[::-1]
+    slope = np.polyfit(np.log(1.0 + np.arange(len(ranked))), np.log(ranked), 1)[0]
+    return float(min(max(-slope, 0.0), 10.0))

@@ -1,0 +1,178 @@
+"""An independent audit of a run's records.
+
+It shares nothing with the engine, its queues or its policies: capacity is swept server by server,
+every job's alpha is recomputed by the placement slice, and the queue rules are checked against the
+records with plain sorting and an SRPT of its own. O((n + pieces) log n), and the spot checks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.checking import Violation
+from optsched.online.audit_offers import offer_violations
+from optsched.online.audit_queue import IN_ORDER, SCANNING, STOPPING, queue_violations
+from optsched.online.jobs import Jobs
+from optsched.online.records import Records
+from optsched.placement.cost import cost_tables, time_matrix
+from optsched.placement.heavy_edge import graph_arrays, heavy_edge_counts
+from optsched.placement.options import PlacementOptions
+
+ARITHMETIC = 1e-9
+"""Relative rounding allowed in a recomputed duration."""
+
+POLICY_NAMES = (*STOPPING, *SCANNING, *IN_ORDER, "srpt-workload-hold", "a-srpt-backfill")
+"""Policies whose offer rule is known; the settings of a user's own say nothing about it."""
+
+MOST_LISTED = 20
+"""Violations listed for each rule."""
+
+
+def audit(jobs: Jobs, records: Records, *, spot_checks: int = 200) -> tuple[Violation, ...]:
+    """Check a run; an empty answer is a clean bill.
+
+    Parameters
+    ----------
+    jobs : Jobs
+        What was to be run: the truth about submission, GPUs, iterations and configurations.
+    records : Records
+        What is said to have happened.
+    spot_checks : int
+        Starts whose queue rule is checked, spread evenly over the run; 0 for none.
+
+    Returns
+    -------
+    tuple of Violation
+        Rules: records (each job once, as submitted), start (1), gang (2), no preemption and
+        duration (7), capacity (3), the policy's queue rule, the offer rule. At most 20 a rule.
+    """
+    rows, found = _match(jobs, records)
+    if found:
+        return tuple(found)
+    found += _start_violations(records)
+    gang = _gang_violations(records)
+    found += gang
+    found += _capacity_violations(records)
+    if not gang:
+        found += _duration_violations(jobs, records, rows)
+    if not found and spot_checks > 0 and len(records):
+        found += queue_violations(jobs, records, rows, spot_checks)
+        if records.policy in POLICY_NAMES:
+            found += offer_violations(jobs, records, rows, spot_checks)
+    return tuple(found)
+
+
+def _match(jobs: Jobs, records: Records) -> tuple[NDArray[np.int64], list[Violation]]:
+    """The row of each record, and what is missing, repeated or not as submitted."""
+    row_of = {name: row for row, name in enumerate(jobs.workload.job_id)}
+    found: list[Violation] = []
+    rows = np.array([row_of.get(name, -1) for name in records.job_id], dtype=np.int64)
+    unknown = np.flatnonzero(rows < 0)
+    found += _listed("record", "", records, unknown, np.ones(len(unknown)))
+    if len(np.unique(rows)) < len(rows):
+        found.append(Violation("record", "", "a job twice", float(len(rows))))
+    if records.complete and len(records) < len(jobs):
+        found.append(Violation("record", "", "jobs missing", float(len(jobs) - len(records))))
+    if found:
+        return rows, found
+    for name, said, true in (
+        ("submit", records.submit, jobs.submit),
+        ("gpus", records.gpus, jobs.gpus),
+        ("iterations", records.iterations, jobs.iterations),
+    ):
+        off = np.abs(said - true[rows])
+        bad = np.flatnonzero(~(off == 0))
+        found += _listed(f"record: {name}", "", records, bad, off[bad])
+    return rows, found
+
+
+def _start_violations(records: Records) -> list[Violation]:
+    early = records.submit - records.start
+    bad = np.flatnonzero(~(early <= 0))
+    return _listed("start", "(1)", records, bad, early[bad])
+
+
+def _gang_violations(records: Records) -> list[Violation]:
+    """Each job holds g GPUs from its start to its end, on servers that exist, each named once."""
+    held = np.zeros(len(records), dtype=np.int64)
+    job = np.repeat(np.arange(len(records)), np.diff(records.first))
+    np.add.at(held, job, records.taken.astype(np.int64))
+    bad = np.flatnonzero(held != records.gpus)
+    found = _listed("gang", "(2)", records, bad, (held - records.gpus)[bad].astype(float))
+    strange = (records.server < 0) | (records.server >= records.servers) | (records.taken <= 0)
+    repeated = np.zeros(len(job), dtype=bool)
+    if len(job) > 1:
+        order = np.lexsort((records.server, job))
+        same = (np.diff(job[order]) == 0) & (np.diff(records.server[order]) == 0)
+        repeated[order[1:][same]] = True
+    bad = np.unique(job[strange | repeated])
+    return found + _listed("gang", "(2)", records, bad, np.ones(len(bad)))
+
+
+def _capacity_violations(records: Records) -> list[Violation]:
+    """At every moment each server's GPUs in use are at most those it has; ends come first."""
+    job = np.repeat(np.arange(len(records)), np.diff(records.first))
+    lasting = records.end[job] > records.start[job]
+    job, server = job[lasting], records.server[lasting]
+    taken = records.taken[lasting].astype(np.int64)
+    time = np.concatenate((records.start[job], records.end[job]))
+    change = np.concatenate((taken, -taken))
+    place = np.concatenate((server, server))
+    owner = np.concatenate((job, job))
+    order = np.lexsort((change, time, place))
+    running = np.cumsum(change[order])
+    over = np.flatnonzero(running > records.gpus_per_server)
+    # each server's changes sum to 0, so the running sum starts anew at each server
+    return [
+        Violation(
+            "capacity",
+            "(3)",
+            f"server {place[order][i]} at {time[order][i]:.6g} s, job "
+            f"{records.job_id[owner[order][i]]}",
+            float(running[i] - records.gpus_per_server),
+        )
+        for i in over[:MOST_LISTED]
+    ]
+
+
+def _duration_violations(jobs: Jobs, records: Records, rows: NDArray[np.int64]) -> list[Violation]:
+    """C - t = n alpha, one stretch, with alpha of Heavy-Edge recomputed on the servers held."""
+    known: dict[tuple[int, tuple[int, ...]], float] = {}
+    alpha = np.empty(len(records))
+    configuration = jobs.configuration[rows]
+    for index in range(len(records)):
+        held = records.taken[records.first[index] : records.first[index + 1]]
+        key = (int(configuration[index]), tuple(sorted(held.tolist(), reverse=True)))
+        if key not in known:
+            known[key] = _alpha(jobs, *key)
+        alpha[index] = known[key]
+    off = np.abs(records.alpha - alpha) / alpha
+    bad = np.flatnonzero(~(off <= ARITHMETIC))
+    found = _listed("alpha", "(7)", records, bad, off[bad], ARITHMETIC)
+    length = records.iterations * alpha
+    allowed = ARITHMETIC * length + 4 * np.spacing(records.end)
+    off = np.abs(records.end - records.start - length)
+    bad = np.flatnonzero(~(off <= allowed))
+    return found + _listed("duration", "(7)", records, bad, off[bad], ARITHMETIC)
+
+
+def _alpha(jobs: Jobs, configuration: int, held: tuple[int, ...]) -> float:
+    job = jobs.configurations.jobs[configuration]
+    counts = heavy_edge_counts(graph_arrays(job), held)
+    tables = cost_tables(job, jobs.cluster.hardware, max(held))
+    return float(time_matrix(tables, counts, PlacementOptions()).max())
+
+
+def _listed(
+    rule: str,
+    equation: str,
+    records: Records,
+    bad: NDArray[np.int64],
+    amount: NDArray[np.float64],
+    tolerance: float = 0.0,
+) -> list[Violation]:
+    return [
+        Violation(rule, equation, f"job {records.job_id[i]}", float(a), tolerance)
+        for i, a in zip(bad[:MOST_LISTED], amount[:MOST_LISTED], strict=True)
+    ]

@@ -1,0 +1,70 @@
+"""The audit's spot checks of offers: did a job get the GPUs that its rule gives it?
+
+Looked at are jobs that start alone at their instant: then what was free is what the records leave
+free. The expected pieces come from plain sorting.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.checking import Violation
+from optsched.online.jobs import Jobs
+from optsched.online.records import Records
+
+Ints = NDArray[np.int64]
+
+
+def offer_violations(jobs: Jobs, records: Records, rows: Ints, spot_checks: int) -> list[Violation]:
+    """Check offers of jobs spread evenly over the run; slots and own policies are passed over."""
+    rule = records.settings.offer
+    if rule is None or records.settings.slot > 0:
+        return []
+    _, place, count = np.unique(records.start, return_inverse=True, return_counts=True)
+    alone = np.flatnonzero(count[place] == 1)
+    if not len(alone):
+        return []
+    chosen = alone[np.unique(np.linspace(0, len(alone) - 1, spot_checks).astype(np.int64))]
+    made = jobs.configurations
+    heavy = made.worst / made.estimate >= records.settings.comm_heavy
+    owner = np.repeat(np.arange(len(records)), np.diff(records.first))
+    found = []
+    for i in chosen:
+        named = rule
+        if rule == "adaptive":
+            named = "most" if heavy[jobs.configuration[rows[i]]] else "least"
+        expected = _expected(_free_before(records, owner, i), named, int(records.gpus[i]))
+        if expected != dict(records[int(i)].servers):
+            where = f"job {records.job_id[i]}"
+            found.append(Violation("offer", f"offer {named}", where, float(records.gpus[i])))
+    return found[:20]
+
+
+def _free_before(records: Records, owner: Ints, i: int) -> list[int]:
+    """Free GPUs by server when job i starts: those whose end is at that instant have ended."""
+    t = records.start[i]
+    holds = ((records.start < t) & (records.end > t))[owner]
+    used = np.bincount(
+        records.server[holds], weights=records.taken[holds], minlength=records.servers
+    )
+    return (records.gpus_per_server - used).astype(int).tolist()
+
+
+def _expected(free: list[int], rule: str, gpus: int) -> dict[int, int]:
+    order = [m for m in range(len(free)) if free[m] > 0]
+    if rule in ("most", "best-fit-last"):
+        order.sort(key=lambda m: -free[m])
+    elif rule == "least":
+        order.sort(key=lambda m: free[m])
+    pieces: dict[int, int] = {}
+    for server in order:
+        left = gpus - sum(pieces.values())
+        if left == 0:
+            break
+        if rule == "best-fit-last" and free[server] >= left:
+            server = min(
+                (m for m in order if m not in pieces and free[m] >= left), key=lambda m: free[m]
+            )
+        pieces[server] = min(left, free[server])
+    return pieces

@@ -1,0 +1,126 @@
+"""The audit's spot checks of queue rules: could this job start before those that waited?
+
+Only what the records show is used; slots and user policies are passed over.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.checking import Violation
+from optsched.online.jobs import Jobs
+from optsched.online.records import Records
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+STOPPING = ("spjf", "spwf")
+SCANNING = ("wcs-duration", "wcs-workload", "wcs-subtime")
+IN_ORDER = ("a-srpt", "a-srpt-perfect")
+
+
+def queue_violations(jobs: Jobs, records: Records, rows: Ints, spot_checks: int) -> list[Violation]:
+    """Check starts spread evenly over the run against the policy's queue rule."""
+    if records.settings.slot > 0:
+        return []
+    chosen = np.unique(np.linspace(0, len(records) - 1, spot_checks).astype(np.int64))
+    order = np.lexsort((rows, records.start))
+    chosen = order[chosen]
+    if records.policy in STOPPING:
+        return _stopping(jobs, records, rows, chosen)
+    if records.policy in SCANNING:
+        return _scanning(jobs, records, rows, chosen)
+    if records.policy in IN_ORDER:
+        return _in_virtual_order(jobs, records, rows)
+    return []
+
+
+def _key(jobs: Jobs, records: Records) -> Floats:
+    if records.policy in ("spjf", "wcs-duration"):
+        return np.asarray(records.predicted * records.estimate)
+    if records.policy == "wcs-subtime":
+        return records.submit
+    return np.asarray(records.gpus * records.predicted * records.estimate)
+
+
+def _stopping(jobs: Jobs, records: Records, rows: Ints, chosen: Ints) -> list[Violation]:
+    """No job starts while one with a smaller key waits."""
+    key = _key(jobs, records)
+    found = []
+    for i in chosen:
+        t = records.start[i]
+        waits = (records.submit <= t) & (records.start > t)
+        before = (key < key[i]) | ((key == key[i]) & (rows < rows[i]))
+        overtaken = np.flatnonzero(waits & before)
+        if len(overtaken):
+            where = f"job {records.job_id[i]} before job {records.job_id[overtaken[0]]}"
+            found.append(Violation("queue order", "V-A 1-d", where, float(len(overtaken))))
+    return found
+
+
+def _scanning(jobs: Jobs, records: Records, rows: Ints, chosen: Ints) -> list[Violation]:
+    """No job that fits is left waiting after a pass; the passes looked at are those of starts."""
+    total = records.servers * records.gpus_per_server
+    found = []
+    for i in chosen:
+        t = records.start[i]
+        running = (records.start <= t) & (records.end > t)
+        free = total - int(records.gpus[running].sum())
+        left = np.flatnonzero((records.submit <= t) & (records.start > t) & (records.gpus <= free))
+        if len(left):
+            where = f"job {records.job_id[left[0]]} at {t:.6g} s"
+            found.append(Violation("work conservation", "V-A 1-d", where, float(len(left))))
+    return found
+
+
+def _in_virtual_order(jobs: Jobs, records: Records, rows: Ints) -> list[Violation]:
+    """Jobs start in the order of their virtual completions, none before its own."""
+    predicted = np.zeros(len(jobs))
+    predicted[rows] = records.predicted
+    if not records.complete:
+        return []
+    work = jobs.gpus / jobs.cluster.gpus * predicted * jobs.estimate
+    done, place = virtual_order(jobs.submit, work)
+    found = []
+    for i in np.flatnonzero(records.start < done[rows])[:20]:
+        where = f"job {records.job_id[i]} before its virtual completion"
+        found.append(
+            Violation("queue order", "Algorithm 1", where, float(done[rows[i]] - records.start[i]))
+        )
+    in_place = np.argsort(place[rows])
+    back = np.flatnonzero(np.diff(records.start[in_place]) < 0)
+    for i in back[:20]:
+        where = f"job {records.job_id[in_place[i + 1]]} before job {records.job_id[in_place[i]]}"
+        found.append(Violation("queue order", "Algorithm 1", where, 1.0))
+    return found
+
+
+def virtual_order(submit: Floats, work: Floats) -> tuple[Floats, Ints]:
+    """Completion by row of preemptive SRPT, and each row's place in the queue that it feeds.
+
+    Jobs without work queue at submission, after completions at that instant.
+    """
+    done, place = np.empty(len(submit)), np.empty(len(submit), dtype=np.int64)
+    left: list[tuple[float, int]] = []
+    clock, count = 0.0, 0
+    for row in range(len(submit) + 1):
+        now = submit[row] if row < len(submit) else np.inf
+        while left and clock + left[0][0] <= now:
+            remaining, first = heapq.heappop(left)
+            clock += remaining
+            done[first], place[first] = clock, count
+            count += 1
+        if row == len(submit):
+            break
+        if work[row] == 0:
+            done[row], place[row] = now, count
+            count += 1
+            continue
+        if left:
+            remaining, first = heapq.heappop(left)
+            heapq.heappush(left, (max(0.0, remaining - (now - clock)), first))
+        clock = now
+        heapq.heappush(left, (float(work[row]), row))
+    return done, place

@@ -1,0 +1,72 @@
+"""The catalogue: the configuration (a placement job) behind each model key of a workload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field
+
+from optsched.files import read_document, write_document
+from optsched.placement.instance import Job, Stage
+from optsched.schema import FileModel, Name, Version, parse
+
+SCHEMA = "optsched/catalogue"
+MOST_MODELS = 2**17
+
+
+class Catalogue(FileModel):
+    """catalogue.json: model key -> stages and replicas."""
+
+    schema_: Literal["optsched/catalogue"] = Field(alias="schema")
+    version: Version
+    models: Annotated[dict[Name, Job], Field(max_length=MOST_MODELS)]
+    provenance: dict[str, Any] = Field(default_factory=dict)
+
+    @classmethod
+    def from_dict(cls, document: Any, source: str = "catalogue") -> Self:
+        """Make a catalogue of a parsed JSON document; raises InputError."""
+        return parse(cls, document, source)
+
+    @classmethod
+    def of(cls, models: dict[str, Job], provenance: dict[str, Any] | None = None) -> Self:
+        """Make a catalogue of placement jobs."""
+        return cls(
+            schema="optsched/catalogue", version=1, models=models, provenance=provenance or {}
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The catalogue as the JSON object of its file."""
+        return self.model_dump(mode="json", by_alias=True)
+
+
+def read_catalogue(path: str | Path) -> Catalogue:
+    """Read catalogue.json; raises InputError."""
+    return Catalogue.from_dict(read_document(path), str(path))
+
+
+def write_catalogue(path: str | Path, catalogue: Catalogue) -> None:
+    """Write catalogue.json."""
+    write_document(path, catalogue.to_dict())
+
+
+def single_stage(job: Job, gpus: int) -> Job:
+    """One stage of `gpus` replicas with the job's summed times and parameters.
+
+    What a job gets whose workload row asks for another number of GPUs than its configuration has.
+    """
+    return Job(
+        model=job.model,
+        all_reduce=job.all_reduce,
+        stages=(
+            Stage(
+                name="all",
+                replicas=gpus,
+                forward_time=sum(stage.forward_time for stage in job.stages),
+                backward_time=sum(stage.backward_time for stage in job.stages),
+                input_bytes=0,
+                output_bytes=0,
+                parameter_bytes=sum(stage.parameter_bytes for stage in job.stages),
+            ),
+        ),
+    )

@@ -1,0 +1,117 @@
+"""The simulated cluster: equal servers, and which of their GPUs are free."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from optsched.files import read_document
+from optsched.placement.instance import MOST_GPUS_PER_SERVER, Cluster
+from optsched.schema import Between, FileModel, Positive, Version, fault, parse
+
+SCHEMA = "optsched/cluster"
+MOST_SERVERS = 2**20
+MOST_GPUS = 2**24
+
+
+class OnlineCluster(FileModel):
+    """Servers, GPUs each has, NIC and in-server bandwidth (bytes/s); the file cluster.json."""
+
+    schema_: Literal["optsched/cluster"] = Field(alias="schema")
+    version: Version
+    servers: Annotated[int, Between(1, MOST_SERVERS)]
+    gpus_per_server: Annotated[int, Between(1, MOST_GPUS_PER_SERVER)]
+    inter_bandwidth: Positive
+    intra_bandwidth: Positive
+    provenance: dict[str, Any] = Field(default_factory=dict)
+
+    @classmethod
+    def from_dict(cls, document: Any, source: str = "cluster") -> Self:
+        """Make a cluster of a parsed JSON document; raises InputError."""
+        return parse(cls, document, source)
+
+    @classmethod
+    def of(
+        cls,
+        servers: int = 250,
+        gpus_per_server: int = 8,
+        inter_bandwidth: float = 1.25e9,
+        intra_bandwidth: float = 3e11,
+    ) -> Self:
+        """Make a cluster; the defaults are a-srpt's V-B: 250 x 8, 10 Gbit/s, 300 GB/s."""
+        return cls.from_dict(
+            {
+                "schema": SCHEMA,
+                "version": 1,
+                "servers": servers,
+                "gpus_per_server": gpus_per_server,
+                "inter_bandwidth": inter_bandwidth,
+                "intra_bandwidth": intra_bandwidth,
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The cluster as the JSON object of its file."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+    @property
+    def gpus(self) -> int:
+        """G, GPUs in all."""
+        return self.servers * self.gpus_per_server
+
+    @property
+    def hardware(self) -> Cluster:
+        """The servers' hardware as the placement slice knows it."""
+        return Cluster(
+            gpus_per_server=self.gpus_per_server,
+            inter_bandwidth=self.inter_bandwidth,
+            intra_bandwidth=self.intra_bandwidth,
+        )
+
+    @model_validator(mode="after")
+    def _not_too_large(self) -> Self:
+        if self.gpus > MOST_GPUS:
+            raise fault("servers", f"{self.gpus} GPUs in all", f"at most {MOST_GPUS}")
+        return self
+
+
+def read_cluster(path: str | Path) -> OnlineCluster:
+    """Read cluster.json; raises InputError."""
+    return OnlineCluster.from_dict(read_document(path), str(path))
+
+
+class FreeServers(NamedTuple):
+    """Free GPUs by server, and the servers of each free count in order of their index.
+
+    Row c > 0 of `heap` holds the servers with c free GPUs, row 0 those with any, both with stale
+    entries that are dropped when met (`listed` keeps an entry from being there twice).
+    """
+
+    free: Any
+    total: Any
+    histogram: Any
+    heap: Any
+    size: Any
+    listed: Any
+
+
+def all_free(servers: int, gpus_per_server: int) -> FreeServers:
+    """A cluster with every GPU free."""
+    rows = gpus_per_server + 1
+    made = FreeServers(
+        free=np.full(servers, gpus_per_server, dtype=np.int64),
+        total=np.array([servers * gpus_per_server], dtype=np.int64),
+        histogram=np.zeros(rows, dtype=np.int64),
+        heap=np.zeros((rows, servers), dtype=np.int32),
+        size=np.zeros(rows, dtype=np.int64),
+        listed=np.zeros((rows, servers), dtype=np.bool_),
+    )
+    made.histogram[gpus_per_server] = servers
+    for row in (0, gpus_per_server):
+        made.heap[row] = np.arange(servers)
+        made.size[row] = servers
+        made.listed[row] = True
+    return made

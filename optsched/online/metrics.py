@@ -1,0 +1,118 @@
+"""Metrics of a run, computed from its records and nothing else. Source: models/online/README.md."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.online.metrics_kernel import queue_statistics
+from optsched.online.records import Records
+
+Floats = NDArray[np.float64]
+PERCENTILES = (50, 90, 95, 99)
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """What a run was like; seconds and shares.
+
+    Attributes
+    ----------
+    jobs : int
+        Records.
+    total_completion_time : float
+        Sum of C = t + n alpha on the clock whose 0 is the first submission. It depends on that
+        origin: compare runs by flow.
+    total_flow_time, mean_flow_time : float
+        Of C - r.
+    flow_percentiles : dict
+        50th, 90th, 95th and 99th of C - r.
+    mean_slowdown : float
+        Of flow / (n alpha~); alpha~ is an estimate, so it can fall below 1.
+    inflation : float
+        sum g n alpha / sum g n alpha~: GPU time lost to placement; can fall below 1 likewise.
+    fragmentation : float
+        Time-mean, while jobs queue, of the share of free GPUs on partly used servers; 0 if none
+        ever queues. A moment without free GPUs counts as 0.
+    makespan : float
+        max C - min r.
+    utilisation : float
+        sum g (C - t) / (G makespan).
+    """
+
+    jobs: int
+    total_completion_time: float
+    total_flow_time: float
+    mean_flow_time: float
+    flow_percentiles: dict[str, float]
+    mean_slowdown: float
+    inflation: float
+    fragmentation: float
+    makespan: float
+    utilisation: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The metrics as a JSON object."""
+        return asdict(self)
+
+
+def compute_metrics(records: Records) -> Metrics:
+    """Compute a run's metrics. O((n + pieces) log n)."""
+    if not len(records):
+        return Metrics(0, 0.0, 0.0, 0.0, {}, 0.0, 0.0, 0.0, 0.0, 0.0)
+    flow = records.flow
+    held = records.gpus * (records.end - records.start)
+    makespan = float(records.end.max() - records.submit.min())
+    length = records.iterations * records.estimate
+    return Metrics(
+        jobs=len(records),
+        total_completion_time=float(records.end.sum()),
+        total_flow_time=float(flow.sum()),
+        mean_flow_time=float(flow.mean()),
+        flow_percentiles={
+            str(p): float(v)
+            for p, v in zip(PERCENTILES, np.percentile(flow, PERCENTILES), strict=True)
+        },
+        mean_slowdown=float((flow / length).mean()),
+        inflation=float(
+            (records.gpus * records.iterations * records.alpha).sum()
+            / (records.gpus * length).sum()
+        ),
+        fragmentation=fragmentation(records),
+        makespan=makespan,
+        utilisation=float(held.sum() / (records.servers * records.gpus_per_server * makespan))
+        if makespan > 0
+        else 0.0,
+    )
+
+
+def fragmentation(records: Records) -> float:
+    """Time-mean, while jobs queue, of (free GPUs on partly used servers) / (free GPUs)."""
+    time, kind, row = _events(records)
+    queued, weighted = queue_statistics(
+        time, kind, row, records.first, records.server, records.taken,
+        records.servers, records.gpus_per_server,
+    )  # fmt: skip
+    return float(weighted / queued) if queued > 0 else 0.0
+
+
+def timeline(records: Records) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+    """Moments (s), and the jobs that queue and the GPUs in use from each moment on."""
+    time, kind, row = _events(records)
+    queue = np.cumsum(np.choose(kind, (0, 1, -1)))
+    used = np.cumsum(records.gpus[row] * np.choose(kind, (-1, 0, 1)))
+    last = np.append(np.diff(time) > 0, True) if len(time) else np.empty(0, dtype=bool)
+    return time[last], queue[last], used[last]
+
+
+def _events(records: Records) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
+    """Times, kinds (0 end, 1 submission, 2 start) and rows, in order of time, then kind."""
+    rows = np.arange(len(records))
+    time = np.concatenate((records.end, records.submit, records.start))
+    kind = np.repeat(np.arange(3), len(records))
+    row = np.concatenate((rows, rows, rows))
+    order = np.lexsort((kind, time))
+    return time[order], kind[order], row[order]

@@ -1,0 +1,232 @@
+"""One scheduling pass: which queued jobs start now, and on which GPUs.
+
+Source: a-srpt, Algorithm 1, lines 3-25, and V-A 1-d, in the readings of models/online/README.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from optsched.online.backfilling import first_behind, forget
+from optsched.online.heaps import pop, push, push_keyed
+from optsched.online.iteration_cache import cached_time
+from optsched.online.offers import pattern, rule_for, take
+from optsched.online.state import (
+    BACKFILL,
+    BETTER,
+    GOOD,
+    HEAD,
+    PIECES,
+    QUEUED,
+    RELEASED,
+    RUNNING,
+    SCAN_ON,
+    STARTED,
+)
+
+IMPROVEMENT = 1e-9
+"""A better offer's alpha is below kappa (1 - 1e-9)."""
+
+
+@njit(cache=True)
+def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
+    """A job may start from now on."""
+    rank = rows.rank[row]
+    if rules.fifo:
+        rank = state.index[RELEASED]
+        queue.row_at[rank] = row
+    state.index[RELEASED] += 1
+    state.index[QUEUED] += 1
+    bucket = rows.bucket[row]
+    if rules.scan == BACKFILL:  # ranks come in ascending order
+        queue.heap[queue.begin[bucket] + queue.size[bucket]] = rank
+    else:
+        push(queue.heap[queue.begin[bucket] :], queue.size[bucket], rank)
+    queue.size[bucket] += 1
+
+
+@njit(cache=True)
+def current_head(rules: Any, queue: Any, state: Any) -> int:
+    """The first row of the queue, or -1; not for policies that scan on."""
+    if state.index[QUEUED] == 0:
+        return -1
+    if rules.scan != BACKFILL:
+        return queue.row_at[queue.heap[0]]
+    while not np.isnan(state.start[queue.row_at[state.index[HEAD]]]):
+        state.index[HEAD] += 1
+    return queue.row_at[state.index[HEAD]]
+
+
+@njit(cache=True)
+def schedule(
+    rows: Any,
+    packed: Any,
+    rules: Any,
+    queue: Any,
+    state: Any,
+    piece_server: Any,
+    piece_gpus: Any,
+    now: float,
+) -> None:
+    """Start what the policy starts at this instant."""
+    if rules.scan == SCAN_ON:
+        _scan_on(rows, packed, rules, queue, state, piece_server, piece_gpus, now)
+        return
+    while state.index[QUEUED] > 0:
+        row = current_head(rules, queue, state)
+        fits = rows.gpus[row] <= state.servers.total[0]
+        alpha = np.inf
+        if fits:
+            alpha = _offered_time(rows, packed, rules, state, row)
+            fits = not rules.delays or _is_accepted(rows, packed, rules, state, row, alpha, now)
+        if not fits:
+            break
+        _unqueue_head(rows, rules, queue, state, row)
+        _start(rows, rules, state, piece_server, piece_gpus, row, alpha, now)
+    if rules.scan == BACKFILL and state.index[QUEUED] > 0:
+        head = current_head(rules, queue, state)
+        if not np.isnan(state.kappa[head]) and now < state.window[head]:
+            _backfill(rows, packed, rules, queue, state, piece_server, piece_gpus, now)
+
+
+@njit(cache=True)
+def _scan_on(
+    rows: Any,
+    packed: Any,
+    rules: Any,
+    queue: Any,
+    state: Any,
+    piece_server: Any,
+    piece_gpus: Any,
+    now: float,
+) -> None:
+    """Start every job that fits, in the queue's order; a bucket holds jobs of one size.
+
+    Free GPUs only fall during a pass, so the least rank among buckets that fit is next.
+    """
+    while state.index[QUEUED] > 0 and state.servers.total[0] > 0:
+        best, chosen = len(rows.submit), -1
+        for bucket in range(len(queue.size)):
+            if queue.gpus[bucket] > state.servers.total[0]:
+                break  # buckets are in order of size
+            if queue.size[bucket] > 0 and queue.heap[queue.begin[bucket]] < best:
+                best, chosen = queue.heap[queue.begin[bucket]], bucket
+        if chosen < 0:
+            return
+        pop(queue.heap[queue.begin[chosen] :], queue.size[chosen])
+        queue.size[chosen] -= 1
+        state.index[QUEUED] -= 1
+        row = queue.row_at[best]
+        alpha = _offered_time(rows, packed, rules, state, row)
+        _start(rows, rules, state, piece_server, piece_gpus, row, alpha, now)
+
+
+@njit(cache=True)
+def _backfill(
+    rows: Any,
+    packed: Any,
+    rules: Any,
+    queue: Any,
+    state: Any,
+    piece_server: Any,
+    piece_gpus: Any,
+    now: float,
+) -> None:
+    """Start later jobs in queue order that fit now: heavy ones only on an offer good enough.
+
+    A bucket holds light jobs of one size or heavy jobs of one configuration, so that its jobs
+    fail together until a start changes what is free.
+    """
+    buckets = len(queue.size)
+    failed = np.full(buckets, -1)
+    version, behind = 0, state.index[HEAD]
+    while state.servers.total[0] > 0:
+        best, chosen = len(rows.submit), -1
+        for bucket in range(buckets):
+            if failed[bucket] == version or queue.gpus[bucket] > state.servers.total[0]:
+                continue
+            rank = first_behind(queue, bucket, behind)
+            if 0 <= rank < best:
+                best, chosen = rank, bucket
+        if chosen < 0:
+            return
+        behind = best
+        row = queue.row_at[best]
+        alpha = _offered_time(rows, packed, rules, state, row)
+        if queue.configuration[chosen] >= 0 and not _is_good(rows, packed, rules, row, alpha):
+            failed[chosen] = version
+            continue
+        forget(queue, chosen, best)
+        state.index[QUEUED] -= 1
+        _start(rows, rules, state, piece_server, piece_gpus, row, alpha, now)
+        version += 1
+
+
+@njit(cache=True)
+def _offered_time(rows: Any, packed: Any, rules: Any, state: Any, row: int) -> float:
+    configuration = rows.configuration[row]
+    rule = rule_for(rules.offer, rows.heavy[configuration])
+    pieces = pattern(state.servers, rule, rows.gpus[row], state.taken, state.scratch)
+    return cached_time(state.cache, packed, configuration, state.taken, pieces)
+
+
+@njit(cache=True)
+def _is_good(rows: Any, packed: Any, rules: Any, row: int, alpha: float) -> bool:
+    return alpha <= rules.comm_heavy * packed.estimate[rows.configuration[row]]
+
+
+@njit(cache=True)
+def _is_accepted(
+    rows: Any, packed: Any, rules: Any, state: Any, row: int, alpha: float, now: float
+) -> bool:
+    """Whether the head starts on this offer; its first refusal opens the window."""
+    if not rows.heavy[rows.configuration[row]]:
+        return True
+    first = np.isnan(state.kappa[row])
+    if first or rules.hold != BETTER:
+        accepted = _is_good(rows, packed, rules, row, alpha)
+    else:
+        accepted = alpha < state.kappa[row] * (1.0 - IMPROVEMENT)
+    if first and not accepted:
+        state.kappa[row] = alpha
+        if rules.hold != GOOD:
+            state.window[row] = now + rules.tau * rows.work[row]
+    return accepted or now >= state.window[row]
+
+
+@njit(cache=True)
+def _unqueue_head(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
+    if rules.scan == BACKFILL:
+        forget(queue, rows.bucket[row], state.index[HEAD])
+    else:
+        pop(queue.heap, queue.size[0])
+        queue.size[0] -= 1
+    state.index[QUEUED] -= 1
+
+
+@njit(cache=True)
+def _start(
+    rows: Any,
+    rules: Any,
+    state: Any,
+    piece_server: Any,
+    piece_gpus: Any,
+    row: int,
+    alpha: float,
+    now: float,
+) -> None:
+    rule = rule_for(rules.offer, rows.heavy[rows.configuration[row]])
+    first = state.index[PIECES]
+    last = take(state.servers, rule, rows.gpus[row], piece_server, piece_gpus, first)
+    state.index[PIECES] = last
+    state.index[STARTED] += 1
+    state.first_piece[row] = first
+    state.pieces[row] = last - first
+    state.start[row] = now
+    state.alpha[row] = alpha
+    state.end[row] = now + rows.iterations[row] * alpha
+    push_keyed(state.end_time, state.end_row, state.index[RUNNING], state.end[row], row)
+    state.index[RUNNING] += 1

@@ -1,0 +1,182 @@
+"""The policies by name, and the settings that change what they do.
+
+Source: a-srpt, Algorithm 1 and V-A 1-d, in the readings of models/online/README.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+from optsched.errors import InputError, shown
+from optsched.online.offers import RULES
+
+Hold = Literal["none", "window", "inf"]
+LARGEST_TAU = 1e12
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How jobs queue and start.
+
+    Attributes
+    ----------
+    name, summary : str
+        The name of the command line, and a line about it.
+    virtual : bool
+        Whether a job queues when the virtual machine completes it, instead of at submission.
+    order : str
+        Key of the queue, ties by row: "release" (first in, first out), "submission",
+        "duration" (n~ alpha~) or "workload" (g n~ alpha~).
+    scans_on : bool
+        Whether a pass goes on past a job that does not fit.
+    delays : bool
+        Whether heavy jobs wait for a better offer (a-srpt, lines 8-20).
+    backfills : bool
+        Whether later jobs that fit start while the head waits for a better offer.
+    offer, hold : str
+        What applies unless the settings say otherwise.
+    perfect : bool
+        Whether it knows the true iterations.
+    """
+
+    name: str
+    summary: str
+    virtual: bool = False
+    order: Literal["release", "submission", "duration", "workload"] = "release"
+    scans_on: bool = False
+    delays: bool = False
+    backfills: bool = False
+    offer: str = "most"
+    hold: Hold = "none"
+    perfect: bool = False
+
+
+_ALL = (
+    Policy(
+        "a-srpt",
+        "virtual SRPT order, heavy jobs wait for a better offer",
+        virtual=True,
+        delays=True,
+        offer="adaptive",
+    ),
+    Policy(
+        "a-srpt-perfect",
+        "a-srpt that knows the true iterations",
+        virtual=True,
+        delays=True,
+        offer="adaptive",
+        perfect=True,
+    ),
+    Policy("spjf", "shortest predicted job first, stops at the first misfit", order="duration"),
+    Policy(
+        "spwf", "smallest predicted workload first, stops at the first misfit", order="workload"
+    ),
+    Policy(
+        "wcs-duration", "work conserving, shortest predicted first", order="duration", scans_on=True
+    ),
+    Policy(
+        "wcs-workload",
+        "work conserving, smallest predicted workload first",
+        order="workload",
+        scans_on=True,
+    ),
+    Policy(
+        "wcs-subtime", "work conserving, first submitted first", order="submission", scans_on=True
+    ),
+    Policy(
+        "srpt-workload-hold",
+        "beyond the paper: virtual SRPT release, smallest workload first, heavy jobs hold for an "
+        "offer as good as alpha~ asks, last piece best-fit",
+        virtual=True,
+        order="workload",
+        delays=True,
+        offer="best-fit-last",
+        hold="inf",
+    ),
+    Policy(
+        "a-srpt-backfill",
+        "beyond the paper: a-srpt, and while the head waits later jobs that fit start",
+        virtual=True,
+        delays=True,
+        backfills=True,
+        offer="adaptive",
+    ),
+)
+
+POLICIES: dict[str, Policy] = {policy.name: policy for policy in _ALL}
+"""Every policy, by name."""
+
+PAPER = tuple(policy.name for policy in _ALL[:7])
+"""Those of a-srpt."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run may choose.
+
+    Attributes
+    ----------
+    tau : float
+        The delay's window is tau L, L = (g/G) n~ alpha~. The paper gives none for V-B.
+    comm_heavy : float
+        A job is heavy from alpha^max/alpha~ >= comm_heavy on; below 1 is refused.
+    offer : str or None
+        An offer rule for every policy; None leaves each its own.
+    hold : str or None
+        "none": a delayed job starts when alpha falls below its first offer's; "window": when
+        alpha <= comm_heavy alpha~; "inf": likewise, and without a window. None: the policy's own.
+    slot : float
+        Seconds; events act at its next multiple. 0 for none.
+    """
+
+    tau: float = 100.0
+    comm_heavy: float = 1.5
+    offer: str | None = None
+    hold: Hold | None = None
+    slot: float = 0.0
+
+    def __post_init__(self) -> None:
+        _require("tau", self.tau, 0.0, LARGEST_TAU)
+        _require("comm_heavy", self.comm_heavy, 1.0, LARGEST_TAU)
+        _require("slot", self.slot, 0.0, LARGEST_TAU)
+        if self.offer is not None and self.offer not in RULES:
+            raise InputError("simulate", "offer", shown(self.offer), f"one of {', '.join(RULES)}")
+        if self.hold is not None and self.hold not in get_args(Hold):
+            raise InputError("simulate", "hold", shown(self.hold), "none, window or inf")
+
+    def for_policy(self, policy: Policy) -> Settings:
+        """The settings with the policy's own where none was chosen.
+
+        Raises
+        ------
+        InputError
+            For backfilling with ``hold="inf"``: a held head would never be reached.
+        """
+        hold = (self.hold or policy.hold) if policy.delays else "none"
+        if policy.backfills and hold == "inf":
+            raise InputError(
+                f"policy {policy.name}", "hold", "inf", "none or window: backfilling could starve"
+            )
+        return Settings(self.tau, self.comm_heavy, self.offer or policy.offer, hold, self.slot)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings as a JSON object."""
+        return asdict(self)
+
+
+def find_policy(name: str) -> Policy:
+    """The policy of that name; raises InputError."""
+    if name not in POLICIES:
+        raise InputError("simulate", "policy", shown(name), f"one of {', '.join(POLICIES)}")
+    return POLICIES[name]
+
+
+def _require(name: str, value: Any, low: float, high: float) -> None:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not low <= value <= high
+        or (name == "slot" and 0 < value < 1e-9)
+    ):
+        raise InputError("simulate", name, shown(value), f"a number in [{low:g}, {high:g}]")

@@ -1,0 +1,91 @@
+"""From a trace to a workload: the formats by name, and each group's configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import InputError, shown
+from optsched.online.catalogue import Catalogue
+from optsched.online.cluster import OnlineCluster
+from optsched.online.drawing import ConfigurationDrawer
+from optsched.online.traces.chronus import read_chronus
+from optsched.online.traces.gavel import read_gavel
+from optsched.online.traces.helios import read_helios
+from optsched.online.traces.muri import read_muri
+from optsched.online.traces.pai import read_pai
+from optsched.online.traces.philly_csv import read_philly_csv
+from optsched.online.traces.philly_json import read_philly_json
+from optsched.online.traces.swf import read_swf
+from optsched.online.traces.trace import Rejected, Trace, TraceRow, collect
+from optsched.online.workload import Labels, Workload
+
+FORMATS: dict[str, Callable[[str | Path], Iterator[TraceRow | Rejected]]] = {
+    "pai": read_pai,
+    "philly-csv": read_philly_csv,
+    "philly-json": read_philly_json,
+    "helios": read_helios,
+    "muri": read_muri,
+    "chronus": read_chronus,
+    "gavel": read_gavel,
+    "swf": read_swf,
+}
+"""Importers by the name of `optsched import`."""
+
+
+def import_trace(file_format: str, path: str | Path) -> Trace:
+    """Read a trace; its report says what was dropped and changed.
+
+    Raises
+    ------
+    InputError
+        For an unknown format, a file that cannot be read, or one without a usable job.
+    """
+    if file_format not in FORMATS:
+        raise InputError("import", "format", shown(file_format), f"one of {', '.join(FORMATS)}")
+    return collect(FORMATS[file_format](path), str(path))
+
+
+def workload_of_trace(
+    trace: Trace,
+    *,
+    seed: int = 0,
+    reference: OnlineCluster | None = None,
+    all_reduce: str = "ring",
+) -> tuple[Workload, Catalogue]:
+    """Give each group of a trace a model and a configuration of its number of GPUs.
+
+    Iterations are the duration over alpha~ on the reference cluster (a-srpt, V-A 1-b); rows that
+    state iterations keep them. The draw depends on (seed, group, GPUs) alone.
+
+    Parameters
+    ----------
+    reference : OnlineCluster, optional
+        Whose NIC turns durations into iterations; by default 250 x 8 at 10 Gbit/s.
+    """
+    drawer = ConfigurationDrawer(seed, reference or OnlineCluster.of(), all_reduce)
+    models, alpha = [], np.empty(len(trace))
+    for row, (code, gpus) in enumerate(zip(trace.group.codes, trace.gpus.tolist(), strict=True)):
+        drawn = drawer.draw(trace.group.values[code], gpus)
+        models.append(drawn.key)
+        alpha[row] = drawn.estimate
+    iterations = np.where(trace.iterations > 0, trace.iterations, trace.duration / alpha)
+    workload = Workload(
+        trace.name,
+        trace.job_id,
+        trace.submit,
+        trace.gpus,
+        iterations,
+        trace.user,
+        trace.group,
+        Labels.of(models),
+    )
+    workload.check()
+    return workload, drawer.catalogue(_provenance(trace, seed))
+
+
+def _provenance(trace: Trace, seed: int) -> dict[str, Any]:
+    return {"importer": "optsched import", "seed": seed, "report": trace.report.to_dict()}

@@ -1,0 +1,81 @@
+"""Plots of online runs. Needs the extra `plot`; every function returns the Axes it drew on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from optsched.online.metrics import timeline
+from optsched.online.records import Records
+from optsched.plot.axes import axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+HOUR = 3600.0
+
+
+def queue_length(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
+    """Jobs that wait over time, a line a run."""
+    made = axes(ax, 7.0, 4.0)
+    for records in runs:
+        time, queue, _ = timeline(records)
+        made.step(time / HOUR, queue, where="post", label=records.policy, linewidth=1)
+    return _labelled(made, "hours since the first submission", "jobs in the queue")
+
+
+def utilisation(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
+    """Share of all GPUs in use over time, a line a run."""
+    made = axes(ax, 7.0, 4.0)
+    for records in runs:
+        time, _, used = timeline(records)
+        share = used / (records.servers * records.gpus_per_server)
+        made.step(time / HOUR, share, where="post", label=records.policy, linewidth=1)
+    made.set_ylim(0, 1.02)
+    return _labelled(made, "hours since the first submission", "GPUs in use")
+
+
+def flow_cdf(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
+    """Share of jobs with at most so much flow time, a line a run."""
+    made = axes(ax, 7.0, 4.0)
+    for records in runs:
+        flow = np.sort(records.flow)
+        made.step(flow, np.arange(1, len(flow) + 1) / max(len(flow), 1), where="post",
+                  label=records.policy, linewidth=1)  # fmt: skip
+    made.set_xscale("log")
+    return _labelled(made, "flow time (s)", "share of jobs")
+
+
+def completion_by(
+    values: Sequence[float],
+    flows: dict[str, Sequence[Sequence[float]]],
+    xlabel: str,
+    ax: Axes | None = None,
+) -> Axes:
+    """Mean flow time by NIC, load or single-GPU share: medians over seeds and their range.
+
+    Parameters
+    ----------
+    values : sequence of float
+        The x axis, such as Gbit/s.
+    flows : dict
+        By policy: for each value, the mean flow (s) of every seed.
+    """
+    made = axes(ax, 7.0, 4.0)
+    for policy, by_value in flows.items():
+        middle = np.array([np.median(seeds) for seeds in by_value])
+        low = middle - [min(seeds) for seeds in by_value]
+        high = [max(seeds) for seeds in by_value] - middle
+        made.errorbar(values, middle, yerr=(low, high), label=policy, capsize=3, linewidth=1)
+    made.set_yscale("log")
+    return _labelled(made, xlabel, "mean flow time (s)")
+
+
+def _labelled(ax: Any, xlabel: str, ylabel: str) -> Any:
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel)
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(fontsize="small")
+    return ax

@@ -1,0 +1,106 @@
+"""The engine against the naive simulator: the same records, to the last bit."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from oracles.online import Rule, Simulator, Task
+from oracles.random_online import random_case
+
+from optsched.online.engine import simulate
+from optsched.online.jobs import Jobs
+from optsched.online.offers import RULES
+from optsched.online.policies import POLICIES, Settings
+from optsched.online.records import Records
+
+OFFERS = tuple(RULES)
+KINDS = {"a-srpt-perfect": "a-srpt", "srpt-workload-hold": "workload-hold"}
+QUICK, FULL = range(10), range(10, 80)
+
+
+def naive(jobs: Jobs, predicted: np.ndarray, rule: Rule) -> list[Task]:
+    made = jobs.configurations
+    tasks = [
+        Task(
+            str(jobs.workload.job_id[row]),
+            float(jobs.workload.submit_time[row]),
+            made.jobs[jobs.configuration[row]],
+            float(jobs.iterations[row]),
+            float(predicted[row]),
+        )
+        for row in range(len(jobs))
+    ]
+    cluster = jobs.cluster
+    return Simulator(tasks, cluster.servers, cluster.hardware, rule).run()
+
+
+def assert_same(records: Records, tasks: list[Task]) -> None:
+    assert len(records) == len(tasks)
+    for record, task in zip(records, tasks, strict=True):
+        assert record.job_id == task.name
+        assert record.servers == tuple(sorted(task.pieces.items())), record.job_id
+        assert (record.submit, record.start, record.end, record.alpha) == (
+            task.submit,
+            task.start,
+            task.end,
+            task.alpha,
+        ), record.job_id
+
+
+def settings_of(name: str, seed: int) -> Settings:
+    rng = np.random.default_rng((seed, sum(map(ord, name))))
+    holds = ["none", "window"] + ([] if "backfill" in name else ["inf"])
+    if name == "srpt-workload-hold":
+        holds = ["none", "window", "inf", "inf"]
+    return Settings(
+        tau=float(rng.choice([0.0, 0.5, 1.0, 5.0, 100.0])),
+        comm_heavy=float(rng.choice([1.0, 1.2, 1.5])),
+        hold=str(rng.choice(holds)),  # type: ignore[arg-type]
+        slot=float(rng.choice([0.0, 0.0, 3.0, 0.7])),
+    )
+
+
+def check(name: str, offer: str, seed: int) -> None:
+    jobs, predicted = random_case(seed)
+    chosen = settings_of(name, seed)
+    settings = Settings(chosen.tau, chosen.comm_heavy, offer, chosen.hold, chosen.slot)
+    records = simulate(jobs, name, predicted, settings)
+    known = jobs.iterations if name == "a-srpt-perfect" else predicted
+    rule = Rule(
+        KINDS.get(name, name),
+        offer,
+        settings.tau,
+        settings.comm_heavy,
+        settings.hold or "none",
+        settings.slot,
+    )
+    assert_same(records, naive(jobs, known, rule))
+
+
+@pytest.mark.parametrize(("name", "offer"), list(product(POLICIES, OFFERS)))
+def test_identical_records(name: str, offer: str) -> None:
+    for seed in QUICK:
+        check(name, offer, seed)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("name", "offer"), list(product(POLICIES, OFFERS)))
+def test_identical_records_in_full(name: str, offer: str) -> None:
+    for seed in FULL:
+        check(name, offer, seed)
+
+
+def test_the_cases_hold_what_they_should() -> None:
+    """Ties, mispredictions, unseen jobs, delays, and jobs as large as the cluster."""
+    delayed = ties = unseen = whole = 0
+    for seed in QUICK:
+        jobs, predicted = random_case(seed)
+        records = simulate(jobs, "a-srpt", predicted)
+        heavy = jobs.configurations.worst / jobs.configurations.estimate >= 1.5
+        delayed += int((heavy[jobs.configuration] & (records.start > records.submit)).sum())
+        ties += len(jobs) - len(np.unique(jobs.submit))
+        unseen += int((predicted == 0).sum())
+        whole += int((jobs.gpus == jobs.cluster.gpus).sum())
+    assert min(delayed, ties, unseen, whole) >= 10

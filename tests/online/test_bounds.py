@@ -1,0 +1,118 @@
+"""Bounds: below every policy on every run, below the exact optimum, and by hand where one can."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracles.random_online import random_case, random_job
+
+from optsched.generate.workload import WorkloadShape, generate_workload
+from optsched.online.bounds import fast_machine_bound, flow_bounds, mean_busy_time_bound
+from optsched.online.bounds_kernel import dual_value
+from optsched.online.catalogue import Catalogue
+from optsched.online.cluster import OnlineCluster
+from optsched.online.engine import simulate
+from optsched.online.jobs import Jobs, prepare_jobs
+from optsched.online.metrics import compute_metrics
+from optsched.online.offline import offline_optimum
+from optsched.online.policies import POLICIES
+from optsched.online.workload import Workload
+
+ALLOWED = 1 + 1e-9
+
+
+def tiny_case(seed: int) -> Jobs:
+    rng = np.random.default_rng(seed)
+    cluster = OnlineCluster.of(int(rng.integers(1, 4)), 2, 1.25e9, 3e11)
+    most = min(cluster.gpus, 4)
+    models = {f"m{g}": random_job(rng, g, f"m{g}") for g in range(1, most + 1)}
+    count = int(rng.integers(2, 6))
+    gpus = rng.integers(1, most + 1, count)
+    workload = Workload.of(
+        submit_time=rng.integers(0, 6, count).astype(float).tolist(),
+        gpus=gpus.tolist(),
+        iterations=rng.integers(1, 12, count).astype(float).tolist(),
+        model=[f"m{g}" for g in gpus],
+    )
+    return prepare_jobs(workload, Catalogue.of(models), cluster)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_bounds_hold_on_every_policy(seed: int) -> None:
+    jobs, predicted = random_case(seed)
+    best = min(simulate(jobs, name, predicted).flow.sum() for name in POLICIES)
+    bounds = flow_bounds(jobs, known_flow=best)
+    assert 0 < bounds.best <= best * ALLOWED
+    assert bounds.capacity_dual >= bounds.durations * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_bounds_below_the_optimum_below_every_policy(seed: int) -> None:
+    jobs = tiny_case(seed)
+    optimum = offline_optimum(jobs)
+    assert flow_bounds(jobs, known_flow=optimum.flow).best <= optimum.flow * ALLOWED
+    for name in POLICIES:
+        assert simulate(jobs, name).flow.sum() >= optimum.flow / ALLOWED
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(25, 150))
+def test_bounds_below_the_optimum_in_full(seed: int) -> None:
+    test_bounds_below_the_optimum_below_every_policy(seed)
+
+
+def one_stage(gpus: int) -> dict:
+    rng = np.random.default_rng(gpus)
+    job = random_job(rng, 1, "one").stages[0]
+    stage = job.model_copy(update={"replicas": gpus, "forward_time": 1.0, "backward_time": 0.0,
+                                   "parameter_bytes": 0.0})  # fmt: skip
+    made = random_job(rng, 1, "one")
+    return {f"m{gpus}": made.model_copy(update={"stages": (stage,)})}
+
+
+def test_two_jobs_by_hand() -> None:
+    """Two 1-GPU jobs of 2 and 4 s on one GPU at time 0: optimum 2 + 6 = 8."""
+    workload = Workload.of(submit_time=[0, 0], gpus=[1, 1], iterations=[4, 2], model=["m1", "m1"])
+    jobs = prepare_jobs(workload, Catalogue.of(one_stage(1)), OnlineCluster.of(1, 1))
+    length = jobs.iterations * jobs.least
+    assert length.tolist() == [4, 2]
+    assert fast_machine_bound(jobs, length) == 8
+    assert mean_busy_time_bound(jobs, length) == pytest.approx(8)  # (1 + 1) + (4 + 2)
+    assert offline_optimum(jobs).flow == 8
+    assert 6 <= flow_bounds(jobs, known_flow=8.0).capacity_dual <= 8 * ALLOWED
+
+
+def test_any_price_is_valid_and_none_gives_the_durations() -> None:
+    rng = np.random.default_rng(3)
+    jobs = tiny_case(3)
+    length = jobs.iterations * jobs.least
+    optimum = offline_optimum(jobs).flow
+    edges = np.linspace(0, float(length.sum()) + 7, 9)
+    used = np.empty(8)
+    for trial in range(300):
+        price = rng.exponential(rng.choice([0.01, 0.1, 1.0]), 8) * (trial > 0)
+        value = dual_value(edges, price, jobs.submit, length, jobs.gpus, used)
+        value -= jobs.cluster.gpus * (price * np.diff(edges)).sum()
+        assert value <= optimum * ALLOWED
+        if trial == 0:
+            assert value == pytest.approx(length.sum())
+        assert (
+            used.sum() == pytest.approx((jobs.gpus * length).sum(), rel=1e-9)
+            or used.sum() <= (jobs.gpus * length).sum()
+        )
+
+
+def test_dual_beats_durations_under_load() -> None:
+    cluster = OnlineCluster.of(4)
+    workload, catalogue = generate_workload(400, cluster, WorkloadShape(load=1.2), seed=2)
+    jobs = prepare_jobs(workload, catalogue, cluster)
+    flow = compute_metrics(simulate(jobs, "srpt-workload-hold")).total_flow_time
+    bounds = flow_bounds(jobs, known_flow=flow)
+    assert bounds.durations * 1.02 < bounds.capacity_dual <= flow
+
+
+def test_no_job_no_flow() -> None:
+    workload = Workload.of(submit_time=[], gpus=[], iterations=[], model=[])
+    jobs = prepare_jobs(workload, Catalogue.of({}), OnlineCluster.of(1))
+    assert flow_bounds(jobs).best == 0
+    assert offline_optimum(jobs).flow == 0

@@ -1,0 +1,115 @@
+"""The commands: generate, import, simulate; JSON as the contract has it, exit codes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from optsched.cli import _code
+
+KEYS = {
+    "policy", "jobs", "total_completion_time", "total_flow_time", "mean_flow_time",
+    "mean_slowdown", "inflation", "fragmentation", "makespan", "utilisation", "flow_bound",
+    "audit", "engine_time", "compile_time",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("workload")
+    command = "generate workload --jobs 150 --servers 6 --gpus-per-server 8 --load 0.8"
+    command += " --single-gpu-share 0.7 --seed 1 -o"
+    assert _code([*command.split(), str(folder)]) == 0
+    return folder
+
+
+def simulate(folder: Path, *arguments: str) -> list[str]:
+    files = [str(folder / "workload.csv"), "--cluster", str(folder / "cluster.json")]
+    return ["simulate", *files, *arguments]
+
+
+def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = simulate(folder, "--policy", "paper", "--json", "--bound", "--audit")
+    assert _code(command) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["policy"] for row in rows][:3] == ["a-srpt", "a-srpt-perfect", "spjf"]
+    for row in rows:
+        assert set(row) >= KEYS
+        assert row["jobs"] == 150
+        assert row["flow_bound"] <= row["total_flow_time"]
+        assert row["audit"] == {"feasible": True, "violations": []}
+    assert _code(simulate(folder, "--policy", "spwf", "--json")) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["flow_bound"] is None
+    assert row["audit"] is None
+
+
+def test_same_input_same_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = []
+    for _ in range(2):
+        assert _code(simulate(folder, "--policy", "a-srpt", "--json")) == 0
+        (row,) = json.loads(capsys.readouterr().out)
+        outputs.append({k: v for k, v in row.items() if not k.endswith("_time")})
+    assert outputs[0] == outputs[1]
+
+
+def test_table_and_records(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records = folder / "records.csv"
+    command = simulate(
+        folder, "--policy", "a-srpt,wcs-subtime", "--tau", "1", "--offer", "best-fit-last",
+        "--hold", "window", "--predictor", "group-mean", "--records", str(records), "--bound",
+        "--audit",
+    )  # fmt: skip
+    assert _code(command) == 0
+    out = capsys.readouterr().out
+    assert "tau 1," in out
+    assert "best-fit-last" in out
+    assert "Theorem 1" in out
+    rows = list(csv.DictReader(records.open()))
+    assert len(rows) == 2 * 30
+    held = [sum(int(p.split(":")[1]) for p in row["servers"].split()) for row in rows]
+    assert held == [int(row["gpus"]) for row in rows]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--policy", "fifo"],
+        ["--policy", "a-srpt", "--offer", "best"],
+        ["--policy", "a-srpt", "--tau", "-1"],
+        ["--policy", "a-srpt", "--comm-heavy", "0.5"],
+        ["--policy", "a-srpt", "--hold", "x"],
+        ["--policy", "a-srpt", "--predictor", "x"],
+        ["--policy", "a-srpt", "--training-share", "2"],
+        ["--policy", "a-srpt", "--catalogue", "/none.json"],
+        ["--policy", "a-srpt-backfill", "--hold", "inf"],
+    ],
+)
+def test_bad_usage(folder: Path, arguments: list, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _code(simulate(folder, *arguments)) == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert lines[-1].startswith("optsched: ")
+
+
+def test_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "t.swf"
+    trace.write_text("1 0 5 100 4 -1 -1 4 -1 -1 1 7 1 3 1 1 -1 -1\n2 bad\n")
+    target = tmp_path / "workload.csv"
+    assert _code(["import", "swf", str(trace), "-o", str(target)]) == 0
+    assert "dropped 1: not 18 fields (first at line 2)" in capsys.readouterr().err
+    cluster = tmp_path / "cluster.json"
+    cluster.write_text(json.dumps({"schema": "optsched/cluster", "version": 1, "servers": 2,
+                                   "gpus_per_server": 8, "inter_bandwidth": 1.25e9,
+                                   "intra_bandwidth": 3e11}))  # fmt: skip
+    assert _code(["simulate", str(target), "--cluster", str(cluster), "--policy", "all",
+                  "--predictor", "perfect", "--audit"]) == 0  # fmt: skip
+
+
+def test_generate_like(folder: Path, tmp_path: Path) -> None:
+    command = ["generate", "workload", "--jobs", "80", "--servers", "6", "--like",
+               str(folder / "workload.csv"), "-o", str(tmp_path / "again")]  # fmt: skip
+    assert _code(command) == 0
+    assert (tmp_path / "again" / "catalogue.json").exists()

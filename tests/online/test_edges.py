@@ -1,0 +1,165 @@
+"""Edge cases of the engine: empty, alone, all at once, too large."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracles.random_online import random_case, random_job
+
+from optsched.errors import InputError
+from optsched.online.audit import audit
+from optsched.online.catalogue import Catalogue
+from optsched.online.cluster import OnlineCluster
+from optsched.online.engine import simulate
+from optsched.online.jobs import Jobs, prepare_jobs
+from optsched.online.metrics import compute_metrics
+from optsched.online.offers import RULES
+from optsched.online.policies import POLICIES, Settings
+from optsched.online.workload import Workload
+
+
+def light(gpus: int = 1) -> Catalogue:
+    job = random_job(np.random.default_rng(0), gpus, "m")
+    stages = job.stages[:1]
+    stage = stages[0].model_copy(
+        update={"replicas": gpus, "forward_time": 1.0, "backward_time": 0.0, "output_bytes": 0.0,
+                "parameter_bytes": 0.0}
+    )  # fmt: skip
+    return Catalogue.of({"m": job.model_copy(update={"stages": (stage,)})})
+
+
+def jobs_of(submit: list, iterations: list, gpus: int = 1, servers: int = 2) -> Jobs:
+    workload = Workload.of(
+        submit_time=submit,
+        gpus=[gpus] * len(submit),
+        iterations=iterations,
+        model=["m"] * len(submit),
+    )
+    return prepare_jobs(workload, light(gpus), OnlineCluster.of(servers, 2))
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_empty(name: str) -> None:
+    jobs = jobs_of([], [])
+    records = simulate(jobs, name)
+    assert len(records) == 0
+    assert records.complete
+    assert compute_metrics(records).jobs == 0
+    assert audit(jobs, records) == ()
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_one_job_starts_when_the_virtual_machine_says(name: str) -> None:
+    jobs = jobs_of([100.0], [10.0])
+    record = simulate(jobs, name)[0]
+    released = 10 / 4 if POLICIES[name].virtual else 0.0
+    assert (record.submit, record.start, record.end) == (0.0, released, released + 10)
+    assert record.servers == ((0, 1),)
+    assert record.alpha == 1.0
+
+
+@pytest.mark.parametrize("name", [name for name in POLICIES if not POLICIES[name].perfect])
+@pytest.mark.parametrize("offer", RULES)
+def test_all_equal_times_fill_the_cluster_in_row_order(name: str, offer: str) -> None:
+    jobs = jobs_of([5.0] * 9, [3.0] * 9)
+    records = simulate(jobs, name, np.zeros(9), Settings(offer=offer))
+    assert records.start.tolist() == [0.0] * 4 + [3.0] * 4 + [6.0]
+    assert audit(jobs, records) == ()
+
+
+def test_larger_than_the_cluster_is_refused_by_name() -> None:
+    workload = Workload.of(
+        submit_time=[0, 1], gpus=[1, 5], iterations=[1, 1], model=["m", "m"], job_id=["ok", "big"]
+    )
+    with pytest.raises(InputError, match=r"job big: gpus: found 5, expected at most the cluster's"):
+        prepare_jobs(workload, light(), OnlineCluster.of(2, 2))
+
+
+def test_unknown_model_is_refused_by_name() -> None:
+    workload = Workload.of(submit_time=[0], gpus=[1], iterations=[1], model=["x"], job_id=["a"])
+    with pytest.raises(InputError, match="job a: model: found 'x'"):
+        prepare_jobs(workload, light(), OnlineCluster.of(2, 2))
+
+
+def test_wrong_sum_becomes_one_stage() -> None:
+    workload = Workload.of(submit_time=[0, 0], gpus=[3, 1], iterations=[1, 1], model=["m", "m"])
+    jobs = prepare_jobs(workload, light(), OnlineCluster.of(2, 2))
+    assert jobs.replaced == 1
+    made = jobs.configurations.jobs[jobs.configuration[0]]
+    assert [stage.replicas for stage in made.stages] == [3]
+    assert audit(jobs, simulate(jobs, "a-srpt")) == ()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"comm_heavy": 0.9}, "comm_heavy"),
+        ({"tau": -1.0}, "tau"),
+        ({"tau": float("nan")}, "tau"),
+        ({"offer": "best"}, "offer"),
+        ({"hold": "long"}, "hold"),
+        ({"slot": float("inf")}, "slot"),
+    ],
+)
+def test_bad_settings(arguments: dict, expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
+        Settings(**arguments)
+
+
+def test_backfilling_refuses_to_hold_for_ever() -> None:
+    with pytest.raises(InputError, match="backfill"):
+        simulate(jobs_of([0], [1]), "a-srpt-backfill", None, Settings(hold="inf"))
+
+
+def test_bad_predictions_and_policies() -> None:
+    jobs = jobs_of([0], [1])
+    for bad in ([-1.0], [float("nan")], [1.0, 2.0]):
+        with pytest.raises(InputError, match="predicted"):
+            simulate(jobs, "a-srpt", np.array(bad))
+    with pytest.raises(InputError, match="policy"):
+        simulate(jobs, "fifo")
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_interrupted_runs_keep_what_started(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("optsched.online.engine.STEPS", 5)
+    jobs, predicted = random_case(4)
+    whole = simulate(jobs, name, predicted)
+    calls = []
+
+    def stop(started: int, of: int) -> None:
+        calls.append((started, of))
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+
+    part = simulate(jobs, name, predicted, progress=stop)
+    assert not part.complete
+    assert 0 < len(part) < len(whole)
+    kept = {record.job_id: record for record in whole}
+    assert all(kept[record.job_id] == record for record in part)
+    assert audit(jobs, part) == ()
+
+
+def test_equal_input_equal_output() -> None:
+    jobs, predicted = random_case(1)
+    first, second = (list(simulate(jobs, "a-srpt", predicted)) for _ in range(2))
+    assert first == second
+
+
+def test_slots_delay_actions_and_not_completions() -> None:
+    jobs = jobs_of([0.0, 3.0], [4.5, 1.0], gpus=2, servers=1)
+    records = simulate(jobs, "wcs-subtime", None, Settings(slot=10.0))
+    assert records.start.tolist() == [0.0, 10.0]
+    assert records.end.tolist() == [4.5, 11.0]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_million_jobs_at_time_zero(name: str) -> None:
+    rng = np.random.default_rng(0)
+    count = 1_000_000
+    jobs = jobs_of([0.0] * count, rng.integers(1, 9, count).astype(float).tolist(), servers=250)
+    records = simulate(jobs, name)
+    assert len(records) == count
+    busy = (records.end - records.start).sum() / jobs.cluster.gpus
+    assert records.end.max() >= busy * (1 - 1e-9)

@@ -1,0 +1,109 @@
+"""workload.csv, .parquet, catalogue.json, cluster.json: round trips and refusals in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from optsched.errors import InputError
+from optsched.generate.workload import generate_workload
+from optsched.online.catalogue import Catalogue, read_catalogue, write_catalogue
+from optsched.online.cluster import OnlineCluster, read_cluster
+from optsched.online.workload import Workload
+from optsched.online.workload_files import read_workload, write_workload
+
+HEADER = "job_id,submit_time,gpus,iterations,user,group,model\n"
+
+
+def assert_equal(a: Workload, b: Workload) -> None:
+    for name in ("job_id", "submit_time", "gpus", "iterations"):
+        assert np.array_equal(getattr(a, name), getattr(b, name))
+    for name in ("user", "group", "model"):
+        assert getattr(a, name).text() == getattr(b, name).text()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_round_trip(tmp_path: Path, ending: str) -> None:
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    made, catalogue = generate_workload(200, OnlineCluster.of(4), seed=3)
+    write_workload(tmp_path / f"w.{ending}", made)
+    assert_equal(read_workload(tmp_path / f"w.{ending}"), made)
+    write_catalogue(tmp_path / "catalogue.json", catalogue)
+    assert read_catalogue(tmp_path / "catalogue.json") == catalogue
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "CSV"),
+        ("a,b\n1,2\n", "a column job_id"),
+        (HEADER.replace("model", "model,extra"), "found 'extra'"),
+        (HEADER + "j,x,1,1,u,g,m\n", "line 2: submit_time: found 'x'"),
+        (HEADER + "j,nan,1,1,u,g,m\n", "line 2: submit_time"),
+        (HEADER + "j,inf,1,1,u,g,m\n", "line 2: submit_time"),
+        (HEADER + "j,0,1,1,u,g,m\nk,0,1.5,1,u,g,m\n", "line 3: gpus: found '1.5'"),
+        (HEADER + "j,0,0,1,u,g,m\n", "line 2: gpus"),
+        (HEADER + "j,0,1,0,u,g,m\n", "line 2: iterations"),
+        (HEADER + "j,0,1,-3,u,g,m\n", "line 2: iterations"),
+        (HEADER + ",0,1,1,u,g,m\n", "line 2: job_id"),
+        (HEADER + "j,0,1,1,u,g,\n", "line 2: model"),
+        (HEADER + "j,0,1,1,u,g,m\nj,0,1,1,u,g,m\n", "line 3: job_id"),
+        (HEADER + "j,0,1,1,u,g,m,8,9\n", "CSV|columns"),
+    ],
+)
+def test_bad_csv(tmp_path: Path, text: str, expected: str) -> None:
+    path = tmp_path / "w.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=expected) as error:
+        read_workload(path)
+    assert "\n" not in str(error.value)
+
+
+def test_bad_bytes_and_missing_files(tmp_path: Path) -> None:
+    path = tmp_path / "w.csv"
+    path.write_bytes(HEADER.encode() + b"\xff\xfe\x00,0,1,1,u,g,m\n")
+    with pytest.raises(InputError):
+        read_workload(path)
+    with pytest.raises(InputError, match="readable"):
+        read_workload(tmp_path / "none.csv")
+    (tmp_path / "w.parquet").write_bytes(b"PAR1 no")
+    pytest.importorskip("pyarrow")
+    with pytest.raises(InputError, match="parquet"):
+        read_workload(tmp_path / "w.parquet")
+
+
+def test_only_a_header_is_an_empty_workload(tmp_path: Path) -> None:
+    (tmp_path / "w.csv").write_text(HEADER)
+    assert len(read_workload(tmp_path / "w.csv")) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"servers": 0}, "servers"),
+        ({"servers": 2.5}, "servers"),
+        ({"servers": 2**20, "gpus_per_server": 1024}, "at most"),
+        ({"gpus_per_server": 10**9}, "gpus_per_server"),
+        ({"inter_bandwidth": 0}, "inter_bandwidth"),
+        ({"nic": 1}, "nic"),
+        ({"version": 2}, "version"),
+    ],
+)
+def test_bad_clusters(tmp_path: Path, change: dict, expected: str) -> None:
+    document = {**OnlineCluster.of().to_dict(), **change}
+    (tmp_path / "c.json").write_text(json.dumps(document))
+    with pytest.raises(InputError, match=expected):
+        read_cluster(tmp_path / "c.json")
+
+
+def test_bad_catalogue() -> None:
+    with pytest.raises(InputError, match="models"):
+        Catalogue.from_dict({"schema": "optsched/catalogue", "version": 1})
+    with pytest.raises(InputError, match=r"models\.a"):
+        Catalogue.from_dict(
+            {"schema": "optsched/catalogue", "version": 1, "models": {"a": {"model": "x"}}}
+        )

@@ -1,0 +1,77 @@
+"""The synthetic generator: equal seeds, the shape asked for, and a trace's shape matched."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from optsched.errors import InputError
+from optsched.generate.workload import WorkloadShape, generate_workload, shape_of
+from optsched.online.cluster import OnlineCluster
+from optsched.online.jobs import Jobs, prepare_jobs
+
+CLUSTER = OnlineCluster.of(20)
+
+
+def made(shape: WorkloadShape, seed: int = 0, jobs: int = 3000) -> Jobs:
+    workload, catalogue = generate_workload(jobs, CLUSTER, shape, seed=seed)
+    return prepare_jobs(workload, catalogue, CLUSTER)
+
+
+def test_equal_seeds_equal_workloads() -> None:
+    first, second, other = (generate_workload(300, CLUSTER, seed=s) for s in (4, 4, 5))
+    assert np.array_equal(first[0].submit_time, second[0].submit_time)
+    assert first[0].model.text() == second[0].model.text()
+    assert first[1] == second[1]
+    assert not np.array_equal(first[0].submit_time, other[0].submit_time)
+
+
+@pytest.mark.parametrize("load", [0.3, 0.8, 1.5])
+@pytest.mark.parametrize("share", [0.0, 0.7, 1.0])
+def test_load_and_single_gpu_share(load: float, share: float) -> None:
+    jobs = made(WorkloadShape(load=load, single_gpu_share=share))
+    assert jobs.load == pytest.approx(load, rel=1e-9)
+    assert (jobs.gpus == 1).mean() == pytest.approx(share, abs=0.01)
+    assert jobs.replaced == 0
+
+
+def test_recurring_share() -> None:
+    jobs = made(WorkloadShape(recurring_share=0.65))
+    count = np.bincount(jobs.workload.group.codes)
+    repeated = (count[jobs.workload.group.codes] >= 5).mean()
+    assert 0.55 <= repeated <= 0.66
+
+
+def test_a_shape_read_off_a_workload_is_matched() -> None:
+    wanted = WorkloadShape(load=0.6, single_gpu_share=0.5, recurring_share=0.5, users=30,
+                           sizes=(2, 8), size_weights=(0.5, 0.5), group_spread=0.4)  # fmt: skip
+    jobs = made(wanted, seed=1, jobs=6000)
+    read = shape_of(jobs.workload, jobs.iterations * jobs.estimate, CLUSTER)
+    again = made(read, seed=2, jobs=6000)
+    assert again.load == pytest.approx(0.6, rel=0.02)
+    assert (again.gpus == 1).mean() == pytest.approx((jobs.gpus == 1).mean(), abs=0.02)
+    assert set(np.unique(again.gpus)) == {1, 2, 8}
+    assert read.recurring_share == pytest.approx(0.5, abs=0.08)
+    lengths = [j.iterations * j.estimate for j in (jobs, again)]
+    medians = [np.median(length) for length in lengths]
+    assert medians[1] == pytest.approx(medians[0], rel=0.35)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        WorkloadShape(load=0.0),
+        WorkloadShape(single_gpu_share=1.1),
+        WorkloadShape(sizes=(1, 2)),
+        WorkloadShape(users=0),
+    ],
+)
+def test_bad_shapes(shape: WorkloadShape) -> None:
+    with pytest.raises(InputError):
+        generate_workload(10, CLUSTER, shape)
+
+
+def test_bad_counts() -> None:
+    for jobs in (0, 10**9):
+        with pytest.raises(InputError):
+            generate_workload(jobs, CLUSTER)

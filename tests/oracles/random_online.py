@@ -1,0 +1,71 @@
+"""Small random online cases full of ties: what both simulators are fed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.online.catalogue import Catalogue
+from optsched.online.cluster import OnlineCluster
+from optsched.online.jobs import Jobs, prepare_jobs
+from optsched.online.workload import Workload
+from optsched.placement.instance import Job, Stage
+
+
+def random_job(rng: np.random.Generator, gpus: int, name: str) -> Job:
+    """A job of `gpus` replicas in random stages; sizes from light to heavy communication."""
+    cuts = np.sort(rng.choice(np.arange(1, gpus), min(gpus - 1, int(rng.integers(0, 4))), False))
+    replicas = np.diff(np.concatenate(([0], cuts, [gpus]))).tolist()
+    scale = float(rng.choice([0.0, 1e5, 1e7, 2e8]))
+    volumes = [scale * float(rng.integers(1, 4)) for _ in replicas[1:]]
+    stages = []
+    for s, count in enumerate(replicas):
+        stages.append(
+            Stage(
+                name=f"s{s}",
+                replicas=count,
+                forward_time=float(rng.integers(1, 5)) / 16,
+                backward_time=float(rng.integers(0, 5)) / 16,
+                input_bytes=volumes[s - 1] / count if s else 0,
+                output_bytes=volumes[s] / count if s + 1 < len(replicas) else 0,
+                parameter_bytes=float(rng.choice([0.0, 1e6, 1e8])),
+            )
+        )
+    kind = "ring" if rng.random() < 0.7 else "double-tree"
+    return Job(model=name, all_reduce=kind, stages=tuple(stages))
+
+
+def random_case(seed: int, jobs: tuple[int, int] = (30, 200)) -> tuple[Jobs, np.ndarray]:
+    """Jobs on a small cluster, and mispredicted iterations; the largest job fills the cluster."""
+    rng = np.random.default_rng(seed)
+    per_server = int(rng.choice([1, 2, 4, 8]))
+    cluster = OnlineCluster.of(int(rng.integers(1, 7)), per_server, 1.25e9, 3e11)
+    sizes = sorted({1, 2, 3, per_server, per_server + 1, cluster.gpus, cluster.gpus // 2 + 1})
+    sizes = [size for size in sizes if size <= cluster.gpus]
+    models = {}
+    for number in range(int(rng.integers(2, 9))):
+        gpus = int(rng.choice(sizes))
+        models[f"m{number}"] = random_job(rng, gpus, f"m{number}")
+    models["all"] = random_job(rng, cluster.gpus, "all")
+    models["one"] = random_job(rng, 1, "one")
+    count = int(rng.integers(*jobs, endpoint=True))
+    keys = list(models)
+    share = np.array([1.0] * (len(keys) - 2) + [0.15, 3.0])
+    drawn = rng.choice(len(keys), count, p=share / share.sum())
+    gpus = [models[keys[k]].gpus for k in drawn]
+    grid = float(rng.choice([1.0, 7.0, 60.0]))  # whole seconds: many equal times
+    submit = rng.integers(0, 1 + count // 2, count) * grid
+    if rng.random() < 0.1:
+        submit[:] = 5.0
+    iterations = rng.integers(1, 40, count).astype(float)
+    if rng.random() < 0.5:
+        iterations = iterations * rng.lognormal(0.0, 1.0, count)
+    predicted = iterations * rng.choice([0.0, 0.5, 1.0, 1.0, 1.0, 2.0, 10.0], count)
+    workload = Workload.of(
+        submit_time=submit.tolist(),
+        gpus=gpus,
+        iterations=iterations.tolist(),
+        model=[keys[k] for k in drawn],
+    )
+    prepared = prepare_jobs(workload, Catalogue.of(models), cluster)
+    order = np.argsort(submit, kind="stable")
+    return prepared, predicted[order]
