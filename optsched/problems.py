@@ -76,6 +76,8 @@ class Problem:
 
 
 _PLACEMENT = "optsched.placement"
+_SELECTION = "optsched.selection"
+_SPEED = "optsched.speed_profile"
 
 PROBLEMS: dict[str, Problem] = {
     "placement": Problem(
@@ -143,6 +145,126 @@ PROBLEMS: dict[str, Problem] = {
                 "bounds first, then dp or threshold by the number of states",
                 f"{_PLACEMENT}.exact:exact",
             ),
+        ),
+    ),
+    "selection": Problem(
+        name="selection",
+        instance=f"{_SELECTION}.instance:SelectionInstance",
+        solution=f"{_SELECTION}.solution:SelectionSolution",
+        options=f"{_SELECTION}.options:SelectionOptions",
+        check=f"{_SELECTION}.check:check",
+        bound=f"{_SELECTION}.bounds:quick_bound",
+        explain=f"{_SELECTION}.explain:explain",
+        warm_up=f"{_SELECTION}.warm_up:warm_up",
+        objective="expected cost",
+        unit="$",
+        shown_per_unit=1.0,
+        defaults=("sts", "edf", "fifo", "rg", "dp", "avg-edf", "avg-rg", "avg-dp", "exact"),
+        methods=(
+            Method(
+                "sts",
+                "heuristic",
+                "first speeds of single-job profiles, best fit (sts Algorithms 2-3)",
+                f"{_SELECTION}.sts:sts",
+            ),
+            Method(
+                "edf",
+                "heuristic",
+                "earliest due date first, cheapest GPUs in time at w^max",
+                f"{_SELECTION}.baselines:edf",
+            ),
+            Method(
+                "fifo",
+                "heuristic",
+                "in the file's order, cheapest GPUs in time at w^max",
+                f"{_SELECTION}.baselines:fifo",
+            ),
+            Method(
+                "rg",
+                "heuristic",
+                "randomised greedy by pressure, the best of several starts",
+                f"{_SELECTION}.baselines:rg",
+            ),
+            Method(
+                "dp",
+                "heuristic",
+                "dynamic programme over jobs x GPUs with proxy (28)",
+                f"{_SELECTION}.dp:dp",
+            ),
+            Method(
+                "avg-edf", "heuristic", "edf at E[W]", f"{_SELECTION}.baselines:avg_edf"
+            ),
+            Method("avg-rg", "heuristic", "rg at E[W]", f"{_SELECTION}.baselines:avg_rg"),
+            Method("avg-dp", "heuristic", "dp at E[W]", f"{_SELECTION}.dp:avg_dp"),
+            Method(
+                "minlp",
+                "exact",
+                "(P1) with its products, solved by SCIP",
+                f"{_SELECTION}.minlp:minlp",
+                f"{_SELECTION}.minlp:model",
+            ),
+            Method(
+                "milp",
+                "exact",
+                "(P1) with its products linearised",
+                f"{_SELECTION}.milp:milp",
+                f"{_SELECTION}.milp:model",
+            ),
+            Method(
+                "patterns",
+                "exact",
+                "MILP over node patterns, without symmetry",
+                f"{_SELECTION}.patterns:patterns",
+                f"{_SELECTION}.patterns:model",
+            ),
+            Method(
+                "columns",
+                "exact",
+                "arc-flow and column generation, with a price certificate",
+                f"{_SELECTION}.columns:columns",
+                f"{_SELECTION}.arc_flow:model",
+            ),
+            Method(
+                "exact",
+                "exact",
+                "patterns or columns, by the number of patterns",
+                f"{_SELECTION}.exact:exact",
+            ),
+        ),
+    ),
+    "speed-profile": Problem(
+        name="speed-profile",
+        instance=f"{_SPEED}.instance:SpeedProfileInstance",
+        solution=f"{_SPEED}.solution:SpeedProfileSolution",
+        options=f"{_SPEED}.options:SpeedProfileOptions",
+        check=f"{_SPEED}.check:check",
+        bound=f"{_SPEED}.bounds:quick_bound",
+        explain=f"{_SPEED}.explain:explain",
+        warm_up=f"{_SPEED}.warm_up:warm_up",
+        objective="expected energy",
+        unit="J",
+        shown_per_unit=1.0,
+        defaults=("hull", "dichotomy", "convex", "exact"),
+        methods=(
+            Method(
+                "hull",
+                "exact",
+                "lower hull of (1/s, Q) and one multiplier",
+                f"{_SPEED}.hull:hull",
+            ),
+            Method(
+                "dichotomy",
+                "exact",
+                "Algorithm 1 of sts, repaired, on the hull's speeds",
+                f"{_SPEED}.dichotomy:dichotomy",
+            ),
+            Method(
+                "convex",
+                "heuristic",
+                "(P3) by scipy's general solvers",
+                f"{_SPEED}.convex:convex",
+            ),
+            Method("exact", "exact", "hull", f"{_SPEED}.hull:exact"),
         ),
     ),
 }
