@@ -14,7 +14,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.errors import NotApplicableError
 from optsched.selection.distribution import Distribution
 from optsched.selection.instance import SelectionInstance, SelectionJob
 from optsched.selection.options import SelectionOptions
@@ -151,12 +150,6 @@ def tables_of(instance: SelectionInstance, options: SelectionOptions) -> Tables:
 def energy_rate(tables: Tables, node: int, used: int) -> float:
     """c_nk for k GPUs in use, dollars per second; 0 for none."""
     return tables.instance.nodes[node].cost_rate[used - 1] if used else 0.0
-
-
-def require_scarce_slots(tables: Tables, method: str, most: int, count: int, what: str) -> None:
-    """Refuse a method, by name, where what it enumerates is more than it can take."""
-    if count > most:
-        raise NotApplicableError(method, f"{count} {what}", f"at most {most}")
 
 
 def _kinds(instance: SelectionInstance, options: SelectionOptions) -> tuple[Kind, ...]:
