@@ -191,9 +191,7 @@ PROBLEMS: dict[str, Problem] = {
                 "dynamic programme over jobs x GPUs with proxy (28)",
                 f"{_SELECTION}.dp:dp",
             ),
-            Method(
-                "avg-edf", "heuristic", "edf at E[W]", f"{_SELECTION}.baselines:avg_edf"
-            ),
+            Method("avg-edf", "heuristic", "edf at E[W]", f"{_SELECTION}.baselines:avg_edf"),
             Method("avg-rg", "heuristic", "rg at E[W]", f"{_SELECTION}.baselines:avg_rg"),
             Method("avg-dp", "heuristic", "dp at E[W]", f"{_SELECTION}.dp:avg_dp"),
             Method(

@@ -20,6 +20,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     generate = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
     generate.command("placement")(generate_placements)
+    generate.command("selection")(generate_selections)
     app.add_typer(generate, name="generate", help="Generate instances from a seed.")
     importing = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
     importing.command("pipedream")(import_pipedream)
@@ -53,6 +54,52 @@ def generate_placements(
         instance = generate_placement(
             model, gpus, stages=stages, all_reduce=all_reduce, hardware=hardware, seed=each
         )
+        path = Path(output) / f"{instance.name}.json"
+        write_document(path, instance.to_dict())
+        note(f"wrote {path}")
+    return DONE
+
+
+def generate_selections(
+    output: Folder,
+    nodes: Annotated[int, typer.Option(metavar="N", help="Nodes: K80, M60, A100 in turn.")] = 10,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="J", help="Jobs; by default 4 a node.")
+    ] = None,
+    gpus_per_node: Annotated[int, typer.Option(metavar="K")] = 4,
+    cost_classes: Annotated[
+        int, typer.Option(metavar="N", help="Cost vectors a type; 0: every node its own.")
+    ] = 1,
+    cost_spread: Annotated[float, typer.Option(metavar="X", help="Around Table III.")] = 0.2,
+    sharing: Annotated[bool, typer.Option(help="Due dates (31) with 20% more.")] = True,
+    speedup: Annotated[float, typer.Option(metavar="X", help="Speed k^X on k GPUs.")] = 0.8,
+    overdue: Annotated[float, typer.Option(metavar="X", help="Share of overdue jobs.")] = 0.0,
+    interval: Annotated[float, typer.Option(metavar="S", help="H.")] = 3600.0,
+    penalty: Annotated[float, typer.Option(metavar="X", help="rho.")] = 10.0,
+    count: Annotated[int, typer.Option(metavar="N", help="How many, from seeds on.")] = 1,
+    seed: Seed = 0,
+) -> int:
+    """Selection instances as in sts, VII-A3: 3 x 6 to 100 x 400 and beyond."""
+    from optsched.cli.show import note
+    from optsched.files import write_document
+    from optsched.generate.selection import SelectionSettings, generate_selection
+
+    if not 1 <= count <= 100_000:
+        raise InputError("generate selection", "--count", shown(count), "1 to 100000")
+    settings = SelectionSettings(
+        nodes=nodes,
+        jobs=4 * nodes if jobs is None else jobs,
+        gpus_per_node=gpus_per_node,
+        cost_classes=cost_classes,
+        cost_spread=cost_spread,
+        sharing=sharing,
+        speedup=speedup,
+        overdue=overdue,
+        interval=interval,
+        penalty=penalty,
+    )
+    for each in range(seed, seed + count):
+        instance = generate_selection(settings, seed=each)
         path = Path(output) / f"{instance.name}.json"
         write_document(path, instance.to_dict())
         note(f"wrote {path}")

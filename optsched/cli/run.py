@@ -162,7 +162,7 @@ def explain(
     option: Options = None,
     as_json: Json = False,
 ) -> int:
-    """Say which stage on which server is the bottleneck, and how its time splits."""
+    """Say where a solution's objective comes from."""
     from optsched.cli import show
     from optsched.explaining import explain as run
 

@@ -94,7 +94,16 @@ def report(report: CheckReport, problem: Problem) -> None:
         out.print(escape(str(violation)))
 
 
-def breakdown(breakdown: Breakdown) -> None:
+def breakdown(breakdown: Any) -> None:
+    """Where an objective comes from: by the problem's own lines, or as placement's table."""
+    if hasattr(breakdown, "lines"):
+        for line in breakdown.lines():
+            console().print(escape(line), soft_wrap=True)
+    else:
+        _placement(breakdown)
+
+
+def _placement(breakdown: Breakdown) -> None:
     """A placement's time by stage and server, the bottleneck marked."""
     worst = breakdown.bottleneck
     made = Table(title=escape(f"{breakdown.instance}: ms of an iteration"), title_justify="left")

@@ -20,9 +20,7 @@ from optsched.selection.packings import read
 Slots = dict[tuple[int, int], list[tuple[int, tuple[int, ...]]]]
 
 
-def seats_of(
-    skeleton: Skeleton, leaders: Ints, values: NDArray[np.float64]
-) -> dict[int, Seat]:
+def seats_of(skeleton: Skeleton, leaders: Ints, values: NDArray[np.float64]) -> dict[int, Seat]:
     """Seats by job; costs at most what the values do.
 
     Raises

@@ -34,7 +34,7 @@ def model(instance: SelectionInstance, options: SelectionOptions) -> pyo.Concret
     if len(leaders) > MOST_LEADERS:
         found = f"{len(leaders)} leader columns"
         raise NotApplicableError("columns", found, f"at most {MOST_LEADERS} in one model")
-    return build(skeleton, [tuple(int(i) for i in key) for key in leaders])
+    return build(skeleton, [(j, v, c, used) for j, v, c, used in leaders.tolist()])
 
 
 def build(skeleton: Skeleton, leaders: list[tuple[int, int, int, int]]) -> pyo.ConcreteModel:
@@ -76,9 +76,7 @@ def _minimise_cost(model: pyo.ConcreteModel, skeleton: Skeleton) -> None:
     model.cost = pyo.Objective(
         expr=pyo.quicksum(float(tables.postponed[j]) / unit * x for j, x in model.postponed.items())
         + pyo.quicksum(float(tables.late[key]) / unit * x for key, x in model.follower.items())
-        + pyo.quicksum(
-            skeleton.leader_cost(*key) / unit * x for key, x in model.leader.items()
-        ),
+        + pyo.quicksum(skeleton.leader_cost(*key) / unit * x for key, x in model.leader.items()),
         doc="(P1.1)",
     )
 
@@ -95,7 +93,7 @@ def _every_job_once(model: pyo.ConcreteModel) -> None:
 def _leaders_take_nodes(model: pyo.ConcreteModel, skeleton: Skeleton) -> None:
     by_class: dict[int, list] = defaultdict(list)
     by_use: dict[tuple, list] = defaultdict(list)
-    for (j, *use), x in model.leader.items():
+    for (_j, *use), x in model.leader.items():
         by_class[use[0]].append(x)
         by_use[tuple(use)].append(x)
     model.class_size = pyo.Constraint(

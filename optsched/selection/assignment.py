@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from optsched.selection.cost import Tables, energy_rate
 from optsched.selection.solution import Certificate, JobPlacement, SelectionSolution
@@ -49,7 +50,7 @@ def solution_of(
 ) -> SelectionSolution:
     """The assignment as a solution file's object."""
     placements = [_placement(tables, j, assignment.get(j)) for j in range(tables.jobs)]
-    extra = {} if certificate is None else {"certificate": certificate}
+    extra: dict[str, Any] = {} if certificate is None else {"certificate": certificate}
     return SelectionSolution(
         schema="optsched/selection-solution",
         version=1,

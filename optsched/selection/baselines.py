@@ -130,11 +130,11 @@ def _randomised(
     greedy, rng = Greedy(tables, average), np.random.default_rng(settings.seed)
     fastest = planned_times(tables, average).reshape(tables.jobs, -1).min(axis=1)
     order = np.argsort(tables.due - fastest, kind="stable")
-    best = greedy.run(order)
+    best = greedy.run(order.tolist())
     value = expected_cost(tables, best)
     starts = STARTS if settings.iterations is None else max(settings.iterations, 1)
     for _ in range(starts - 1):
-        seats = greedy.run(_shuffled(order, rng), rng)
+        seats = greedy.run(_shuffled(order, rng).tolist(), rng)
         cost = expected_cost(tables, seats)
         if cost < value:
             best, value = seats, cost

@@ -129,9 +129,7 @@ def _late_and_energy(
     return np.where(fits, job.tardiness_weight * late, np.inf), seconds * float(epochs @ weights)
 
 
-def _postponed(
-    instance: SelectionInstance, job: SelectionJob, options: SelectionOptions
-) -> float:
+def _postponed(instance: SelectionInstance, job: SelectionJob, options: SelectionOptions) -> float:
     times = [t for name in instance.largest for t in _seconds(instance, job, name, options)]
     slowest = max(t for t in times if t < np.inf)
     due = instance.due_in(job)

@@ -142,9 +142,7 @@ def _opening(
         yield Violation("node opening", "(16)", f"{opened} open nodes", abs(opened - most))
 
 
-def _total_cost(
-    instance: SelectionInstance, placed: Placed, options: SelectionOptions
-) -> float:
+def _total_cost(instance: SelectionInstance, placed: Placed, options: SelectionOptions) -> float:
     """(P1.1): expected tardiness, worst-case tardiness of the postponed, energy of the nodes."""
     total = 0.0
     for job in instance.jobs:
@@ -191,7 +189,7 @@ def _postponement(
 
 def _slowest(instance: SelectionInstance, job: SelectionJob, options: SelectionOptions) -> float:
     """Seconds per epoch of the slowest configuration that some node admits."""
-    times = []
+    times: list[float] = []
     for name, most in instance.largest.items():
         kind = instance.gpu_types[name]
         if name not in job.epoch_time or not kind.holds(job.memory_bytes, Fraction(1)):

@@ -53,9 +53,9 @@ class ClusterState:
         if wanted.shares:
             found = self._room(kind, wanted.fraction)
             if found is not None:
-                node, gpu = found
-                node.shared[gpu] -= wanted.fraction
-                return Seat(node.index, (gpu,), configuration)
+                sharing, gpu = found
+                sharing.shared[gpu] -= wanted.fraction
+                return Seat(sharing.index, (gpu,), configuration)
         node = self._best_fit(kind, wanted.gpus)
         if node is None:
             return None

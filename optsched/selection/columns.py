@@ -4,9 +4,10 @@ Guarantee: optimal at the gap asked when it ends as "optimal"; otherwise incumbe
 Leader columns are generated from prices; the prices also prove a lower bound that needs no solver
 (the certificate in the solution). A MILP over few columns of least reduced cost gives the
 selection; what it leaves out is bounded by its reduced cost; if that is not enough it is solved
-once more over every column that could matter. Above `grouping.MOST_CLASSES` node classes nodes are grouped
-by cost for the search, while the bound stays that of the true costs. Complexity: a round of pricing
-is O(J x sum over classes of K x configurations). Source: models/selection/README.md, model 4.
+once more over every column that could matter. Above `grouping.MOST_CLASSES` node classes nodes
+are grouped by cost for the search, while the bound stays that of the true costs. Complexity: a
+round of pricing is O(J x sum over classes of K x configurations).
+Source: models/selection/README.md, model 4.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from optsched.result import Outcome, Settings, Termination, TracePoint
 from optsched.selection.arc_arrays import Ints, Skeleton, skeleton_of
 from optsched.selection.arc_decode import seats_of
 from optsched.selection.assignment import Seat, expected_cost
-from optsched.selection.cost import Tables, tables_of
+from optsched.selection.cost import tables_of
 from optsched.selection.grouping import grouped_classes, reassigned
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.openings import can_open
@@ -32,10 +33,16 @@ from optsched.selection.outcomes import infeasible_outcome, judged
 from optsched.selection.prices import PricedOut, Prices, least_columns, prices_of
 
 ROUNDS = 60
+FIRST = 4
 ADDED = 20
+"""Columns added for each node of a class in a round."""
+MOST_NODES_PRICED = 50
 KEPT = 60
 MOST_COLUMNS = 3_000_000
 CONVERGED = 1e-9
+SHARE_OF_GAP = 0.05
+"""Column generation stops at this share of the gap asked: the rest is the whole nodes'."""
+PATIENCE = 2
 
 Floats = NDArray[np.float64]
 
@@ -55,27 +62,32 @@ def columns(instance: SelectionInstance, options: SelectionOptions, settings: Se
     tables = tables_of(instance, options)
     if options.opens_exactly and not can_open(tables):
         return infeasible_outcome(tables)
-    clock = _Clock(began, settings.time_limit)
+    clock = Clock(began, settings.time_limit)
     skeleton = skeleton_of(tables, grouped_classes(tables))
     generated = generate_columns(skeleton, settings, clock)
     return _integral(skeleton, generated, settings, clock)
 
 
 @dataclass(frozen=True)
-class _Clock:
+class Clock:
+    """When a run began, and when it must end."""
+
     began: float
     limit: float | None
 
     @property
     def spent(self) -> float:
+        """Seconds so far."""
         return time.perf_counter() - self.began
 
     @property
     def left(self) -> float | None:
+        """Seconds left; None without a limit."""
         return None if self.limit is None else max(self.limit - self.spent, 0.0)
 
     @property
     def is_over(self) -> bool:
+        """Whether the limit has passed."""
         return self.limit is not None and self.spent >= self.limit
 
 
@@ -91,13 +103,14 @@ class Generated:
     rounds: int
 
 
-def generate_columns(skeleton: Skeleton, settings: Settings, clock: _Clock) -> Generated:
+def generate_columns(skeleton: Skeleton, settings: Settings, clock: Clock) -> Generated:
     """Generate leader columns until the linear programme meets its price bound."""
     leaders = _first_leaders(skeleton)
     lp = GrowingLp(skeleton.programme(leaders), replace(settings, time_limit=None))
     seen = set(map(tuple, leaders.tolist()))
     best: Prices | None = None
     bound, value, answer, rounds = -np.inf, None, None, 0
+    enough, gained = SHARE_OF_GAP, 0
     most = ROUNDS if settings.iterations is None else max(settings.iterations, 1)
     while rounds < most and not clock.is_over:
         answer = lp.solve(clock.left) or answer
@@ -108,10 +121,14 @@ def generate_columns(skeleton: Skeleton, settings: Settings, clock: _Clock) -> G
         prices = prices_of(skeleton, answer.duals)
         priced = PricedOut(skeleton, prices)
         here = priced.bound()
+        if here - bound > enough * settings.gap * abs(here):
+            gained = rounds
         if here > bound:
             bound, best = here, prices
-        if value - bound <= CONVERGED * max(abs(value), 1e-12):
+        if value - bound <= max(CONVERGED, enough * settings.gap) * max(abs(value), 1e-12):
             break
+        if skeleton.classes is not skeleton.tables.classes and rounds - gained >= PATIENCE:
+            break  # groups' values and true bounds never meet
         smoothed = PricedOut(skeleton, prices.mixed(best or prices, 0.5))
         found = [_priced(skeleton, each) for each in (priced, smoothed)]
         fresh = [key for key in map(tuple, np.concatenate(found).tolist()) if key not in seen]
@@ -133,7 +150,7 @@ def generate_columns(skeleton: Skeleton, settings: Settings, clock: _Clock) -> G
 
 
 def _first_leaders(skeleton: Skeleton) -> Ints:
-    """Every job on the whole of about two nodes of each type: a start that prices everything."""
+    """Every job at its best on the whole of about two nodes of each type: a start for prices."""
     found = []
     for t in range(len(skeleton.tables.kinds)):
         here = [v for v, each in enumerate(skeleton.classes) if each.kind == t]
@@ -144,24 +161,34 @@ def _first_leaders(skeleton: Skeleton) -> Ints:
                 jobs = np.flatnonzero(np.isfinite(skeleton.tables.late[:, t, c]))
                 shape = np.full(len(jobs), 1)
                 found.append(np.column_stack([jobs, v * shape, c * shape, used * shape]))
+    leaders = _cheapest(skeleton, np.unique(np.concatenate(found), axis=0))
     if skeleton.tables.options.opens_exactly:
-        found.append(skeleton.all_leaders())  # opening exactly so many may need any of them
-    return np.unique(np.concatenate(found), axis=0)
+        leaders = np.concatenate((leaders, _one_way_to_open(skeleton)))
+    return np.unique(leaders, axis=0)
+
+
+def _cheapest(skeleton: Skeleton, leaders: Ints) -> Ints:
+    """The `FIRST` cheapest of each job on each type."""
+    cost, _ = skeleton.leader_columns(leaders)
+    kinds = np.array([each.kind for each in skeleton.classes])[leaders[:, 1]]
+    key = leaders[:, 0] * len(skeleton.tables.kinds) + kinds
+    order = np.lexsort((cost, key))
+    rank = np.arange(len(key)) - np.searchsorted(key[order], key[order])
+    return leaders[order[rank < FIRST]]
 
 
 def _priced(skeleton: Skeleton, priced: PricedOut) -> Ints:
-    """The leaders of least, negative reduced cost: some of each class."""
-    found = []
+    """The leaders of least, negative reduced cost: so many for each node of a class."""
+    found: list[Ints] = []
     for v in range(len(skeleton.classes)):
-        leaders, reduced = least_columns(skeleton, priced, v, ADDED)
-        least = min(float(reduced.min(initial=0.0)), 0.0)
-        useful = reduced < max(-1e-12 * skeleton.unit, least / 2)
-        found.append(leaders[useful])
+        count = ADDED * min(len(skeleton.classes[v].nodes), MOST_NODES_PRICED)
+        leaders, reduced = least_columns(skeleton, priced, v, count)
+        found.append(leaders[reduced < -1e-12 * skeleton.unit])
     return np.concatenate(found)
 
 
 def _integral(
-    skeleton: Skeleton, generated: Generated, settings: Settings, clock: _Clock
+    skeleton: Skeleton, generated: Generated, settings: Settings, clock: Clock
 ) -> Outcome:
     """Whole nodes: a MILP over few columns, then over all that could matter."""
     tables, bound = skeleton.tables, generated.bound
@@ -208,7 +235,7 @@ def _integral(
     return judged(tables, seats, shell, settings, certificate)
 
 
-def _solve(skeleton: Skeleton, leaders: Ints, settings: Settings, clock: _Clock) -> tuple:
+def _solve(skeleton: Skeleton, leaders: Ints, settings: Settings, clock: Clock) -> tuple:
     problem = skeleton.with_integers(leaders)
     answer = solve_arrays(problem, replace(settings, time_limit=clock.left))
     if answer.values is None:
@@ -234,9 +261,7 @@ def _at_a_vertex(problem: MilpArrays, values: Floats, settings: Settings) -> Flo
     """With the integers fixed the rest is a transportation problem: a vertex is integral."""
     lower = np.where(problem.integer, values, problem.lower)
     upper = np.where(problem.integer, values, problem.upper)
-    relaxed = replace(
-        problem, lower=lower, upper=upper, integer=np.zeros(len(values), dtype=bool)
-    )
+    relaxed = replace(problem, lower=lower, upper=upper, integer=np.zeros(len(values), dtype=bool))
     answer = solve_arrays(relaxed, replace(settings, time_limit=None))
     return values if answer.values is None else answer.values
 
@@ -269,9 +294,7 @@ def _one_way_to_open(skeleton: Skeleton) -> Ints:
     return np.concatenate(found)
 
 
-def _all_that_matter(
-    skeleton: Skeleton, generated: Generated, value: float
-) -> tuple[Ints, float]:
+def _all_that_matter(skeleton: Skeleton, generated: Generated, value: float) -> tuple[Ints, float]:
     """Every column whose rc - kappa_v lies below the gap: the others are in no better selection."""
     room = (value - generated.bound) * (1 + 1e-9) + 1e-12 * skeleton.unit
     kept, count = [generated.leaders[generated.support]], 0

@@ -37,7 +37,7 @@ class Distribution:
         return cls(values, counts / counts.sum())
 
     def remaining(self, completed: float) -> Distribution | None:
-        """Epochs still to run, ``W - completed`` given ``W > completed``; None when none is left."""
+        """Epochs left, ``W - completed`` given ``W > completed``; None when there are none."""
         left = self.values > completed
         if not left.any():
             return None

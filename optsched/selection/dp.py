@@ -50,9 +50,7 @@ def _dp(
 
 def dp_allocation(tables: Tables, average: bool) -> dict[int, tuple[int, int]]:
     """Type and GPUs of each job that gets some."""
-    order = sorted(
-        range(len(tables.kinds)), key=lambda t: (-float(type_rates(tables, t)[0]), t)
-    )
+    order = sorted(range(len(tables.kinds)), key=lambda t: (-float(type_rates(tables, t)[0]), t))
     proxies = [_proxy(tables, t, average) for t in range(len(tables.kinds))]
     waiting = np.arange(tables.jobs)
     found: dict[int, tuple[int, int]] = {}

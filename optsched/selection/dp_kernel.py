@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
 
 @njit(cache=True)
-def allocate(run, leave, gpus, chosen):
+def allocate(run: Any, leave: Any, gpus: Any, chosen: Any) -> Any:
     """Least total proxy of giving each job 0..K of so many GPUs; fills ``chosen``.
 
     ``run[j, k]`` is the cost of job j with k + 1 GPUs (infinite where it cannot), ``leave[j]``

@@ -223,12 +223,15 @@ class SelectionInstance(FileModel):
         return self
 
     def _names_differ(self) -> None:
-        for where, things in (("nodes", self.nodes), ("jobs", self.jobs)):
+        for where, names in (
+            ("nodes", [node.name for node in self.nodes]),
+            ("jobs", [job.name for job in self.jobs]),
+        ):
             seen: set[str] = set()
-            for index, thing in enumerate(things):
-                if thing.name in seen:
-                    raise fault(f"{where}[{index}].name", repr(thing.name)[:80], "a new name")
-                seen.add(thing.name)
+            for index, name in enumerate(names):
+                if name in seen:
+                    raise fault(f"{where}[{index}].name", repr(name)[:80], "a new name")
+                seen.add(name)
 
     def _job_fits(self, index: int, job: SelectionJob, largest: dict[str, int]) -> None:
         for name, times in job.epoch_time.items():

@@ -9,6 +9,7 @@ models/selection/README.md.
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pyomo.environ as pyo
 
@@ -110,7 +111,7 @@ def _single_is_one_gpu_times_fraction(model: pyo.ConcreteModel, data: Formulatio
     )
 
 
-def _epoch_seconds(model: pyo.ConcreteModel, data: FormulationData, j: int, n: int) -> object:
+def _epoch_seconds(model: pyo.ConcreteModel, data: FormulationData, j: int, n: int) -> Any:
     """e_jn in the product variables."""
     t = data.kind(n)
     one = data.epoch(j, t, 1)

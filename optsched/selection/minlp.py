@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pyomo.environ as pyo
 
@@ -102,7 +103,7 @@ def _memory(model: pyo.ConcreteModel, data: FormulationData) -> None:
     model.memory = pyo.Constraint(model.JOBS, model.NODES, rule=rule, doc="(15)")
 
 
-def _epoch_seconds(model: pyo.ConcreteModel, data: FormulationData, j: int, n: int) -> object:
+def _epoch_seconds(model: pyo.ConcreteModel, data: FormulationData, j: int, n: int) -> Any:
     """e_jn: seconds per epoch of job j on node n, a product for k = 1 and a sum for k >= 2."""
     t = data.kind(n)
     one = data.epoch(j, t, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 
 Counts = tuple[int, ...]
 
@@ -13,13 +13,13 @@ def written(counts: Counts) -> str:
     return "+".join(str(count) for count in counts) or "-"
 
 
-@lru_cache(maxsize=None)
+@cache
 def read(text: str) -> Counts:
     """The counts that `written` wrote."""
     return () if text == "-" else tuple(int(part) for part in text.split("+"))
 
 
-@lru_cache(maxsize=None)
+@cache
 def partitions(total: int, largest: int | None = None) -> tuple[Counts, ...]:
     """Ways to write `total` as a sum of positive sizes, each way in descending order."""
     if total == 0:

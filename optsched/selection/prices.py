@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.selection.arc_arrays import Skeleton
+from optsched.selection.arc_arrays import Ints, Skeleton
 from optsched.selection.cost import NodeClass, Tables
-from optsched.selection.packings import read
 from optsched.selection.solution import Certificate
 
 Floats = NDArray[np.float64]
@@ -85,9 +84,7 @@ class PricedOut:
         tables = self.skeleton.tables
         sizes = np.array([len(each.nodes) for each in tables.classes])
         kappa = np.minimum(self.least(tables.classes), 0.0)
-        return float(
-            self.jobs.sum() + sizes @ kappa + self.prices.opening * tables.most_open
-        )
+        return float(self.jobs.sum() + sizes @ kappa + self.prices.opening * tables.most_open)
 
     def _credits(self, v: int) -> Floats:
         return self._credits_of(self.skeleton, v)
@@ -96,16 +93,19 @@ class PricedOut:
         """What the GPUs beside a leader are worth, by (L, u), and the price of opening."""
         t = skeleton.classes[v].kind
         kind = skeleton.tables.kinds[t]
-        return np.array(
-            [
-                self.packing[t][used - kind.configurations[c].gpus] + self.beside[t].get(c, 0.0)
-                for c, used in skeleton.uses(v)
-            ]
-        ) + self.prices.opening
+        return (
+            np.array(
+                [
+                    self.packing[t][used - kind.configurations[c].gpus] + self.beside[t].get(c, 0.0)
+                    for c, used in skeleton.uses(v)
+                ]
+            )
+            + self.prices.opening
+        )
 
     def _fill_values(self, t: int) -> dict[int, float]:
         """By leading fraction's configuration the dearest rest of its GPU; -1: a whole GPU."""
-        best = {-1: 0.0, **{c: 0.0 for c in self.skeleton.tables.kinds[t].fractions}}
+        best = {-1: 0.0, **dict.fromkeys(self.skeleton.tables.kinds[t].fractions, 0.0)}
         for kind, fill, leader in self.skeleton.fills:
             if kind == t:
                 rooms = self.skeleton.rooms(t, fill, leader)
@@ -124,7 +124,7 @@ class PricedOut:
         return best
 
 
-def least_columns(skeleton: Skeleton, priced: PricedOut, v: int, count: int) -> tuple[Floats, Floats]:
+def least_columns(skeleton: Skeleton, priced: PricedOut, v: int, count: int) -> tuple[Ints, Floats]:
     """Class v's `count` leaders (j, v, L, u) of least reduced cost, and those costs."""
     reduced = priced.reduced_costs(v).ravel()
     count = min(count, int(np.isfinite(reduced).sum()))

@@ -57,7 +57,7 @@ def first_steps(tables: Tables, curves: CurveBatch, kind: int) -> FirstSteps:
     most = tables.kinds[kind].gpus
     inverse = np.ascontiguousarray(tables.seconds[:, kind, :most])
     energy = np.where(np.isfinite(inverse), inverse, 0.0) * type_rates(tables, kind)
-    usable = np.isfinite(inverse).any(axis=1)
+    usable = np.isfinite(tables.seconds[:, kind, 0])
     safe = np.where(usable[:, None], inverse, 1.0)
     speeds, costs = np.empty(len(safe), dtype=np.int64), np.empty(len(safe))
     deadlines = np.where(usable, tables.due, -1.0)

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import FailFast, Field
 
-from optsched.selection.instance import MOST_GPUS_PER_NODE, MOST_JOBS, MOST_TYPES
 from optsched.schema import LARGEST, Between, FileModel, Name, parse
+from optsched.selection.instance import MOST_GPUS_PER_NODE, MOST_JOBS, MOST_TYPES
 
 _AnyNumber = Annotated[float, Between(-LARGEST, LARGEST)]
 _Gpu = Annotated[int, Between(-MOST_GPUS_PER_NODE, 2**20)]  # a bad index is the checker's to report

@@ -8,6 +8,7 @@ the solvers'. Source: sts, (P3) and Proposition 1.
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import numpy as np
@@ -51,7 +52,7 @@ def convex_profile(instance: SpeedProfileInstance, curve: Curve) -> Profile:
 def _linear_programme(instance: SpeedProfileInstance, curve: Curve, speeds: list[int]) -> list:
     """Epochs of each speed in each piece; later pieces of a speed are put in order at the end."""
     from scipy.optimize import linprog
-    from scipy.sparse import kron, eye_array
+    from scipy.sparse import eye_array, kron
 
     lengths = np.diff(curve.knots)
     inverse = np.array([1.0 / instance.speeds[k] for k in speeds])
@@ -81,7 +82,7 @@ def _smooth(instance: SpeedProfileInstance, curve: Curve, speeds: list[int]) -> 
 
     def objective(x: np.ndarray) -> float:
         ends = np.concatenate(([0.0], x, [1.0])) * work + start
-        areas = [curve.area(a, b) for a, b in zip(ends, ends[1:], strict=False)]
+        areas = [curve.area(a, b) for a, b in itertools.pairwise(ends)]
         return float(np.dot(energy, areas)) / scale
 
     def gradient(x: np.ndarray) -> np.ndarray:

@@ -61,7 +61,9 @@ def hull_profile(instance: SpeedProfileInstance, curve: Curve) -> Profile:
     )
     if status == hull_kernel.INFEASIBLE:
         return Profile.infeasible()
-    return Profile.of_changes(curve, vertices[: edges + 1], changes[:edges], STATUSES[status])
+    return Profile.of_changes(
+        curve, vertices[: edges + 1].tolist(), changes[:edges].tolist(), STATUSES[status]
+    )
 
 
 def hull_speeds(instance: SpeedProfileInstance) -> list[int]:

@@ -2,10 +2,12 @@
 
 Vertices of the hull are numbered from the slowest useful speed (least Q) to the fastest; edge e
 joins vertices e and e + 1 and has the slope Phi_e > 0, increasing in e. At a multiplier lam an
-epoch w runs beyond edge e once F^c(w) Phi_e <= lam, from y_e(lam) = inf{w : F^c(w) Phi_e <= lam} on.
+epoch w runs beyond edge e once F^c(w) Phi_e <= lam, so from y_e(lam) = inf{w : F^c(w) Phi_e <= lam}.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -15,7 +17,7 @@ ROUNDING = 1e-12
 
 
 @njit(cache=True)
-def lower_hull(inverse, energy, vertices):
+def lower_hull(inverse: Any, energy: Any, vertices: Any) -> Any:
     """Vertices of the lower convex hull of (1/s, Q), from least Q to the least 1/s; their number.
 
     O(K log K). Equal points and points above the hull are left out.
@@ -42,7 +44,7 @@ def lower_hull(inverse, energy, vertices):
 
 
 @njit(cache=True)
-def first_epoch(knots, high, low, level, strictly):
+def first_epoch(knots: Any, high: Any, low: Any, level: Any, strictly: Any) -> Any:
     """inf{w : F^c(w) <= level}, or < level; the last knot when there is none. O(log n)."""
     n = len(high)
     left, right = 0, n  # the first segment whose low end is at or under the level
@@ -63,14 +65,23 @@ def first_epoch(knots, high, low, level, strictly):
 
 
 @njit(cache=True)
-def changes_at(knots, high, low, slopes, edges, multiplier, strictly, changes):
+def changes_at(
+    knots: Any,
+    high: Any,
+    low: Any,
+    slopes: Any,
+    edges: Any,
+    multiplier: Any,
+    strictly: Any,
+    changes: Any,
+) -> Any:
     """Fill y_e(lam) for every edge."""
     for e in range(edges):
         changes[e] = first_epoch(knots, high, low, multiplier / slopes[e], strictly)
 
 
 @njit(cache=True)
-def time_of(knots, inverse, vertices, edges, changes):
+def time_of(knots: Any, inverse: Any, vertices: Any, edges: Any, changes: Any) -> Any:
     """Seconds of the profile that passes edge e at changes[e]."""
     total, before = 0.0, knots[0]
     for e in range(edges):
@@ -80,7 +91,17 @@ def time_of(knots, inverse, vertices, edges, changes):
 
 
 @njit(cache=True)
-def solve_profile(knots, high, low, inverse, energy, deadline, vertices, changes, spare):
+def solve_profile(
+    knots: Any,
+    high: Any,
+    low: Any,
+    inverse: Any,
+    energy: Any,
+    deadline: Any,
+    vertices: Any,
+    changes: Any,
+    spare: Any,
+) -> Any:
     """Least expected energy within the deadline.
 
     Fills ``vertices`` (speeds of the hull) and ``changes`` (epochs at which the profile passes to
@@ -121,7 +142,17 @@ def solve_profile(knots, high, low, inverse, energy, deadline, vertices, changes
 
 
 @njit(cache=True)
-def _critical(knots, high, low, inverse, slopes, edges, deadline, vertices, changes):
+def _critical(
+    knots: Any,
+    high: Any,
+    low: Any,
+    inverse: Any,
+    slopes: Any,
+    edges: Any,
+    deadline: Any,
+    vertices: Any,
+    changes: Any,
+) -> Any:
     """The least multiplier among the breakpoints that meets the deadline, and the one under it."""
     n = len(high)
     found, under = high[0] * slopes[edges - 1], 0.0
@@ -143,7 +174,17 @@ def _critical(knots, high, low, inverse, slopes, edges, deadline, vertices, chan
 
 
 @njit(cache=True)
-def first_speeds(knots, high, low, start, inverse, energy, deadlines, speeds, costs):
+def first_speeds(
+    knots: Any,
+    high: Any,
+    low: Any,
+    start: Any,
+    inverse: Any,
+    energy: Any,
+    deadlines: Any,
+    speeds: Any,
+    costs: Any,
+) -> Any:
     """For each job the index of its first speed and its least expected energy; -1 if infeasible.
 
     Job j's curve is segments start[j] .. start[j + 1] of ``high`` and ``low``; its knots begin at
@@ -167,13 +208,13 @@ def first_speeds(knots, high, low, start, inverse, energy, deadlines, speeds, co
             after = changes[e] if e < edges else k[-1]
             if after > before and before == k[0]:
                 speeds[j] = vertices[e]
-            total += energy[vertices[e]] * _area(k, h, f, before, after)
+            total += energy[j, vertices[e]] * _area(k, h, f, before, after)
             before = max(before, after)
         costs[j] = total
 
 
 @njit(cache=True)
-def _area(knots, high, low, start, end):
+def _area(knots: Any, high: Any, low: Any, start: Any, end: Any) -> Any:
     """The integral of F^c from one epoch to another. O(log n + segments between)."""
     if end <= start:
         return 0.0

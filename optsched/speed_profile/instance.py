@@ -6,6 +6,7 @@ seconds. Source: sts, section V, (P2)-(P3).
 
 from __future__ import annotations
 
+import itertools
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import FailFast, Field, model_validator
@@ -36,9 +37,9 @@ class SurvivalCurve(FileModel):
             raise fault("points", found, "as many of each, two at least")
         if points[0] != 0 or survival[0] != 1:
             raise fault("points", f"{survival[0]:g} at {points[0]:g}", "survival 1 at point 0")
-        if any(b <= a for a, b in zip(points, points[1:], strict=False)):
+        if any(b <= a for a, b in itertools.pairwise(points)):
             raise fault("points", "points that do not increase", "strictly increasing points")
-        if any(b > a for a, b in zip(survival, survival[1:], strict=False)):
+        if any(b > a for a, b in itertools.pairwise(survival)):
             raise fault("survival", "a survival that grows", "non-increasing values")
         return self
 
@@ -64,9 +65,7 @@ class SpeedProfileInstance(FileModel):
     version: Literal[1]
     name: Name
     provenance: dict[str, Any] = Field(default_factory=dict)
-    speeds: Annotated[
-        tuple[Positive, ...], FailFast(), Field(strict=False, max_length=MOST_SPEEDS)
-    ]
+    speeds: Annotated[tuple[Positive, ...], FailFast(), Field(strict=False, max_length=MOST_SPEEDS)]
     power: Annotated[
         tuple[NonNegative, ...], FailFast(), Field(strict=False, max_length=MOST_SPEEDS)
     ]

@@ -69,7 +69,9 @@ def _changes(instance: SpeedProfileInstance, curve: Curve, m: int, first: float)
     for k in range(m + 1, len(instance.speeds) - 1):
         phi = _phi(instance, k)
         if phi <= 0:
-            raise _FailedError(f"Phi_{k + 1} = {phi:g}: (24) has no value, Q falls at speed {k + 1}")
+            raise _FailedError(
+                f"Phi_{k + 1} = {phi:g}: (24) has no value, Q falls at speed {k + 1}"
+            )
         changes.append(_inverse(curve, _phi(instance, m) / phi * _survival(curve, first)))
     return changes
 

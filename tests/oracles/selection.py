@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 
 
 def optimum(instance: dict, node_opening: str = "free", sharing: bool = True) -> float | None:
@@ -80,7 +80,7 @@ def _cost(instance: dict, selection: tuple, sharing: bool) -> float | None:
     return total
 
 
-@lru_cache(maxsize=None)
+@cache
 def _fewest_gpus(fractions: tuple[Fraction, ...]) -> int:
     """Fewest GPUs that hold the fractions: every set of companions of the first is tried."""
     if not fractions:

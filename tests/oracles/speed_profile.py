@@ -7,6 +7,8 @@ problem is convex, so the dual's maximum is the optimum.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from scipy.optimize import linprog
 
@@ -25,7 +27,9 @@ def least_energy(instance: dict) -> float | None:
 
 def _pieces(work: dict, done: float) -> tuple[np.ndarray, np.ndarray]:
     """Lengths of the pieces, and P(W > w | W > done) on each."""
-    pairs = sorted((w, p) for w, p in zip(work["values"], work["probabilities"]) if w > done)
+    pairs = sorted(
+        (w, p) for w, p in zip(work["values"], work["probabilities"], strict=True) if w > done
+    )
     knots = [done, *sorted({w for w, _ in pairs})]
     total = sum(p for _, p in pairs)
     survival = [sum(p for w, p in pairs if w > a) / total for a in knots[:-1]]
@@ -41,7 +45,12 @@ def _programme(speeds, power, deadline, lengths, survival) -> float:
     time = np.tile(1 / speeds, pieces)
     scale = max(cost.max(), 1e-300)
     found = linprog(
-        cost / scale, A_ub=[time / deadline], b_ub=[1 + 1e-13], A_eq=rows, b_eq=lengths, method="highs-ds",
+        cost / scale,
+        A_ub=[time / deadline],
+        b_ub=[1 + 1e-13],
+        A_eq=rows,
+        b_eq=lengths,
+        method="highs-ds",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     return float(found.fun * scale)
@@ -59,15 +68,18 @@ def _dual(speeds, power, deadline, knots, survival) -> float:
 
     def value(multiplier: float) -> float:
         total = -multiplier * deadline
-        for a, b, f, g in zip(knots, knots[1:], survival, survival[1:]):
-            lines = [(f * q + multiplier * x, (g - f) / (b - a) * q) for q, x in zip(energy, inverse)]
+        for a, b, f, g in zip(knots, knots[1:], survival, survival[1:], strict=False):
+            lines = [
+                (f * q + multiplier * x, (g - f) / (b - a) * q)
+                for q, x in zip(energy, inverse, strict=True)
+            ]
             cuts = {0.0, b - a}
             for i, (c, m) in enumerate(lines):
                 for c2, m2 in lines[:i]:
                     if m != m2 and 0 < (c2 - c) / (m - m2) < b - a:
                         cuts.add((c2 - c) / (m - m2))
             ends = sorted(cuts)
-            for start, end in zip(ends, ends[1:]):
+            for start, end in pairwise(ends):
                 middle = (start + end) / 2
                 total += (end - start) * min(c + m * middle for c, m in lines)
         return total

@@ -15,7 +15,9 @@ FRACTIONS = (
 )
 
 
-def tiny(seed: int, jobs: int | None = None, nodes: int | None = None, most: int = 3) -> SelectionInstance:
+def tiny(
+    seed: int, jobs: int | None = None, nodes: int | None = None, most: int = 3
+) -> SelectionInstance:
     """2-3 nodes and 2-4 jobs: memory-tight and overdue jobs, unusable types, idle types."""
     rng = np.random.default_rng(seed)
     names = ["A", "B"][: int(rng.integers(1, 3))]
@@ -61,7 +63,9 @@ def tiny(seed: int, jobs: int | None = None, nodes: int | None = None, most: int
 def _job(rng: np.random.Generator, name: str, largest: dict[str, int]) -> dict:
     usable = [t for t in largest if rng.random() < 0.85] or list(largest)[:1]
     base = {t: float(rng.uniform(1.0, 8.0)) for t in usable}
-    values = sorted(int(w) for w in rng.choice(np.arange(2, 15), size=int(rng.integers(1, 4)), replace=False))
+    values = sorted(
+        int(w) for w in rng.choice(np.arange(2, 15), size=int(rng.integers(1, 4)), replace=False)
+    )
     weights = rng.integers(1, 5, size=len(values))
     return {
         "name": name,
@@ -69,7 +73,10 @@ def _job(rng: np.random.Generator, name: str, largest: dict[str, int]) -> dict:
         "tardiness_weight": float(rng.choice([0.001, 0.01, 0.05, 0.2])),
         "memory_bytes": float(rng.choice([2.5, 3.5, 4.0, 5.0, 6.0, 10.0])),
         "completed_epochs": int(rng.integers(0, 2)),
-        "epochs": {"values": values, "probabilities": [float(w) / int(weights.sum()) for w in weights]},
+        "epochs": {
+            "values": values,
+            "probabilities": [float(w) / int(weights.sum()) for w in weights],
+        },
         "epoch_time": {
             t: [base[t] / k ** float(rng.uniform(0.5, 1.0)) for k in range(1, largest[t] + 1)]
             for t in usable

@@ -16,7 +16,9 @@ def random_profile(seed: int, linear: bool | None = None) -> SpeedProfileInstanc
         linear = bool(rng.random() < 0.4)
     work = _linear(rng) if linear else _discrete(rng)
     largest = max(work["points"] if linear else work["values"])
-    completed = float(rng.choice([0.0, 0.0, 0.3])) * (min(work["values"]) if not linear else 0.5 * work["points"][1])
+    completed = float(rng.choice([0.0, 0.0, 0.3])) * (
+        min(work["values"]) if not linear else 0.5 * work["points"][1]
+    )
     fastest = (largest - completed) / speeds[-1]
     slowest = (largest - completed) / speeds[0]
     deadline = float(rng.uniform(0.9 * fastest, 1.2 * slowest))
@@ -66,5 +68,10 @@ def _linear(rng: np.random.Generator) -> dict:
     count = int(rng.integers(1, 7))
     points = np.concatenate(([0.0], np.cumsum(rng.uniform(1, 20, size=count))))
     falls = rng.choice([0.0, 1.0, 1.0], size=count) * rng.uniform(0.1, 1.0, size=count)
-    survival = np.concatenate(([1.0], 1 - np.cumsum(falls) / max(falls.sum(), 1e-9) * rng.choice([1.0, 0.9])))
-    return {"points": [float(w) for w in points], "survival": [float(max(f, 0.0)) for f in survival]}
+    survival = np.concatenate(
+        ([1.0], 1 - np.cumsum(falls) / max(falls.sum(), 1e-9) * rng.choice([1.0, 0.9]))
+    )
+    return {
+        "points": [float(w) for w in points],
+        "survival": [float(max(f, 0.0)) for f in survival],
+    }
