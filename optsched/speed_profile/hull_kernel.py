@@ -2,7 +2,7 @@
 
 Vertices of the hull are numbered from the slowest useful speed (least Q) to the fastest; edge e
 joins vertices e and e + 1 and has the slope Phi_e > 0, increasing in e. At a multiplier lam an
-epoch w runs beyond edge e once F^c(w) Phi_e <= lam, so from y_e(lam) = inf{w : F^c(w) Phi_e <= lam}.
+epoch w runs beyond edge e once F^c(w) Phi_e <= lam: from y_e(lam), the first such epoch, on.
 """
 
 from __future__ import annotations
