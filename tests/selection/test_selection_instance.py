@@ -12,11 +12,11 @@ import optsched
 from optsched.best_known import read_best_known
 from optsched.errors import InputError
 from optsched.files import instance_sha256
-from optsched.library import shipped_folder
+from optsched.library import shipped_folder, shipped_names
 from optsched.selection.distribution import Distribution
 from optsched.selection.instance import SelectionInstance
 
-NAMES = [n for n in __import__("optsched.library", fromlist=["x"]).shipped_names()]
+NAMES = shipped_names()
 SELECTION = [name for name in NAMES if name.startswith("selection/")]
 PROFILES = [name for name in NAMES if name.startswith("speed-profile/")]
 

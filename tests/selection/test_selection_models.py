@@ -73,7 +73,7 @@ def test_a_solution_that_is_no_vertex_is_still_decoded() -> None:
     counted = read_counted(model)
     from dataclasses import replace
 
-    halves = {key: 0.5 for key in counted.leaders}
+    halves = dict.fromkeys(counted.leaders, 0.5)
     seats = assignment_of(tables, replace(counted, leaders=halves))
     best = expected_cost(tables, assignment_of(tables, counted))
     assert expected_cost(tables, seats) == pytest.approx(best, rel=1e-9)

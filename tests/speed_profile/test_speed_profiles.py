@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from oracles.random_profiles import random_profile
 from oracles.speed_profile import least_energy
@@ -110,7 +112,7 @@ def test_batch_equals_single() -> None:
             if name not in job.epoch_time or due < 0:
                 continue
             times = job.epoch_time[name]
-            if any(b >= a for a, b in zip(times, times[1:], strict=False)):
+            if any(b >= a for a, b in itertools.pairwise(times)):
                 continue
             single = solve(
                 SpeedProfileInstance.from_dict(
