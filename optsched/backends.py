@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import InputError, MissingExtraError, SolverError
-from optsched.result import Settings, Termination, TracePoint, is_proved
+from optsched.result import ARITHMETIC, Settings, Termination, TracePoint
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -365,7 +365,9 @@ def _judged(
         return Termination.INFEASIBLE
     if objective is None or bound is None:
         return Termination.TIME_LIMIT
-    proved = is_proved(objective, bound, settings.gap)
+    # An objective of 0 has no relative gap; the models' units make 1 a large value.
+    rounding = ARITHMETIC * max(abs(objective), 1.0)
+    proved = abs(objective - bound) <= max(settings.gap * abs(objective), rounding)
     return Termination.OPTIMAL if proved else Termination.TIME_LIMIT
 
 

@@ -221,7 +221,7 @@ def _checked(
         seed=settings.seed,
         termination=termination,
         objective=None if report is None else report.objective,
-        bound=outcome.bound,
+        bound=_below(outcome.bound, report),
         bound_source=outcome.bound_source,
         build_time=outcome.build_time,
         solve_time=outcome.solve_time,
@@ -231,6 +231,13 @@ def _checked(
         trace=outcome.trace,
         details=outcome.details,
     )
+
+
+def _below(bound: float | None, report: CheckReport | None) -> float | None:
+    """The bound without the rounding by which it may exceed a checked objective."""
+    if bound is None or report is None or report.objective is None or not report.feasible:
+        return bound
+    return min(bound, report.objective)
 
 
 def _report(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> CheckReport:

@@ -18,11 +18,11 @@ Bandwidth = Annotated[float, typer.Option(metavar="B", help="Bytes per second.")
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    generate = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+    generate = typer.Typer(rich_markup_mode=None)
     generate.command("placement")(generate_placements)
     generate.command("selection")(generate_selections)
     app.add_typer(generate, name="generate", help="Generate instances from a seed.")
-    importing = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+    importing = typer.Typer(rich_markup_mode=None)
     importing.command("pipedream")(import_pipedream)
     app.add_typer(importing, name="import", help="Make an instance of somebody's data.")
     app.command()(export)
@@ -39,7 +39,8 @@ def generate_placements(
     gpus_per_server: Annotated[int, typer.Option(metavar="N")] = 8,
     inter_bandwidth: Bandwidth = 1.25e9,
     intra_bandwidth: Bandwidth = 3e11,
-    count: Annotated[int, typer.Option(metavar="N", help="How many, from seeds on.")] = 1,
+    count: Annotated[int, typer.Option(metavar="N", help="How many, from the seed on.")] = 1,
+    name: Annotated[str | None, typer.Option(help="The instance's name; with --count 1.")] = None,
     seed: Seed = 0,
 ) -> int:
     """Placement instances: a zoo model cut into stages, on random offers of free GPUs."""
@@ -49,10 +50,20 @@ def generate_placements(
 
     if not 1 <= count <= 100_000:
         raise InputError("generate placement", "--count", shown(count), "1 to 100000")
+    if not 0 <= seed < 2**63:
+        raise InputError("generate placement", "--seed", shown(seed), "0 to 2^63 - 1")
+    if name is not None and (count != 1 or not name or set(name) & set("/\\\0")):
+        raise InputError("generate placement", "--name", shown(name), "a file name, --count 1")
     hardware = Hardware(gpus_per_server, inter_bandwidth, intra_bandwidth)
     for each in range(seed, seed + count):
         instance = generate_placement(
-            model, gpus, stages=stages, all_reduce=all_reduce, hardware=hardware, seed=each
+            model,
+            gpus,
+            stages=stages,
+            all_reduce=all_reduce,
+            hardware=hardware,
+            seed=each,
+            name=name,
         )
         path = Path(output) / f"{instance.name}.json"
         write_document(path, instance.to_dict())
@@ -140,6 +151,7 @@ def import_pipedream(
         name=name,
         hardware=Hardware(gpus_per_server, inter_bandwidth, intra_bandwidth),
         provenance={"importer": "optsched import pipedream"},
+        source=file,
     )
     write_document(output, instance.to_dict())
     plan = "-".join(str(stage.replicas) for stage in instance.job.stages)

@@ -46,10 +46,12 @@ def solve(
     ] = None,
 ) -> int:
     """Solve one instance, check the answer and print it."""
+    from optsched.backends import require_solver
     from optsched.cli import show
     from optsched.files import write_document
     from optsched.methods import solve as run
 
+    require_solver(solver)
     result = run(
         file,
         method,
@@ -94,6 +96,7 @@ def compare(
     ] = None,
 ) -> int:
     """Print the gap table: how far each method is from the best proven bound."""
+    from optsched.backends import require_solver
     from optsched.best_known import update
     from optsched.cli import show
     from optsched.comparing import compare_each
@@ -101,6 +104,7 @@ def compare(
 
     if as_json and csv is not None:
         raise InputError("compare", "", "--json and --csv", "one of them")
+    require_solver(solver)
     names = None if methods is None else [name.strip() for name in methods.split(",")]
     groups = compare_each(
         paths,

@@ -60,7 +60,8 @@ def table(groups: Iterator[list[Result]], *, quiet: bool) -> tuple[list[Result],
         try:
             for group in groups:
                 done.extend(group)
-                status.update(f"{len(done)} results, the last of {escape(group[0].instance)}")
+                if group:
+                    status.update(f"{len(done)} results, the last of {escape(group[0].instance)}")
         except KeyboardInterrupt:
             interrupted = True
     if done and not quiet:

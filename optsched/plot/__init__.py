@@ -1,0 +1,11 @@
+"""Pictures of instances, solutions and results: one function a picture, each returns its Axes.
+
+They need matplotlib: ``pip install 'optsched[plot]'``.
+"""
+
+from optsched.plot.breakdown import plot_breakdown
+from optsched.plot.gaps import plot_gaps
+from optsched.plot.placement import plot_placement
+from optsched.plot.trace import plot_trace
+
+__all__ = ["plot_breakdown", "plot_gaps", "plot_placement", "plot_trace"]
