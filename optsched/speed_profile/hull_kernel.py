@@ -155,22 +155,25 @@ def _critical(
 ) -> Any:
     """The least multiplier among the breakpoints that meets the deadline, and the one under it."""
     n = len(high)
-    found, under = high[0] * slopes[edges - 1], 0.0
+    found, under = high[0] * slopes[edges - 1], -1.0
     for e in range(edges):
         left, right = 0, 2 * n  # breakpoints high[0], low[0], high[1], ...: non-increasing
         while left < right:  # the first that misses the deadline
             middle = (left + right) // 2
             value = low[middle // 2] if middle % 2 else high[middle // 2]
             multiplier = value * slopes[e]
-            changes_at(knots, high, low, slopes, edges, multiplier, False, changes)
-            spent = time_of(knots, inverse, vertices, edges, changes)
-            if spent <= deadline * (1 + ROUNDING):
+            meets = multiplier >= found  # known from a breakpoint tried before
+            if under < multiplier < found:
+                changes_at(knots, high, low, slopes, edges, multiplier, False, changes)
+                spent = time_of(knots, inverse, vertices, edges, changes)
+                meets = spent <= deadline * (1 + ROUNDING)
+            if meets:
                 found = min(found, multiplier)
                 left = middle + 1
             else:
                 under = max(under, multiplier)
                 right = middle
-    return found, under
+    return found, max(under, 0.0)
 
 
 @njit(cache=True)
