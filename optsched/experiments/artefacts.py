@@ -36,6 +36,16 @@ ARTEFACTS: dict[str, Artefact] = {
             "Heavy-Edge is within 6% of the ILP (VGG19) or equal to it (GPT-175B), in milliseconds",
             "optsched.experiments.a_srpt_table2:run",
         ),
+        Artefact(
+            "sts-fig2",
+            "jobs end late (AlexNet), early (ResNet, VGG16) or in the middle (MobileNetV2)",
+            "optsched.experiments.sts_fig2:run",
+        ),
+        Artefact(
+            "sts-fig7",
+            "STS decides for 100 nodes and 400 jobs in under 5 s, RG and EDF faster",
+            "optsched.experiments.sts_fig7:run",
+        ),
     )
 }
 
