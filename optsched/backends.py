@@ -169,6 +169,7 @@ class GrowingLp:
     def add_columns(self, cost: NDArray[np.float64], matrix: csr_array) -> None:
         """Add non-negative columns; row i of `matrix` holds column i's coefficients by row."""
         count = len(cost)
+        self._highs.setOptionValue("simplex_strategy", 4)  # primal: the old basis stays feasible
         self._highs.addCols(
             count,
             np.asarray(cost, dtype=float),
