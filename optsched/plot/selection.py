@@ -144,7 +144,8 @@ def plot_cost_split(
     ax.spines[["top", "right"]].set_visible(False)
     if wide:
         ax.set_xscale("log")
-        ax.set_xlim(left=min(totals) / 3)
+        parts = [float(getattr(split, part)) for split in splits.values() for part in PARTS]
+        ax.set_xlim(left=min(part for part in parts if part > 0) / 2)
     ax.margins(x=0.2)
     ax.set_title(literal(short(given.name, 60)), loc="left", fontsize="medium")
     _part_legend(ax, wide)
