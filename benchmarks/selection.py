@@ -156,7 +156,7 @@ def sts(seeds: range) -> None:
     """One decision at 100 x 400 in 0.2 s (the paper's C++: under 5 s)."""
     for s in seeds:
         instance = made(s, 100, 400)
-        times = sorted(_timed(lambda: _decide(instance)) for _ in range(7))
+        times = sorted(_timed(lambda i=instance: _decide(i)) for _ in range(7))
         print(
             f"100x400 seed {s}: median {median(times):.4f} s [{times[0]:.4f}-{times[-1]:.4f}]; "
             f"target 0.2 s: {'met' if times[-1] <= 0.2 else 'MISSED'}"
@@ -177,7 +177,7 @@ def hull(seeds: range) -> None:
             times = tables.worst[:, t, : kind.gpus]
             share = np.random.default_rng(1).uniform(0.05, 0.95, size=tables.jobs)
             due = times[:, -1] + share * (times[:, 0] - times[:, -1])  # every deadline binds
-            runs = [_timed(lambda t=t, d=due: first_steps(tables, curves, t, d)) for _ in range(20)]
+            runs = [_timed(lambda a=(tables, curves, t, due): first_steps(*a)) for _ in range(20)]
             times = 1e6 * np.array(runs) / tables.jobs
             print(
                 f"{kind.name} K={gpus}, about {len(curves.high) / tables.jobs:.0f} atoms: median "

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 SOLVERS = ("highs", "scip")
 FEASIBILITY = 1e-9
-"""Primal and integer feasibility tolerance asked of HiGHS."""
-SCIP_FEASIBILITY = 1e-7
-"""Of SCIP: at 1e-9 SCIP 10 called a selection MINLP's infeasible point optimal, 5% too cheap."""
+"""Primal and integer feasibility tolerance asked of every solver."""
 
 _threads_in_use: int | None = None
 
@@ -290,7 +288,7 @@ def _solve_with_scip(model: pyo.ConcreteModel, settings: Settings, build_time: f
         rel_gap=settings.gap,
         abs_gap=0.0,
         time_limit=settings.time_limit,
-        solver_options={"display/verblevel": 0, "numerics/feastol": SCIP_FEASIBILITY},
+        solver_options={"display/verblevel": 0, "numerics/feastol": FEASIBILITY},
     )
     seconds = time.perf_counter() - began
     objective, bound = results.incumbent_objective, results.objective_bound

@@ -31,7 +31,7 @@ def run(folder: Path, quick: bool) -> str:
     lines = [
         f"# sts, Fig. 2: epochs to the end, {RUNS} runs a network, seeds 0-{seeds[-1]}",
         "",
-        "| network | shape | mean epochs [min-max over seeds] | ended at the maximum | as described |",
+        "| network | shape | mean epochs [min-max over seeds] | at the maximum | as described |",
         "|---|---|---|---|---|",
     ]
     held = []
@@ -83,7 +83,11 @@ def _real(rows: list[list[object]]) -> list[str]:
     folder = os.environ.get("OPTSCHED_DATA")
     if folder is None or not (Path(folder) / REAL).is_file():
         return ["Real samples left out: OPTSCHED_DATA is unset or holds none.", ""]
-    lines = ["| real data | runs that reached the target | did not | mean epochs | most |"]
+    lines = [
+        "Real runs, all targets of a network together:",
+        "",
+        "| real data | runs that reached the target | did not | mean epochs | most |",
+    ]
     lines.append("|---|---|---|---|---|")
     for group in read_epoch_samples(Path(folder) / REAL):
         name = " ".join(group.key)

@@ -92,12 +92,12 @@ def test_the_first_to_end_pays_for_the_gpus_in_use() -> None:
 
 def test_fractions_are_summed_as_rationals() -> None:
     jobs = [{"name": f"j{i}", **JOB} for i in range(8)]
-    shares = [0.1, 0.15, 0.15, 0.1, 0.15, 0.15, 0.1, 0.1]  # 1 exactly, not in binary
+    shares = [0.1, 0.1, 0.1, 0.15, 0.15, 0.15, 0.15, 0.1]  # 1 on paper
     placed = [
         {"name": f"j{i}", "node": "a", "gpus": [0], "fraction": f} for i, f in enumerate(shares)
     ]
     small = [{**job, "memory_bytes": 1.0} for job in jobs]
-    assert sum(shares) == pytest.approx(1.0)
+    assert sum(shares) > 1.0  # in binary
     assert check(instance(jobs=small), solution(*placed)).feasible
 
 
