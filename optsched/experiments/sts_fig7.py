@@ -47,9 +47,8 @@ def run(folder: Path, quick: bool) -> str:
         "|---|---|---|---|---|",
     ]
     for nodes, jobs in sorted({(row[0], row[1]) for row in rows}):
-        cells = [
-            _cell([r[4] for r in rows if r[:2] == (nodes, jobs) and r[3] == m]) for m in METHODS
-        ]
+        here = [row for row in rows if row[:2] == (nodes, jobs)]
+        cells = [_cell([row[4] for row in here if row[3] == m]) for m in METHODS]
         lines.append(f"| {nodes} | {jobs} | {' | '.join(cells)} |")
     lines += ["", f"Verdict: {_verdict(rows)}{' [smoke: 1 seed]' if quick else ''}"]
     stream = io.StringIO()
