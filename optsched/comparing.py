@@ -130,7 +130,12 @@ def _with_best_bound(results: list[Result]) -> list[Result]:
         return results
     best = max(proven, key=lambda r: r.bound or 0.0)
     return [
-        replace(r, bound=_below(best.bound, r.objective), bound_source=best.bound_source)
+        replace(
+            r,
+            bound=_below(best.bound, r.objective),
+            bound_source=best.bound_source,
+            certificate=best.certificate,
+        )
         for r in results
     ]
 

@@ -187,8 +187,13 @@ def _with_bound(problem: Problem, instance: Any, options: Any, outcome: Outcome)
     """Give an outcome without a bound the problem's quick one."""
     if outcome.bound is not None or outcome.termination is Termination.INFEASIBLE:
         return outcome
-    value, source = resolve(problem.bound)(instance, options)
-    return replace(outcome, bound=value, bound_source=source)
+    value, source, *certificate = resolve(problem.bound)(instance, options)
+    return replace(
+        outcome,
+        bound=value,
+        bound_source=source,
+        certificate=certificate[0] if certificate else None,
+    )
 
 
 def _checked(
@@ -230,6 +235,7 @@ def _checked(
         chosen=outcome.chosen,
         trace=outcome.trace,
         details=outcome.details,
+        certificate=outcome.certificate,
     )
 
 
@@ -248,4 +254,6 @@ def _report(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> 
         found.append(claim_violation(outcome.claimed, report.objective))
     if report.objective is not None and outcome.bound is not None:
         found.append(bound_violation(outcome.bound, report.objective))
+    if problem.certify is not None and outcome.certificate is not None:
+        found.extend(resolve(problem.certify)(instance, outcome.certificate))
     return CheckReport(report.objective, tuple(v for v in found if v is not None))

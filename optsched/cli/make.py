@@ -20,6 +20,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     generate = typer.Typer(rich_markup_mode=None)
     generate.command("placement")(generate_placements)
+    generate.command("makespan")(generate_makespans)
     generate.command("selection")(generate_selections)
     app.add_typer(generate, name="generate", help="Generate instances from a seed.")
     importing = typer.Typer(rich_markup_mode=None)
@@ -65,6 +66,43 @@ def generate_placements(
             seed=each,
             name=name,
         )
+        path = Path(output) / f"{instance.name}.json"
+        write_document(path, instance.to_dict())
+        note(f"wrote {path}")
+    return DONE
+
+
+def generate_makespans(
+    output: Folder,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Jobs, in the paper's shares.")] = 160,
+    servers: Annotated[int, typer.Option(metavar="S", help="Servers.")] = 20,
+    contention: Annotated[str, typer.Option(help="mild or strong.")] = "mild",
+    server_sizes: Annotated[
+        str, typer.Option(metavar="4,8", help="GPUs a server, drawn uniformly.")
+    ] = "4,8,16,32",
+    largest_job: Annotated[int, typer.Option(metavar="G", help="GPUs of the largest job.")] = 32,
+    slot: Annotated[float, typer.Option(metavar="S", help="Seconds a slot.")] = 1.0,
+    progress: Annotated[str, typer.Option(help="floor or continuous.")] = "floor",
+    horizon: Annotated[
+        int | None, typer.Option(metavar="H", help="Slots; by default 1200 s, strong 4800 s.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="The instance's name, with --count 1.")] = None,
+    count: Annotated[int, typer.Option(metavar="N", help="How many, from seeds on.")] = 1,
+    seed: Seed = 0,
+) -> int:
+    """Makespan instances: ring-all-reduce jobs as in sjf-bco, section 7, at any size."""
+    from optsched.cli.show import note
+    from optsched.files import write_document
+    from optsched.generate.makespan import generate_makespan
+
+    if not 1 <= count <= 100_000 or (name is not None and count > 1):
+        raise InputError("generate makespan", "--count", shown(count), "1 to 100000; 1 with --name")
+    sizes = tuple(_offer(server_sizes, "generate makespan", "--server-sizes"))
+    for each in range(seed, seed + count):
+        instance = generate_makespan(
+            jobs, servers, contention=contention, server_sizes=sizes, largest_job=largest_job,
+            slot=slot, progress=progress, horizon=horizon, seed=each, name=name,
+        )  # fmt: skip
         path = Path(output) / f"{instance.name}.json"
         write_document(path, instance.to_dict())
         note(f"wrote {path}")
@@ -175,11 +213,11 @@ def export(
     return DONE
 
 
-def _offer(text: str) -> list[int]:
+def _offer(text: str, command: str = "import pipedream", option: str = "--servers") -> list[int]:
     try:
         offer = [int(part) for part in text.split(",")]
     except ValueError:
         offer = []
     if not offer or any(not 0 <= free <= 2**15 for free in offer):
-        raise InputError("import pipedream", "--servers", shown(text), "free GPUs such as 8,5,3")
+        raise InputError(command, option, shown(text), "GPUs by server such as 8,5,3")
     return offer

@@ -37,6 +37,26 @@ ARTEFACTS: dict[str, Artefact] = {
             "optsched.experiments.a_srpt_table2:run",
         ),
         Artefact(
+            "sjf-bco-fig4",
+            "SJF-BCO has the least makespan and mean completion time of four policies",
+            "optsched.experiments.sjf_bco_figures:fig4",
+        ),
+        Artefact(
+            "sjf-bco-fig5",
+            "as kappa grows, SJF-BCO's makespan drops, rises and drops again",
+            "optsched.experiments.sjf_bco_figures:fig5",
+        ),
+        Artefact(
+            "sjf-bco-fig6",
+            "makespans fall from 10 to 20 servers, First-Fit's most",
+            "optsched.experiments.sjf_bco_figures:fig6",
+        ),
+        Artefact(
+            "sjf-bco-fig7",
+            "with kappa = 1, SJF-BCO's makespan falls as lambda grows",
+            "optsched.experiments.sjf_bco_figures:fig7",
+        ),
+        Artefact(
             "sts-fig2",
             "jobs end late (AlexNet), early (ResNet, VGG16) or in the middle (MobileNetV2)",
             "optsched.experiments.sts_fig2:run",
