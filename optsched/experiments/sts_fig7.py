@@ -69,6 +69,7 @@ def _verdict(rows: list[tuple[int, int, int, str, float]]) -> str:
     holds = "holds" if max(ours) < 5 else "does not hold"
     order = "holds" if means["sts"] >= max(means["rg"], means["edf"]) else "does not hold"
     return (
-        f"STS under 5 s: {holds} (largest {max(ours):.3f} s, mean {means['sts']:.3f} s); STS "
-        f"slower than RG and EDF: {order} here (means: rg {means['rg']:.3f} s, edf {means['edf']:.3f} s)"
+        f"STS under 5 s: {holds} (largest {max(ours):.3f} s, mean {means['sts']:.3f} s); "
+        f"STS slower than RG and EDF: {order} here "
+        f"(means: rg {means['rg']:.3f} s, edf {means['edf']:.3f} s)"
     )
