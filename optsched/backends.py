@@ -153,6 +153,59 @@ def solve_arrays(problem: MilpArrays, settings: Settings) -> Answer:
     return Answer(status, objective, bound, built - began, solved - built, "highs", values)
 
 
+class GrowingLp:
+    """A linear programme in HiGHS that gains columns between solves and keeps its basis."""
+
+    def __init__(self, problem: MilpArrays, settings: Settings) -> None:
+        import highspy
+
+        self._highs = highspy.Highs()
+        self._highs.silent()
+        _set_options(self._highs, settings)
+        self._highs.passModel(_highs_lp(problem))
+
+    def add_columns(self, cost: NDArray[np.float64], matrix: csr_array) -> None:
+        """Add non-negative columns; row i of `matrix` holds column i's coefficients by row."""
+        count = len(cost)
+        self._highs.setOptionValue("simplex_strategy", 4)  # primal: the old basis stays feasible
+        self._highs.addCols(
+            count,
+            np.asarray(cost, dtype=float),
+            np.zeros(count),
+            np.full(count, np.inf),
+            matrix.nnz,
+            matrix.indptr[:-1].astype(np.int32),
+            matrix.indices.astype(np.int32),
+            matrix.data.astype(float),
+        )
+
+    def solve(self, time_limit: float | None = None) -> LpAnswer | None:
+        """Solve; None when a limit was hit or the programme is infeasible."""
+        import highspy
+
+        if time_limit is not None:
+            spent = self._highs.getRunTime()  # counted over all solves
+            self._highs.setOptionValue("time_limit", spent + max(time_limit, 0.0))
+        self._highs.run()
+        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        solution = self._highs.getSolution()
+        return LpAnswer(
+            float(self._highs.getInfo().objective_function_value),
+            np.array(solution.col_value),
+            np.array(solution.row_dual),
+        )
+
+
+@dataclass(frozen=True)
+class LpAnswer:
+    """Optimal value, column values and row duals (change of the value per unit of the row)."""
+
+    objective: float
+    values: NDArray[np.float64]
+    duals: NDArray[np.float64]
+
+
 @dataclass
 class _Recorder:
     """Collects the trace from HiGHS's callbacks."""

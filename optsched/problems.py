@@ -8,8 +8,12 @@ from optsched.errors import InputError
 from optsched.makespan.problem import MAKESPAN
 from optsched.placement.problem import PLACEMENT
 from optsched.problem import Method, Problem
+from optsched.selection.problem import SELECTION
+from optsched.speed_profile.problem import SPEED_PROFILE
 
-PROBLEMS: dict[str, Problem] = {problem.name: problem for problem in (PLACEMENT, MAKESPAN)}
+PROBLEMS: dict[str, Problem] = {
+    problem.name: problem for problem in (PLACEMENT, MAKESPAN, SELECTION, SPEED_PROFILE)
+}
 
 METHODS: dict[str, dict[str, Method]] = {
     problem.name: {method.name: method for method in problem.methods}

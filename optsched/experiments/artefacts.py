@@ -107,6 +107,16 @@ ARTEFACTS: dict[str, Artefact] = {
             f"{_ONLINE}:figure_9",
             scales=True,
         ),
+        Artefact(
+            "sts-fig2",
+            "jobs end late (AlexNet), early (ResNet, VGG16) or in the middle (MobileNetV2)",
+            "optsched.experiments.sts_fig2:run",
+        ),
+        Artefact(
+            "sts-fig7",
+            "STS decides for 100 nodes and 400 jobs in under 5 s, RG and EDF faster",
+            "optsched.experiments.sts_fig7:run",
+        ),
     )
 }
 

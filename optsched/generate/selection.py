@@ -1,0 +1,193 @@
+"""Selection instances as in sts, VII-A3 and VII-A4: K80, M60 and A100 nodes, jobs of four networks.
+
+From the paper: prices (Table III), fractions, memory limits and slowdowns (Table IV), due dates
+(31) with the right end 20% later when GPUs are shared, weights uniform in (0.0254, 0.0444) $/s.
+Not given there, so chosen here and to be varied: relative speeds of the types, the speed-up
+exponent, seconds per epoch, GPUs a node, H = 1 h and rho = 10.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import InputError, shown
+from optsched.generate.epochs import SHAPES, fig2_distribution
+from optsched.selection.instance import SCHEMA, SelectionInstance
+
+GB = 1e9
+HOUR = 3600.0
+MEMORY_NEEDS = (3.5, 6.0, 8.0, 12.0, 15.0)
+"""GB; the limits of Table IV lie between them, so that some jobs share and some cannot."""
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU type: Table III's price per GPU, Table IV's fractions, and a relative speed."""
+
+    name: str
+    memory: float
+    hourly: float
+    speed: float
+    largest_slowdown: tuple[tuple[str, float], ...]
+
+
+GPUS = (
+    Gpu("K80", 24.0, 0.90, 1.0, (("0.5", 1.05), ("0.25", 1.11))),
+    Gpu("M60", 16.0, 1.14, 1.6, (("0.5", 1.05), ("0.25", 1.11))),
+    Gpu("A100", 80.0, 3.6725, 6.0, (("0.15", 1.15), ("0.1", 1.17))),
+)
+
+
+@dataclass(frozen=True)
+class SelectionSettings:
+    """What a generated cluster and its queue look like.
+
+    Attributes
+    ----------
+    nodes, jobs : int
+        Sizes; node n is of type n mod 3.
+    gpus_per_node : int
+        K_n of every node.
+    cost_classes : int
+        Distinct cost vectors of a type; 0: every node its own.
+    cost_spread : float
+        Relative half-width of the nodes' prices around Table III.
+    sharing : bool
+        Whether (31) is relaxed by 20%.
+    speedup : float
+        Jobs speed up by k^x with x uniform within 0.1 of this.
+    overdue : float
+        Share of the jobs whose due date has passed.
+    """
+
+    nodes: int = 10
+    jobs: int = 40
+    gpus_per_node: int = 4
+    cost_classes: int = 1
+    cost_spread: float = 0.2
+    sharing: bool = True
+    speedup: float = 0.8
+    overdue: float = 0.0
+    interval: float = HOUR
+    penalty: float = 10.0
+    bin_width: int = 5
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("nodes", 1, 20_000),
+            ("jobs", 1, 100_000),
+            ("gpus_per_node", 1, 256),
+            ("cost_classes", 0, 20_000),
+            ("cost_spread", 0.0, 0.9),
+            ("speedup", 0.1, 1.0),
+            ("overdue", 0.0, 1.0),
+            ("interval", 0.0, 1e9),
+            ("penalty", 0.0, 1e9),
+            ("bin_width", 1, 100),
+        ):
+            value = getattr(self, name)
+            if not low <= value <= high:
+                where = f"--{name.replace('_', '-')}"
+                raise InputError("generate selection", where, shown(value), f"{low} to {high}")
+
+
+def generate_selection(
+    settings: SelectionSettings | None = None, *, seed: int = 0, name: str | None = None
+) -> SelectionInstance:
+    """Generate one instance; equal arguments give equal instances.
+
+    Raises
+    ------
+    InputError
+        If a setting cannot be used.
+    """
+    settings = settings or SelectionSettings()
+    rng = np.random.default_rng(seed)
+    types = {gpu.name: _gpu_type(gpu, rng) for gpu in GPUS}
+    nodes = _nodes(settings, rng)
+    present = {str(node["gpu_type"]) for node in nodes}
+    jobs = [
+        _job(f"j{j}", settings, [g for g in GPUS if g.name in present], types, rng)
+        for j in range(settings.jobs)
+    ]
+    return SelectionInstance.from_dict(
+        {
+            "schema": SCHEMA,
+            "version": 1,
+            "name": name or f"{settings.nodes}x{settings.jobs}-s{seed}",
+            "provenance": {"generator": "optsched generate selection", "seed": seed},
+            "now": 0.0,
+            "interval": settings.interval,
+            "postponement_penalty": settings.penalty,
+            "gpu_types": types,
+            "nodes": nodes,
+            "jobs": jobs,
+        },
+        "generate selection",
+    )
+
+
+def _gpu_type(gpu: Gpu, rng: np.random.Generator) -> dict[str, Any]:
+    slowdown = {f: round(float(rng.uniform(1.01, most)), 4) for f, most in gpu.largest_slowdown}
+    return {"memory_bytes": gpu.memory * GB, "slowdown": slowdown}
+
+
+def _nodes(settings: SelectionSettings, rng: np.random.Generator) -> list[dict[str, Any]]:
+    classes = settings.cost_classes or settings.nodes
+    spread = settings.cost_spread if classes > 1 else 0.0
+    scale = {gpu.name: rng.uniform(1 - spread, 1 + spread, size=classes) for gpu in GPUS}
+    nodes = []
+    for n in range(settings.nodes):
+        gpu = GPUS[n % len(GPUS)]
+        rate = gpu.hourly / HOUR * float(scale[gpu.name][(n // len(GPUS)) % classes])
+        rates = [round(rate * k, 10) for k in range(1, settings.gpus_per_node + 1)]
+        nodes.append(
+            {
+                "name": f"n{n}",
+                "gpu_type": gpu.name,
+                "gpus": settings.gpus_per_node,
+                "cost_rate": rates,
+            }
+        )
+    return nodes
+
+
+def _job(
+    name: str,
+    settings: SelectionSettings,
+    gpus: list[Gpu],
+    types: dict[str, Any],
+    rng: np.random.Generator,
+) -> dict[str, Any]:
+    shape = SHAPES[int(rng.integers(len(SHAPES)))]
+    work = fig2_distribution(shape.network, rng, bin_width=settings.bin_width)
+    base = float(rng.uniform(30.0, 300.0))
+    exponent = settings.speedup + float(rng.uniform(-0.1, 0.1))
+    sizes = np.arange(1, settings.gpus_per_node + 1)
+    times = {}
+    for gpu in gpus:
+        one = base / (gpu.speed * float(rng.uniform(0.8, 1.2)))
+        times[gpu.name] = [round(float(t), 6) for t in one / sizes ** min(exponent, 1.0)]
+    most = work.most
+    least = min(min(t) for t in times.values()) * most
+    latest = min(3 * least, max(max(t) for t in times.values()) * most)
+    right = latest * (1.2 if settings.sharing else 1.0)
+    due = float(rng.uniform(least, max(least, right)))
+    if rng.random() < settings.overdue:
+        due = -due / 4
+    counts = np.rint(work.probabilities * 1e6)
+    return {
+        "name": name,
+        "due_date": round(due, 3),
+        "tardiness_weight": round(float(rng.uniform(0.0254, 0.0444)), 6),
+        "memory_bytes": float(rng.choice(MEMORY_NEEDS)) * GB,
+        "completed_epochs": 0,
+        "epochs": {
+            "values": [int(w) for w in work.values],
+            "probabilities": [float(c / counts.sum()) for c in counts],
+        },
+        "epoch_time": times,
+    }

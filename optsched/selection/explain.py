@@ -1,0 +1,162 @@
+"""Where a selection's cost goes: each open node's energy, each job's tardiness, the postponed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from optsched.selection.cost import Tables, energy_rate, tables_of
+from optsched.selection.instance import SelectionInstance
+from optsched.selection.options import SelectionOptions
+from optsched.selection.solution import SelectionSolution
+
+
+@dataclass(frozen=True)
+class NodeCost:
+    """An open node: GPUs in use, its first job to end, expected seconds until then, dollars."""
+
+    node: str
+    gpu_type: str
+    used: int
+    gpus: int
+    jobs: int
+    first: str
+    seconds: float
+    energy: float
+
+
+@dataclass(frozen=True)
+class JobCost:
+    """A job: node and GPUs (none when postponed), expected seconds, P(late), dollars."""
+
+    job: str
+    node: str | None
+    gpus: float
+    seconds: float | None
+    late_probability: float
+    tardiness: float
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """(P1.1) by its parts."""
+
+    instance: str
+    nodes: tuple[NodeCost, ...]
+    jobs: tuple[JobCost, ...]
+
+    @property
+    def energy(self) -> float:
+        """Dollars for energy until the first completion on each node."""
+        return sum(row.energy for row in self.nodes)
+
+    @property
+    def tardiness(self) -> float:
+        """Expected dollars of the placed jobs' tardiness."""
+        return sum(row.tardiness for row in self.jobs if row.node is not None)
+
+    @property
+    def postponement(self) -> float:
+        """Dollars of the postponed jobs' worst-case tardiness."""
+        return sum(row.tardiness for row in self.jobs if row.node is None)
+
+    @property
+    def total(self) -> float:
+        """(P1.1)."""
+        return self.energy + self.tardiness + self.postponement
+
+    def to_dict(self) -> dict[str, Any]:
+        """The breakdown as a JSON object."""
+        return {
+            "instance": self.instance,
+            "total": self.total,
+            "energy": self.energy,
+            "tardiness": self.tardiness,
+            "postponement": self.postponement,
+            "nodes": [asdict(row) for row in self.nodes],
+            "jobs": [asdict(row) for row in self.jobs],
+        }
+
+    def table(self) -> tuple[str, list[str], list[list[str]], str]:
+        """Title, headings, a row for each open node, and the split of the cost."""
+        headings = ["node", "type", "GPUs", "jobs", "first to end", "after s", "energy $"]
+        rows = [
+            [
+                row.node,
+                row.gpu_type,
+                f"{row.used} of {row.gpus}",
+                str(row.jobs),
+                row.first,
+                f"{row.seconds:.6g}",
+                f"{row.energy:.6g}",
+            ]
+            for row in self.nodes
+        ]
+        dear = "; ".join(line for line in self.lines()[1 + len(self.nodes) :][:5])
+        return self.instance, headings, rows, "; ".join(filter(None, (self.lines()[0], dear)))
+
+    def lines(self) -> list[str]:
+        """The breakdown in words: the split, every open node, and the jobs that cost most."""
+        made = [
+            f"{self.instance}: {self.total:.6g} $ = {self.energy:.6g} energy + "
+            f"{self.tardiness:.6g} tardiness + {self.postponement:.6g} postponed"
+        ]
+        for row in self.nodes:
+            made.append(
+                f"{row.node} ({row.gpu_type}): {row.used} of {row.gpus} GPUs, {row.jobs} jobs, "
+                f"until {row.first} ends after {row.seconds:.6g} s: {row.energy:.6g} $"
+            )
+        for job in sorted(self.jobs, key=lambda row: -row.tardiness)[:20]:
+            if job.tardiness > 0:
+                where = "postponed" if job.node is None else f"on {job.node}, {job.gpus:g} GPUs"
+                late = "" if job.node is None else f", late with {job.late_probability:.3f}"
+                made.append(f"{job.job} {where}{late}: {job.tardiness:.6g} $")
+        return made
+
+
+def explain(
+    instance: SelectionInstance, solution: SelectionSolution, options: SelectionOptions
+) -> Breakdown:
+    """Break a feasible selection's cost down."""
+    tables = tables_of(instance, options)
+    index = {node.name: n for n, node in enumerate(instance.nodes)}
+    placed = {p.name: p for p in solution.jobs if p.node is not None}
+    here: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    used: dict[int, set[int]] = defaultdict(set)
+    jobs = []
+    for j, job in enumerate(instance.jobs):
+        if job.name not in placed:
+            cost = float(tables.postponed[j])
+            jobs.append(JobCost(job.name, None, 0.0, None, 1.0, cost))
+            continue
+        placement = placed[job.name]
+        n = index[str(placement.node)]
+        c = _configuration(tables, n, len(placement.gpus), placement.fraction)
+        here[n].append((j, c))
+        used[n].update(placement.gpus)
+        jobs.append(_job_cost(tables, j, n, c, len(placement.gpus) * placement.fraction))
+    nodes = [_node_cost(tables, n, here[n], len(used[n])) for n in sorted(here)]
+    return Breakdown(instance.name, tuple(nodes), tuple(jobs))
+
+
+def _configuration(tables: Tables, n: int, gpus: int, fraction: float) -> int:
+    kind = tables.kinds[tables.kind_of[n]]
+    shared = {float(kind.configurations[c].fraction): c for c in kind.fractions}
+    return shared.get(float(fraction), gpus - 1)
+
+
+def _job_cost(tables: Tables, j: int, n: int, c: int, gpus: float) -> JobCost:
+    t = tables.kind_of[n]
+    late = tables.works[j].survival(tables.due[j] / tables.seconds[j, t, c])
+    job, node = tables.instance.jobs[j], tables.instance.nodes[n]
+    seconds, cost = float(tables.expected[j, t, c]), float(tables.late[j, t, c])
+    return JobCost(job.name, node.name, gpus, seconds, late, cost)
+
+
+def _node_cost(tables: Tables, n: int, jobs: list[tuple[int, int]], used: int) -> NodeCost:
+    node, t = tables.instance.nodes[n], tables.kind_of[n]
+    seconds, first = min((float(tables.expected[j, t, c]), j) for j, c in jobs)
+    name = tables.instance.jobs[first].name
+    energy = seconds * energy_rate(tables, n, used)
+    return NodeCost(node.name, node.gpu_type, used, node.gpus, len(jobs), name, seconds, energy)

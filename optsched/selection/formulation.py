@@ -1,0 +1,340 @@
+"""(P1) of sts, corrected: sets, variables and the constraints that are linear as they stand.
+
+`minlp` adds the products as they are printed, `milp` their exact linearisation. The mathematics,
+with the symbol table and every erratum, is models/selection/README.md; each component's ``doc``
+carries its equation, primed where corrected. Seconds and dollars are scaled (`Scales`), so that
+tolerances are relative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import pyomo.environ as pyo
+
+from optsched.errors import NotApplicableError
+from optsched.selection.assignment import Assignment, Seat
+from optsched.selection.cost import Tables
+
+WHOLE = Fraction(1)
+MOST_VARIABLES = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class FormulationData:
+    """What (P1) is built from: tables, and the indices of GPUs and fractions.
+
+    Attributes
+    ----------
+    gpus : tuple of (node, index)
+        G: every GPU of the cluster.
+    fractions : tuple of Fraction
+        F: the union of the types' fractions, and 1.
+    """
+
+    tables: Tables
+    gpus: tuple[tuple[int, int], ...]
+    fractions: tuple[Fraction, ...]
+
+    @cached_property
+    def seconds_unit(self) -> float:
+        """Seconds of the longest expected completion."""
+        expected = self.tables.expected
+        return float(expected[np.isfinite(expected)].max())
+
+    @cached_property
+    def dollars_unit(self) -> float:
+        """Dollars of all jobs postponed, spread over the jobs."""
+        return float(self.tables.postponed.mean()) or 1.0
+
+    @property
+    def nodes(self) -> int:
+        """|N|."""
+        return len(self.tables.kind_of)
+
+    def size(self, n: int) -> int:
+        """K_n."""
+        return self.tables.instance.nodes[n].gpus
+
+    def kind(self, n: int) -> int:
+        """The GPU type of a node."""
+        return int(self.tables.kind_of[n])
+
+    def rate(self, n: int, used: int) -> float:
+        """c_nk in dollar units per second unit."""
+        rate = self.tables.instance.nodes[n].cost_rate[used - 1]
+        return rate * self.seconds_unit / self.dollars_unit
+
+    def weight(self, j: int) -> float:
+        """eta_j in dollar units per second unit."""
+        weight = self.tables.instance.jobs[j].tardiness_weight
+        return weight * self.seconds_unit / self.dollars_unit
+
+    def due(self, j: int) -> float:
+        """d_j in second units."""
+        return float(self.tables.due[j]) / self.seconds_unit
+
+    def epoch(self, j: int, t: int, k: int) -> float | None:
+        """et_jik: second units per epoch on k whole GPUs; None where it cannot run so."""
+        value = float(self.tables.seconds[j, t, k - 1]) / self.seconds_unit
+        return value if value < float("inf") else None
+
+    def offered(self, t: int) -> dict[Fraction, float]:
+        """Fractions that a type offers, with b_f; 1 among them."""
+        kind = self.tables.kinds[t]
+        gpu = self.tables.instance.gpu_types[kind.name]
+        fractions = [kind.configurations[c].fraction for c in kind.fractions]
+        return {WHOLE: 1.0} | {f: gpu.slowdown_of(f) for f in fractions}
+
+    def configuration(self, t: int, gpus: int, fraction: Fraction) -> int:
+        """Index of a configuration in its type."""
+        kind = self.tables.kinds[t]
+        if fraction == WHOLE:
+            return gpus - 1
+        return next(c for c in kind.fractions if kind.configurations[c].fraction == fraction)
+
+
+def formulation_data(tables: Tables, method: str) -> FormulationData:
+    """Gather the data; refuses, in the method's name, what would not fit in memory."""
+    gpus = tuple((n, g) for n, node in enumerate(tables.instance.nodes) for g in range(node.gpus))
+    fractions = {WHOLE} | {c.fraction for kind in tables.kinds for c in kind.configurations}
+    size = tables.jobs * len(gpus) * (len(fractions) + len(tables.kinds) + 1)
+    if size > MOST_VARIABLES:
+        found = f"about {size} variables"
+        raise NotApplicableError(method, found, f"at most {MOST_VARIABLES}: use patterns")
+    return FormulationData(tables, gpus, tuple(sorted(fractions, reverse=True)))
+
+
+def build_linear_part(data: FormulationData, name: str) -> pyo.ConcreteModel:
+    """Sets, variables and linear constraints of (P1)."""
+    model = pyo.ConcreteModel(name=name)
+    _declare_sets(model, data)
+    _declare_variables(model, data)
+    _place_jobs(model, data)
+    _choose_types(model, data)
+    _choose_fractions(model, data)
+    _choose_gpus(model, data)
+    _count_gpus_in_use(model, data)
+    _open_nodes(model, data)
+    _first_to_end(model)
+    _postponed_jobs(model, data)
+    return model
+
+
+def read_assignment(model: pyo.ConcreteModel, data: FormulationData) -> Assignment:
+    """Seats by job of the values in the model."""
+    seats = {}
+    for j in model.JOBS:
+        gpus = [(n, g) for n, g in model.GPUS if _is_one(model.assigned[j, n, g])]
+        if gpus:
+            n = gpus[0][0]
+            share = next(f for f in range(len(data.fractions)) if _is_one(model.fraction[j, f]))
+            c = data.configuration(data.kind(n), len(gpus), data.fractions[share])
+            seats[int(j)] = Seat(int(n), tuple(int(g) for _, g in gpus), c)
+    return seats
+
+
+def _is_one(variable: pyo.Var) -> bool:
+    return (variable.value or 0) > 0.5
+
+
+def _declare_sets(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    model.JOBS = pyo.RangeSet(0, data.tables.jobs - 1, doc="j in J")
+    model.TYPES = pyo.RangeSet(0, len(data.tables.kinds) - 1, doc="i in I")
+    model.NODES = pyo.RangeSet(0, data.nodes - 1, doc="n in N")
+    model.FRACTIONS = pyo.RangeSet(0, len(data.fractions) - 1, doc="f in F, 1 first")
+    model.GPUS = pyo.Set(dimen=2, initialize=data.gpus, doc="g in G, as (n, index)")
+    usages = [(n, k) for n in range(data.nodes) for k in range(1, data.size(n) + 1)]
+    model.USAGES = pyo.Set(dimen=2, initialize=usages, doc="(n, k), k = 1..K_n")
+    scenarios = [
+        (j, s) for j, work in enumerate(data.tables.works) for s in range(len(work.values))
+    ]
+    model.SCENARIOS = pyo.Set(dimen=2, initialize=scenarios, doc="(j, s)")
+
+
+def _declare_variables(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    def binary(*sets: object, doc: str) -> pyo.Var:
+        return pyo.Var(*sets, domain=pyo.Binary, doc=doc)
+
+    model.opened = binary(model.NODES, doc="nu_n")
+    model.runs = binary(model.JOBS, model.TYPES, model.USAGES, doc="xi_jink")
+    model.on_node = binary(model.JOBS, model.NODES, doc="zeta_jn")
+    model.fraction = binary(model.JOBS, model.FRACTIONS, doc="phi_jf")
+    model.assigned = binary(model.JOBS, model.GPUS, doc="sigma_jg")
+    model.in_use = binary(model.GPUS, doc="u_g (new)")
+    model.usage = binary(model.USAGES, doc="gamma_nk")
+    model.first = binary(model.JOBS, model.NODES, doc="alpha_jn")
+    real = pyo.NonNegativeReals
+    model.tardiness = pyo.Var(model.SCENARIOS, domain=real, doc="tau_js")
+    model.worst_tardiness = pyo.Var(model.JOBS, domain=real, doc="tau_bar_j")
+    model.energy = pyo.Var(model.JOBS, model.NODES, domain=real, doc="pi_jn")
+
+
+def _place_jobs(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    model.configuration_needs_node = pyo.Constraint(
+        model.JOBS,
+        model.TYPES,
+        model.USAGES,
+        rule=lambda m, j, i, n, k: m.runs[j, i, n, k] <= m.on_node[j, n],
+        doc="(2)",
+    )
+    model.one_configuration = pyo.Constraint(
+        model.JOBS,
+        model.NODES,
+        rule=lambda m, j, n: _sum_runs(m, data, j, n) <= m.opened[n],
+        doc="(3)",
+    )
+    model.one_node = pyo.Constraint(
+        model.JOBS, rule=lambda m, j: pyo.quicksum(m.on_node[j, n] for n in m.NODES) <= 1, doc="(4)"
+    )
+    model.node_is_open = pyo.Constraint(
+        model.JOBS, model.NODES, rule=lambda m, j, n: m.on_node[j, n] <= m.opened[n], doc="(5)"
+    )
+
+
+def _sum_runs(model: pyo.ConcreteModel, data: FormulationData, j: int, n: int) -> object:
+    sizes = range(1, data.size(n) + 1)
+    return pyo.quicksum(model.runs[j, i, n, k] for i in model.TYPES for k in sizes)
+
+
+def _choose_types(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    def hosts(n: int, i: int) -> int:
+        return int(data.kind(n) == i)
+
+    def usable(j: int, n: int) -> int:
+        return int(data.epoch(j, data.kind(n), 1) is not None)
+
+    model.type_of_node = pyo.Constraint(
+        model.JOBS,
+        model.TYPES,
+        model.USAGES,
+        rule=lambda m, j, i, n, k: m.runs[j, i, n, k] <= hosts(n, i) * usable(j, n),
+        doc="(6), also 0 where the job cannot use the type",
+    )
+    model.gpus_chosen = pyo.Constraint(
+        model.JOBS,
+        model.NODES,
+        model.TYPES,
+        rule=lambda m, j, n, i: (
+            pyo.quicksum(m.runs[j, i, n, k] for k in range(1, data.size(n) + 1))
+            == m.on_node[j, n] * hosts(n, i)
+        ),
+        doc="(7)",
+    )
+
+
+def _choose_fractions(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    model.one_fraction = pyo.Constraint(
+        model.JOBS,
+        rule=lambda m, j: (
+            pyo.quicksum(m.fraction[j, f] for f in m.FRACTIONS)
+            == pyo.quicksum(m.on_node[j, n] for n in m.NODES)
+        ),
+        doc="(8')",
+    )
+    refused = [
+        (j, f, n)
+        for j in model.JOBS
+        for f in model.FRACTIONS
+        for n in model.NODES
+        if data.fractions[f] not in data.offered(data.kind(n))
+    ]
+    model.fraction_is_offered = pyo.Constraint(
+        refused, rule=lambda m, j, f, n: m.fraction[j, f] + m.on_node[j, n] <= 1, doc="(8'')"
+    )
+    model.several_gpus_are_whole = pyo.Constraint(
+        model.JOBS,
+        rule=lambda m, j: (
+            pyo.quicksum(m.runs[j, i, n, k] for i in m.TYPES for n, k in m.USAGES if k >= 2)
+            <= m.fraction[j, 0]
+        ),
+        doc="(10')",
+    )
+
+
+def _choose_gpus(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    model.gpus_assigned = pyo.Constraint(
+        model.JOBS,
+        rule=lambda m, j: (
+            pyo.quicksum(m.assigned[j, n, g] for n, g in m.GPUS)
+            == pyo.quicksum(k * m.runs[j, i, n, k] for i in m.TYPES for n, k in m.USAGES)
+        ),
+        doc="(11)",
+    )
+    model.gpus_on_the_node = pyo.Constraint(
+        model.JOBS,
+        model.GPUS,
+        rule=lambda m, j, n, g: m.assigned[j, n, g] <= m.on_node[j, n],
+        doc="(12')",
+    )
+
+
+def _count_gpus_in_use(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    model.gpu_in_use = pyo.Constraint(
+        model.JOBS,
+        model.GPUS,
+        rule=lambda m, j, n, g: m.assigned[j, n, g] <= m.in_use[n, g],
+        doc="(13'), GPUs",
+    )
+    model.usage_counted = pyo.Constraint(
+        model.NODES,
+        rule=lambda m, n: (
+            pyo.quicksum(m.in_use[n, g] for g in range(data.size(n)))
+            == pyo.quicksum(k * m.usage[n, k] for k in range(1, data.size(n) + 1))
+        ),
+        doc="(13'), nodes",
+    )
+    model.one_usage = pyo.Constraint(
+        model.NODES,
+        rule=lambda m, n: (
+            pyo.quicksum(m.usage[n, k] for k in range(1, data.size(n) + 1)) == m.opened[n]
+        ),
+        doc="(14)",
+    )
+
+
+def _open_nodes(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    opening = data.tables.options.node_opening
+    opened = pyo.quicksum(model.opened[n] for n in model.NODES)
+    if opening == "printed":
+        model.nodes_opened = pyo.Constraint(expr=opened == data.tables.most_open, doc="(16)")
+    elif opening == "at-most":
+        model.nodes_opened = pyo.Constraint(expr=opened <= data.tables.most_open, doc="(16')")
+
+
+def _first_to_end(model: pyo.ConcreteModel) -> None:
+    model.one_first = pyo.Constraint(
+        model.NODES,
+        rule=lambda m, n: pyo.quicksum(m.first[j, n] for j in m.JOBS) == m.opened[n],
+        doc="(17)",
+    )
+    model.first_is_there = pyo.Constraint(
+        model.JOBS, model.NODES, rule=lambda m, j, n: m.first[j, n] <= m.on_node[j, n], doc="(18)"
+    )
+
+
+def _postponed_jobs(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    tables = data.tables
+    worst = np.where(np.isfinite(tables.worst), tables.worst, 0.0).reshape(tables.jobs, -1)
+    late = tables.instance.interval + worst.max(axis=1) - tables.due
+
+    def rule(m: pyo.ConcreteModel, j: int) -> object:
+        placed = pyo.quicksum(m.on_node[j, n] for n in m.NODES)
+        return float(late[j]) / data.seconds_unit * (1 - placed) <= m.worst_tardiness[j]
+
+    model.worst_tardiness_defined = pyo.Constraint(model.JOBS, rule=rule, doc="(20')")
+
+
+def penalties(model: pyo.ConcreteModel, data: FormulationData) -> object:
+    """The first two sums of (P1.1): expected and worst-case tardiness, weighted."""
+    rho = data.tables.instance.postponement_penalty
+    expected = pyo.quicksum(
+        data.weight(j) * float(data.tables.works[j].probabilities[s]) * model.tardiness[j, s]
+        for j, s in model.SCENARIOS
+    )
+    return expected + pyo.quicksum(
+        rho * data.weight(j) * model.worst_tardiness[j] for j in model.JOBS
+    )

@@ -1,0 +1,240 @@
+"""The selection problem's data: nodes of GPUs, and jobs that want some of them for an interval.
+
+Units: seconds, bytes, dollars per second. Source: sts, sections III and IV.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import FailFast, Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
+
+from optsched.schema import (
+    LARGEST,
+    Between,
+    Epochs,
+    FileModel,
+    Name,
+    NonNegative,
+    Positive,
+    fault,
+    parse,
+)
+
+SCHEMA = "optsched/selection"
+MOST_GPUS_PER_NODE = 256
+MOST_NODES = 20_000
+MOST_JOBS = 100_000
+MOST_TYPES = 64
+MOST_FRACTIONS = 16
+MOST_TABLE = 2**24
+"""Entries of the largest table a method makes at once: jobs x types x configurations."""
+LONGEST_FRACTION = 12
+
+
+def _fraction_key(value: Any) -> str:
+    text = value if isinstance(value, str) else ""
+    digits = text.removeprefix("0").removeprefix(".")
+    plain = digits.isascii() and digits.isdigit() and len(text) <= LONGEST_FRACTION
+    if not plain or text not in (f"0.{digits}", f".{digits}") or int(digits) == 0:
+        raise PydanticCustomError(
+            "fraction", "{expected}", {"expected": "a decimal string in (0, 1) such as '0.25'"}
+        )
+    return text
+
+
+FractionKey = Annotated[
+    str,
+    PlainValidator(_fraction_key),
+    WithJsonSchema({"type": "string", "pattern": r"^0?\.[0-9]+$"}),
+]
+Slowdown = Annotated[float, Between(1.0, LARGEST)]
+
+
+class GpuType(FileModel):
+    """A GPU type: memory of one GPU, and the slowdown b_f of each fraction it may be shared in."""
+
+    memory_bytes: Positive
+    slowdown: Annotated[dict[FractionKey, Slowdown], Field(max_length=MOST_FRACTIONS)]
+
+    @property
+    def fractions(self) -> tuple[Fraction, ...]:
+        """The fractions below 1, exact, largest first."""
+        return tuple(sorted((Fraction(key) for key in self.slowdown), reverse=True))
+
+    def slowdown_of(self, fraction: Fraction) -> float:
+        """b_f; 1 for the whole GPU."""
+        if fraction == 1:
+            return 1.0
+        return next(b for key, b in self.slowdown.items() if Fraction(key) == fraction)
+
+    def holds(self, memory: float, fraction: Fraction) -> bool:
+        """Whether m_j <= f M, compared as exact rationals."""
+        return Fraction(memory) <= fraction * Fraction(self.memory_bytes)
+
+    @model_validator(mode="after")
+    def _fractions_differ(self) -> Self:
+        if len({Fraction(key) for key in self.slowdown}) < len(self.slowdown):
+            raise fault("slowdown", "the same fraction twice", "distinct fractions")
+        return self
+
+
+class Node(FileModel):
+    """A node: K_n GPUs of one type, and c_nk, dollars per second while k = 1..K_n are in use."""
+
+    name: Name
+    gpu_type: Name
+    gpus: Annotated[int, Between(1, MOST_GPUS_PER_NODE)]
+    cost_rate: Annotated[
+        tuple[NonNegative, ...], FailFast(), Field(strict=False, max_length=MOST_GPUS_PER_NODE)
+    ]
+
+    @model_validator(mode="after")
+    def _rates_fit(self) -> Self:
+        if len(self.cost_rate) != self.gpus:
+            found = f"{len(self.cost_rate)} rates at node {self.name}"
+            raise fault("cost_rate", found, f"one for each of 1..{self.gpus} GPUs")
+        pairs = zip(self.cost_rate, self.cost_rate[1:], strict=False)
+        if any(after < before for before, after in pairs):
+            raise fault("cost_rate", f"a rate that falls at node {self.name}", "non-decreasing")
+        return self
+
+
+class SelectionJob(FileModel):
+    """A job.
+
+    Attributes
+    ----------
+    due_date : float
+        d_j on the clock of the instance's ``now``, seconds; may lie in the past.
+    tardiness_weight : float
+        eta_j, dollars per second.
+    memory_bytes : float
+        m_j, needed on each of its GPUs.
+    completed_epochs : float
+        Epochs done; the distribution is conditioned on needing more.
+    epoch_time : dict
+        Seconds per epoch with 1..K whole GPUs, by type; a type left out is not usable.
+    """
+
+    name: Name
+    due_date: Annotated[float, Between(-LARGEST, LARGEST)]
+    tardiness_weight: NonNegative
+    memory_bytes: NonNegative
+    completed_epochs: NonNegative = 0
+    epochs: Epochs
+    epoch_time: dict[
+        Name,
+        Annotated[
+            tuple[Positive, ...], FailFast(), Field(strict=False, max_length=MOST_GPUS_PER_NODE)
+        ],
+    ]
+
+    @model_validator(mode="after")
+    def _has_work_left(self) -> Self:
+        if max(self.epochs.values) <= self.completed_epochs:
+            found = f"{self.completed_epochs:g} at job {self.name}, no value of W left"
+            raise fault("completed_epochs", found, f"below {max(self.epochs.values):g}")
+        return self
+
+
+class SelectionInstance(FileModel):
+    """Nodes and jobs at one scheduling point; read with `optsched.load`.
+
+    Attributes
+    ----------
+    now : float
+        T_c, seconds.
+    interval : float
+        H, seconds until the next scheduling point at the latest.
+    postponement_penalty : float
+        rho.
+    """
+
+    schema_: Literal["optsched/selection"] = Field(alias="schema")
+    version: Literal[1]
+    name: Name
+    provenance: dict[str, Any] = Field(default_factory=dict)
+    now: Annotated[float, Between(-LARGEST, LARGEST)]
+    interval: NonNegative
+    postponement_penalty: NonNegative
+    gpu_types: Annotated[dict[Name, GpuType], Field(max_length=MOST_TYPES)]
+    nodes: Annotated[tuple[Node, ...], FailFast(), Field(strict=False, max_length=MOST_NODES)]
+    jobs: Annotated[tuple[SelectionJob, ...], FailFast(), Field(strict=False, max_length=MOST_JOBS)]
+
+    @classmethod
+    def from_dict(cls, document: Any, source: str = "instance") -> Self:
+        """Make an instance of a parsed JSON document.
+
+        Raises
+        ------
+        InputError
+            One line: source, JSON path, found, expected.
+        """
+        return parse(cls, document, source)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The instance as the JSON object of its file."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+    @property
+    def largest(self) -> dict[str, int]:
+        """GPUs of each type's largest node; types without a node are left out."""
+        found: dict[str, int] = {}
+        for node in self.nodes:
+            found[node.gpu_type] = max(found.get(node.gpu_type, 0), node.gpus)
+        return found
+
+    def due_in(self, job: SelectionJob) -> float:
+        """Seconds from now to the job's due date, d_j - T_c; negative when it is overdue."""
+        return job.due_date - self.now
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if not self.nodes or not self.jobs:
+            raise fault("nodes" if not self.nodes else "jobs", "none", "at least one")
+        self._names_differ()
+        for index, node in enumerate(self.nodes):
+            if node.gpu_type not in self.gpu_types:
+                known = ", ".join(self.gpu_types) or "a key of gpu_types"
+                raise fault(f"nodes[{index}].gpu_type", repr(node.gpu_type), known[:200])
+        largest = self.largest
+        widest = max(largest.values()) + MOST_FRACTIONS
+        if len(self.jobs) * len(largest) * widest > MOST_TABLE:
+            found = f"{len(self.jobs)} jobs x {len(largest)} types x {widest} configurations"
+            raise fault("jobs", found, f"at most {MOST_TABLE} in all")
+        for index, job in enumerate(self.jobs):
+            self._job_fits(index, job, largest)
+        return self
+
+    def _names_differ(self) -> None:
+        for where, names in (
+            ("nodes", [node.name for node in self.nodes]),
+            ("jobs", [job.name for job in self.jobs]),
+        ):
+            seen: set[str] = set()
+            for index, name in enumerate(names):
+                if name in seen:
+                    raise fault(f"{where}[{index}].name", repr(name)[:80], "a new name")
+                seen.add(name)
+
+    def _job_fits(self, index: int, job: SelectionJob, largest: dict[str, int]) -> None:
+        for name, times in job.epoch_time.items():
+            where = f"jobs[{index}].epoch_time"
+            if name not in self.gpu_types:
+                raise fault(where, repr(name)[:80], "a key of gpu_types")
+            if name in largest and len(times) != largest[name]:
+                raise fault(
+                    f"{where}.{name}",
+                    f"{len(times)} times at job {job.name}",
+                    f"{largest[name]}, the GPUs of the type's largest node",
+                )
+        if not any(
+            name in largest and self.gpu_types[name].holds(job.memory_bytes, Fraction(1))
+            for name in job.epoch_time
+        ):
+            found = f"job {job.name}, which no node can hold"
+            expected = "a node of a type in its epoch_time with GPUs of enough memory"
+            raise fault(f"jobs[{index}]", found, expected)

@@ -1,0 +1,79 @@
+"""A selection: for each job its node, GPUs and fraction, or nothing when it is postponed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import FailFast, Field
+
+from optsched.schema import LARGEST, Between, FileModel, Name, parse
+from optsched.selection.instance import MOST_GPUS_PER_NODE, MOST_JOBS, MOST_TYPES
+
+_AnyNumber = Annotated[float, Between(-LARGEST, LARGEST)]
+_Gpu = Annotated[int, Between(-MOST_GPUS_PER_NODE, 2**20)]  # a bad index is the checker's to report
+_Prices = dict[Name, Annotated[tuple[_AnyNumber, ...], Field(strict=False, max_length=1024)]]
+
+
+class Certificate(FileModel):
+    """Prices that prove a lower bound; the checker recomputes it without a solver.
+
+    Attributes
+    ----------
+    jobs : tuple of float
+        lam_j, dollars, in the order of the instance's jobs.
+    slots : dict
+        mu_tc, dollars, by GPU type: sizes 1..K, then fractions, largest first.
+    opening : float
+        theta, dollars a node; 0 unless ``node_opening`` is "printed".
+    bound : float
+        The bound claimed, dollars.
+    """
+
+    jobs: Annotated[tuple[_AnyNumber, ...], FailFast(), Field(strict=False, max_length=MOST_JOBS)]
+    slots: Annotated[_Prices, Field(max_length=MOST_TYPES)]
+    opening: _AnyNumber = 0.0
+    bound: _AnyNumber
+
+
+class JobPlacement(FileModel):
+    """Where a job runs: a node's name (None: postponed), GPU indices on it, and the fraction."""
+
+    name: Name
+    node: Name | None
+    gpus: Annotated[
+        tuple[_Gpu, ...], FailFast(), Field(strict=False, max_length=4 * MOST_GPUS_PER_NODE)
+    ] = ()
+    fraction: _AnyNumber = 1.0
+
+
+class SelectionSolution(FileModel):
+    """The decisions: node, GPUs and fraction by job.
+
+    Attributes
+    ----------
+    objective : float or None
+        The value claimed, (P1.1) in dollars.
+    options : dict
+        The options that change the value.
+    certificate : Certificate or None
+        Prices behind a bound, from method ``columns``.
+    """
+
+    schema_: Literal["optsched/selection-solution"] = Field(alias="schema")
+    version: Literal[1]
+    instance: Name
+    jobs: Annotated[
+        tuple[JobPlacement, ...], FailFast(), Field(strict=False, max_length=2 * MOST_JOBS)
+    ]
+    objective: _AnyNumber | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+    certificate: Certificate | None = None
+
+    @classmethod
+    def from_dict(cls, document: Any, source: str = "solution") -> Self:
+        """Make a solution of a parsed JSON document; raises InputError."""
+        return parse(cls, document, source)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The solution as the JSON object of its file."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)

@@ -1,0 +1,127 @@
+"""The independent checker of speed profiles: coverage, time, status and expected energy.
+
+Shares no code with the methods. The equations are sts's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from optsched.checking import CheckReport, Violation, claim_violation
+from optsched.speed_profile.instance import Epochs, SpeedProfileInstance
+from optsched.speed_profile.options import SpeedProfileOptions
+from optsched.speed_profile.solution import Piece, SpeedProfileSolution
+
+TIME_TOLERANCE = 1e-9
+"""Relative rounding allowed in the time of a profile and where its pieces meet."""
+
+
+def check(
+    instance: SpeedProfileInstance,
+    solution: SpeedProfileSolution,
+    options: dict[str, Any] | None = None,
+) -> CheckReport:
+    """Check a profile and recompute its expected energy.
+
+    Returns
+    -------
+    CheckReport
+        The objective is (P2.1), the integral of F^c(w) Q(s(w)); None for an infeasible instance
+        that the solution says is one, and where a rule is broken.
+
+    Notes
+    -----
+    Rules: "instance", "status", "pieces", "speed", "deadline" (P2.2), "claimed objective" (P2.1).
+    """
+    SpeedProfileOptions.from_dict(solution.options if options is None else options)
+    if solution.instance != instance.name:
+        wrong = f"instance {solution.instance!r}"
+        return CheckReport(None, (Violation("instance", "file", wrong, 1),))
+    left = instance.most_work - instance.completed
+    fastest = left / instance.speeds[-1]
+    late = fastest - instance.deadline
+    tolerance = TIME_TOLERANCE * max(fastest, instance.deadline)
+    if solution.status == "infeasible":
+        found = [] if late > -tolerance else [Violation("status", "(P2.2)", "infeasible", -late)]
+        if solution.pieces:
+            found.append(Violation("pieces", "(P3.3)", "infeasible", len(solution.pieces)))
+        return CheckReport(None, tuple(found))
+    found = _pieces(instance, solution.pieces)
+    if found:
+        return CheckReport(None, tuple(found))
+    seconds = sum((p.to - p.from_) / instance.speeds[p.speed] for p in solution.pieces)
+    if seconds - instance.deadline > tolerance:
+        amount = seconds - instance.deadline
+        return CheckReport(None, (Violation("deadline", "(P2.2)", "time", amount, tolerance),))
+    energy = _energy(instance, solution.pieces)
+    spare = instance.deadline - seconds
+    found = []
+    if solution.status == "binding" and spare > max(tolerance, 1e-7 * instance.deadline):
+        found.append(Violation("status", "(P2.2)", "binding", spare, tolerance))
+    claim = None if solution.objective is None else claim_violation(solution.objective, energy)
+    return CheckReport(energy, tuple(found if claim is None else [*found, claim]))
+
+
+def _pieces(instance: SpeedProfileInstance, pieces: tuple[Piece, ...]) -> list[Violation]:
+    """(P3.3): pieces in order, from completed to w^max, at speeds that exist."""
+    if not pieces:
+        return [Violation("pieces", "(P3.3)", "no piece", 1)]
+    tolerance = TIME_TOLERANCE * instance.most_work
+    found = []
+    ends = [instance.completed, *(piece.to for piece in pieces)]
+    starts = [*(piece.from_ for piece in pieces), instance.most_work]
+    for index, (end, start) in enumerate(zip(ends, starts, strict=True)):
+        if abs(end - start) > tolerance:
+            where = f"before piece {index}"
+            found.append(Violation("pieces", "(P3.3)", where, abs(end - start), tolerance))
+    for index, piece in enumerate(pieces):
+        if piece.to < piece.from_:
+            where = f"piece {index}"
+            found.append(Violation("pieces", "(P3.3)", where, piece.from_ - piece.to))
+        if not 0 <= piece.speed < len(instance.speeds):
+            found.append(Violation("speed", "s_k", f"piece {index}", 1))
+    return found
+
+
+def _energy(instance: SpeedProfileInstance, pieces: tuple[Piece, ...]) -> float:
+    """(P2.1) with Q of (22), given W > completed."""
+    survived = _discrete if isinstance(instance.work, Epochs) else _linear
+    integral = survived(instance)
+    total = 0.0
+    for piece in pieces:
+        per_epoch = instance.power[piece.speed] / instance.speeds[piece.speed]
+        total += per_epoch * (integral(piece.to) - integral(piece.from_))
+    return total
+
+
+def _discrete(instance: SpeedProfileInstance) -> Callable[[float], float]:
+    """The integral of F^c from completed on: sum_s p_s min(w, w_s)."""
+    work, done = instance.work, instance.completed
+    assert isinstance(work, Epochs)
+    left = [(w, p) for w, p in zip(work.values, work.probabilities, strict=True) if w > done]
+    total = sum(p for _, p in left)
+    return lambda end: sum(p * (min(end, w) - done) for w, p in left) / total
+
+
+def _linear(instance: SpeedProfileInstance) -> Callable[[float], float]:
+    """The integral of a piecewise linear F^c from completed on, by trapezia."""
+    work, done = instance.work, instance.completed
+    assert not isinstance(work, Epochs)
+    spans = list(zip(work.points, work.points[1:], work.survival, work.survival[1:], strict=False))
+
+    def at(w: float) -> float:
+        for a, b, high, low in spans:
+            if w <= b:
+                return high + (low - high) * (w - a) / (b - a)
+        return work.survival[-1]
+
+    def integral(end: float) -> float:
+        total = 0.0
+        for a, b, _, _ in spans:
+            start, stop = max(a, done), min(b, end)
+            if stop > start:
+                total += (stop - start) * (at(start) + at(stop)) / 2
+        return total / at(done)
+
+    return integral

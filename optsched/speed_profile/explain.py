@@ -1,0 +1,100 @@
+"""Where a profile's energy goes: each piece's speed, time and expected energy."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from optsched.speed_profile.curve import curve_of
+from optsched.speed_profile.instance import SpeedProfileInstance
+from optsched.speed_profile.options import SpeedProfileOptions
+from optsched.speed_profile.solution import SpeedProfileSolution
+
+
+@dataclass(frozen=True)
+class PieceCost:
+    """One piece: epochs, GPUs, seconds at w^max, P(W > w) at its start, expected energy."""
+
+    start: float
+    end: float
+    gpus: int
+    seconds: float
+    survival: float
+    energy: float
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """A profile piece by piece."""
+
+    instance: str
+    status: str
+    deadline: float
+    rows: tuple[PieceCost, ...]
+
+    @property
+    def energy(self) -> float:
+        """(P2.1)."""
+        return sum(row.energy for row in self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The breakdown as a JSON object."""
+        return {
+            "instance": self.instance,
+            "status": self.status,
+            "deadline": self.deadline,
+            "energy": self.energy,
+            "rows": [asdict(row) for row in self.rows],
+        }
+
+    def table(self) -> tuple[str, list[str], list[list[str]], str]:
+        """Title, headings, a row for each piece, and the time it takes at most."""
+        headings = ["from", "to", "GPUs", "seconds", "P(W > from)", "energy"]
+        rows = [
+            [
+                f"{row.start:g}",
+                f"{row.end:g}",
+                str(row.gpus),
+                f"{row.seconds:.6g}",
+                f"{row.survival:.3f}",
+                f"{row.energy:.6g}",
+            ]
+            for row in self.rows
+        ]
+        return self.lines()[0], headings, rows, self.lines()[-1]
+
+    def lines(self) -> list[str]:
+        """The breakdown in words."""
+        made = [f"{self.instance}: {self.status}, expected energy {self.energy:.6g}"]
+        for row in self.rows:
+            made.append(
+                f"epochs {row.start:g}-{row.end:g}: {row.gpus} GPUs, {row.seconds:.6g} s, "
+                f"reached with probability {row.survival:.3f}, expected energy {row.energy:.6g}"
+            )
+        spent = sum(row.seconds for row in self.rows)
+        made.append(f"time at the most epochs {spent:.6g} s of {self.deadline:g} s")
+        return made
+
+
+def explain(
+    instance: SpeedProfileInstance, solution: SpeedProfileSolution, options: SpeedProfileOptions
+) -> Breakdown:
+    """Break a feasible profile's energy down."""
+    curve = curve_of(instance)
+    rows = []
+    for piece in solution.pieces:
+        speed, power = instance.speeds[piece.speed], instance.power[piece.speed]
+        i = max(int(curve.knots.searchsorted(piece.from_, side="right")) - 1, 0)
+        length = curve.knots[i + 1] - curve.knots[i]
+        fall = (curve.high[i] - curve.low[i]) * (piece.from_ - curve.knots[i]) / length
+        rows.append(
+            PieceCost(
+                start=piece.from_,
+                end=piece.to,
+                gpus=piece.speed + 1,
+                seconds=(piece.to - piece.from_) / speed,
+                survival=float(curve.high[i] - fall),
+                energy=power / speed * curve.area(piece.from_, piece.to),
+            )
+        )
+    return Breakdown(instance.name, solution.status, instance.deadline, tuple(rows))

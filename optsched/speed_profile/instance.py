@@ -1,0 +1,109 @@
+"""The speed-profile problem's data: speeds, power, a deadline and the distribution of the work.
+
+Units: epochs, epochs per second, watts (or dollars per second: the objective's unit follows),
+seconds. Source: sts, section V, (P2)-(P3).
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import FailFast, Field, model_validator
+
+from optsched.schema import Epochs as Epochs
+from optsched.schema import FileModel, Name, NonNegative, Positive, fault, parse
+
+SCHEMA = "optsched/speed-profile"
+MOST_SPEEDS = 1024
+MOST_POINTS = 100_000
+
+_Numbers = Annotated[
+    tuple[NonNegative, ...], FailFast(), Field(strict=False, max_length=MOST_POINTS)
+]
+
+
+class SurvivalCurve(FileModel):
+    """F^c, piecewise linear: P(W > w) at points from 0, where it is 1, on."""
+
+    points: _Numbers
+    survival: _Numbers
+
+    @model_validator(mode="after")
+    def _is_a_survival_curve(self) -> Self:
+        points, survival = self.points, self.survival
+        if len(points) < 2 or len(points) != len(survival):
+            found = f"{len(points)} points and {len(survival)} values"
+            raise fault("points", found, "as many of each, two at least")
+        if points[0] != 0 or survival[0] != 1:
+            raise fault("points", f"{survival[0]:g} at {points[0]:g}", "survival 1 at point 0")
+        if any(b <= a for a, b in itertools.pairwise(points)):
+            raise fault("points", "points that do not increase", "strictly increasing points")
+        if any(b > a for a, b in itertools.pairwise(survival)):
+            raise fault("survival", "a survival that grows", "non-increasing values")
+        return self
+
+
+class SpeedProfileInstance(FileModel):
+    """One job on GPUs of one type; read with `optsched.load`.
+
+    Attributes
+    ----------
+    speeds : tuple of float
+        s_1 < s_2 < ... < s_K, epochs per second with 1..K GPUs.
+    power : tuple of float
+        P(s_k), watts; any non-negative curve.
+    deadline : float
+        d, seconds from now.
+    completed : float
+        Epochs done, w_c; the distribution is conditioned on needing more.
+    work : Epochs or SurvivalCurve
+        Discrete W, or a piecewise linear F^c.
+    """
+
+    schema_: Literal["optsched/speed-profile"] = Field(alias="schema")
+    version: Literal[1]
+    name: Name
+    provenance: dict[str, Any] = Field(default_factory=dict)
+    speeds: Annotated[tuple[Positive, ...], FailFast(), Field(strict=False, max_length=MOST_SPEEDS)]
+    power: Annotated[
+        tuple[NonNegative, ...], FailFast(), Field(strict=False, max_length=MOST_SPEEDS)
+    ]
+    deadline: NonNegative
+    completed: NonNegative = 0
+    work: Epochs | SurvivalCurve
+
+    @classmethod
+    def from_dict(cls, document: Any, source: str = "instance") -> Self:
+        """Make an instance of a parsed JSON document; raises InputError."""
+        return parse(cls, document, source)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The instance as the JSON object of its file."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+    @property
+    def most_work(self) -> float:
+        """w^max."""
+        return max(self.work.values if isinstance(self.work, Epochs) else self.work.points)
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if not self.speeds:
+            raise fault("speeds", "no speed", "at least one")
+        if any(b <= a for a, b in zip(self.speeds, self.speeds[1:], strict=False)):
+            raise fault("speeds", "speeds that do not increase", "strictly increasing speeds")
+        if len(self.power) != len(self.speeds):
+            raise fault("power", f"{len(self.power)} values", f"{len(self.speeds)}, as speeds")
+        if self.completed >= self.most_work or not self._survives():
+            found = f"{self.completed:g}, no work left"
+            raise fault("completed", found, f"less than {self.most_work:g}, with work left")
+        return self
+
+    def _survives(self) -> bool:
+        """P(W > completed) > 0."""
+        if isinstance(self.work, Epochs):
+            return True
+        points, survival = self.work.points, self.work.survival
+        last_zero = next((w for w, f in zip(points, survival, strict=True) if f == 0), None)
+        return last_zero is None or self.completed < last_zero

@@ -1,0 +1,75 @@
+"""A profile as speed changes, and what becomes of it: pieces, energy, an outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.result import Outcome, Termination
+from optsched.speed_profile.curve import Curve
+from optsched.speed_profile.instance import SpeedProfileInstance
+from optsched.speed_profile.solution import SpeedProfileSolution
+
+STATUSES = ("slack", "binding", "infeasible")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Pieces (from, to, speed index) and the status; no pieces when infeasible."""
+
+    pieces: tuple[tuple[float, float, int], ...]
+    status: str
+
+    @classmethod
+    def infeasible(cls) -> Profile:
+        """The profile of a deadline that the greatest speed misses."""
+        return cls((), "infeasible")
+
+    @classmethod
+    def of_changes(
+        cls, curve: Curve, speeds: Sequence[int], changes: Sequence[float], status: str
+    ) -> Profile:
+        """Pieces of speeds used in turn, passing to the next at each change."""
+        ends = [*(float(c) for c in changes), float(curve.knots[-1])]
+        pieces, before = [], float(curve.knots[0])
+        for speed, end in zip(speeds, ends, strict=True):
+            if end > before:
+                pieces.append((before, end, int(speed)))
+                before = end
+        return cls(tuple(pieces), status)
+
+    def energy(self, instance: SpeedProfileInstance, curve: Curve) -> float:
+        """(P3.1): expected energy of the pieces."""
+        per_epoch = np.array(instance.power) / np.array(instance.speeds)
+        return float(sum(per_epoch[k] * curve.area(a, b) for a, b, k in self.pieces))
+
+    def seconds(self, instance: SpeedProfileInstance) -> float:
+        """(P3.2): time at w^max."""
+        return sum((b - a) / instance.speeds[k] for a, b, k in self.pieces)
+
+
+def outcome_of(
+    instance: SpeedProfileInstance,
+    curve: Curve,
+    profile: Profile,
+    seconds: float,
+    *,
+    proved: bool,
+    source: str,
+) -> Outcome:
+    """The outcome of a profile; an exact method's own energy is its bound."""
+    solution = SpeedProfileSolution.of(instance.name, profile.pieces, profile.status)
+    if profile.status == "infeasible":
+        details = {"message": "the greatest speed misses the deadline"}
+        return Outcome(solution, Termination.INFEASIBLE, solve_time=seconds, details=details)
+    energy = profile.energy(instance, curve)
+    return Outcome(
+        solution,
+        Termination.OPTIMAL if proved else Termination.FEASIBLE,
+        bound=energy if proved else None,
+        bound_source=source if proved else None,
+        claimed=energy,
+        solve_time=seconds,
+    )

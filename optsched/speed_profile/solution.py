@@ -1,0 +1,62 @@
+"""A speed profile: which speed from which epoch to which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import FailFast, Field
+
+from optsched.schema import LARGEST, Between, FileModel, Name, parse
+from optsched.speed_profile.instance import MOST_SPEEDS
+
+_AnyNumber = Annotated[float, Between(-LARGEST, LARGEST)]
+Status = Literal["slack", "binding", "infeasible"]
+
+
+class Piece(FileModel):
+    """Epochs ``from``..``to`` at one speed, given by its 0-based index."""
+
+    from_: _AnyNumber = Field(alias="from")
+    to: _AnyNumber
+    speed: Annotated[int, Between(-1, MOST_SPEEDS)]
+
+
+class SpeedProfileSolution(FileModel):
+    """Pieces that cover completed..w^max, and what the deadline did to them.
+
+    Attributes
+    ----------
+    status : "slack", "binding" or "infeasible"
+        Whether the deadline is met with time to spare, met exactly, or cannot be met.
+    """
+
+    schema_: Literal["optsched/speed-profile-solution"] = Field(alias="schema")
+    version: Literal[1]
+    instance: Name
+    pieces: Annotated[tuple[Piece, ...], FailFast(), Field(strict=False, max_length=10**6)]
+    status: Status
+    objective: _AnyNumber | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    @classmethod
+    def from_dict(cls, document: Any, source: str = "solution") -> Self:
+        """Make a solution of a parsed JSON document; raises InputError."""
+        return parse(cls, document, source)
+
+    @classmethod
+    def of(cls, name: str, pieces: Sequence[tuple[float, float, int]], status: str) -> Self:
+        """Make a solution of (from, to, speed) triples."""
+        return cls.from_dict(
+            {
+                "schema": "optsched/speed-profile-solution",
+                "version": 1,
+                "instance": name,
+                "pieces": [{"from": a, "to": b, "speed": k} for a, b, k in pieces],
+                "status": status,
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The solution as the JSON object of its file."""
+        return self.model_dump(mode="json", by_alias=True)
