@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from optsched.cli import artefacts, make, run, shipped
+from optsched.cli import artefacts, make, run, shipped, sweeping
 from optsched.errors import InputError, MissingExtraError, OptschedError, one_line
 
 BAD_INPUT = 2
@@ -27,6 +27,7 @@ app = typer.Typer(
 run.register(app)
 make.register(app)
 shipped.register(app)
+sweeping.register(app)
 artefacts.register(app)
 
 
