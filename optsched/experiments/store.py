@@ -139,12 +139,11 @@ class Store:
 
     def _make_tables(self) -> None:
         with self._transaction() as base:
-            if base.execute("PRAGMA user_version").fetchone()[0] == SCHEMA:
-                return
-            for statement in TABLES.split(";"):
-                base.execute(statement)
+            if base.execute("PRAGMA user_version").fetchone()[0] == 0:
+                for statement in TABLES.split(";"):
+                    base.execute(statement)
             base.execute(f"PRAGMA application_id = {APPLICATION}")
-            base.execute(f"PRAGMA user_version = {SCHEMA}")
+            base.execute(f"PRAGMA user_version = {SCHEMA}")  # writes: a read-only file is found now
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
