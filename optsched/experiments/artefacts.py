@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from optsched.errors import InputError, shown
+from optsched.experiments.verdict import Verdict, read_verdict, verdict_file
 from optsched.problems import resolve
+
+ALL = "all"
 
 
 @dataclass(frozen=True)
@@ -20,12 +23,24 @@ class Artefact:
     claim : str
         What the paper says, in a line.
     run : str
-        ``module:function`` of ``(folder, quick) -> str``: writes its files, returns its verdict.
+        ``module:function`` of ``(folder, quick) -> str``: writes its files, returns its text. Its
+        files are ``NAME.csv``, ``NAME.png``, ``NAME.pdf``, and its verdict by `write_verdict`.
+    where : str
+        Which table or figure of which paper.
+    runtime : str
+        What it takes on two cores, in full and with ``--quick``.
     """
 
     name: str
     claim: str
     run: str
+    where: str = ""
+    runtime: str = ""
+
+    @property
+    def command(self) -> str:
+        """The command that makes it."""
+        return f"optsched reproduce {self.name} -o results"
 
 
 ARTEFACTS: dict[str, Artefact] = {
@@ -35,9 +50,20 @@ ARTEFACTS: dict[str, Artefact] = {
             "a-srpt-table2",
             "Heavy-Edge is within 6% of the ILP (VGG19) or equal to it (GPT-175B), in milliseconds",
             "optsched.experiments.a_srpt_table2:run",
+            where="a-srpt, Table II",
+            runtime="3 min; --quick 30 s",
         ),
     )
 }
+
+
+def names_of(asked: list[str]) -> list[str]:
+    """The artefacts behind names, "all" for every one; raises InputError."""
+    for name in asked:
+        if name != ALL and name not in ARTEFACTS:
+            known = ", ".join(ARTEFACTS)
+            raise InputError("reproduce", "artefact", shown(name), f"one of {known}")
+    return list(ARTEFACTS) if ALL in asked else list(dict.fromkeys(asked))
 
 
 def reproduce(name: str, folder: str | Path, *, quick: bool = False) -> str:
@@ -62,7 +88,13 @@ def reproduce(name: str, folder: str | Path, *, quick: bool = False) -> str:
     InputError
         If there is no artefact of that name.
     """
-    if name not in ARTEFACTS:
-        raise InputError("reproduce", "artefact", shown(name), f"one of {', '.join(ARTEFACTS)}")
-    text: str = resolve(ARTEFACTS[name].run)(Path(folder), quick)
+    names_of([name])
+    folder = Path(folder)
+    verdict_file(folder, name).unlink(missing_ok=True)
+    text: str = resolve(ARTEFACTS[name].run)(folder, quick)
     return text
+
+
+def verdicts(folder: str | Path) -> dict[str, Verdict | None]:
+    """The verdict of every artefact in a folder of results; None where there is none."""
+    return {name: read_verdict(Path(folder), name) for name in ARTEFACTS}

@@ -1,7 +1,8 @@
 """The result store: an SQLite file that takes one committed row a result.
 
-Write-ahead logging with ``synchronous = NORMAL``: killing the process loses no committed row, a power
-cut may lose the last ones, neither harms the file. A row of a finished unit is never overwritten.
+Write-ahead logging with ``synchronous = NORMAL``: killing the process loses no committed row,
+a power cut may lose the last ones, neither harms the file.
+A row of a finished unit is never overwritten.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ class Store:
         """Close the file; the write-ahead log is folded into it."""
         self._base.close()
 
-    def register(self, name: str, sha256: str, text: str, planned: Iterable[PlannedInstance]) -> int:
+    def register(
+        self, name: str, sha256: str, text: str, planned: Iterable[PlannedInstance]
+    ) -> int:
         """Note a plan, its instances and units, all or nothing; returns the number of units.
 
         A plan of the same name is replaced; results stay.
@@ -190,7 +193,9 @@ class StoreReader:
         """Every result without its times, by key: what two sweeps of one plan have in common."""
         kept = ", ".join(name for name in COLUMNS if name not in TIMES)
         with clear_errors(self.path):
-            return [tuple(r) for r in self._base.execute(f"SELECT {kept} FROM results ORDER BY key")]
+            return [
+                tuple(r) for r in self._base.execute(f"SELECT {kept} FROM results ORDER BY key")
+            ]
 
 
 @contextmanager

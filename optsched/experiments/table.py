@@ -1,8 +1,8 @@
 """The gap table of a result store: a line a method, for each family of its plans.
 
-Excess is objective / best proven bound - 1. The bound of an instance is the best that any row of the
-store proves for it under the same options. An interval resamples instances, not runs: the seeds of
-one instance are averaged first. Only rows that the checker passed count.
+Excess is objective / best proven bound - 1. The bound of an instance is the best that any row of
+the store proves for it under the same options. An interval resamples instances, not runs: the seeds
+of one instance are averaged first. Only rows that the checker passed count.
 """
 
 from __future__ import annotations
@@ -153,8 +153,7 @@ def read_runs(base: StoreReader) -> list[Run]:
         if key not in best or row["bound"] > best[key][0]:
             best[key] = (row["bound"], row["bound_source"])
     return [
-        _run(row, best.get((row["sha256"], row["asked"]), (None, None)))
-        for row in base.rows(QUERY)
+        _run(row, best.get((row["sha256"], row["asked"]), (None, None))) for row in base.rows(QUERY)
     ]
 
 
@@ -206,9 +205,7 @@ def _in_order(runs: Iterable[Run]) -> list[str]:
     return [m.name for p in PROBLEMS.values() for m in p.methods if (p.name, m.name) in present]
 
 
-def _line(
-    method: str, runs: list[Run], reference: Mapping[tuple[str, int], float | None]
-) -> Line:
+def _line(method: str, runs: list[Run], reference: Mapping[tuple[str, int], float | None]) -> Line:
     checked = [r for r in runs if r.feasible]
     by_instance: dict[str, list[float]] = {}
     for r in checked:

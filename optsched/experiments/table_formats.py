@@ -10,7 +10,8 @@ from typing import Any
 from optsched.experiments.table import FamilyTable, Line
 
 HEADINGS = (
-    "method", "mean %", "95% interval", "median %", "largest %", "proved %", "time ratio", "checked",
+    "method", "mean %", "95% interval", "median %", "largest %", "proved %", "time ratio",
+    "checked",
 )  # fmt: skip
 CSV_COLUMNS = (
     "plan", "family", "problem", "options", "instances", "method", "planned", "checked", "refused",

@@ -68,7 +68,11 @@ def test_globs_start_at_the_plan(tmp_path: Path) -> None:
         ("seeds = 3", "sedes = 3", "families[0]: found unknown key 'sedes', expected 'seeds'"),
         ("iterations = 5", "iteration = 5", "limits: found unknown key 'iteration', expected 'it"),
         ("[[families]]", "[[familys]]", "unknown key 'familys', expected 'families'"),
-        ('"heavy-edge"', '"heavy-egde"', "families.a.methods: found 'heavy-egde', expected 'heavy-"),
+        (
+            '"heavy-edge"',
+            '"heavy-egde"',
+            "families.a.methods: found 'heavy-egde', expected 'heavy-",
+        ),
         ('generator = "placement"', 'generator = "placment"', "'placment', expected 'placement'"),
         ("gpus = 8,", "gpu = 8,", "families.b.arguments: found unknown key 'gpu', expected 'gpus'"),
         ('"VGG19"', '"VGG91"', "families.b.arguments.model: found 'VGG91', expected one of VGG19"),
