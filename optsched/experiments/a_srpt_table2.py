@@ -30,10 +30,10 @@ TOLERANCE = 0.5
 """Points of percent by which our mean may exceed the paper's value and still agree."""
 PARAGRAPH = (
     "GPT-175B agrees: with one replica a stage there is no all-reduce, and Heavy-Edge's value is "
-    "proved optimal on every vector. VGG19 does not agree. Where Heavy-Edge leaves one replica of a "
-    "stage alone on a server, that replica pays its stage's all-reduce through one share of a "
-    "network card, and the whole iteration waits for it (`notebooks/01_placement.ipynb` takes such a "
-    "placement apart). The paper states neither its stage configuration nor its availability "
+    "proved optimal on every vector. VGG19 does not agree. Where Heavy-Edge leaves one replica of "
+    "a stage alone on a server, that replica pays its stage's all-reduce through one share of a "
+    "network card, and the whole iteration waits for it (`notebooks/01_placement.ipynb` takes such "
+    "a placement apart). The paper states neither its stage configuration nor its availability "
     "vectors, so its 6% may hold on its own."
 )
 COLUMNS = (

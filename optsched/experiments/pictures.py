@@ -39,6 +39,7 @@ def save(figure: Figure, folder: Path, name: str) -> None:
 def strips(groups: Mapping[str, Mapping[str, Sequence[float]]], label: str) -> Figure:
     """A panel a group, a strip a method: a dot each value, a tick at the mean."""
     figure = new_figure(4.2 * len(groups), 1.4 + 0.32 * max(len(g) for g in groups.values()))
+    most = max((x for methods in groups.values() for v in methods.values() for x in v), default=0)
     panels = figure.subplots(1, len(groups), squeeze=False)[0]
     for ax, (title, methods) in zip(panels, groups.items(), strict=True):
         for row, (values, colour) in enumerate(zip(methods.values(), COLOURS, strict=False)):
@@ -47,7 +48,7 @@ def strips(groups: Mapping[str, Mapping[str, Sequence[float]]], label: str) -> F
                 ax.plot([sum(values) / len(values)], [row], "|", color=MARK, markersize=16)
         ax.set_yticks(range(len(methods)), list(methods))
         ax.set_ylim(len(methods) - 0.5, -0.5)
-        ax.set_xlim(0, max((max(v, default=0.0) for v in methods.values()), default=0.0) or 1.0)
+        ax.set_xlim(0, 1.03 * most or 1.0)
         ax.set_title(title, loc="left", fontsize="medium")
         ax.set_xlabel(label)
         ax.spines[["top", "right"]].set_visible(False)

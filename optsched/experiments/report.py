@@ -33,9 +33,9 @@ nav li { margin: .2rem 0; }
 NOTES = (
     "Excess is objective / best proven bound - 1; where the bound is the optimum it is the "
     "distance to optimal. The interval is of the mean, by 2000 bootstrap resamples of the "
-    "instances. Proved: share of the runs whose value some bound proves optimal. Time ratio: median of a "
-    "method's seconds over those of exact on the same instance. Only runs that the independent "
-    "checker passed count."
+    "instances. Proved: share of the runs whose value some bound proves optimal. Time ratio: "
+    "median of a method's seconds over those of exact on the same instance. Only runs that the "
+    "independent checker passed count."
 )
 
 
