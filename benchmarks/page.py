@@ -22,14 +22,15 @@ SCRIPTS = {
     "import_time": ([], "Time of `import optsched` and of the command line's help"),
     "sweep": (["--units", "10000"], "Overhead of a sweep on 10,000 trivial units"),
     "placement": (["--summary"], "Placement: seconds and excess of every method"),
+    "installed_size": ([], "Installed size, and what each extra adds"),
     "fuzz_files": (["--seconds", "20"], "Broken and hostile files: no traceback, and soon"),
 }
 """Scripts of this folder, their arguments, and the headings of their sections."""
 
 HEAD = """# Benchmarks
 
-Written by `python benchmarks/page.py`; do not edit. Each section is what the named script printed on
-the day and machine it names; machines that do other work at the time are slower.
+Written by `python benchmarks/page.py`; do not edit. Each section is what the named script printed
+on the day and machine it names; machines that do other work at the time are slower.
 """
 
 

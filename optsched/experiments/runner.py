@@ -34,7 +34,7 @@ Progress = Callable[["Standing"], None]
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a sweep is: units of the plan, of them with a row, run now, and failed now."""
+    """How far a sweep is: units of the plan, of them not to be run, run now, failed now."""
 
     total: int
     done: int
@@ -104,7 +104,7 @@ def sweep(
     with Store(store) as base:
         total = base.register(plan.name, plan.sha256, plan.text, _noting(plan, problems))
         pending = base.pending(plan.name, retry_errors=retry_errors)
-        standing = Standing(total, base.finished(plan.name))
+        standing = Standing(total, total - len(pending))
         if progress is not None:
             progress(standing)
         if not pending:
