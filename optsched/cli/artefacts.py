@@ -27,7 +27,7 @@ def reproduce(
     full: Annotated[bool, typer.Option("--full", help="All seeds; the default.")] = False,
     list_all: Annotated[bool, typer.Option("--list", help="List the artefacts.")] = False,
     page: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the verdict table as Markdown.")
+        str | None, typer.Option(metavar="FILE", help="Write the verdicts in DIR as Markdown.")
     ] = None,
 ) -> int:
     """Reproduce a table or a figure of a paper, with the paper's values beside ours."""
@@ -44,11 +44,11 @@ def reproduce(
             where = "; ".join(part for part in (artefact.where, artefact.runtime) if part)
             out.print(f"{'':18} {where}", markup=False)
         return DONE
-    if not artifacts or output is None:
+    if (not artifacts and page is None) or output is None:
         raise InputError("reproduce", "", "no artefact or no -o", "ARTIFACT... -o DIR, or --list")
     if quick and full:
         raise InputError("reproduce", "", "--quick and --full", "one of them")
-    names = names_of(artifacts)
+    names = names_of(artifacts or [])
     failed = [name for name in names if not _made(name, output, quick, len(names) > 1)]
     found = verdicts(output)
     for name in names:

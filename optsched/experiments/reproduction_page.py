@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,26 +16,40 @@ COLUMNS = ("artefact", "claim", "verdict", "paper", "ours", "spread", "setting",
 
 
 def write_page(path: str | Path, verdicts: Mapping[str, Verdict | None]) -> None:
-    """Write the page; raises InputError."""
-    write_text(path, page(verdicts))
+    """Write the page; artefacts without a new verdict keep what it said; raises InputError."""
+    before = Path(path)
+    write_text(path, page(verdicts, before.read_text("utf-8") if before.is_file() else ""))
 
 
-def page(verdicts: Mapping[str, Verdict | None]) -> str:
-    """The page as Markdown."""
+def page(verdicts: Mapping[str, Verdict | None], before: str = "") -> str:
+    """The page as Markdown; `before` is what it was."""
+    rows, paragraphs = [], []
+    for name, artefact in ARTEFACTS.items():
+        verdict = verdicts.get(name)
+        kept = _kept(name, before) if verdict is None else ("", [])
+        rows.append(kept[0] or _row(artefact, verdict))
+        paragraphs += kept[1] or _paragraph(verdict)
     lines = [
         "# Do the papers' claims hold?",
         "",
-        f"Written by `{COMMAND}` (optsched {__version__}); do not edit. Each row is made again by",
+        f"Written by `{COMMAND}`",
+        f"(optsched {__version__}); do not edit. Each row is made again by",
         "`optsched reproduce NAME -o results`, which leaves a CSV, a PNG and a PDF there.",
         "",
         f"| {' | '.join(COLUMNS)} |",
         f"|{'---|' * len(COLUMNS)}",
-        *(_row(artefact, verdicts.get(name)) for name, artefact in ARTEFACTS.items()),
+        *rows,
         "",
+        *paragraphs,
     ]
-    for name in ARTEFACTS:
-        lines += _paragraph(verdicts.get(name))
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _kept(name: str, before: str) -> tuple[str, list[str]]:
+    """An artefact's row and paragraph on the page as it was; both empty if it has none."""
+    row = re.search(rf"^\| `{re.escape(name)}` \|.*$", before, re.MULTILINE)
+    section = re.search(rf"^## {re.escape(name)}: .*?(?=^## |\Z)", before, re.MULTILINE | re.DOTALL)
+    return (row[0] if row else "", [section[0].rstrip(), ""] if section else [])
 
 
 def _row(artefact: Artefact, verdict: Verdict | None) -> str:
