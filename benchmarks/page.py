@@ -22,6 +22,10 @@ SCRIPTS = {
     "import_time": ([], "Time of `import optsched` and of the command line's help"),
     "sweep": (["--units", "10000"], "Overhead of a sweep on 10,000 trivial units"),
     "placement": (["--summary"], "Placement: seconds and excess of every method"),
+    "makespan": (
+        ["--part", "sjf-bco", "--seeds", "5", "--runs", "3"],
+        "Makespan: seconds and certified excess of SJF-BCO",
+    ),
     "installed_size": ([], "Installed size, and what each extra adds"),
     "fuzz_files": (["--seconds", "20"], "Broken and hostile files: no traceback, and soon"),
 }

@@ -63,7 +63,8 @@ def update(path: str | Path, results: Iterable[Result]) -> int:
 
 
 def _usable(result: Result) -> bool:
-    from optsched.problems import PROBLEMS, resolve
+    from optsched.problem import resolve
+    from optsched.problems import PROBLEMS
 
     default = resolve(PROBLEMS[result.problem].options)().to_dict()
     return (
@@ -82,7 +83,7 @@ def _better(entry: dict[str, Any] | None, result: Result, path: str) -> dict[str
         "objective": result.objective,
         "bound": result.bound,
         "method": result.method,
-        "command": f"optsched solve {result.problem}/{result.instance} --method {result.method}",
+        "command": _command(result),
     }
     if entry is None:
         return new
@@ -92,3 +93,21 @@ def _better(entry: dict[str, Any] | None, result: Result, path: str) -> dict[str
         entry["objective"] is None or result.objective < entry["objective"] * (1 - 1e-12)
     )
     return {**(new if improved else entry), "bound": bound}
+
+
+def _command(result: Result) -> str:
+    """The command behind a row, with the instance's shipped name, or else its file's."""
+    from optsched.library import shipped_names
+
+    name = f"{result.problem}/{result.instance}"
+    if name not in shipped_names() or not _is_shipped(name, result.instance_sha256):
+        name = f"{result.instance}.json"
+    seed = f" --seed {result.seed}" if result.seed else ""
+    return f"optsched solve {name} --method {result.method}{seed}"
+
+
+def _is_shipped(name: str, sha256: str) -> bool:
+    from optsched.files import instance_sha256
+    from optsched.library import load
+
+    return instance_sha256(load(name).to_dict()) == sha256

@@ -12,6 +12,7 @@ from optsched.errors import NotApplicableError, SolverError
 from optsched.files import instance_sha256
 from optsched.library import find, load
 from optsched.methods import problem_for, solve
+from optsched.problem import resolve
 from optsched.result import Result, Termination
 
 if TYPE_CHECKING:
@@ -70,15 +71,20 @@ def compare_each(
 ) -> Iterator[list[Result]]:
     """Yield one instance's results at a time, so that what is done can be shown and kept.
 
-    An interrupt first yields what the instance in progress has, then goes on.
+    A default method that refuses an instance by name is left out, one asked for gets a row that
+    says so. An interrupt first yields what the instance in progress has, then goes on.
     """
+    if isinstance(methods, str):
+        methods = [methods]
     loaded = [load(i) if isinstance(i, str | Path) else i for i in _listed(instances)]
     names = [_methods(instance, methods) for instance in loaded]
     for instance, chosen in zip(loaded, names, strict=True):
         done: list[Result] = []
         try:
             for name in chosen:
-                done.append(_solve_or_say(instance, name, settings))
+                result = _solve_or_say(instance, name, settings)
+                if methods or "refused" not in result.details:
+                    done.append(result)
         except KeyboardInterrupt:
             yield _with_best_bound(done)
             raise
@@ -109,7 +115,7 @@ def _solve_or_say(instance: Any, method: str, settings: Mapping[str, Any]) -> Re
             method=method,
             solver=None,
             solver_version=None,
-            options=dict(settings.get("options") or {}),
+            options=_options(instance, settings),
             seed=settings.get("seed", 0),
             termination=Termination.ERROR,
             objective=None,
@@ -119,8 +125,16 @@ def _solve_or_say(instance: Any, method: str, settings: Mapping[str, Any]) -> Re
             solve_time=0.0,
             check=None,
             solution=None,
-            details={"message": str(error)},
+            details={
+                "message": str(error),
+                **({"refused": True} if isinstance(error, NotApplicableError) else {}),
+            },
         )
+
+
+def _options(instance: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
+    parsed = resolve(problem_for(instance).options).from_dict(dict(settings.get("options") or {}))
+    return dict(parsed.to_dict())
 
 
 def _with_best_bound(results: list[Result]) -> list[Result]:
@@ -130,7 +144,12 @@ def _with_best_bound(results: list[Result]) -> list[Result]:
         return results
     best = max(proven, key=lambda r: r.bound or 0.0)
     return [
-        replace(r, bound=_below(best.bound, r.objective), bound_source=best.bound_source)
+        replace(
+            r,
+            bound=_below(best.bound, r.objective),
+            bound_source=best.bound_source,
+            certificate=best.certificate,
+        )
         for r in results
     ]
 

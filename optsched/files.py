@@ -102,9 +102,12 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def instance_sha256(document: Mapping[str, Any]) -> str:
-    """SHA-256 of the canonical JSON (sorted keys, no spaces) without ``provenance``."""
+    """SHA-256 of the canonical JSON (sorted keys, no spaces) without ``provenance``.
+
+    Characters beyond ASCII are escaped, as `json.dumps` does by default.
+    """
     kept = {key: value for key, value in document.items() if key != "provenance"}
-    text = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -13,7 +13,8 @@ from optsched.checking import CheckReport, Violation, bound_violation, claim_vio
 from optsched.errors import InputError, NotApplicableError, shown
 from optsched.files import instance_sha256
 from optsched.library import load
-from optsched.problems import PROBLEMS, Problem, resolve
+from optsched.problem import Problem, resolve
+from optsched.problems import PROBLEMS
 from optsched.result import Outcome, Result, Settings, Termination
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ def check(instance: Any, solution: Any, options: Mapping[str, Any] | None = None
     problem = problem_for(instance)
     if isinstance(solution, str | Path):
         solution = load_solution(problem, solution)
+    if not isinstance(solution, resolve(problem.solution)):
+        raise InputError("check", "solution", shown(solution), "a solution or its file")
     report: CheckReport = resolve(problem.check)(
         instance, solution, None if options is None else dict(options)
     )
@@ -170,6 +173,12 @@ def _settings(
     def refuse(name: str, value: object, expected: str) -> InputError:
         return InputError("settings", name, shown(value), expected)
 
+    for name, value in (("time_limit", time_limit), ("gap", gap)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise refuse(name, value, "a number")
+    for name, value in (("iterations", iterations), ("threads", threads), ("seed", seed)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            raise refuse(name, value, "an integer")
     if time_limit is not None and not 0 <= time_limit < float("inf"):
         raise refuse("time_limit", time_limit, "seconds, 0 or more")
     if iterations is not None and iterations < 0:
@@ -187,8 +196,13 @@ def _with_bound(problem: Problem, instance: Any, options: Any, outcome: Outcome)
     """Give an outcome without a bound the problem's quick one."""
     if outcome.bound is not None or outcome.termination is Termination.INFEASIBLE:
         return outcome
-    value, source = resolve(problem.bound)(instance, options)
-    return replace(outcome, bound=value, bound_source=source)
+    value, source, *certificate = resolve(problem.bound)(instance, options)
+    return replace(
+        outcome,
+        bound=value,
+        bound_source=source,
+        certificate=certificate[0] if certificate else None,
+    )
 
 
 def _checked(
@@ -230,6 +244,7 @@ def _checked(
         chosen=outcome.chosen,
         trace=outcome.trace,
         details=outcome.details,
+        certificate=outcome.certificate,
     )
 
 
@@ -248,4 +263,6 @@ def _report(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> 
         found.append(claim_violation(outcome.claimed, report.objective))
     if report.objective is not None and outcome.bound is not None:
         found.append(bound_violation(outcome.bound, report.objective))
+    if problem.certify is not None and outcome.certificate is not None:
+        found.extend(resolve(problem.certify)(instance, outcome.certificate))
     return CheckReport(report.objective, tuple(v for v in found if v is not None))

@@ -1,162 +1,20 @@
-"""The problems and their methods, by name. Nothing heavy is imported until it is used."""
+"""Every problem and method, by name."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
 from optsched.errors import InputError
+from optsched.makespan.problem import MAKESPAN
+from optsched.placement.problem import PLACEMENT
+from optsched.problem import Method, Problem
 
-Kind = Literal["heuristic", "exact", "model", "bound"]
-
-
-@dataclass(frozen=True)
-class Method:
-    """One way to solve a problem.
-
-    Attributes
-    ----------
-    name : str
-        The name of the command line.
-    kind : str
-        "heuristic", "exact", "model" (another objective, or a rival formulation), "bound".
-    summary : str
-        One line.
-    run : str
-        ``module:function`` of ``(instance, options, settings) -> Outcome``.
-    build : str or None
-        ``module:function`` of ``(instance, options) -> pyomo.ConcreteModel``.
-    """
-
-    name: str
-    kind: Kind
-    summary: str
-    run: str
-    build: str | None = None
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One problem: where its data, checker and methods live, and how its objective is shown.
-
-    Attributes
-    ----------
-    instance, solution, options : str
-        ``module:class``, each with a ``from_dict``.
-    check, bound, explain, warm_up : str
-        ``module:function``; the last loads compiled code before anything is timed.
-    objective, unit, shown_per_unit : str, str, float
-        The objective's name, and the unit of tables, of which one objective's unit has so many.
-    defaults : tuple of str
-        Methods of `compare` unless others are named.
-    """
-
-    name: str
-    instance: str
-    solution: str
-    options: str
-    check: str
-    bound: str
-    explain: str
-    warm_up: str
-    objective: str
-    unit: str
-    shown_per_unit: float
-    defaults: tuple[str, ...]
-    methods: tuple[Method, ...]
-
-    def method(self, name: str) -> Method:
-        """The method of that name; raises InputError."""
-        for method in self.methods:
-            if method.name == name:
-                return method
-        known = ", ".join(m.name for m in self.methods)
-        raise InputError(self.name, "method", repr(name), f"one of {known}")
-
-
-_PLACEMENT = "optsched.placement"
-
-PROBLEMS: dict[str, Problem] = {
-    "placement": Problem(
-        name="placement",
-        instance=f"{_PLACEMENT}.instance:PlacementInstance",
-        solution=f"{_PLACEMENT}.solution:PlacementSolution",
-        options=f"{_PLACEMENT}.options:PlacementOptions",
-        check=f"{_PLACEMENT}.check:check",
-        bound=f"{_PLACEMENT}.bounds:quick_bound",
-        explain=f"{_PLACEMENT}.explain:explain",
-        warm_up=f"{_PLACEMENT}.warm_up:warm_up",
-        objective="iteration time",
-        unit="ms",
-        shown_per_unit=1e3,
-        defaults=("heavy-edge", "repartition", "exact"),
-        methods=(
-            Method(
-                "heavy-edge",
-                "heuristic",
-                "greedy growth along heaviest edges (a-srpt IV-B)",
-                f"{_PLACEMENT}.heavy_edge:heavy_edge",
-            ),
-            Method(
-                "repartition",
-                "heuristic",
-                "Heavy-Edge, then re-splits of pairs of servers",
-                f"{_PLACEMENT}.repartition:repartition",
-            ),
-            Method(
-                "dp",
-                "exact",
-                "dynamic programme over servers",
-                f"{_PLACEMENT}.dp:dp",
-            ),
-            Method(
-                "threshold",
-                "exact",
-                "bisection over candidate times by feasibility MILPs",
-                f"{_PLACEMENT}.threshold:threshold",
-            ),
-            Method(
-                "ilp",
-                "exact",
-                "strengthened MILP in Pyomo, started from the heuristic",
-                f"{_PLACEMENT}.ilp:ilp",
-                f"{_PLACEMENT}.ilp:model",
-            ),
-            Method(
-                "ilp-vertex",
-                "exact",
-                "one binary per replica and server, as the paper's rival",
-                f"{_PLACEMENT}.vertex_formulation:ilp_vertex",
-                f"{_PLACEMENT}.vertex_formulation:model",
-            ),
-            Method(
-                "min-cut",
-                "model",
-                "fewest bytes across servers; its time is reported, not sought",
-                f"{_PLACEMENT}.cut_formulation:min_cut",
-                f"{_PLACEMENT}.cut_formulation:model",
-            ),
-            Method(
-                "exact",
-                "exact",
-                "bounds first, then dp or threshold by the number of states",
-                f"{_PLACEMENT}.exact:exact",
-            ),
-        ),
-    ),
-}
+PROBLEMS: dict[str, Problem] = {problem.name: problem for problem in (PLACEMENT, MAKESPAN)}
 
 METHODS: dict[str, dict[str, Method]] = {
     problem.name: {method.name: method for method in problem.methods}
     for problem in PROBLEMS.values()
 }
-
-
-def resolve(reference: str) -> Any:
-    """Import what ``module:name`` names."""
-    module, _, name = reference.partition(":")
-    return getattr(import_module(module), name)
 
 
 def problem_of(document: dict[str, Any], source: str) -> Problem:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.problems import PROBLEMS, resolve
+from optsched.problem import resolve
+from optsched.problems import PROBLEMS
 
 SCHEMAS: dict[str, str] = {
     name: reference

@@ -21,10 +21,12 @@ from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.files import LARGEST_FILE, MOST_CONTAINERS, MOST_KEYS, MOST_VALUES, read_document
 from optsched.placement.instance import MOST_COUNTS, PlacementInstance
+from optsched.problems import PROBLEMS
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = "broken.json"
 LONGEST_LINE = 1000
+SCHEMAS_KNOWN = " or ".join(f"optsched/{name}" for name in PROBLEMS)
 STAGE = {"forward_time": 0.01, "backward_time": 0.02, "parameter_bytes": 1e8}
 INSTANCE: dict[str, Any] = {
     "schema": "optsched/placement",
@@ -224,9 +226,9 @@ POSITIVE = "a finite number in [1e-09, 1e+18]"
 ANY_SIZE = "a finite number in [0, 1e+18]"
 STAGES = ("job", "stages")
 BAD_INSTANCES: tuple[tuple[tuple[int | str, ...], Any, str], ...] = (
-    (("schema",), "optsched/other", "schema: found 'optsched/other', expected optsched/placement"),
-    (("schema",), ..., "schema: found nothing, expected optsched/placement"),
-    (("schema",), ["x"], "schema: found ['x'], expected optsched/placement"),
+    (("schema",), "optsched/other", f"schema: found 'optsched/other', expected {SCHEMAS_KNOWN}"),
+    (("schema",), ..., f"schema: found nothing, expected {SCHEMAS_KNOWN}"),
+    (("schema",), ["x"], f"schema: found ['x'], expected {SCHEMAS_KNOWN}"),
     (("version",), 2, "version: found 2, expected 1"),
     (("version",), "1", "version: found '1', expected 1"),
     (("version",), True, "version: found True, expected 1"),
@@ -428,7 +430,7 @@ BAD_SOLUTIONS: tuple[tuple[tuple[int | str, ...], Any, str], ...] = (
     (
         ("objective",),
         "fast",
-        "objective: found 'fast', expected a finite number in [-1e+18, 1e+18]",
+        "objective: found 'fast', expected a finite number in [-1e+300, 1e+300]",
     ),
     (("options",), None, "options: found None, expected an object"),
     (
@@ -628,7 +630,8 @@ LIMITED = """
 import contextlib, io, json, resource, sys
 import optsched.methods, optsched.placement.instance, optsched.placement.solution
 from optsched.cli import _code, show
-from optsched.problems import PROBLEMS, resolve
+from optsched.problem import resolve
+from optsched.problems import PROBLEMS
 resolve(PROBLEMS["placement"].warm_up)()
 pages = int(open("/proc/self/statm").read().split()[0])
 limit = pages * resource.getpagesize() + 1_500_000_000

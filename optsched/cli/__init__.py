@@ -6,10 +6,11 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
+from optsched import __version__
 from optsched.cli import artefacts, make, run, shipped, sweeping
 from optsched.errors import InputError, MissingExtraError, OptschedError, one_line
 
@@ -24,6 +25,24 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"optsched {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_print_version, help="Print it, leave."),
+    ] = False,
+) -> None:
+    pass
+
+
 run.register(app)
 make.register(app)
 shipped.register(app)
@@ -44,6 +63,8 @@ def main() -> None:
 def _code(arguments: list[str]) -> int:
     try:
         value = app(args=arguments, prog_name="optsched", standalone_mode=False)
+        if value == INTERRUPTED:  # from a command that kept what it had, or from the library
+            return _say("interrupted", INTERRUPTED)
         return value if isinstance(value, int) else 0
     except (InputError, MissingExtraError) as error:
         return _say(error, BAD_INPUT)

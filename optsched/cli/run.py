@@ -132,7 +132,7 @@ def compare(
         show.note(f"{update_best}: {changed} entries new or better")
     if interrupted:
         return INTERRUPTED
-    return DONE if all(r.check is not None and r.check.feasible for r in done) else INFEASIBLE
+    return DONE if all(_holds(r) for r in done) else INFEASIBLE
 
 
 def check(
@@ -166,10 +166,19 @@ def explain(
     option: Options = None,
     as_json: Json = False,
 ) -> int:
-    """Say which stage on which server is the bottleneck, and how its time splits."""
+    """Say where the objective comes from: the bottleneck and how its time splits."""
     from optsched.cli import show
     from optsched.explaining import explain as run
+    from optsched.library import load
+    from optsched.methods import check as check_solution
+    from optsched.methods import problem_for
 
+    if solution is not None:
+        instance = load(file)
+        report = check_solution(instance, solution, read_options(option) or None)
+        if not report.feasible:
+            show.report(report, problem_for(instance))
+            return INFEASIBLE
     breakdown = run(file, solution, method=method, options=read_options(option) or None)
     if as_json:
         print(json.dumps(breakdown.to_dict(), indent=1))
@@ -202,6 +211,13 @@ def methods(as_json: Json = False) -> int:
     return DONE
 
 
+def _holds(result: Any) -> bool:
+    """Whether a row is fine: a checked solution, or a bound that never has one."""
+    if result.check is not None:
+        return bool(result.check.feasible)
+    return bool(result.bound is not None and result.proved)
+
+
 def _code(result: Any) -> int:
     from optsched.result import Termination
 
@@ -209,4 +225,5 @@ def _code(result: Any) -> int:
         return INFEASIBLE
     if result.termination is Termination.ERROR:
         return FAILED
-    return DONE if result.solution is not None else NO_SOLUTION
+    done = result.solution is not None or result.termination is Termination.OPTIMAL
+    return DONE if done else NO_SOLUTION

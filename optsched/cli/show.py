@@ -13,7 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from optsched.checking import CheckReport
-from optsched.problems import PROBLEMS, Problem
+from optsched.problem import Problem
+from optsched.problems import PROBLEMS
 from optsched.result import Result
 
 if TYPE_CHECKING:
@@ -95,7 +96,27 @@ def report(report: CheckReport, problem: Problem) -> None:
         out.print(escape(str(violation)))
 
 
-def breakdown(breakdown: Breakdown) -> None:
+def breakdown(breakdown: Any) -> None:
+    """Where an objective comes from: by the breakdown's own table, or a placement's."""
+    if hasattr(breakdown, "table"):
+        _own_table(breakdown)
+    else:
+        _placement_breakdown(breakdown)
+
+
+def _own_table(breakdown: Any) -> None:
+    title, headings, rows, closing = breakdown.table()
+    made = Table(title=escape(title), title_justify="left")
+    for heading in headings:
+        made.add_column(heading, no_wrap=True)
+    for row in rows:
+        made.add_row(*(escape(cell) for cell in row))
+    out = console()
+    out.print(made)
+    out.print(escape(closing))
+
+
+def _placement_breakdown(breakdown: Breakdown) -> None:
     """A placement's time by stage and server, the bottleneck marked."""
     worst = breakdown.bottleneck
     made = Table(title=escape(f"{breakdown.instance}: ms of an iteration"), title_justify="left")
@@ -169,11 +190,12 @@ def _gap_table(results: list[Result]) -> Table:
     made.add_column("checked", no_wrap=True)
     last = None
     for r in results:
-        if last is not None and r.instance != last:
+        this = (r.instance, r.instance_sha256)
+        if last is not None and this != last:
             made.add_section()
         problem = PROBLEMS[r.problem]
         made.add_row(
-            escape(r.instance) if r.instance != last else "",
+            escape(r.instance) if this != last else "",
             _method(r),
             _number(r.objective, problem),
             _number(r.bound, problem),
@@ -182,7 +204,7 @@ def _gap_table(results: list[Result]) -> Table:
             _status(r),
             _verdict(r),
         )
-        last = r.instance
+        last = this
     return made
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from optsched.errors import InputError, shown
 from optsched.experiments.verdict import Verdict, read_verdict, verdict_file
-from optsched.problems import resolve
+from optsched.problem import resolve
 
 ALL = "all"
 
@@ -52,6 +52,26 @@ ARTEFACTS: dict[str, Artefact] = {
             "optsched.experiments.a_srpt_table2:run",
             where="a-srpt, Table II",
             runtime="6 min on two busy cores; --quick 25 s",
+        ),
+        Artefact(
+            "sjf-bco-fig4",
+            "SJF-BCO has the least makespan and mean completion time of four policies",
+            "optsched.experiments.sjf_bco_figures:fig4",
+        ),
+        Artefact(
+            "sjf-bco-fig5",
+            "as kappa grows, SJF-BCO's makespan drops, rises and drops again",
+            "optsched.experiments.sjf_bco_figures:fig5",
+        ),
+        Artefact(
+            "sjf-bco-fig6",
+            "makespans fall from 10 to 20 servers, First-Fit's most",
+            "optsched.experiments.sjf_bco_figures:fig6",
+        ),
+        Artefact(
+            "sjf-bco-fig7",
+            "with kappa = 1, SJF-BCO's makespan falls as lambda grows",
+            "optsched.experiments.sjf_bco_figures:fig7",
         ),
     )
 }

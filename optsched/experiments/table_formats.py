@@ -74,7 +74,8 @@ def title(table: FamilyTable) -> str:
 
 def not_default(table: FamilyTable, name: str, value: Any) -> bool:
     """Whether an option differs from the problem's default."""
-    from optsched.problems import PROBLEMS, resolve
+    from optsched.problem import resolve
+    from optsched.problems import PROBLEMS
 
     default = resolve(PROBLEMS[table.problem].options)().to_dict()
     return bool(default.get(name) != value)

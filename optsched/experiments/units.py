@@ -15,7 +15,7 @@ from optsched.experiments.plan import Family, Plan
 from optsched.experiments.plan_fields import suggestion
 from optsched.files import instance_sha256
 from optsched.methods import problem_for
-from optsched.problems import Problem, resolve
+from optsched.problem import Problem, resolve
 
 
 @dataclass(frozen=True)

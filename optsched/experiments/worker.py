@@ -17,7 +17,8 @@ from optsched.errors import InputError, NotApplicableError, OptschedError, one_l
 from optsched.experiments.row import Row, Status, done, failed
 from optsched.experiments.units import Unit
 from optsched.methods import solve, warm_up
-from optsched.problems import PROBLEMS, resolve
+from optsched.problem import resolve
+from optsched.problems import PROBLEMS
 
 LONGEST_MESSAGE = 300
 

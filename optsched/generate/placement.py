@@ -90,7 +90,7 @@ def generate_placement(
         stages=stages,
         all_reduce=all_reduce,
         hardware=hardware,
-        name=name or f"{model.lower()}-{gpus}-s{seed}",
+        name=name or _name(model, gpus, stages, all_reduce, seed),
         provenance=provenance,
     )
 
@@ -152,6 +152,13 @@ def instance_from_profile(
         },
     }
     return PlacementInstance.from_dict(document, source)
+
+
+def _name(model: str, gpus: int, stages: int | None, all_reduce: str, seed: int) -> str:
+    parts = [model.lower(), str(gpus)]
+    parts += [] if stages is None else [f"{stages}stages"]
+    parts += [] if all_reduce == "ring" else ["tree"]
+    return "-".join([*parts, f"s{seed}"])
 
 
 def random_offer(gpus: int, gpus_per_server: int, rng: np.random.Generator) -> list[int]:

@@ -15,6 +15,7 @@ from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 
 MOST_PATTERN_WORK = 200_000_000
+MOST_CELLS = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ def combinatorial_bound(instance: PlacementInstance, tables: CostTables) -> Boun
     """The better of the stage bound and the pattern bound.
 
     Complexity: O(S V) for the stage bound, O(S V^4) for each distinct offer V of the pattern
-    bound; offers that would take it past 200 million steps are left out.
+    bound, with O(V^3) memory; offers that would take it past 200 million steps or 4 million
+    cells (64 MB) are left out.
 
     Notes
     -----
@@ -43,14 +45,16 @@ def combinatorial_bound(instance: PlacementInstance, tables: CostTables) -> Boun
     offers = sorted({g for g in instance.free_gpus if g > 0})
     arrays = (tables.base, tables.before, tables.after, tables.replicas)
     bounds = [Bound(float(stage_bound(*arrays, max(offers))), "stage bound")]
+    most = int(tables.replicas.max())
     work = 0.0
     for size in offers:
         work += _pattern_work(tables, size)
-        if work > MOST_PATTERN_WORK:
+        if work > MOST_PATTERN_WORK or (min(most, size) + 1) ** 2 * (size + 1) > MOST_CELLS:
             break
         value = float(pattern_bound(*arrays, size))
         bounds.append(Bound(value, f"pattern bound, offer of {size}"))
-    return max(bounds, key=lambda bound: bound.value)
+    best = max(bounds, key=lambda bound: bound.value)
+    return Bound(max(best.value - tables.rounding, 0.0), best.source)
 
 
 def quick_bound(instance: PlacementInstance, options: PlacementOptions) -> tuple[float, str]:

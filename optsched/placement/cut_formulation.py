@@ -18,6 +18,7 @@ from optsched.backends import require_solver, solve_model
 from optsched.placement.cost import Ints
 from optsched.placement.graph import activation_weight, all_reduce_edges, all_reduce_weight
 from optsched.placement.instance import PlacementInstance
+from optsched.placement.limits import refuse_many_columns, refuse_many_replicas
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination
@@ -71,6 +72,9 @@ def total_weight(instance: PlacementInstance) -> float:
 
 def build(instance: PlacementInstance) -> pyo.ConcreteModel:
     """State the model; see `models/placement/README.md`."""
+    refuse_many_columns("min-cut", instance)
+    if instance.job.all_reduce == "double-tree":
+        refuse_many_replicas("min-cut", instance)
     model = pyo.ConcreteModel(name="placement-cut")
     _declare_counts(model, instance)
     _place_everything(model, instance)

@@ -8,8 +8,12 @@ with the stage's least count under the "bottleneck" reading. The outcome says wh
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
+import numpy as np
+
+from optsched.errors import NotApplicableError
 from optsched.placement.bounds import Bound, combinatorial_bound
 from optsched.placement.cost import CostTables, Ints, iteration_time, tables_of
 from optsched.placement.dp import programme, states
@@ -26,54 +30,91 @@ FEW_STATES = 100_000
 def exact(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
     """Place a job optimally by whichever method fits.
 
-    Raises
-    ------
-    NotApplicableError
-        If no exact method takes the instance.
+    Where none takes the instance, or the time ends first, the heuristics' placement and the best
+    bound stand, as "time-limit". Complexity: that of the method chosen; the bounds' part takes
+    milliseconds. Beyond the paper.
     """
     began = time.perf_counter()
     tables = tables_of(instance, options)
-    start = known_placement(instance, options)
-    value = iteration_time(instance, start, options)
+    name, start = known_placement(instance, options)
     bound = combinatorial_bound(instance, tables)
-    if is_proved(value, bound.value, settings.gap):
-        return Outcome(
-            PlacementSolution.of(instance.name, start.tolist()),
-            Termination.OPTIMAL,
-            bound=bound.value,
-            bound_source=bound.source,
-            claimed=value,
-            solve_time=time.perf_counter() - began,
-            chosen="repartition" if options.all_reduce_bandwidth == "own" else "heavy-edge",
-        )
+    known = _outcome(instance, options, settings, start, bound)
     spent = time.perf_counter() - began
-    chosen, outcome = _solve(instance, options, settings, _Known(tables, start, bound))
-    return replace(outcome, chosen=chosen, solve_time=outcome.solve_time + spent)
+    if known.termination is Termination.OPTIMAL:
+        return replace(known, chosen=name, solve_time=spent)
+    for method, solve in _methods(instance, options, settings, tables, start, bound):
+        try:
+            found = solve()
+        except NotApplicableError:
+            continue
+        best = _better(instance, options, settings, known, found)
+        return replace(best, chosen=method, solve_time=best.solve_time + spent)
+    return replace(known, chosen=name, solve_time=spent)
 
 
-@dataclass(frozen=True)
-class _Known:
-    """What the bounds' part leaves for the exact methods."""
-
-    tables: CostTables
-    start: Ints
-    bound: Bound
-
-
-def _solve(
-    instance: PlacementInstance, options: PlacementOptions, settings: Settings, known: _Known
-) -> tuple[str, Outcome]:
+def _methods(
+    instance: PlacementInstance,
+    options: PlacementOptions,
+    settings: Settings,
+    tables: CostTables,
+    start: Ints,
+    bound: Bound,
+) -> Iterator[tuple[str, Callable[[], Outcome]]]:
+    """The exact methods to try, the quickest first; each may refuse the instance."""
     if options.all_reduce_bandwidth == "own":
         if states(instance) <= FEW_STATES:
-            return "dp", programme(instance, known.tables, known.start, settings)
-        if known.tables.savings_are_positive:
-            from optsched.placement.threshold import bisect
+            yield "dp", lambda: programme(instance, tables, start, settings)
+        from optsched.placement.threshold import bisect
 
-            return "threshold", bisect(instance, options, settings, known.start, known.bound)
-    if known.tables.savings_are_positive:
-        from optsched.placement.ilp import ilp
-
-        return "ilp", ilp(instance, options, settings)
+        if settings.solver == "highs":
+            yield "threshold", lambda: bisect(instance, options, settings, start, bound)
+        if states(instance) > FEW_STATES:
+            yield "dp", lambda: programme(instance, tables, start, settings)
+    from optsched.placement.ilp import ilp
     from optsched.placement.vertex_formulation import ilp_vertex
 
-    return "ilp-vertex", ilp_vertex(instance, options, settings)
+    yield "ilp", lambda: ilp(instance, options, settings)
+    yield "ilp-vertex", lambda: ilp_vertex(instance, options, settings)
+
+
+def _better(
+    instance: PlacementInstance,
+    options: PlacementOptions,
+    settings: Settings,
+    known: Outcome,
+    found: Outcome,
+) -> Outcome:
+    """The better placement and the better bound of what was known and what was found."""
+    bound = max(
+        (Bound(o.bound, str(o.bound_source)) for o in (known, found) if o.bound is not None),
+        key=lambda b: b.value,
+    )
+    placements = [np.array(o.solution.counts) for o in (known, found) if o.solution is not None]
+    counts = min(placements, key=lambda c: iteration_time(instance, c, options))
+    best = _outcome(instance, options, settings, counts, bound)
+    return replace(
+        found,
+        solution=best.solution,
+        termination=best.termination,
+        claimed=best.claimed,
+        bound=best.bound,
+        bound_source=best.bound_source,
+    )
+
+
+def _outcome(
+    instance: PlacementInstance,
+    options: PlacementOptions,
+    settings: Settings,
+    counts: Ints,
+    bound: Bound,
+) -> Outcome:
+    value = iteration_time(instance, counts, options)
+    proved = is_proved(value, bound.value, settings.gap)
+    return Outcome(
+        PlacementSolution.of(instance.name, counts.tolist()),
+        Termination.OPTIMAL if proved else Termination.TIME_LIMIT,
+        bound=bound.value,
+        bound_source=bound.source,
+        claimed=value,
+    )

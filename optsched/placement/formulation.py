@@ -8,6 +8,7 @@ best known iteration time), so that tolerances are relative.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyomo.environ as pyo
@@ -16,6 +17,7 @@ from optsched.errors import NotApplicableError
 from optsched.placement.bounds_kernel import most_saving
 from optsched.placement.cost import CostTables, Ints, tables_of, time_matrix
 from optsched.placement.instance import PlacementInstance, equal_neighbours
+from optsched.placement.limits import refuse_many_columns
 from optsched.placement.options import PlacementOptions
 
 ROUNDING = 1e-9
@@ -45,7 +47,7 @@ class PlacementModelData:
     bound: float
     bottleneck: bool
 
-    @property
+    @cached_property
     def replicas(self) -> list[int]:
         """k_s."""
         return [int(k) for k in self.tables.replicas]
@@ -79,15 +81,15 @@ def model_data(
     NotApplicableError
         If neighbours inside a server cost time (g/B_inter < 1/B_intra): then savings are negative.
     """
+    bottleneck = options.all_reduce_bandwidth == "bottleneck"
+    refuse_many_columns("ilp", instance, widths=bottleneck)
     tables = tables_of(instance, options)
     if not tables.savings_are_positive:
         raise NotApplicableError(
             "ilp", "g/B_inter below 1/B_intra", "a NIC share slower than the link inside a server"
         )
     unit = float(time_matrix(tables, counts, options).max())
-    return PlacementModelData(
-        tables, instance.free_gpus, unit or 1.0, bound, options.all_reduce_bandwidth == "bottleneck"
-    )
+    return PlacementModelData(tables, instance.free_gpus, unit or 1.0, bound, bottleneck)
 
 
 def build(data: PlacementModelData) -> pyo.ConcreteModel:

@@ -31,7 +31,7 @@ def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settin
     """
     require_solver(settings.solver)
     began = time.perf_counter()
-    start = known_placement(instance, options)
+    _, start = known_placement(instance, options)
     bound = combinatorial_bound(instance, tables_of(instance, options))
     data = formulation.model_data(instance, options, start, bound.value)
     model = formulation.build(data)
@@ -43,7 +43,7 @@ def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settin
 
 def model(instance: PlacementInstance, options: PlacementOptions) -> pyo.ConcreteModel:
     """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
-    start = known_placement(instance, options)
+    _, start = known_placement(instance, options)
     bound = combinatorial_bound(instance, tables_of(instance, options))
     return formulation.build(formulation.model_data(instance, options, start, bound.value))
 

@@ -65,11 +65,18 @@ def improved_counts(
     return min(found, key=lambda pair: pair[0])[1], accepted
 
 
-def known_placement(instance: PlacementInstance, options: PlacementOptions) -> Ints:
-    """The better of Heavy-Edge and Repartition, under the options given."""
+def known_placement(instance: PlacementInstance, options: PlacementOptions) -> tuple[str, Ints]:
+    """The best placement without a solver, under the options given, and the method it is of.
+
+    Under the "bottleneck" reading Repartition's search still minimises the other one; its
+    placement is taken where it is better all the same.
+    """
     first = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
     second, _ = improved_counts(instance, tables_of(instance, options))
-    return min(first, second, key=lambda counts: iteration_time(instance, counts, options))
+    found = [("heavy-edge", first), ("repartition", second)]
+    if options.all_reduce_bandwidth == "own":  # never worse
+        return found[1]
+    return min(found, key=lambda pair: iteration_time(instance, pair[1], options))
 
 
 def _starts(instance: PlacementInstance) -> list[Ints]:

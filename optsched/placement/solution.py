@@ -10,8 +10,9 @@ from pydantic import FailFast, Field
 from optsched.errors import InputError
 from optsched.placement.instance import MOST_REPLICAS, MOST_SERVERS, MOST_STAGES
 from optsched.placement.options import PlacementOptions
-from optsched.schema import LARGEST, Between, FileModel, Name, Version, parse
+from optsched.schema import Between, FileModel, Name, Version, parse
 
+LARGEST_OBJECTIVE = 1e300
 _Count = Annotated[
     int, Between(-MOST_REPLICAS, MOST_REPLICAS)
 ]  # a negative count is the checker's to report
@@ -35,7 +36,7 @@ class PlacementSolution(FileModel):
     version: Version
     instance: Name
     counts: Annotated[tuple[_Row, ...], FailFast(), Field(strict=False, max_length=MOST_STAGES)]
-    objective: Annotated[float, Between(-LARGEST, LARGEST)] | None = None
+    objective: Annotated[float, Between(-LARGEST_OBJECTIVE, LARGEST_OBJECTIVE)] | None = None
     options: dict[str, Any] = Field(default_factory=dict)
 
     @classmethod

@@ -19,6 +19,7 @@ from optsched.placement.bounds import Bound, combinatorial_bound
 from optsched.placement.bounds_kernel import most_saving
 from optsched.placement.cost import CostTables, Floats, Ints, tables_of, time_matrix
 from optsched.placement.instance import PlacementInstance, equal_neighbours
+from optsched.placement.limits import refuse_many_columns
 from optsched.placement.options import PlacementOptions
 from optsched.placement.repartition import known_placement
 from optsched.placement.solution import PlacementSolution
@@ -46,7 +47,7 @@ def threshold(
     if settings.solver != "highs":
         raise NotApplicableError("threshold", f"solver {settings.solver}", "highs")
     require_solver(settings.solver)
-    start = known_placement(instance, options)
+    _, start = known_placement(instance, options)
     bound = combinatorial_bound(instance, tables_of(instance, options))
     return bisect(instance, options, settings, start, bound)
 
@@ -61,6 +62,7 @@ def bisect(
     """Bisect between a proven lower bound and the time of a known placement."""
     began = time.perf_counter()
     tables = tables_of(instance, options)
+    refuse_many_columns("threshold", instance)
     if not tables.savings_are_positive:
         raise NotApplicableError(
             "threshold",
@@ -114,7 +116,7 @@ class _Search:
         while not self.closed:
             high = int(np.searchsorted(candidates, self.value * (1 - MERGED)))
             if low >= high:
-                self.bound = Bound(self.value, "threshold bisection")
+                self.bound = self._bound(self.value)
                 break
             middle = (high - 1, low, (low + high) // 2)[min(self.probes, 2)]
             feasible = self._probe(float(candidates[middle]))
@@ -123,9 +125,13 @@ class _Search:
             if not feasible:
                 low = middle + 1
                 proven = float(candidates[low]) if low < high else self.value
-                self.bound = Bound(min(proven, self.value), "threshold bisection")
+                self.bound = self._bound(min(proven, self.value))
             self.note()
         self.note()
+
+    def _bound(self, value: float) -> Bound:
+        proven = max(value - self.tables.rounding, self.bound.value)
+        return Bound(proven, "threshold bisection")
 
     def note(self) -> None:
         seconds = time.perf_counter() - self.began

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyomo.environ as pyo
@@ -18,6 +19,7 @@ from optsched.placement.cost import CostTables, Ints, iteration_time, tables_of
 from optsched.placement.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.ilp import in_seconds
 from optsched.placement.instance import PlacementInstance
+from optsched.placement.limits import refuse_many_replicas
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings
@@ -32,10 +34,14 @@ class VertexModelData:
     unit: float
     bottleneck: bool
 
-    @property
+    @cached_property
     def replicas(self) -> list[int]:
         """k_s."""
         return [int(k) for k in self.tables.replicas]
+
+    def counts(self, stage: int, server: int) -> range:
+        """Counts of a stage that a server can hold, v = 1..min(k_s, g_m)."""
+        return range(1, min(self.replicas[stage], self.offers[server]) + 1)
 
 
 def ilp_vertex(
@@ -74,6 +80,7 @@ def model(instance: PlacementInstance, options: PlacementOptions) -> pyo.Concret
 
 def vertex_data(instance: PlacementInstance, options: PlacementOptions) -> VertexModelData:
     """Gather the model's data; Heavy-Edge gives the unit of time and nothing else."""
+    refuse_many_replicas("ilp-vertex", instance)
     counts = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
     return VertexModelData(
         tables_of(instance, options),
@@ -87,10 +94,10 @@ def build(data: VertexModelData) -> pyo.ConcreteModel:
     """State the model; see `models/placement/README.md`."""
     model = pyo.ConcreteModel(name="placement-vertex")
     _declare_sets(model, data)
-    _declare_variables(model)
+    _declare_variables(model, data)
     model.iteration_time = pyo.Objective(expr=model.alpha, doc="min alpha")
     _replicas_and_servers(model, data)
-    _counts_follow_replicas(model)
+    _counts_follow_replicas(model, data)
     _all_reduce_times(model, data)
     _slowest_stage(model, data)
     return model
@@ -109,16 +116,11 @@ def _declare_sets(model: pyo.ConcreteModel, data: VertexModelData) -> None:
     model.SERVERS = pyo.RangeSet(0, len(data.offers) - 1, doc="m")
     replicas = [(s, r) for s, k in enumerate(data.replicas) for r in range(k)]
     model.REPLICAS = pyo.Set(dimen=2, initialize=replicas, doc="(s, r)")
-    held = [
-        (s, m, v)
-        for s, k in enumerate(data.replicas)
-        for m, offer in enumerate(data.offers)
-        for v in range(1, min(k, offer) + 1)
-    ]
+    held = [(s, m, v) for s in model.STAGES for m in model.SERVERS for v in data.counts(s, m)]
     model.COUNTS = pyo.Set(dimen=3, initialize=held, doc="(s, m, v), v = 1..min(k_s, g_m)")
 
 
-def _declare_variables(model: pyo.ConcreteModel) -> None:
+def _declare_variables(model: pyo.ConcreteModel, data: VertexModelData) -> None:
     model.assign = pyo.Var(
         model.REPLICAS, model.SERVERS, domain=pyo.Binary, doc="y: replica r of stage s on server m"
     )
@@ -133,15 +135,13 @@ def _declare_variables(model: pyo.ConcreteModel) -> None:
         model.STAGES,
         model.SERVERS,
         doc="x: replicas of stage s on server m",
-        rule=lambda model, s, m: sum(model.assign[t, r, m] for t, r in model.REPLICAS if t == s),
+        rule=lambda model, s, m: sum(model.assign[s, r, m] for r in range(data.replicas[s])),
     )
     model.present = pyo.Expression(
         model.STAGES,
         model.SERVERS,
         doc="1 where server m holds stage s",
-        rule=lambda model, s, m: sum(
-            model.holds[t, n, v] for t, n, v in model.COUNTS if (t, n) == (s, m)
-        ),
+        rule=lambda model, s, m: sum(model.holds[s, m, v] for v in data.counts(s, m)),
     )
 
 
@@ -155,11 +155,10 @@ def _replicas_and_servers(model: pyo.ConcreteModel, data: VertexModelData) -> No
         return sum(model.assign[s, r, m] for s, r in model.REPLICAS) <= data.offers[m]
 
 
-def _counts_follow_replicas(model: pyo.ConcreteModel) -> None:
+def _counts_follow_replicas(model: pyo.ConcreteModel, data: VertexModelData) -> None:
     @model.Constraint(model.STAGES, model.SERVERS, doc="(V3) counts follow replicas")
     def counted(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
-        held = [v for t, n, v in model.COUNTS if (t, n) == (s, m)]
-        return model.count[s, m] == sum(v * model.holds[s, m, v] for v in held)
+        return model.count[s, m] == sum(v * model.holds[s, m, v] for v in data.counts(s, m))
 
     @model.Constraint(model.STAGES, model.SERVERS, doc="(V4) one count of a stage on a server")
     def one_count(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
@@ -179,8 +178,9 @@ def _all_reduce_times(model: pyo.ConcreteModel, data: VertexModelData) -> None:
     def reduces(model: pyo.ConcreteModel, s: int, m: int, n: int | None) -> pyo.Expression:
         slow = m if n is None else n
         time = data.tables.all_reduce[s] / data.unit
-        held = [v for t, i, v in model.COUNTS if (t, i) == (s, slow)]
-        return model.all_reduce[s, m] >= sum(float(time[v]) * model.holds[s, slow, v] for v in held)
+        return model.all_reduce[s, m] >= sum(
+            float(time[v]) * model.holds[s, slow, v] for v in data.counts(s, slow)
+        )
 
 
 def _slowest_stage(model: pyo.ConcreteModel, data: VertexModelData) -> None:

@@ -5,7 +5,16 @@ They need matplotlib: ``pip install 'optsched[plot]'``.
 
 from optsched.plot.breakdown import plot_breakdown
 from optsched.plot.gaps import plot_gaps
+from optsched.plot.makespan import plot_contention, plot_gantt, plot_sweep
 from optsched.plot.placement import plot_placement
 from optsched.plot.trace import plot_trace
 
-__all__ = ["plot_breakdown", "plot_gaps", "plot_placement", "plot_trace"]
+__all__ = [
+    "plot_breakdown",
+    "plot_contention",
+    "plot_gantt",
+    "plot_gaps",
+    "plot_placement",
+    "plot_sweep",
+    "plot_trace",
+]

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 import optsched
@@ -122,3 +127,94 @@ def test_build_model_and_what_has_none() -> None:
     assert model.replicas.doc.startswith("(1a)")
     with pytest.raises(NotApplicableError, match="one of ilp, ilp-vertex, min-cut"):
         optsched.build_model("placement/fig2", "dp")
+
+
+def wide(gpus_per_server: int, replicas: int, stages: int) -> PlacementInstance:
+    """Servers of very many GPUs: legal files that no table of counts may be built for."""
+    total = replicas * stages
+    full, rest = divmod(total, gpus_per_server)
+    return PlacementInstance.from_dict(
+        {
+            "schema": "optsched/placement",
+            "version": 1,
+            "name": "wide",
+            "cluster": {
+                "gpus_per_server": gpus_per_server,
+                "inter_bandwidth": 1e9,
+                "intra_bandwidth": 1e11,
+            },
+            "free_gpus": [gpus_per_server] * full + ([rest] if rest else []),
+            "job": {
+                "model": "wide",
+                "all_reduce": "ring",
+                "stages": [
+                    {
+                        "name": str(s),
+                        "replicas": replicas,
+                        "forward_time": 0.1 + 0.01 * s,
+                        "backward_time": 0.2,
+                        "input_bytes": 0 if s == 0 else 1e6 * s,
+                        "output_bytes": 0 if s == stages - 1 else 1e6 * (s + 1),
+                        "parameter_bytes": 1e8 / (s + 1),
+                    }
+                    for s in range(stages)
+                ],
+            },
+        }
+    )
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="address-space limit: Linux only")
+@pytest.mark.parametrize("shape", [(1024, 1024, 1), (256, 200, 10), (8, 8, 400), (1, 1, 1000)])
+def test_accepted_extremes_stay_in_memory_and_keep_a_bound(
+    shape: tuple[int, int, int], tmp_path: Path
+) -> None:
+    """4 GB of address space hold every method's tables; `exact` answers with what is proved."""
+    path = tmp_path / "wide.json"
+    path.write_text(json.dumps(wide(*shape).to_dict()))
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30));"
+        "from optsched.cli import _code;"
+        "sys.exit(max(_code(['solve', sys.argv[1], '--json', '--time-limit', '2', '--method', m])"
+        " for m in ('heavy-edge', 'repartition', 'exact')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    rows = json.loads("[" + done.stdout.replace("}\n{", "},{") + "]")
+    assert all(row["check"]["feasible"] for row in rows)
+    assert rows[2]["bound"] >= rows[0]["bound"] * (1 - 1e-12)
+    assert rows[2]["objective"] <= rows[1]["objective"] * (1 + 1e-12)
+
+
+def test_exact_keeps_what_is_known_when_time_is_up() -> None:
+    """A NIC faster than the link inside leaves only the vertex model for many states."""
+    document = generate_placement("GPT-175B", 32, stages=32, seed=0).to_dict()
+    document["cluster"]["inter_bandwidth"] = 1e14
+    instance = PlacementInstance.from_dict(document)
+    result = optsched.solve(instance, time_limit=0.0, gap=0.0)
+    known = optsched.solve(instance, "repartition")
+    assert result.objective <= known.objective * (1 + 1e-12)
+    assert result.bound >= known.bound * (1 - 1e-12)
+
+
+def test_chosen_names_where_the_value_comes_from() -> None:
+    options = {"all_reduce_bandwidth": "bottleneck"}
+    for seed in range(8):
+        instance = generate_placement("VGG19", 16, seed=seed)
+        result = optsched.solve(instance, options=options)
+        if result.chosen == "heavy-edge":
+            greedy = optsched.solve(instance, "heavy-edge", options=options)
+            assert result.objective == pytest.approx(greedy.objective, rel=1e-12)
+
+
+def test_a_link_a_hundred_million_times_faster_inside() -> None:
+    """base - a u - b w cancels there; bounds stay below what the checker computes."""
+    document = optsched.load("placement/vgg19-16").to_dict()
+    document["cluster"].update(inter_bandwidth=1e3, intra_bandwidth=1e13)
+    instance = PlacementInstance.from_dict(document)
+    for method in ("heavy-edge", "repartition", "dp", "exact"):
+        result = optsched.solve(instance, method, options={"backward_overlap": 0})
+        assert result.check.feasible, (method, result.check.violations)
+        assert result.bound <= result.objective
