@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from optsched import __version__
-from optsched.cli import artefacts, make, run, shipped, simulate
+from optsched.cli import artefacts, make, run, shipped, simulate, sweeping
 from optsched.errors import InputError, MissingExtraError, OptschedError, one_line
 
 BAD_INPUT = 2
@@ -47,6 +47,7 @@ run.register(app)
 make.register(app)
 shipped.register(app)
 simulate.register(app)
+sweeping.register(app)
 artefacts.register(app)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated
 
 import typer
 
-DONE = 0
+from optsched.experiments.artefacts import Scale
+
+DONE, FAILED = 0, 4
 
 
 def register(app: typer.Typer) -> None:
@@ -16,31 +19,67 @@ def register(app: typer.Typer) -> None:
 
 def reproduce(
     artifacts: Annotated[
-        list[str] | None, typer.Argument(metavar="ARTIFACT...", help="Such as a-srpt-table2.")
+        list[str] | None,
+        typer.Argument(metavar="ARTIFACT...", help="Such as a-srpt-table2; all for every one."),
     ] = None,
     output: Annotated[
         str | None, typer.Option("-o", metavar="DIR", help="Folder to write into.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds, for a smoke test.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="The paper's sizes.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="The paper's sizes, where it has them.")
+    ] = False,
     trace: Annotated[
         str | None, typer.Option("--trace", metavar="FILE", help="A PAI job CSV of yours.")
     ] = None,
     list_all: Annotated[bool, typer.Option("--list", help="List the artefacts.")] = False,
+    page: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the verdicts in DIR as Markdown.")
+    ] = None,
 ) -> int:
     """Reproduce a table or a figure of a paper, with the paper's values beside ours."""
     from optsched.cli.show import console
     from optsched.errors import InputError
-    from optsched.experiments import ARTEFACTS
-    from optsched.experiments import reproduce as run
+    from optsched.experiments.artefacts import ARTEFACTS, names_of, verdicts
+    from optsched.experiments.reproduction_page import write_page
 
     out = console()
     if list_all:
         for artefact in ARTEFACTS.values():
             out.print(f"{artefact.name:18} {artefact.claim}", markup=False)
+            out.print(f"{'':18} {artefact.command}", markup=False)
+            where = "; ".join(part for part in (artefact.where, artefact.runtime) if part)
+            out.print(f"{'':18} {where}", markup=False)
         return DONE
-    if not artifacts or output is None:
+    if (not artifacts and page is None) or output is None:
         raise InputError("reproduce", "", "no artefact or no -o", "ARTIFACT... -o DIR, or --list")
-    for name in artifacts:
-        out.print(run(name, output, quick=quick, full=full, trace=trace), markup=False)
-    return DONE
+    scale = Scale(quick, full, trace)
+    names = names_of(artifacts or [])
+    failed = [name for name in names if not _made(name, output, scale, len(names) > 1)]
+    found = verdicts(output)
+    for name in names:
+        verdict = found[name]
+        words = str(verdict) if verdict is not None else f"{name}: see its text"
+        out.print("failed" if name in failed else words, markup=False, soft_wrap=True)
+    if page is not None:
+        write_page(page, found)
+    return FAILED if failed else DONE
+
+
+def _made(name: str, folder: str, scale: Scale, carry_on: bool) -> bool:
+    """Make one artefact; of several, one that fails does not stop the others."""
+    from optsched.cli.show import console, note
+    from optsched.errors import OptschedError
+    from optsched.experiments.artefacts import reproduce as run
+
+    began = time.perf_counter()
+    try:
+        made = run(name, folder, quick=scale.quick, full=scale.full, trace=scale.trace)
+        console().print(made, markup=False, soft_wrap=True)
+    except OptschedError as error:
+        if not carry_on:
+            raise
+        note(f"{name}: {error}")
+        return False
+    note(f"{name}: {time.perf_counter() - began:.0f} s")
+    return True

@@ -1,7 +1,30 @@
-"""Reproductions of the papers' tables and figures, each a named artefact."""
+"""Sweeps and their result stores, gap tables, reports, and reproductions of the papers."""
 
 from __future__ import annotations
 
-from optsched.experiments.artefacts import ARTEFACTS, reproduce
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["ARTEFACTS", "reproduce"]
+if TYPE_CHECKING:
+    from optsched.experiments.artefacts import ARTEFACTS as ARTEFACTS
+    from optsched.experiments.artefacts import reproduce as reproduce
+    from optsched.experiments.plan import read_plan as read_plan
+    from optsched.experiments.report import write_report as write_report
+    from optsched.experiments.runner import sweep as sweep
+    from optsched.experiments.table import gap_table as gap_table
+
+_HOMES = {
+    "ARTEFACTS": "artefacts",
+    "gap_table": "table",
+    "read_plan": "plan",
+    "reproduce": "artefacts",
+    "sweep": "runner",
+    "write_report": "report",
+}
+__all__ = ["ARTEFACTS", "gap_table", "read_plan", "reproduce", "sweep", "write_report"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'optsched.experiments' has no attribute {name!r}")
+    return getattr(import_module(f"optsched.experiments.{_HOMES[name]}"), name)

@@ -15,14 +15,27 @@ from pathlib import Path
 from statistics import mean, median
 
 from optsched.comparing import compare_each
+from optsched.experiments.pictures import save, strips
+from optsched.experiments.verdict import Finding, Verdict, write_verdict
 from optsched.files import write_text
 from optsched.generate.placement import generate_placement
 from optsched.placement.instance import PlacementInstance
 from optsched.result import Result, Termination
 
+NAME = "a-srpt-table2"
 METHODS = ("heavy-edge", "repartition", "exact", "ilp-vertex")
 VECTORS, QUICK_VECTORS = 20, 3
 TIME_LIMIT = 60.0
+TOLERANCE = 0.5
+"""Points of percent by which our mean may exceed the paper's value and still agree."""
+PARAGRAPH = (
+    "GPT-175B agrees: with one replica a stage there is no all-reduce, and Heavy-Edge's value is "
+    "proved optimal on every vector. VGG19 does not agree. Where Heavy-Edge leaves one replica of "
+    "a stage alone on a server, that replica pays its stage's all-reduce through one share of a "
+    "network card, and the whole iteration waits for it (`notebooks/01_placement.ipynb` takes such "
+    "a placement apart). The paper states neither its stage configuration nor its availability "
+    "vectors, so its 6% may hold on its own."
+)
 COLUMNS = (
     "model", "gpus", "replicas", "seed", "free_gpus", "method", "chosen", "pitt_ms", "pct_ms",
     "bound_ms", "excess", "termination", "checked",
@@ -36,22 +49,32 @@ class Case:
     model: str
     gpus: int
     stages: int | None
+    claimed: float
     paper: str
+
+    @property
+    def title(self) -> str:
+        """A heading's words."""
+        return f"{self.model}, {self.gpus} GPUs"
 
 
 CASES = (
-    Case("VGG19", 32, None, "Heavy-Edge 88.11 ms in 1.94 ms; ILP 82.96 ms in 55318.86 ms (6%)"),
-    Case("GPT-175B", 32, 32, "Heavy-Edge 10.14 ms in 1.52 ms; ILP 10.14 ms in 2288.12 ms (0%)"),
+    Case(
+        "VGG19", 32, None, 6.2, "Heavy-Edge 88.11 ms in 1.94 ms; ILP 82.96 ms in 55318.86 ms (6%)"
+    ),
+    Case(
+        "GPT-175B", 32, 32, 0.0, "Heavy-Edge 10.14 ms in 1.52 ms; ILP 10.14 ms in 2288.12 ms (0%)"
+    ),
 )
 
 
 def run(folder: Path, quick: bool) -> str:
-    """Make the table: a CSV of every row, a Markdown table, and a verdict.
+    """Make the table: a CSV of every row, a Markdown table, a picture and a verdict.
 
     Parameters
     ----------
     folder : Path
-        Gets ``a-srpt-table2.csv`` and ``a-srpt-table2.md``.
+        Gets ``a-srpt-table2`` with .csv, .md, .png, .pdf and .verdict.json.
     quick : bool
         Three availability vectors instead of twenty.
     """
@@ -63,7 +86,7 @@ def run(folder: Path, quick: bool) -> str:
         "PITT: iteration time. PCT: computation time, compiled code loaded. Medians, [min-max].",
         "",
     ]
-    verdicts = []
+    verdicts, excesses = [], {}
     for case in CASES:
         instances = [
             generate_placement(case.model, case.gpus, stages=case.stages, seed=seed)
@@ -77,9 +100,14 @@ def run(folder: Path, quick: bool) -> str:
         ]
         text += [*_table(case, instances[0], groups), ""]
         verdicts.append(_verdict(case, groups))
+        excesses[case] = {method: _excess(groups, method) for method in METHODS}
     verdict = "; ".join(verdicts) + (" [smoke: 3 vectors]" if quick else "")
     text.append(f"Verdict: {verdict}")
     _write(folder, rows, "\n".join(text) + "\n")
+    pictured = {case.title: methods for case, methods in excesses.items()}
+    save(strips(pictured, "excess over the best proven bound (%)"), folder, NAME)
+    greedy = {case: methods["heavy-edge"] for case, methods in excesses.items()}
+    write_verdict(folder, _finding(greedy, quick))
     return "\n".join(text)
 
 
@@ -124,21 +152,43 @@ def _table(case: Case, instance: PlacementInstance, groups: list[list[Result]]) 
 
 
 def _verdict(case: Case, groups: list[list[Result]]) -> str:
-    def excess(method: str) -> list[float]:
-        results = [group[METHODS.index(method)] for group in groups]
-        return [100 * max(r.excess, 0.0) for r in results if r.excess is not None]
-
     def seconds(method: str) -> float:
         results = [group[METHODS.index(method)] for group in groups]
         return median(r.build_time + r.solve_time for r in results)
 
-    claimed = 6.2 if case.model == "VGG19" else 0.0
-    ours = mean(excess("heavy-edge"))
-    holds = "holds" if ours <= claimed + 0.5 else "does not hold on this configuration"
+    ours = mean(_excess(groups, "heavy-edge"))
+    holds = "holds" if _holds(case, ours) else "does not hold on this configuration"
     ratio = seconds("ilp-vertex") / seconds("exact")
     return (
-        f"{case.model}: Heavy-Edge {ours:.1f}% above optimal (paper {claimed:.1f}%): {holds}; "
+        f"{case.model}: Heavy-Edge {ours:.1f}% above optimal (paper {case.claimed:.1f}%): {holds}; "
         f"exact {1e3 * seconds('exact'):.1f} ms median, {ratio:.0f} x faster than ilp-vertex"
+    )
+
+
+def _excess(groups: list[list[Result]], method: str) -> list[float]:
+    """Excess of a method in percent, a value an availability vector."""
+    results = [group[METHODS.index(method)] for group in groups]
+    return [100 * max(r.excess, 0.0) for r in results if r.excess is not None]
+
+
+def _holds(case: Case, mean_excess: float) -> bool:
+    return mean_excess <= case.claimed + TOLERANCE
+
+
+def _finding(greedy: dict[Case, list[float]], quick: bool) -> Verdict:
+    """The verdict on Heavy-Edge's distance from the optimum."""
+    holding = [_holds(case, mean(values)) for case, values in greedy.items()]
+    return Verdict(
+        artefact=NAME,
+        finding=(
+            Finding.HOLDS if all(holding) else Finding.PARTLY if any(holding) else Finding.FAILS
+        ),
+        paper=", ".join(f"{case.model} {case.claimed:.1f}%" for case in greedy),
+        ours=", ".join(f"{case.model} {mean(values):.1f}%" for case, values in greedy.items()),
+        spread=", ".join(f"{min(v):.1f}-{max(v):.1f}%" for v in greedy.values()),
+        setting=f"our stage plans, {QUICK_VECTORS if quick else VECTORS} availability vectors",
+        smoke=quick,
+        paragraph=PARAGRAPH,
     )
 
 
@@ -163,5 +213,5 @@ def _write(folder: Path, rows: list[list[object]], text: str) -> None:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerows([COLUMNS, *rows])
-    write_text(folder / "a-srpt-table2.csv", stream.getvalue())
-    write_text(folder / "a-srpt-table2.md", text)
+    write_text(folder / f"{NAME}.csv", stream.getvalue())
+    write_text(folder / f"{NAME}.md", text)

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from optsched.errors import InputError, shown
+from optsched.experiments.verdict import Verdict, read_verdict, verdict_file
 from optsched.problem import resolve
+
+ALL = "all"
 
 
 @dataclass(frozen=True)
@@ -20,15 +23,27 @@ class Artefact:
     claim : str
         What the paper says, in a line.
     run : str
-        ``module:function`` of ``(folder, quick) -> str``: writes its files, returns its verdict.
+        ``module:function`` of ``(folder, quick) -> str``: writes its files, returns its text. Its
+        files are ``NAME.csv``, ``NAME.png``, ``NAME.pdf``, and its verdict by `write_verdict`.
     scales : bool
         Whether it takes a `Scale` in place of `quick`: it has a full size, and takes a trace.
+    where : str
+        Which table or figure of which paper.
+    runtime : str
+        What it takes on two cores, in full and with ``--quick``.
     """
 
     name: str
     claim: str
     run: str
     scales: bool = False
+    where: str = ""
+    runtime: str = ""
+
+    @property
+    def command(self) -> str:
+        """The command that makes it."""
+        return f"optsched reproduce {self.name} -o results"
 
 
 @dataclass(frozen=True)
@@ -50,6 +65,8 @@ ARTEFACTS: dict[str, Artefact] = {
             "a-srpt-table2",
             "Heavy-Edge is within 6% of the ILP (VGG19) or equal to it (GPT-175B), in milliseconds",
             "optsched.experiments.a_srpt_table2:run",
+            where="a-srpt, Table II",
+            runtime="6 min on two busy cores; --quick 25 s",
         ),
         Artefact(
             "sjf-bco-fig4",
@@ -121,6 +138,15 @@ ARTEFACTS: dict[str, Artefact] = {
 }
 
 
+def names_of(asked: list[str]) -> list[str]:
+    """The artefacts behind names, "all" for every one; raises InputError."""
+    for name in asked:
+        if name != ALL and name not in ARTEFACTS:
+            known = ", ".join(ARTEFACTS)
+            raise InputError("reproduce", "artefact", shown(name), f"one of {known}")
+    return list(ARTEFACTS) if ALL in asked else list(dict.fromkeys(asked))
+
+
 def reproduce(
     name: str,
     folder: str | Path,
@@ -154,13 +180,19 @@ def reproduce(
     InputError
         If there is no artefact of that name.
     """
-    if name not in ARTEFACTS:
-        raise InputError("reproduce", "artefact", shown(name), f"one of {', '.join(ARTEFACTS)}")
+    names_of([name])
     artefact = ARTEFACTS[name]
     if (full or trace) and not artefact.scales:
         raise InputError("reproduce", name, "--full or --trace", "neither: it has one size")
     if quick and full:
         raise InputError("reproduce", name, "--quick and --full", "one of them")
+    folder = Path(folder)
+    verdict_file(folder, name).unlink(missing_ok=True)
     how = Scale(quick, full, trace) if artefact.scales else quick
-    text: str = resolve(artefact.run)(Path(folder), how)
+    text: str = resolve(artefact.run)(folder, how)
     return text
+
+
+def verdicts(folder: str | Path) -> dict[str, Verdict | None]:
+    """The verdict of every artefact in a folder of results; None where there is none."""
+    return {name: read_verdict(Path(folder), name) for name in ARTEFACTS}

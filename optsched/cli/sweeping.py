@@ -1,0 +1,97 @@
+"""Commands around result stores: sweep, table, report."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from optsched.errors import InputError, shown
+
+DONE = 0
+StoreFile = Annotated[str, typer.Argument(metavar="RESULTS.sqlite", help="A result store.")]
+ToFile = Annotated[str | None, typer.Option(metavar="FILE")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    for command in (sweep, table, report):
+        app.command()(command)
+
+
+def sweep(
+    plan: Annotated[str, typer.Argument(metavar="PLAN.toml", help="A plan, or plans/small.")],
+    store: Annotated[str, typer.Option(metavar="RESULTS.sqlite", help="Where rows are kept.")],
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes; by default one a core.")
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster instead.")
+    ] = None,
+    retry: Annotated[
+        str | None, typer.Option(metavar="errors", help="Also run again what failed.")
+    ] = None,
+) -> int:
+    """Run what a plan asks for and the store does not have; start again to resume."""
+    from optsched.cli.progress import SweepProgress
+    from optsched.experiments.runner import sweep as run
+
+    if retry not in (None, "errors"):
+        raise InputError("sweep", "--retry", shown(retry), "errors")
+    if workers is not None and dask is not None:
+        raise InputError("sweep", "", "--workers and --dask", "one of them")
+    if workers is not None and not 1 <= workers <= 1024:
+        raise InputError("sweep", "--workers", shown(workers), "1 to 1024")
+    with SweepProgress() as progress:
+        standing = run(
+            plan,
+            store,
+            workers=workers,
+            dask=dask,
+            retry_errors=retry == "errors",
+            command=shlex.join(["optsched", *sys.argv[1:]]),
+            progress=progress,
+        )
+    print(f"{store}: {standing.total} units, {standing.run} run now, {standing.failed} failed now")
+    return DONE
+
+
+def table(
+    store: StoreFile, csv: ToFile = None, latex: ToFile = None, markdown: ToFile = None
+) -> int:
+    """Print the gap table of each family, or write it as CSV, LaTeX or Markdown."""
+    from optsched.cli.gap_tables import show_tables
+    from optsched.cli.show import note
+    from optsched.experiments import table_formats
+    from optsched.experiments.table import gap_table
+    from optsched.files import write_text
+
+    tables = gap_table(store)
+    formats: list[tuple[str | None, Any]] = [
+        (csv, table_formats.as_csv),
+        (latex, table_formats.as_latex),
+        (markdown, table_formats.as_markdown),
+    ]
+    for path, form in formats:
+        if path is not None:
+            write_text(path, form(tables))
+            note(f"wrote {path}")
+    if not any(path for path, _ in formats):
+        show_tables(tables)
+    return DONE
+
+
+def report(
+    store: StoreFile,
+    output: Annotated[str, typer.Option("-o", metavar="FILE.html", help="The page to write.")],
+) -> int:
+    """Write one self-contained page: tables, plots, every instance, versions, command lines."""
+    from optsched.cli.show import note
+    from optsched.experiments.report import write_report
+
+    write_report(store, output)
+    note(f"wrote {output} ({Path(output).stat().st_size / 1e3:.0f} kB)")
+    return DONE

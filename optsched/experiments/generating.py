@@ -1,0 +1,126 @@
+"""The instances of a family: loaded from files, or made by a generator."""
+
+from __future__ import annotations
+
+import glob
+import inspect
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import UnionType
+from typing import Any
+
+from optsched.errors import InputError
+from optsched.experiments.plan import Family, Plan
+from optsched.experiments.plan_fields import suggestion
+from optsched.library import BEST_KNOWN, find, load, shipped_folder
+from optsched.problems import PROBLEMS
+
+RESERVED = ("seed", "name")
+"""Arguments of a generator that the family sets itself."""
+
+
+def instances_of(plan: Plan, family: Family) -> Iterator[Any]:
+    """Yield the instances of a family, in an order that depends on nothing but the plan.
+
+    Raises
+    ------
+    InputError
+        If a name, a glob or an argument of the generator cannot be used.
+    """
+    if family.generator is None:
+        for entry in family.instances:
+            for path in _files(plan, family, entry):
+                yield load(path)
+        return
+    make = generator(family.generator, plan.source, f"families.{family.name}.generator")
+    place = f"families.{family.name}.arguments"
+    arguments = _arguments(make, family.arguments, plan.source, place)
+    for seed in range(family.first_seed, family.first_seed + family.count):
+        try:
+            made = make(**arguments, seed=seed)
+        except InputError as error:
+            where = f"{place}.{error.where}".rstrip(".")
+            raise InputError(plan.source, where, error.found, error.expected) from None
+        except (TypeError, ValueError) as error:
+            raise InputError(plan.source, place, str(error), "arguments it can use") from None
+        yield made
+
+
+def generators() -> list[str]:
+    """Kinds of instances that can be generated: ``optsched.generate.KIND:generate_KIND``."""
+    kinds = [name.replace("-", "_") for name in PROBLEMS]
+    return [
+        name
+        for name, kind in zip(PROBLEMS, kinds, strict=True)
+        if find_spec(f"optsched.generate.{kind}") is not None
+    ]
+
+
+def generator(kind: str, source: str, place: str) -> Callable[..., Any]:
+    """The generator of a kind; raises InputError."""
+    if kind not in generators():
+        raise InputError(source, place, repr(kind), suggestion(kind, generators()))
+    stem = kind.replace("-", "_")
+    made: Callable[..., Any] = getattr(
+        import_module(f"optsched.generate.{stem}"), f"generate_{stem}"
+    )
+    return made
+
+
+def _arguments(
+    make: Callable[..., Any], given: Mapping[str, Any], source: str, place: str
+) -> dict[str, Any]:
+    """Arguments by name; fields of an argument that is a data class are named directly."""
+    hints = typing.get_type_hints(make)
+    names = [name for name in inspect.signature(make).parameters if name not in RESERVED]
+    classes = {name: c for name in names if (c := _data_class(hints.get(name))) is not None}
+    owners = {f.name: owner for owner, c in classes.items() for f in fields(c)}
+    plain = [name for name in names if name not in classes]
+    arguments: dict[str, Any] = {}
+    parts: dict[str, dict[str, Any]] = {}
+    for key, value in given.items():
+        usable = tuple(value) if isinstance(value, list) else value
+        if key in plain:
+            arguments[key] = usable
+        elif key in owners:
+            parts.setdefault(owners[key], {})[key] = usable
+        else:
+            known = suggestion(key, [*plain, *owners])
+            raise InputError(source, place, f"unknown key {key!r}", known)
+    try:
+        made = {owner: classes[owner](**part) for owner, part in parts.items()}
+    except (TypeError, ValueError) as error:
+        raise InputError(source, place, str(error), "arguments it can use") from None
+    return {**arguments, **made}
+
+
+def _data_class(hint: Any) -> Any | None:
+    """The data class behind a type hint such as ``Hardware | None``."""
+    choices = typing.get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    return next((c for c in choices if isinstance(c, type) and is_dataclass(c)), None)
+
+
+def _files(plan: Plan, family: Family, entry: str) -> list[Path]:
+    """Files of one entry: what the plan's folder holds comes first, then the shipped ones."""
+    for root in (plan.folder, shipped_folder()):
+        found = [root / name for name in sorted(glob.glob(entry, root_dir=root, recursive=True))]
+        files = [path for each in found for path in _inside(each)]
+        if files:
+            return files
+    try:
+        return find(entry)
+    except InputError:
+        place = f"families.{family.name}.instances"
+        raise InputError(plan.source, place, repr(entry), "a file, a glob or a shipped name") from (
+            None
+        )
+
+
+def _inside(path: Path) -> list[Path]:
+    if path.is_dir():
+        return sorted(p for p in path.glob("*.json") if p.name != BEST_KNOWN)
+    return [path] if path.suffix == ".json" and path.name != BEST_KNOWN else []

@@ -1,0 +1,144 @@
+"""Reading a TOML table field by field, so that each fault is one line with its place."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from optsched.errors import InputError, shown
+
+_REQUIRED: Any = object()
+
+
+class Reader:
+    """A table of which every key must be asked for.
+
+    Parameters
+    ----------
+    source : str
+        The file.
+    table : dict
+        The table; left as it is.
+    place : str
+        Where it stands in the file.
+    """
+
+    def __init__(self, source: str, table: dict[str, Any], place: str = "") -> None:
+        self.source = source
+        self._left = dict(table)
+        self._place = place
+        self._asked: list[str] = []
+
+    def take(self, key: str, read: Callable[[Any], Any], default: Any = _REQUIRED) -> Any:
+        """The value of a key, read by a function that raises ValueError(expected)."""
+        self._asked.append(key)
+        if key not in self._left:
+            if default is _REQUIRED:
+                self._refuse_unknown()
+                raise self.fault(key, "nothing", "a value")
+            return default
+        value = self._left.pop(key)
+        try:
+            return read(value)
+        except ValueError as error:
+            raise self.fault(key, shown(value), str(error)) from None
+
+    def table(self, key: str) -> Reader | None:
+        """A reader of the table at a key, or None."""
+        inner = self.take(key, as_table, None)
+        return None if inner is None else Reader(self.source, inner, self._at(key))
+
+    def tables(self, key: str) -> list[Reader]:
+        """A reader for each table of an array that must not be empty."""
+        rows = self.take(key, _as_tables)
+        return [Reader(self.source, row, f"{self._at(key)}[{i}]") for i, row in enumerate(rows)]
+
+    def finish(self) -> None:
+        """Refuse what nobody asked for."""
+        self._refuse_unknown()
+
+    def fault(self, key: str, found: str, expected: str) -> InputError:
+        """An error at a key of this table."""
+        return InputError(self.source, self._at(key), found, expected)
+
+    def _at(self, key: str) -> str:
+        return f"{self._place}.{key}".strip(".")
+
+    def _refuse_unknown(self) -> None:
+        for key in self._left:
+            if key not in self._asked:
+                raise self.fault("", f"unknown key {shown(key)}", suggestion(key, self._asked))
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """What an error line expects instead of a name: the nearest one, or all of them."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"{near[0]!r}" if near else f"one of {', '.join(names)}"
+
+
+def as_name(value: Any) -> str:
+    """A text in one line."""
+    if not isinstance(value, str) or not value.isprintable() or len(value) > 500:
+        raise ValueError("a text in one line")
+    return value
+
+
+def as_names(value: Any) -> tuple[str, ...]:
+    """A list of texts, none of them twice."""
+    texts = value if isinstance(value, list) else [value]
+    if not texts or not all(isinstance(v, str) and v and v.isprintable() for v in texts):
+        raise ValueError("a list of names")
+    if len(set(texts)) < len(texts):
+        raise ValueError("names that differ")
+    return tuple(texts)
+
+
+def as_seeds(value: Any) -> tuple[int, ...]:
+    """A list of seeds, or how many from 0 on."""
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 1_000_000:
+        return tuple(range(value))
+    good = isinstance(value, list) and all(type(v) is int and 0 <= v < 2**63 for v in value)
+    if not good or not value or len(set(value)) < len(value):
+        raise ValueError("a list of different seeds from 0 on, or how many")
+    return tuple(value)
+
+
+def as_table(value: Any) -> dict[str, Any]:
+    """A table."""
+    if not isinstance(value, dict):
+        raise ValueError("a table")
+    return dict(value)
+
+
+def as_count(least: int, most: int) -> Callable[[Any], int]:
+    """A reader of whole numbers in a range."""
+
+    def read(value: Any) -> int:
+        if type(value) is not int or not least <= value <= most:
+            raise ValueError(f"a whole number from {least} to {most}")
+        return value
+
+    return read
+
+
+def as_positive(value: Any) -> float:
+    """A finite number above 0."""
+    if type(value) not in (int, float) or not 0 < value < math.inf:
+        raise ValueError("seconds above 0")
+    return float(value)
+
+
+def as_share(value: Any) -> float:
+    """A number in [0, 1)."""
+    if type(value) not in (int, float) or not 0 <= value < 1:
+        raise ValueError("a relative gap in [0, 1)")
+    return float(value)
+
+
+def _as_tables(value: Any) -> list[dict[str, Any]]:
+    if not isinstance(value, list) or not value or not all(isinstance(v, dict) for v in value):
+        raise ValueError("one or more tables [[families]]")
+    return value

@@ -1,0 +1,68 @@
+"""docs/reproduction.md: the verdict table, and a paragraph for each claim that fails."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from optsched import __version__
+from optsched.experiments.artefacts import ARTEFACTS, Artefact
+from optsched.experiments.verdict import Finding, Verdict
+from optsched.files import write_text
+
+COMMAND = "optsched reproduce all -o results --page docs/reproduction.md"
+COLUMNS = ("artefact", "claim", "verdict", "paper", "ours", "spread", "setting", "runtime")
+
+
+def write_page(path: str | Path, verdicts: Mapping[str, Verdict | None]) -> None:
+    """Write the page; artefacts without a new verdict keep what it said; raises InputError."""
+    before = Path(path)
+    write_text(path, page(verdicts, before.read_text("utf-8") if before.is_file() else ""))
+
+
+def page(verdicts: Mapping[str, Verdict | None], before: str = "") -> str:
+    """The page as Markdown; `before` is what it was."""
+    rows, paragraphs = [], []
+    for name, artefact in ARTEFACTS.items():
+        verdict = verdicts.get(name)
+        kept = _kept(name, before) if verdict is None else ("", [])
+        rows.append(kept[0] or _row(artefact, verdict))
+        paragraphs += kept[1] or _paragraph(verdict)
+    lines = [
+        "# Do the papers' claims hold?",
+        "",
+        f"Written by `{COMMAND}`",
+        f"(optsched {__version__}); do not edit. Each row is made again by",
+        "`optsched reproduce NAME -o results`, which leaves a CSV, a PNG and a PDF there.",
+        "",
+        f"| {' | '.join(COLUMNS)} |",
+        f"|{'---|' * len(COLUMNS)}",
+        *rows,
+        "",
+        *paragraphs,
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _kept(name: str, before: str) -> tuple[str, list[str]]:
+    """An artefact's row and paragraph on the page as it was; both empty if it has none."""
+    row = re.search(rf"^\| `{re.escape(name)}` \|.*$", before, re.MULTILINE)
+    section = re.search(rf"^## {re.escape(name)}: .*?(?=^## |\Z)", before, re.MULTILINE | re.DOTALL)
+    return (row[0] if row else "", [section[0].rstrip(), ""] if section else [])
+
+
+def _row(artefact: Artefact, verdict: Verdict | None) -> str:
+    found = ("not run", "", "", "", "")
+    if verdict is not None:
+        word = f"{verdict.finding}{' (smoke)' if verdict.smoke else ''}"
+        found = (word, verdict.paper, verdict.ours, verdict.spread, verdict.setting)
+    where = f"{artefact.where}: " if artefact.where else ""
+    cells = (f"`{artefact.name}`", f"{where}{artefact.claim}", *found, artefact.runtime)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _paragraph(verdict: Verdict | None) -> list[str]:
+    if verdict is None or verdict.finding is Finding.HOLDS:
+        return []
+    return [f"## {verdict.artefact}: {verdict.finding}", "", verdict.paragraph, ""]

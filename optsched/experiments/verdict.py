@@ -1,0 +1,85 @@
+"""What a reproduction found: a claim of a paper holds, holds partly, or does not hold."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from pathlib import Path
+
+from optsched.errors import InputError, shown
+from optsched.files import read_document, write_document
+
+
+class Finding(StrEnum):
+    """Whether a claim holds on our settings."""
+
+    HOLDS = "holds"
+    PARTLY = "partly"
+    FAILS = "does not hold"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One line of the verdict table.
+
+    Attributes
+    ----------
+    artefact : str
+        A name of `optsched.experiments.ARTEFACTS`.
+    finding : Finding
+        Whether the claim holds.
+    paper, ours, spread : str
+        The paper's value, ours, and how ours varies.
+    setting : str
+        What it was measured on, where the paper leaves it open.
+    smoke : bool
+        Too few seeds to conclude anything: a test that the command works.
+    paragraph : str
+        For a claim that does not hold: why, in plain words.
+    """
+
+    artefact: str
+    finding: Finding
+    paper: str
+    ours: str
+    spread: str
+    setting: str
+    smoke: bool = False
+    paragraph: str = ""
+
+    def __str__(self) -> str:
+        smoke = "smoke: " if self.smoke else ""
+        return (
+            f"{self.artefact}: {smoke}{self.finding}; paper {self.paper}; ours {self.ours} "
+            f"({self.spread}); {self.setting}"
+        )
+
+
+def write_verdict(folder: Path, verdict: Verdict) -> None:
+    """Keep a verdict beside the other files of its artefact."""
+    write_document(verdict_file(folder, verdict.artefact), asdict(verdict))
+
+
+def read_verdict(folder: Path, artefact: str) -> Verdict | None:
+    """The verdict that a run of an artefact left in a folder; None if it left none.
+
+    Raises
+    ------
+    InputError
+        If the file was tampered with.
+    """
+    path = verdict_file(folder, artefact)
+    if not path.is_file():
+        return None
+    document = read_document(path)
+    try:
+        if set(document) != {f.name for f in fields(Verdict)}:
+            raise ValueError
+        return Verdict(**{**document, "finding": Finding(document["finding"])})
+    except ValueError:
+        raise InputError(str(path), "", shown(document), "a verdict") from None
+
+
+def verdict_file(folder: Path, artefact: str) -> Path:
+    """Where an artefact's verdict is kept."""
+    return folder / f"{artefact}.verdict.json"

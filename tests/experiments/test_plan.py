@@ -1,0 +1,115 @@
+"""Plans: what they expand to, and one line for every typo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from optsched.cli import _code
+from optsched.errors import InputError
+from optsched.experiments.generating import generators
+from optsched.experiments.plan import Limits, read_plan
+from optsched.experiments.units import expand
+from optsched.library import shipped_folder
+from optsched.problems import METHODS, PROBLEMS
+
+GOOD = """
+name = "good"
+[limits]
+iterations = 5
+[[families]]
+name = "a"
+instances = ["placement/fig2"]
+methods = ["heavy-edge", "exact"]
+seeds = 3
+[[families]]
+name = "b"
+generator = "placement"
+arguments = { model = "VGG19", gpus = 8, gpus_per_server = 4 }
+count = 2
+first_seed = 7
+limits = { unit_time = 9 }
+"""
+
+
+def plan(folder: Path, text: str) -> Path:
+    path = folder / "plan.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_units_of_a_plan(tmp_path: Path) -> None:
+    read = read_plan(plan(tmp_path, GOOD))
+    planned = list(expand(read))
+    assert [each.name for each in planned] == ["fig2", "vgg19-8-s7", "vgg19-8-s8"]
+    assert [len(each.units) for each in planned] == [6, 3, 3]
+    assert planned[0].units[0].method == "heavy-edge"
+    assert '"gpus_per_server":4' in planned[1].document
+    keys = [unit.key for each in planned for unit in each.units]
+    assert len(set(keys)) == 12
+    assert keys == [unit.key for each in expand(read) for unit in each.units]
+    assert read.families[0].limits == Limits(iterations=5)
+    assert read.families[1].limits == Limits(iterations=5, unit_time=9.0)
+
+
+def test_globs_start_at_the_plan(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    fig2 = (shipped_folder() / "placement" / "fig2.json").read_text(encoding="utf-8")
+    (tmp_path / "mine" / "own.json").write_text(fig2, encoding="utf-8")
+    text = '[[families]]\nname = "x"\ninstances = ["mine/*.json", "placement/gpt-*"]\n'
+    names = [each.name for each in expand(read_plan(plan(tmp_path, text)))]
+    assert names == ["fig2", "gpt-13b-32", "gpt-175b-32x1", "gpt-175b-64x1", "gpt-6.7b-16"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("seeds = 3", "sedes = 3", "families[0]: found unknown key 'sedes', expected 'seeds'"),
+        ("iterations = 5", "iteration = 5", "limits: found unknown key 'iteration', expected 'it"),
+        ("[[families]]", "[[familys]]", "unknown key 'familys', expected 'families'"),
+        (
+            '"heavy-edge"',
+            '"heavy-egde"',
+            "families.a.methods: found 'heavy-egde', expected 'heavy-",
+        ),
+        ('generator = "placement"', 'generator = "placment"', "'placment', expected 'placement'"),
+        ("gpus = 8,", "gpu = 8,", "families.b.arguments: found unknown key 'gpu', expected 'gpus'"),
+        ('"VGG19"', '"VGG91"', "families.b.arguments.model: found 'VGG91', expected one of VGG19"),
+        ('"placement/fig2"', '"placement/fig3"', "families.a.instances: found 'placement/fig3'"),
+        ("seeds = 3", "seeds = [1, 1]", "families[0].seeds: found [1, 1], expected a list of diff"),
+        ("seeds = 3", "options = {speed = 1}", "families.a.options"),
+        ("count = 2", "count = 0", "families[1].count: found 0, expected a whole number from 1"),
+        ("count = 2", 'instances = ["x"]', "families[1]: found both, expected either"),
+        ('name = "b"', 'name = "a"', "families: found 'a' twice, expected names that differ"),
+        ("iterations = 5", "iterations = ", "no TOML (Invalid value"),
+        ("iterations = 5", 'solver = "cplex"', "solver"),
+    ],
+)
+def test_a_typo_is_one_line(
+    old: str, new: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert old in GOOD
+    store = tmp_path / "results.sqlite"
+    path = plan(tmp_path, GOOD.replace(old, new))
+    assert _code(["sweep", str(path), "--store", str(store), "--workers", "1"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert line in error
+
+
+def test_a_plan_that_is_not_there() -> None:
+    with pytest.raises(InputError, match="No such file"):
+        read_plan("plans/nothing")
+    with pytest.raises(InputError, match="No such file"):
+        read_plan("small")
+
+
+def test_the_shipped_plans() -> None:
+    assert read_plan("plans/small").name == "small"
+    for path in sorted((shipped_folder() / "plans").glob("*.toml")):
+        read = read_plan(path)
+        assert all(family.limits.time_limit is None for family in read.families)
+        for family in read.families:
+            assert family.generator is None or family.generator in generators()
+    assert set(generators()) <= set(PROBLEMS) == set(METHODS)

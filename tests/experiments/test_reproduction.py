@@ -1,0 +1,112 @@
+"""Artefacts as a product: files, verdicts, the page; generated pages are not stale."""
+
+from __future__ import annotations
+
+import csv
+import re
+import runpy
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from optsched.cli import _code
+from optsched.errors import InputError
+from optsched.experiments import ARTEFACTS
+from optsched.experiments.artefacts import names_of
+from optsched.experiments.pictures import save, strips
+from optsched.experiments.reproduction_page import COLUMNS, COMMAND, page
+from optsched.experiments.verdict import Finding, Verdict, read_verdict, write_verdict
+
+ROOT = Path(__file__).resolve().parents[2]
+VERDICT = Verdict("a-srpt-table2", Finding.PARTLY, "6%", "26%", "3-56%", "ours", False, "Because.")
+
+
+@pytest.mark.full
+def test_quick_reproduction_leaves_every_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "page.md"
+    argv = ["reproduce", "all", "--quick", "-o", str(tmp_path / "r"), "--page", str(target)]
+    assert _code(argv) == 0
+    out = capsys.readouterr().out
+    for name in (name for name, artefact in ARTEFACTS.items() if artefact.where):
+        assert f"{name}: smoke: " in out
+        for suffix in ("csv", "png", "pdf", "verdict.json"):
+            assert (tmp_path / "r" / f"{name}.{suffix}").stat().st_size > 100
+        with (tmp_path / "r" / f"{name}.csv").open(encoding="utf-8") as stream:
+            assert len(list(csv.reader(stream))) > 2
+    assert "(smoke)" in target.read_text(encoding="utf-8")
+
+
+def test_list_names_claim_command_and_runtime(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _code(["reproduce", "--list"]) == 0
+    out = capsys.readouterr().out
+    for artefact in ARTEFACTS.values():
+        for part in (artefact.name, artefact.claim, artefact.command, artefact.runtime):
+            assert part in out
+
+
+def test_a_verdict_is_kept_and_read(tmp_path: Path) -> None:
+    assert read_verdict(tmp_path, VERDICT.artefact) is None
+    write_verdict(tmp_path, VERDICT)
+    assert read_verdict(tmp_path, VERDICT.artefact) == VERDICT
+    line = "a-srpt-table2: partly; paper 6%; ours 26% (3-56%); ours"
+    assert str(VERDICT) == line
+    assert str(replace(VERDICT, smoke=True)) == line.replace("partly", "smoke: partly")
+    (tmp_path / "a-srpt-table2.verdict.json").write_text('{"finding": "maybe"}', encoding="utf-8")
+    with pytest.raises(InputError, match="expected a verdict"):
+        read_verdict(tmp_path, VERDICT.artefact)
+
+
+def test_a_claim_that_fails_gets_its_paragraph() -> None:
+    text = page({VERDICT.artefact: VERDICT})
+    assert "| partly | 6% | 26% | 3-56% | ours |" in text
+    assert "## a-srpt-table2: partly\n\nBecause." in text
+    assert "Because." not in page({VERDICT.artefact: replace(VERDICT, finding=Finding.HOLDS)})
+    assert "| not run |" in page({})
+    assert page({}, text) == text
+
+
+def test_names() -> None:
+    assert names_of(["all"]) == list(ARTEFACTS)
+    assert names_of(["a-srpt-table2", "a-srpt-table2"]) == ["a-srpt-table2"]
+    with pytest.raises(InputError, match="expected one of a-srpt-table2"):
+        names_of(["table3"])
+
+
+def test_pictures(tmp_path: Path) -> None:
+    save(strips({"A": {"m": [1.0, 2.0], "n": []}, "B": {"m": [0.0]}}, "x"), tmp_path / "new", "p")
+    assert (tmp_path / "new" / "p.png").read_bytes()[:4] == b"\x89PNG"
+    assert (tmp_path / "new" / "p.pdf").read_bytes()[:4] == b"%PDF"
+
+
+def test_the_page_of_verdicts_is_not_stale() -> None:
+    text = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    assert COMMAND in text
+    assert f"| {' | '.join(COLUMNS)} |" in text
+    rows = re.findall(r"^\| `([\w-]+)` \| (.*) \|$", text, re.MULTILINE)
+    assert [name for name, _ in rows] == list(ARTEFACTS)
+    for name, cells in rows:
+        values = cells.split(" | ")
+        assert len(values) == len(COLUMNS) - 1
+        assert ARTEFACTS[name].claim in values[0]
+        known = {finding.value for finding in Finding}
+        assert values[1] in (known if ARTEFACTS[name].where else {*known, "not run"})
+        assert values[-1] == ARTEFACTS[name].runtime
+        if values[1] not in (Finding.HOLDS, "not run"):
+            assert f"## {name}: {values[1]}" in text
+
+
+def test_the_page_of_benchmarks_is_not_stale() -> None:
+    script = runpy.run_path(str(ROOT / "benchmarks" / "page.py"))
+    names = {p.stem for p in (ROOT / "benchmarks").glob("*.py")} - {"page"}
+    assert names == set(script["SCRIPTS"])
+    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert text.startswith(script["HEAD"])
+    found = script["sections"](text)
+    assert list(found) == list(script["SCRIPTS"])
+    for name, section in found.items():
+        arguments, heading = script["SCRIPTS"][name]
+        command = " ".join([f"python benchmarks/{name}.py", *arguments])
+        assert section.startswith(f"## {heading}\n\n`{command}`, 20")

@@ -1,0 +1,218 @@
+"""The store: what it refuses, and that nothing committed is lost."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from optsched.cli import _code
+from optsched.errors import InputError
+from optsched.experiments.plan import read_plan
+from optsched.experiments.row import Row, Status, done, failed
+from optsched.experiments.store import Store, StoreReader
+from optsched.experiments.units import Unit, expand
+from optsched.experiments.worker import run_unit
+
+PLAN = """
+name = "p"
+[[families]]
+name = "a"
+instances = ["placement/fig2"]
+methods = ["heavy-edge"]
+seeds = 3
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store with three planned units, the first of them run."""
+    path = tmp_path / "results.sqlite"
+    with Store(path) as base:
+        register(base, tmp_path)
+        base.add(row_of(base, 0))
+    return path
+
+
+def register(base: Store, folder: Path) -> None:
+    (folder / "plan.toml").write_text(PLAN, encoding="utf-8")
+    plan = read_plan(folder / "plan.toml")
+    assert base.register("p", plan.sha256, plan.text, expand(plan)) == 3
+
+
+def row_of(base: Store, number: int) -> Row:
+    unit = base.unit("p", number)
+    return run_unit(unit, base.document(unit.sha256))
+
+
+def refused(call: Callable[[], object]) -> str:
+    with pytest.raises(InputError) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def rows(path: Path) -> int:
+    with StoreReader(path) as base:
+        return len(base.content())
+
+
+def test_pending_finished_and_resumed(store: Path, tmp_path: Path) -> None:
+    with Store(store) as base:
+        assert base.pending("p") == [1, 2]
+        assert base.finished("p") == 1
+        register(base, tmp_path)
+        assert base.pending("p") == [1, 2]
+
+
+def test_a_finished_row_is_never_overwritten(store: Path) -> None:
+    with Store(store) as base:
+        unit = base.unit("p", 0)
+        before = base.pending("p")
+        base.add(failed(unit, Status.CRASHED, "later"))
+        base.add(failed(base.unit("p", 1), Status.CRASHED, "first"))
+        assert base.pending("p") == [2]
+        assert base.pending("p", retry_errors=True) == [1, 2] == before
+        base.add(row_of(base, 1))
+        assert base.pending("p", retry_errors=True) == [2]
+    with StoreReader(store) as reader:
+        assert {r["status"] for r in reader.rows("SELECT status FROM results")} == {"done"}
+
+
+def test_a_row_holds_the_checked_solution(store: Path) -> None:
+    with StoreReader(store) as base:
+        (row,) = base.rows("SELECT * FROM results")
+    assert row["feasible"] == 1
+    assert row["violations"] == "[]"
+    assert '"counts":[[2,0,0],[2,0,0],[0,1,1]]' in row["solution"]
+    assert row["objective"] == pytest.approx(0.0396)
+
+
+def test_a_newer_schema_is_refused(store: Path) -> None:
+    with sqlite3.connect(store) as base:
+        base.execute("PRAGMA user_version = 7")
+    before = store.read_bytes()
+    expected = f"{store}: found schema 7, expected at most 1: a newer optsched made this store"
+    assert refused(lambda: Store(store)) == expected
+    assert refused(lambda: StoreReader(store)) == expected
+    assert store.read_bytes() == before
+
+
+def test_another_programs_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other.sqlite"
+    with sqlite3.connect(path) as base:
+        base.execute("CREATE TABLE mine (x)")
+    for opened in (Store, StoreReader):
+        assert "no result store" in refused(lambda opened=opened: opened(path))
+
+
+@pytest.mark.parametrize("damage", ["start", "middle", "text"])
+def test_a_damaged_store_is_refused_and_left(store: Path, damage: str) -> None:
+    raw = bytearray(store.read_bytes())
+    if damage == "start":
+        raw[:64] = b"x" * 64
+    elif damage == "middle":
+        raw[4096 : len(raw) - 4096] = b"\xff" * (len(raw) - 8192)
+    else:
+        raw = bytearray(b"not a database, but long enough to be taken for one\n" * 40)
+    store.write_bytes(raw)
+    for opened in (Store, StoreReader):
+        assert "expected a result store" in refused(lambda opened=opened: opened(store))
+    assert store.read_bytes() == raw
+
+
+def test_a_full_disk_loses_nothing(store: Path) -> None:
+    with Store(store) as base:
+        (pages,) = base._base.execute("PRAGMA page_count").fetchone()
+        base._base.execute(f"PRAGMA max_page_count = {pages}")
+        big = failed(base.unit("p", 1), Status.ERROR, "x" * 100_000)
+        line = refused(lambda: base.add(big))
+        assert "database or disk is full, expected room on the disk" in line
+        assert base.finished("p") == 1
+        base._base.execute("PRAGMA max_page_count = 1000000")
+        base.add(row_of(base, 1))
+    assert rows(store) == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_device_is_no_store() -> None:
+    refused(lambda: Store("/dev/full"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+def test_a_read_only_folder(store: Path, tmp_path: Path) -> None:
+    """Also for root, who may write everywhere: a child process gives its rights up."""
+    with StoreReader(store) as base:
+        assert len(base.content()) == 1
+    os.chmod(store, 0o444)
+    os.chmod(tmp_path, 0o555)
+    for parent in list(tmp_path.parents)[:3]:
+        if parent.owner() == Path.home().owner() and parent != Path("/"):
+            os.chmod(parent, 0o755)
+    try:
+        assert as_nobody(lambda: str(rows(store))) == "1"
+        line = as_nobody(lambda: refused(lambda: Store(store)))
+        assert "expected a writable folder and file" in line
+        line = as_nobody(lambda: refused(lambda: Store(tmp_path / "new.sqlite")))
+        assert "unable to open database file, expected a writable folder and file" in line
+    finally:
+        os.chmod(tmp_path, 0o755)
+        os.chmod(store, 0o644)
+    assert rows(store) == 1
+
+
+def as_nobody(call: Callable[[], str]) -> str:
+    """What a function returns in a child process that is not root."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.getuid() == 0:
+                os.setuid(65534)
+            text = call()
+        except BaseException as error:
+            text = f"{type(error).__name__}: {error}"
+        os.write(write, text.encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as stream:
+        text = stream.read()
+    os.waitpid(child, 0)
+    return text
+
+
+def test_the_commands_say_it_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = tmp_path / "missing.sqlite"
+    for argv in (["table", str(missing)], ["report", str(missing), "-o", str(tmp_path / "r.html")]):
+        assert _code(argv) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+    assert not missing.exists()
+    Store(missing).close()
+    assert _code(["table", str(missing)]) == 2
+    assert "no plan" in capsys.readouterr().err
+
+
+def test_equal_units_have_equal_keys() -> None:
+    parts = {"problem": "placement", "instance": "n", "sha256": "a" * 64, "method": "dp"}
+    unit = Unit("f", **parts, options="{}", settings="{}", seed=0)
+    assert unit.key == Unit("g", **parts, options="{}", settings="{}", seed=0).key
+    assert unit.key != Unit("f", **parts, options="{}", settings="{}", seed=1).key
+    assert unit.key != Unit("f", **parts, options="{}", settings="{}", seed=0, version="9").key
+
+
+def test_details_become_json() -> None:
+    import numpy as np
+
+    import optsched
+
+    result = optsched.solve("placement/fig2", "heavy-edge")
+    odd = {"nan": float("nan"), "array": [np.float64(1.5)], "path": Path("x")}
+    object.__setattr__(result, "details", odd)
+    unit = Unit("f", "placement", "fig2", "a", "heavy-edge", "{}", "{}", 0)
+    assert done(unit, result, 0.0).details == '{"array":[1.5],"nan":null,"path":"x"}'

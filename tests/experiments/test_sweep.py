@@ -1,0 +1,199 @@
+"""Sweeps: the same store on one worker and two, after kills, and whatever a worker does."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import misbehaving
+import pytest
+
+from optsched.experiments import sweep
+from optsched.experiments.store import StoreReader
+
+ROOT = Path(__file__).resolve().parents[2]
+PLAN = """
+name = "kill me"
+[limits]
+iterations = 100
+unit_time = 120.0
+[[families]]
+name = "slow"
+generator = "placement"
+arguments = { model = "VGG19", gpus = 16 }
+count = 4
+methods = ["heavy-edge", "min-cut", "exact"]
+[[families]]
+name = "shipped"
+instances = ["placement/fig2", "placement/bert-*"]
+seeds = 2
+"""
+UNITS = 4 * 3 + 3 * 3 * 2
+TRIVIAL = """
+[limits]
+unit_time = 4.0
+unit_memory = 1_000_000_000
+[[families]]
+name = "trivial"
+instances = ["placement/fig2"]
+methods = ["heavy-edge"]
+seeds = [0, 1, 2, 3, 4, 5, 6, 7]
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Any, ...]]:
+    """What an undisturbed sweep on one worker stores."""
+    folder = tmp_path_factory.mktemp("expected")
+    (folder / "plan.toml").write_text(PLAN, encoding="utf-8")
+    standing = sweep(folder / "plan.toml", folder / "one.sqlite", workers=1)
+    assert (standing.total, standing.run, standing.failed) == (UNITS, UNITS, 0)
+    return content(folder / "one.sqlite")
+
+
+def content(store: Path) -> list[tuple[Any, ...]]:
+    with StoreReader(store) as base:
+        return base.content()
+
+
+def rows(store: Path) -> int:
+    with suppress(sqlite3.Error):
+        base = sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True, timeout=5)
+        try:
+            return base.execute("SELECT count(*) FROM results").fetchone()[0]
+        finally:
+            base.close()
+    return 0
+
+
+def start(plan: Path, store: Path, workers: int = 2) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "optsched", "sweep", str(plan), "--store", str(store)]
+    path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
+    return subprocess.Popen(
+        [*command, "--workers", str(workers)],
+        env={**os.environ, "PYTHONPATH": path},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def kill_on_the_way(plan: Path, store: Path, rng: random.Random, more: int) -> None:
+    """Kill a sweep without warning, a random moment after it has stored some rows more."""
+    process = start(plan, store)
+    wanted = min(rows(store) + rng.randint(0, more), UNITS - 1)
+    while process.poll() is None and rows(store) < wanted:
+        time.sleep(0.02)
+    time.sleep(rng.uniform(0.0, 0.5))
+    before, workers = rows(store), children(process.pid)
+    process.kill()
+    process.wait()
+    assert before <= rows(store)
+    deadline = time.monotonic() + 20
+    while any(alive(pid) for pid in workers) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(alive(pid) for pid in workers)
+
+
+def children(pid: int) -> list[int]:
+    """Processes that a process started, where the platform tells."""
+    listed = Path(f"/proc/{pid}/task/{pid}/children")
+    with suppress(OSError):
+        return [int(child) for child in listed.read_text().split()]
+    return []
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def killed_and_resumed(plan: Path, store: Path, kills: int) -> None:
+    rng = random.Random(kills)
+    for _ in range(kills):
+        kill_on_the_way(plan, store, rng, max(1, 2 * UNITS // (3 * kills)))
+    assert start(plan, store).wait() == 0
+
+
+def test_two_workers_store_what_one_does(
+    plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]]
+) -> None:
+    standing = sweep(plan, tmp_path / "two.sqlite", workers=2)
+    assert standing.run == UNITS
+    assert content(tmp_path / "two.sqlite") == expected
+    assert sweep(plan, tmp_path / "two.sqlite").run == 0
+
+
+def test_killed_twice_and_resumed(
+    plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]]
+) -> None:
+    killed_and_resumed(plan, tmp_path / "killed.sqlite", 2)
+    assert content(tmp_path / "killed.sqlite") == expected
+
+
+@pytest.mark.full
+def test_killed_ten_times_and_resumed(
+    plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]]
+) -> None:
+    killed_and_resumed(plan, tmp_path / "killed.sqlite", 10)
+    assert content(tmp_path / "killed.sqlite") == expected
+
+
+def test_an_interrupt_stops_and_keeps(plan: Path, tmp_path: Path) -> None:
+    store = tmp_path / "interrupted.sqlite"
+    process = start(plan, store, workers=1)
+    while process.poll() is None and rows(store) < 3:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 130
+    assert 3 <= rows(store) < UNITS
+
+
+def test_whatever_a_worker_does_becomes_a_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, store = tmp_path / "trivial.toml", tmp_path / "results.sqlite"
+    plan.write_text(TRIVIAL, encoding="utf-8")
+    monkeypatch.setattr("optsched.experiments.local.run_unit", misbehaving.run_unit)
+    standing = sweep(plan, store, workers=2)
+    assert (standing.run, standing.failed) == (8, 5)
+    ended = states(store)
+    assert {seed: status for seed, (status, _) in ended.items()} == {
+        0: "done",
+        misbehaving.CRASHES: "crashed",
+        misbehaving.SLEEPS: "timed-out",
+        misbehaving.EATS: "out-of-memory",
+        misbehaving.RAISES: "error",
+        misbehaving.EXITS: "crashed",
+        6: "done",
+        7: "done",
+    }
+    assert ended[misbehaving.SLEEPS][1] == "ended after its 4 s"
+    assert ended[misbehaving.RAISES][1] == "RuntimeError: two lines"
+    monkeypatch.undo()
+    assert sweep(plan, store, workers=1).run == 0
+    again = sweep(plan, store, workers=1, retry_errors=True)
+    assert (again.total, again.done, again.run, again.failed) == (8, 3, 5, 0)
+    assert {status for status, _ in states(store).values()} == {"done"}
+
+
+def states(store: Path) -> dict[int, tuple[str, str]]:
+    with StoreReader(store) as base:
+        found = base.rows("SELECT seed, status, message FROM results")
+    return {row["seed"]: (row["status"], row["message"]) for row in found}

@@ -1,0 +1,174 @@
+"""Gap tables and reports, against figures worked out by hand."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from optsched.cli import _code
+from optsched.experiments.plan import read_plan
+from optsched.experiments.report import page
+from optsched.experiments.row import Row, Status, failed
+from optsched.experiments.statistics import bootstrap_mean
+from optsched.experiments.store import Store
+from optsched.experiments.table import gap_table
+from optsched.experiments.table_formats import as_csv, as_latex, as_markdown
+from optsched.experiments.units import Unit, expand
+
+PLAN = """
+name = "by hand"
+[[families]]
+name = "A & <b>|50%"
+instances = ["placement/vgg19-*"]
+methods = ["heavy-edge", "repartition", "exact"]
+"""
+OBJECTIVES = {  # instance: heavy-edge, repartition, exact and its bound
+    "vgg19-128": (120.0, 100.0, 100.0, 100.0),
+    "vgg19-16": (150.0, 110.0, 100.0, 100.0),
+    "vgg19-32": (100.0, None, 100.0, 80.0),
+}
+
+
+def row(unit: Unit, objective: float, bound: float | None, seconds: float) -> Row:
+    empty = failed(unit, Status.DONE, "")
+    return replace(
+        empty, termination="feasible", objective=objective, bound=bound, bound_source="hand",
+        feasible=True, build_time=0.0, solve_time=seconds, message=None,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    path, source = tmp_path / "results.sqlite", tmp_path / "plan.toml"
+    source.write_text(PLAN, encoding="utf-8")
+    plan = read_plan(source)
+    with Store(path) as base:
+        base.register(plan.name, plan.sha256, plan.text, expand(plan))
+        base.note_run(plan.name, "optsched sweep <x>", "1 process", '{"optsched":"0"}')
+        for number in base.pending(plan.name):
+            unit = base.unit(plan.name, number)
+            greedy, search, best, bound = OBJECTIVES[unit.instance]
+            if unit.method == "heavy-edge":
+                base.add(row(unit, greedy, None, 1.0))
+            elif unit.method == "exact":
+                base.add(row(unit, best, bound, 4.0))
+            elif search is None:
+                base.add(failed(unit, Status.CRASHED, "the <worker> died"))
+            else:
+                base.add(row(unit, search, 90.0, 2.0))
+    return path
+
+
+def test_every_figure_by_hand(store: Path) -> None:
+    (table,) = gap_table(store)
+    assert table.instances == 3
+    greedy, search, exact = table.lines
+    assert greedy.mean == pytest.approx((0.2 + 0.5 + 0.25) / 3)
+    assert (greedy.median, greedy.largest) == (pytest.approx(0.25), pytest.approx(0.5))
+    assert (greedy.checked, greedy.planned, greedy.failed) == (3, 3, 0)
+    assert (greedy.proved, exact.proved) == (0, pytest.approx(2 / 3))
+    assert (greedy.time_ratio, exact.time_ratio) == (0.25, 1.0)
+    assert (search.mean, search.failed, search.checked) == (pytest.approx(0.05), 1, 2)
+    assert search.proved == 0.5
+    assert exact.largest == pytest.approx(0.25)
+    pairs = {(p.first, p.second): (p.wins, p.ties, p.losses) for p in table.pairings}
+    assert pairs == {
+        ("heavy-edge", "repartition"): (0, 0, 2),
+        ("heavy-edge", "exact"): (0, 1, 2),
+        ("repartition", "exact"): (0, 1, 1),
+    }
+
+
+def test_the_interval_is_the_bootstraps() -> None:
+    values = list(np.random.default_rng(1).exponential(size=200))
+    interval = bootstrap_mean(values)
+    assert interval == bootstrap_mean(values)
+    normal = 1.96 * np.std(values) / np.sqrt(200)
+    assert interval.low == pytest.approx(np.mean(values) - normal, abs=0.15 * normal)
+    assert interval.high == pytest.approx(np.mean(values) + normal, abs=0.15 * normal)
+    assert bootstrap_mean([1.0]) is None
+    assert bootstrap_mean([2.0, 2.0]).low == 2.0
+
+
+def test_csv_latex_and_markdown(store: Path, tmp_path: Path) -> None:
+    tables = gap_table(store)
+    read = list(csv.DictReader(io.StringIO(as_csv(tables))))
+    assert [r["method"] for r in read] == ["heavy-edge", "repartition", "exact"]
+    assert float(read[0]["mean_excess"]) == tables[0].lines[0].mean
+    latex = as_latex(tables)
+    assert r"\caption{A \& <b>|50\% (placement, 3 instances)}" in latex
+    assert latex.count(r"\toprule") == latex.count(r"\bottomrule") == 1
+    assert "heavy-edge & 31.67 & " in latex
+    markdown = as_markdown(tables)
+    assert r"### A & &lt;b>\|50% (placement, 3 instances)" in markdown
+    assert "| repartition | 5.00 | " in markdown
+    assert "| 2 of 3 (1 failed) |" in markdown
+    for option in ("csv", "latex", "markdown"):
+        assert _code(["table", str(store), f"--{option}", str(tmp_path / f"t.{option}")]) == 0
+    assert (tmp_path / "t.csv").read_text(encoding="utf-8") == as_csv(tables)
+
+
+def test_the_table_on_the_terminal(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _code(["table", str(store)]) == 0
+    out = capsys.readouterr().out
+    assert "31.67" in out
+    assert "2 of 3 (1 failed)" in out
+    assert "heavy-edge against exact: 0 wins, 1 ties, 2 losses" in out
+
+
+class Page(HTMLParser):
+    """Notes tags left open, and everything a browser would fetch."""
+
+    VOID = ("meta", "br")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.fetched: list[str] = []
+        self.tags: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.fetched += [v or "" for k, v in attrs if k in ("src", "href") and v[:1] != "#"]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+
+def test_the_report_is_one_page_that_fetches_nothing(store: Path, tmp_path: Path) -> None:
+    assert _code(["report", str(store), "-o", str(tmp_path / "r.html")]) == 0
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert text == page(store)
+    read = Page(text)
+    assert read.open == []
+    assert read.fetched == []
+    assert "script" not in read.tags
+    assert read.tags.count("svg") == 1
+    assert read.tags.count("circle") == 3 + 2 + 3
+    assert read.tags.count("details") == 3 + 1
+    assert "<b>" not in text
+    assert "the &lt;worker&gt; died" in text
+    assert "optsched sweep &lt;x&gt;" in text
+    assert re.search(r"vgg19-16: largest excess 50\.00%, bound 100000\.000 ms by hand", text)
+
+
+def test_a_store_without_results_still_reports(tmp_path: Path) -> None:
+    source = tmp_path / "plan.toml"
+    source.write_text(PLAN, encoding="utf-8")
+    plan = read_plan(source)
+    with Store(tmp_path / "s.sqlite") as base:
+        base.register(plan.name, plan.sha256, plan.text, expand(plan))
+    assert "0 of 3 (3 without)" in page(tmp_path / "s.sqlite")

@@ -1,0 +1,36 @@
+"""Units that misbehave by their seed, for the tests of sweeps; imported by the workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any
+
+from optsched.experiments import worker
+from optsched.experiments.row import Row
+from optsched.experiments.units import Unit
+
+CRASHES, SLEEPS, EATS, RAISES, EXITS = 1, 2, 3, 4, 5
+_solve = worker.solve
+
+
+def run_unit(unit: Unit, document: str, memory: int | None = None) -> Row:
+    """The worker's own function, with a method that may not come back."""
+    worker.solve = solve  # type: ignore[attr-defined]
+    return worker.run_unit(unit, document, memory)
+
+
+def solve(instance: Any, method: str, *, seed: int, **settings: Any) -> Any:
+    """Misbehave by the seed, or solve."""
+    if seed == CRASHES:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if seed == SLEEPS:
+        time.sleep(120)
+    if seed == EATS:
+        return len(bytearray(2**36))
+    if seed == RAISES:
+        raise RuntimeError("two\nlines")
+    if seed == EXITS:
+        os._exit(3)
+    return _solve(instance, method, seed=seed, **settings)
