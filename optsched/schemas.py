@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.problems import PROBLEMS, resolve
+from optsched.problems import FORMATS, PROBLEMS, resolve
 
 SCHEMAS: dict[str, str] = {
     name: reference
@@ -13,7 +13,7 @@ SCHEMAS: dict[str, str] = {
         (problem.name, problem.instance),
         (f"{problem.name}-solution", problem.solution),
     )
-}
+} | FORMATS
 
 
 def json_schema(name: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from optsched.cli import artefacts, make, run, shipped
+from optsched.cli import artefacts, make, roll, run, shipped
 from optsched.errors import InputError, MissingExtraError, OptschedError
 
 BAD_INPUT = 2
@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 run.register(app)
 make.register(app)
+roll.register(app)
 shipped.register(app)
 artefacts.register(app)
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from optsched.cli.roll import generate_rollings
 from optsched.cli.settings import Options, Seed, read_options
 from optsched.errors import InputError, shown
 
@@ -21,6 +22,7 @@ def register(app: typer.Typer) -> None:
     generate = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
     generate.command("placement")(generate_placements)
     generate.command("selection")(generate_selections)
+    generate.command("rolling")(generate_rollings)
     app.add_typer(generate, name="generate", help="Generate instances from a seed.")
     importing = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
     importing.command("pipedream")(import_pipedream)

@@ -130,9 +130,7 @@ def _planned(view: View, tables: Tables, average: bool) -> Tables:
     return replace(tables, expected=tables.seconds * epochs[:, None, None])
 
 
-def _cheapest_in_time(
-    tables: Tables, times: Floats, state: ClusterState, j: int
-) -> Seat | None:
+def _cheapest_in_time(tables: Tables, times: Floats, state: ClusterState, j: int) -> Seat | None:
     """The cheapest free configuration that meets the due date, else the fastest free one."""
     best: tuple[tuple[bool, float, float], int, int] | None = None
     for t, kind in enumerate(tables.kinds):

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from optsched.errors import InputError, shown
 from optsched.rolling.greedy import DynamicProgramme, Queue, RandomisedGreedy
+from optsched.rolling.interval_optimum import IntervalOptimum
+from optsched.rolling.price import Price, PriceConstants
 from optsched.rolling.simulator import Policy
 from optsched.rolling.sts import Sts
 from optsched.rolling.world import World
@@ -24,11 +26,17 @@ class RollingSettings:
         Passes of ``rg`` at each decision (default 20).
     time_limit : float or None
         Seconds of ``patterns`` and of the assignment of ``price-patterns`` at each decision.
+    postprocessing : bool
+        Whether ``sts`` hands idle GPUs of open nodes out.
+    constants : PriceConstants or None
+        Of ``price``.
     """
 
     seed: int = 0
     iterations: int | None = None
     time_limit: float | None = None
+    postprocessing: bool = False
+    constants: PriceConstants | None = None
 
 
 Maker = Callable[[World, RollingSettings], Policy]
@@ -49,7 +57,7 @@ def _dp(name: str, *, average: bool) -> Maker:
 
 
 def _sts(world: World, settings: RollingSettings) -> Policy:
-    return Sts(world, postprocessing=False)
+    return Sts(world, postprocessing=settings.postprocessing)
 
 
 POLICIES: dict[str, Maker] = {
@@ -58,6 +66,15 @@ POLICIES: dict[str, Maker] = {
     "fifo": _queue("fifo", by_due_date=False, average=False),
     "rg": _rg("rg", average=False),
     "dp": _dp("dp", average=False),
+    "patterns": lambda world, s: IntervalOptimum(world, time_limit=s.time_limit),
+    "price": lambda world, s: Price(world, constants=s.constants),
+    "price-patterns": lambda world, s: Price(
+        world,
+        "price-patterns",
+        constants=s.constants,
+        by_patterns=True,
+        time_limit=s.time_limit,
+    ),
     "avg-edf": _queue("avg-edf", by_due_date=True, average=True),
     "avg-rg": _rg("avg-rg", average=True),
     "avg-dp": _dp("avg-dp", average=True),

@@ -131,9 +131,7 @@ class Sts:
         return found
 
 
-def _pieces_of(
-    tables: Tables, curves: CurveBatch, kind: int, least: NDArray[np.int64]
-) -> Pieces:
+def _pieces_of(tables: Tables, curves: CurveBatch, kind: int, least: NDArray[np.int64]) -> Pieces:
     most = tables.kinds[kind].gpus
     usable = np.isfinite(tables.seconds[:, kind, 0])
     safe = np.where(usable[:, None], tables.seconds[:, kind, :most], 1.0)

@@ -62,7 +62,9 @@ class World:
         self.instance = instance
         self.options = options
         self.all = tables_of(instance, options)
-        self.works = [Distribution.of(j.epochs.values, j.epochs.probabilities) for j in instance.jobs]
+        self.works = [
+            Distribution.of(j.epochs.values, j.epochs.probabilities) for j in instance.jobs
+        ]
         self.weights = np.array([float(job.tardiness_weight) for job in instance.jobs])
         flat = self.all.seconds.reshape(len(instance.jobs), -1)
         self._slowest = np.where(np.isfinite(flat), flat, 0.0).max(axis=1)
