@@ -99,14 +99,17 @@ def generate_rolling(
     base = generate_selection(settings.cluster, seed=seed)
     document = base.to_dict()
     _scale_a100(document, settings.a100_speed)
-    if submit_times is None:
+    kind = settings.arrivals if submit_times is None else "trace"
+    if kind == "load":
+        kind = f"load{settings.load:g}"
+    times = submit_times
+    if times is None:
         base = SelectionInstance.from_dict(document, "generate rolling")
-        submit_times = _submit_times(settings, base, np.random.default_rng([seed, 1]))
-    for job, submit in zip(document["jobs"], submit_times, strict=True):
+        times = _submit_times(settings, base, np.random.default_rng([seed, 1])).tolist()
+    for job, submit in zip(document["jobs"], times, strict=True):
         job["submit_time"] = round(float(submit), 3)
         job["due_date"] = round(job["due_date"] + job["submit_time"], 3)
     cluster = settings.cluster
-    kind = "trace" if submit_times is None else settings.arrivals
     document |= {
         "schema": SCHEMA,
         "name": name or f"{cluster.nodes}x{cluster.jobs}-{kind}-s{seed}",

@@ -9,9 +9,8 @@ is at most the cost of every schedule, also of one that knows the true epochs: c
 only rows relaxed. The first iterate has lam = 0, the uncapacitated bound. A GPU second of type t
 costs c_t = min over its nodes and k of c_nk / k, so nodes' costs need not be linear; a fraction f
 is a configuration of speed s_1 / b_f, size f and cost f c_t. After the last slot GPUs are unpriced.
-Prices: Polyak's projected subgradient towards a target
-a little above the best value so far, nearer whenever it stalls. Complexity: iterations x jobs x slots of a job's window x
-configurations x ~40. Source: models/selection, "Over time".
+Prices: Polyak's projected subgradient towards a target a little above the best value so far, nearer
+whenever it stalls. Complexity: iterations x jobs x slots of a job's window x configurations x ~40. Source: models/selection, "Over time".
 """
 
 from __future__ import annotations
@@ -159,7 +158,8 @@ def workload_of(world: World, epochs: tuple[float, ...]) -> Workload:
     """Cut the inner problems' arrays from a world and true epochs."""
     instance, tables = world.instance, world.all
     rate, gpus = _rates(instance, world)
-    rows, start, least = [], [0], []
+    rows: list[tuple[int, float, float, float]] = []
+    start, least = [0], []
     for j in range(len(instance.jobs)):
         before = len(rows)
         for t, kind in enumerate(tables.kinds):

@@ -130,7 +130,7 @@ def job_bound(
             break
         values[i], done = _value(i, kept[i], first, job, edges, price, kind, size, speed, energy)
         values[i] = max(values[i], waiting)
-        if done >= job[1] * (1 - 1e-9) and ceiling == np.inf or i == slots - 1:
+        if (done >= job[1] * (1 - 1e-9) and ceiling == np.inf) or i == slots - 1:
             values[i], lows[i], kept[i] = _refine(
                 i, kept[i], np.inf, first, job, edges, price, kind, size, speed, energy
             )

@@ -52,7 +52,8 @@ class Metrics:
 
 def metrics_of(instance: RollingInstance, run: RollingRun) -> Metrics:
     """Read a run's metrics off its records."""
-    energy, used = 0.0, defaultdict(float)
+    energy = 0.0
+    used: dict[str, float] = defaultdict(float)
     for interval in run.nodes:
         node, length = instance.nodes[interval.node], interval.end - interval.start
         energy += length * node.cost_rate[interval.used - 1]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from optsched.errors import NotApplicableError
 from optsched.rolling.seating import seat_by_gain
 from optsched.selection.assignment import Seat
-from optsched.selection.cost import Tables
+from optsched.selection.cost import Configuration, Tables
 from optsched.selection.packings import maximal_fills, partitions
 
 MOST_GPUS = 16
@@ -192,7 +192,7 @@ def _laid_out(tables: Tables, columns: _Columns, x: Floats) -> dict[int, Seat]:
     return seats
 
 
-def _configuration(tables: Tables, key: tuple[int, int, int]) -> object:
+def _configuration(tables: Tables, key: tuple[int, int, int]) -> Configuration:
     return tables.kinds[key[1]].configurations[key[2]]
 
 
