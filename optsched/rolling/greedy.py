@@ -14,12 +14,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.rolling.cluster import IndexedCluster
 from optsched.rolling.keep import keep_in_place
 from optsched.rolling.simulator import Plan
 from optsched.rolling.world import View, World
 from optsched.selection.assignment import Seat, expected_cost
 from optsched.selection.baselines import STARTS, Greedy, _shuffled
-from optsched.selection.cluster_state import ClusterState
 from optsched.selection.cost import Tables
 from optsched.selection.dp import dp_allocation
 from optsched.selection.profiles import type_rates
@@ -97,7 +97,7 @@ class DynamicProgramme:
         """Choose for all jobs anew."""
         tables = _planned(view, view.tables, self.average)
         allocation = dp_allocation(tables, average=True)
-        state, seats = ClusterState(tables), {}
+        state, seats = IndexedCluster(tables), {}
         arrival = [self.world.instance.jobs[j].submit_time for j in view.jobs]
         for j in sorted(allocation, key=lambda j: (arrival[j], j)):
             kind, gpus = allocation[j]
@@ -115,12 +115,13 @@ def planned_epochs(view: View, j: int, average: bool) -> float:
     return mean if average and mean > 0 else view.tables.works[j].most
 
 
-def occupied(tables: Tables, seats: Mapping[int, Seat]) -> ClusterState:
+def occupied(tables: Tables, seats: Mapping[int, Seat]) -> IndexedCluster:
     """A cluster whose dedicated GPUs are partly taken."""
-    state = ClusterState(tables)
+    state = IndexedCluster(tables)
     for seat in seats.values():
         node = state.nodes[seat.node]
         node.free = [gpu for gpu in node.free if gpu not in seat.gpus]
+        state.moved(seat.node)
     return state
 
 
@@ -130,7 +131,7 @@ def _planned(view: View, tables: Tables, average: bool) -> Tables:
     return replace(tables, expected=tables.seconds * epochs[:, None, None])
 
 
-def _cheapest_in_time(tables: Tables, times: Floats, state: ClusterState, j: int) -> Seat | None:
+def _cheapest_in_time(tables: Tables, times: Floats, state: IndexedCluster, j: int) -> Seat | None:
     """The cheapest free configuration that meets the due date, else the fastest free one."""
     best: tuple[tuple[bool, float, float], int, int] | None = None
     for t, kind in enumerate(tables.kinds):

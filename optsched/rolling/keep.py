@@ -27,7 +27,10 @@ def keep_in_place(
     target: dict[int, int] = {}
     for each in tables.classes:
         target.update(_places(each.nodes, contents, seats, before))
-    moved = {j: replace(seat, node=target[seat.node]) for j, seat in seats.items()}
+    moved = {
+        j: seat if target[seat.node] == seat.node else replace(seat, node=target[seat.node])
+        for j, seat in seats.items()
+    }
     return _same_gpus(moved, before)
 
 
@@ -78,5 +81,6 @@ def _same_gpus(seats: dict[int, Seat], before: Mapping[int, Seat]) -> dict[int, 
             if gpus not in names:
                 names[gpus] = tuple(next(free) for _ in gpus)
             for j in held[gpus]:
-                result[j] = replace(seats[j], gpus=names[gpus])
+                if seats[j].gpus != names[gpus]:
+                    result[j] = replace(seats[j], gpus=names[gpus])
     return result

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.rolling.cluster import IndexedCluster
 from optsched.selection.assignment import Seat
-from optsched.selection.cluster_state import ClusterState
 from optsched.selection.cost import Tables
 
 Floats = NDArray[np.float64]
@@ -30,8 +30,7 @@ def seat_by_gain(tables: Tables, gain: Floats, priced: Floats, urgency: Floats) 
     Jobs take their best configuration, the largest gain first; the others the best that fits of
     positive gain; then jobs get more GPUs of their node while that gains most. O(J (N + T C)).
     """
-    state, seats = ClusterState(tables), {}
-    free = [sum(len(node.free) for node in nodes) for nodes in state.of_kind]
+    state, seats = IndexedCluster(tables), {}
     flat = priced.reshape(tables.jobs, -1)
     best, count = flat.argmax(axis=1), tables.seconds.shape[2]
     value = flat[np.arange(tables.jobs), best]
@@ -39,49 +38,35 @@ def seat_by_gain(tables: Tables, gain: Floats, priced: Floats, urgency: Floats) 
         if value[j] <= 0:
             break
         kind, configuration = divmod(int(best[j]), count)
-        seat = _seat(tables, state, free, kind, configuration)
+        seat = state.seat(kind, configuration)
         if seat is not None:
             seats[j] = seat
     for j in map(int, np.argsort(-urgency, kind="stable")):
         if j not in seats:
-            seat = _best_that_fits(tables, state, free, gain[j])
+            seat = _best_that_fits(tables, state, gain[j])
             if seat is not None:
                 seats[j] = seat
     _raise(tables, state, seats, gain)
     return seats
 
 
-def _seat(
-    tables: Tables, state: ClusterState, free: list[int], kind: int, configuration: int
-) -> Seat | None:
-    wanted = tables.kinds[kind].configurations[configuration]
-    if not wanted.shares and free[kind] < wanted.gpus:
+def _best_that_fits(tables: Tables, state: IndexedCluster, gain: Floats) -> Seat | None:
+    kinds = range(len(tables.kinds))
+    most, rooms = [state.most_free(t) for t in kinds], [state.may_share(t) for t in kinds]
+    if not any(most) and not any(rooms):
         return None
-    seat = state.seat(kind, configuration)
-    if seat is not None:
-        free[kind] = sum(len(node.free) for node in state.of_kind[kind])
-    return seat
-
-
-def _best_that_fits(
-    tables: Tables, state: ClusterState, free: list[int], gain: Floats
-) -> Seat | None:
-    rooms = [any(node.shared for node in nodes) for nodes in state.of_kind]
-    if not any(free) and not any(rooms):
-        return None
-    order = np.argsort(-gain, axis=None, kind="stable")
-    for index in order:
+    for index in np.argsort(-gain, axis=None, kind="stable"):
         kind, configuration = divmod(int(index), gain.shape[1])
         if not gain[kind, configuration] > 0:
             return None
-        if free[kind] or rooms[kind]:
-            seat = _seat(tables, state, free, kind, configuration)
+        if most[kind] or rooms[kind]:
+            seat = state.seat(kind, configuration)
             if seat is not None:
                 return seat
     return None
 
 
-def _raise(tables: Tables, state: ClusterState, seats: dict[int, Seat], gain: Floats) -> None:
+def _raise(tables: Tables, state: IndexedCluster, seats: dict[int, Seat], gain: Floats) -> None:
     """One more GPU of its node to the job that gains most by it, again and again."""
     holders: dict[int, list[int]] = {}
     for j, seat in seats.items():

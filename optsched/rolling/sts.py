@@ -17,13 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.rolling.cluster import IndexedCluster
 from optsched.rolling.first_piece_kernel import first_pieces
 from optsched.rolling.keep import keep_in_place
 from optsched.rolling.simulator import Plan
 from optsched.rolling.world import View, World
 from optsched.selection import sts as one_interval
 from optsched.selection.assignment import Seat
-from optsched.selection.cluster_state import ClusterState
 from optsched.selection.cost import Tables
 from optsched.selection.profiles import CurveBatch, curves_of, type_rates
 from optsched.selection.sts import Wish
@@ -51,7 +51,7 @@ class Sts:
 
     def decide(self, view: View) -> Plan:
         """Algorithm 2."""
-        tables, state = view.tables, ClusterState(view.tables)
+        tables, state = view.tables, IndexedCluster(view.tables)
         pieces = self._pieces(view)
         order = np.argsort(-one_interval.pressure(tables), kind="stable")
         seats: dict[int, Seat] = {}
@@ -97,18 +97,16 @@ class Sts:
                 wishes.append(Wish(t, c, (True, float(tables.worst[j, t, c]), t)))
         return sorted(wishes, key=lambda wish: wish.key)
 
-    def _assign(self, tables: Tables, state: ClusterState, wishes: list[Wish]) -> Seat | None:
+    def _assign(self, tables: Tables, state: IndexedCluster, wishes: list[Wish]) -> Seat | None:
         """The first wish that fits, else fewer GPUs of its type."""
-        most = [state.most_free(t) for t in range(len(tables.kinds))]
         for wish in wishes:
-            wanted = tables.kinds[wish.kind].configurations[wish.configuration]
-            if wanted.shares or wanted.gpus <= most[wish.kind]:
-                seat = state.seat(wish.kind, wish.configuration)
-                if seat is not None:
-                    return seat
+            seat = state.seat(wish.kind, wish.configuration)
+            if seat is not None:
+                return seat
         for wish in wishes if tables.options.strict == "off" else ():
-            if most[wish.kind]:  # less than was wanted, or it would have fitted
-                return state.seat(wish.kind, most[wish.kind] - 1)
+            most = state.most_free(wish.kind)
+            if most:  # less than was wanted, or it would have fitted
+                return state.seat(wish.kind, most - 1)
         return None
 
     def _gpus(self, tables: Tables, wish: Wish) -> int:

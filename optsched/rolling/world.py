@@ -76,11 +76,13 @@ class World:
         known = self._left.get(job)
         if known is not None and known[0] == done:
             return known[1]
-        values = self.works[job].values
-        passed = values[np.abs(values - done) <= _HAIR * values]  # it would be over: W > done
-        left = self.works[job].remaining(max(done, *passed) if len(passed) else done)
-        if left is None:  # rounding put the last epoch's end a hair too far
+        work = self.works[job]
+        first = int(np.searchsorted(work.values * (1 - _HAIR), done, side="right"))
+        if first == len(work.values):  # rounding put the last epoch's end a hair too far
             left = Distribution(np.array([_HAIR]), np.array([1.0]))
+        else:
+            weights = work.probabilities[first:]
+            left = Distribution(work.values[first:] - done, weights / weights.sum())
         self._left[job] = (done, left)
         return left
 

@@ -104,3 +104,22 @@ def test_patterns_optimises_each_interval() -> None:
         for name in ("patterns", "sts", "rg", "dp", "price")
     }
     assert values["patterns"] <= min(values.values()) * (1 + 2e-4)
+
+
+def test_the_indexed_cluster_fits_as_the_plain_one_does() -> None:
+    """The same seats as `ClusterState`, request after request."""
+    import numpy as np
+
+    from optsched.rolling.cluster import IndexedCluster
+    from optsched.selection.cluster_state import ClusterState
+
+    for seed in range(20):
+        settings = rolling_settings(12, jobs=2, cost_classes=seed % 3)
+        world = World(generate_rolling(settings, seed=seed), SelectionOptions())
+        plain, indexed = ClusterState(world.all), IndexedCluster(world.all)
+        rng = np.random.default_rng(seed)
+        for _ in range(60):
+            kind = int(rng.integers(len(world.all.kinds)))
+            wanted = int(rng.integers(len(world.all.kinds[kind].configurations)))
+            assert plain.most_free(kind) == indexed.most_free(kind)
+            assert plain.seat(kind, wanted) == indexed.seat(kind, wanted)
