@@ -4,8 +4,6 @@
 its objective comes from, `build_model` for the Pyomo model. Names are imported when first used.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -20,18 +18,11 @@ if TYPE_CHECKING:
     from optsched.result import Result as Result
 
 __version__ = "0.1.0"
-
-_HOMES = {
-    "METHODS": "problems",
-    "Result": "result",
-    "build_model": "methods",
-    "check": "methods",
-    "compare": "comparing",
-    "explain": "explaining",
-    "load": "library",
-    "solve": "methods",
-}
 __all__ = ["METHODS", "Result", "build_model", "check", "compare", "explain", "load", "solve"]
+
+_HOMES = {"METHODS": "problems", "Result": "result", "compare": "comparing"}
+_HOMES |= {"explain": "explaining", "load": "library"}
+_HOMES |= dict.fromkeys(("build_model", "check", "solve"), "methods")
 
 
 def __getattr__(name: str) -> Any:

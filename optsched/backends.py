@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import InputError, MissingExtraError, SolverError
-from optsched.result import Settings, Termination, TracePoint, is_proved
+from optsched.result import ARITHMETIC, Settings, Termination, TracePoint
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -167,6 +167,7 @@ class GrowingLp:
     def add_columns(self, cost: NDArray[np.float64], matrix: csr_array) -> None:
         """Add non-negative columns; row i of `matrix` holds column i's coefficients by row."""
         count = len(cost)
+        self._highs.setOptionValue("simplex_strategy", 4)  # primal: the old basis stays feasible
         self._highs.addCols(
             count,
             np.asarray(cost, dtype=float),
@@ -365,7 +366,9 @@ def _judged(
         return Termination.INFEASIBLE
     if objective is None or bound is None:
         return Termination.TIME_LIMIT
-    proved = is_proved(objective, bound, settings.gap)
+    # An objective of 0 has no relative gap; the models' units make 1 a large value.
+    rounding = ARITHMETIC * max(abs(objective), 1.0)
+    proved = abs(objective - bound) <= max(settings.gap * abs(objective), rounding)
     return Termination.OPTIMAL if proved else Termination.TIME_LIMIT
 
 

@@ -50,7 +50,8 @@ def update(path: str | Path, results: Iterable[Result]) -> int:
     """
     entries = read_best_known(path) if Path(path).exists() else {}
     changed = set()
-    for result in results:
+    proofs_first = sorted(results, key=lambda r: r.termination is not Termination.OPTIMAL)
+    for result in proofs_first:
         if _usable(result):
             better = _better(entries.get(result.instance), result, str(path))
             if better != entries.get(result.instance):

@@ -41,7 +41,7 @@ class Violation:
     tolerance: float = 0.0
 
     def __str__(self) -> str:
-        return f"{self.rule} {self.equation} broken at {self.where} by {self.amount:g}"
+        return f"{self.rule}, {self.equation}, broken at {self.where} by {self.amount:g}"
 
     def to_dict(self) -> dict[str, Any]:
         """The violation as a JSON object."""

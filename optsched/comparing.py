@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from optsched.checking import BOUND_TOLERANCE
 from optsched.errors import NotApplicableError, SolverError
 from optsched.files import instance_sha256
 from optsched.library import find, load
@@ -67,11 +68,21 @@ def compare(
 def compare_each(
     instances: Any, methods: Sequence[str] | None = None, **settings: Any
 ) -> Iterator[list[Result]]:
-    """Yield one instance's results at a time, so that what is done can be shown and kept."""
+    """Yield one instance's results at a time, so that what is done can be shown and kept.
+
+    An interrupt first yields what the instance in progress has, then goes on.
+    """
     loaded = [load(i) if isinstance(i, str | Path) else i for i in _listed(instances)]
     names = [_methods(instance, methods) for instance in loaded]
     for instance, chosen in zip(loaded, names, strict=True):
-        yield _with_best_bound([_solve_or_say(instance, name, settings) for name in chosen])
+        done: list[Result] = []
+        try:
+            for name in chosen:
+                done.append(_solve_or_say(instance, name, settings))
+        except KeyboardInterrupt:
+            yield _with_best_bound(done)
+            raise
+        yield _with_best_bound(done)
 
 
 def _listed(instances: Any) -> list[Any]:
@@ -118,4 +129,19 @@ def _with_best_bound(results: list[Result]) -> list[Result]:
     if not proven:
         return results
     best = max(proven, key=lambda r: r.bound or 0.0)
-    return [replace(r, bound=best.bound, bound_source=best.bound_source) for r in results]
+    return [
+        replace(
+            r,
+            bound=_below(best.bound, r.objective),
+            bound_source=best.bound_source,
+            certificate=best.certificate,
+        )
+        for r in results
+    ]
+
+
+def _below(bound: float | None, objective: float | None) -> float | None:
+    """The bound without the rounding by which it may exceed a feasible objective."""
+    if bound is None or objective is None or bound > objective * (1 + BOUND_TOLERANCE):
+        return bound
+    return min(bound, objective)

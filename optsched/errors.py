@@ -5,6 +5,9 @@ Bad input is an exception; how a solver ended is a status (`optsched.result.Term
 
 from __future__ import annotations
 
+LONGEST_PLACE = 200
+"""Characters of a JSON path that an error line shows: keys may be as long as their file."""
+
 
 class OptschedError(Exception):
     """Base class of every error the package raises on purpose."""
@@ -28,12 +31,13 @@ class InputError(OptschedError):
     """
 
     def __init__(self, source: str, where: str, found: str, expected: str) -> None:
+        where = where if len(where) <= LONGEST_PLACE else f"{where[: LONGEST_PLACE - 3]}..."
         self.source = source
         self.where = where
         self.found = found
         self.expected = expected
         place = f"{source}: {where}" if where else source
-        super().__init__(_one_line(f"{place}: found {found}, expected {expected}"))
+        super().__init__(one_line(f"{place}: found {found}, expected {expected}"))
 
 
 class NotApplicableError(InputError):
@@ -60,9 +64,9 @@ def shown(value: object, width: int = 60) -> str:
         text = repr(value)
     except (ValueError, RecursionError):  # an integer too long to print, a nest too deep
         text = type(value).__name__
-    text = _one_line(text)
-    return text if len(text) <= width else text[: width - 3] + "..."
+    return one_line(text if len(text) <= width else text[: width - 3] + "...")
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """A text without line breaks and control characters."""
     return "".join(c if c.isprintable() else " " for c in text)

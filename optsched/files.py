@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from optsched.errors import InputError, shown
 
 LARGEST_FILE = 32 * 2**20
+MOST_VALUES = 2_500_000
+MOST_KEYS = 750_000
+MOST_CONTAINERS = 500_000
 DEEPEST_NEST = 64
 
 
@@ -22,16 +26,18 @@ def read_document(path: str | Path) -> dict[str, Any]:
     Parameters
     ----------
     path : str or Path
-        A file of at most 32 MiB, UTF-8, nested at most 64 deep.
+        A file of at most 32 MiB, UTF-8, nested at most 64 deep, and of no more values, keys,
+        arrays and objects than are read in about a second.
 
     Raises
     ------
     InputError
-        If the file cannot be read, is too large or too deep, is not UTF-8 or not JSON, holds NaN
-        or an infinity, repeats a key, or is not an object at its top.
+        If the file cannot be read, is too large or too deep, is not UTF-8 or not JSON, holds NaN,
+        an infinity or half a surrogate pair, repeats a key, or is not an object at its top.
     """
     source = str(path)
     text = _read_text(Path(path), source)
+    _refuse_too_many(text, source)
     try:
         document = json.loads(
             text, parse_constant=_refuse_constant, object_pairs_hook=_object_without_repeats
@@ -50,7 +56,11 @@ def read_document(path: str | Path) -> dict[str, Any]:
         raise InputError(source, "", "an integer too long to read", "numbers below 1e18") from None
     if not isinstance(document, dict):
         raise InputError(source, "", shown(document), "an object")
-    _refuse_deep_nests(document, source)
+    _refuse_nests_and_infinities(document, source)
+    if ("\\ud" in text or "\\uD" in text) and not _is_text(
+        json.dumps(document, ensure_ascii=False)
+    ):
+        _refuse_half_characters(document, source)
     return document
 
 
@@ -87,6 +97,8 @@ def write_text(path: str | Path, text: str) -> None:
             raise
     except OSError as error:
         raise InputError(str(path), "", error.strerror or str(error), "a writable file") from None
+    except UnicodeEncodeError:
+        raise InputError(str(path), "", "half a character to write", "Unicode text") from None
 
 
 def instance_sha256(document: Mapping[str, Any]) -> str:
@@ -134,18 +146,56 @@ def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _refuse_deep_nests(document: Any, source: str) -> None:
-    level = [document]
+def _refuse_too_many(text: str, source: str) -> None:
+    """Guard time and memory before anything is parsed; what strings hold counts too."""
+    for marks, most, what in (
+        (",", MOST_VALUES, "values"),
+        (":", MOST_KEYS, "keys"),
+        ("[{", MOST_CONTAINERS, "arrays and objects"),
+    ):
+        if sum(text.count(mark) for mark in marks) > most:
+            raise InputError(source, "", f"too many {what}", f"at most {most}")
+
+
+def _refuse_nests_and_infinities(document: Any, source: str) -> None:
+    """Level by level, with no call for each value: files may hold millions."""
+    level, infinite = [document], False
     for _ in range(DEEPEST_NEST):
-        level = [
-            child
-            for node in level
-            for child in (node.values() if isinstance(node, dict) else node)
-            if isinstance(child, dict | list)
-        ]
+        held = [list(node.values()) if type(node) is dict else node for node in level]
+        infinite = infinite or any(math.inf in v or -math.inf in v for v in held)
+        level = [child for values in held for child in values if type(child) in (dict, list)]
         if not level:
-            return
-    raise _too_deep(source)
+            break
+    else:
+        raise _too_deep(source)
+    if infinite:  # a number such as 1e400
+        path = next(p for p, value in _leaves(document) if value in (math.inf, -math.inf))
+        raise InputError(source, path, "a number too large", "a finite number")
+
+
+def _refuse_half_characters(document: Any, source: str) -> None:
+    for path, value in _leaves(document):
+        if isinstance(value, str) and not _is_text(value):
+            raise InputError(source, path, shown(value), "Unicode text")
+
+
+def _leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Keys and plain values of a document of checked depth, with their JSON paths."""
+    for key, value in node.items() if isinstance(node, dict) else enumerate(node):
+        here = f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}".removeprefix(".")
+        yield here, key
+        if isinstance(value, dict | list):
+            yield from _leaves(value, here)
+        else:
+            yield here, value
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _too_deep(source: str) -> InputError:

@@ -187,8 +187,13 @@ def _with_bound(problem: Problem, instance: Any, options: Any, outcome: Outcome)
     """Give an outcome without a bound the problem's quick one."""
     if outcome.bound is not None or outcome.termination is Termination.INFEASIBLE:
         return outcome
-    value, source = resolve(problem.bound)(instance, options)
-    return replace(outcome, bound=value, bound_source=source)
+    value, source, *certificate = resolve(problem.bound)(instance, options)
+    return replace(
+        outcome,
+        bound=value,
+        bound_source=source,
+        certificate=certificate[0] if certificate else None,
+    )
 
 
 def _checked(
@@ -221,7 +226,7 @@ def _checked(
         seed=settings.seed,
         termination=termination,
         objective=None if report is None else report.objective,
-        bound=outcome.bound,
+        bound=_below(outcome.bound, report),
         bound_source=outcome.bound_source,
         build_time=outcome.build_time,
         solve_time=outcome.solve_time,
@@ -230,7 +235,15 @@ def _checked(
         chosen=outcome.chosen,
         trace=outcome.trace,
         details=outcome.details,
+        certificate=outcome.certificate,
     )
+
+
+def _below(bound: float | None, report: CheckReport | None) -> float | None:
+    """The bound without the rounding by which it may exceed a checked objective."""
+    if bound is None or report is None or report.objective is None or not report.feasible:
+        return bound
+    return min(bound, report.objective)
 
 
 def _report(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> CheckReport:
@@ -241,4 +254,6 @@ def _report(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> 
         found.append(claim_violation(outcome.claimed, report.objective))
     if report.objective is not None and outcome.bound is not None:
         found.append(bound_violation(outcome.bound, report.objective))
+    if problem.certify is not None and outcome.certificate is not None:
+        found.extend(resolve(problem.certify)(instance, outcome.certificate))
     return CheckReport(report.objective, tuple(v for v in found if v is not None))

@@ -46,6 +46,9 @@ class Problem:
         ``module:class``, each with a ``from_dict``.
     check, bound, explain, warm_up : str
         ``module:function``; the last loads compiled code before anything is timed.
+    certify : str or None
+        ``module:function`` of ``(instance, certificate) -> list of violations``: the checker's
+        verification of a bound's certificate, for problems whose bounds carry one.
     objective, unit, shown_per_unit : str, str, float
         The objective's name, and the unit of tables, of which one objective's unit has so many.
     defaults : tuple of str
@@ -65,6 +68,7 @@ class Problem:
     shown_per_unit: float
     defaults: tuple[str, ...]
     methods: tuple[Method, ...]
+    certify: str | None = None
 
     def method(self, name: str) -> Method:
         """The method of that name; raises InputError."""
@@ -76,6 +80,7 @@ class Problem:
 
 
 _PLACEMENT = "optsched.placement"
+_MAKESPAN = "optsched.makespan"
 _SELECTION = "optsched.selection"
 _SPEED = "optsched.speed_profile"
 
@@ -144,6 +149,114 @@ PROBLEMS: dict[str, Problem] = {
                 "exact",
                 "bounds first, then dp or threshold by the number of states",
                 f"{_PLACEMENT}.exact:exact",
+            ),
+        ),
+    ),
+    "makespan": Problem(
+        name="makespan",
+        instance=f"{_MAKESPAN}.instance:MakespanInstance",
+        solution=f"{_MAKESPAN}.solution:MakespanSolution",
+        options=f"{_MAKESPAN}.options:MakespanOptions",
+        check=f"{_MAKESPAN}.check:check",
+        bound=f"{_MAKESPAN}.bounds:quick_bound",
+        explain=f"{_MAKESPAN}.explain:explain",
+        warm_up=f"{_MAKESPAN}.warm_up:warm_up",
+        certify=f"{_MAKESPAN}.check_certificate:check_certificate",
+        objective="makespan",
+        unit="slots",
+        shown_per_unit=1.0,
+        defaults=(
+            "sjf-bco",
+            "first-fit",
+            "list-scheduling",
+            "random",
+            "longest-first",
+            "local-search",
+            "nested",
+            "exact",
+        ),
+        methods=(
+            Method(
+                "sjf-bco",
+                "heuristic",
+                "smallest first under a bound theta on every GPU (sjf-bco, Algorithms 1-3)",
+                f"{_MAKESPAN}.sjf_bco:sjf_bco",
+            ),
+            Method(
+                "first-fit",
+                "heuristic",
+                "the first idle GPUs, server by server (sjf-bco, section 7)",
+                f"{_MAKESPAN}.baselines:first_fit",
+            ),
+            Method(
+                "list-scheduling",
+                "heuristic",
+                "the least used idle GPUs, wherever they are (sjf-bco, section 7)",
+                f"{_MAKESPAN}.baselines:list_scheduling",
+            ),
+            Method(
+                "random",
+                "heuristic",
+                "idle GPUs drawn at random (sjf-bco, section 7)",
+                f"{_MAKESPAN}.baselines:random_placement",
+            ),
+            Method(
+                "longest-first",
+                "heuristic",
+                "longest job first, backfilled, on the tightest server",
+                f"{_MAKESPAN}.list_scheduling:longest_first",
+            ),
+            Method(
+                "local-search",
+                "heuristic",
+                "reinsertion and swap on the order of longest-first; anytime",
+                f"{_MAKESPAN}.local_search:local_search",
+            ),
+            Method(
+                "nested",
+                "heuristic",
+                "annealing of aligned blocks inside servers; anytime",
+                f"{_MAKESPAN}.nested:nested",
+            ),
+            Method(
+                "ilp",
+                "exact",
+                "heuristics, bounds, relaxation and full MILP, until they meet",
+                f"{_MAKESPAN}.ilp:ilp",
+                f"{_MAKESPAN}.ilp:model",
+            ),
+            Method(
+                "ilp-relaxed",
+                "bound",
+                "the MILP without contention: a lower bound, no schedule",
+                f"{_MAKESPAN}.relaxation:ilp_relaxed",
+                f"{_MAKESPAN}.relaxation:model",
+            ),
+            Method(
+                "ilp-schedules",
+                "model",
+                "the paper's (10)-(13): the best of the heuristics' schedules",
+                f"{_MAKESPAN}.schedules:ilp_schedules",
+                f"{_MAKESPAN}.schedules:model",
+            ),
+            Method(
+                "theta",
+                "bound",
+                "the paper's feasibility ILP (14)-(16): least theta as a lower bound",
+                f"{_MAKESPAN}.theta:theta",
+                f"{_MAKESPAN}.theta:model",
+            ),
+            Method(
+                "state-search",
+                "exact",
+                "search over states, slot by slot; tiny instances",
+                f"{_MAKESPAN}.state_search:state_search",
+            ),
+            Method(
+                "exact",
+                "exact",
+                "bounds first, then state-search or ilp by size",
+                f"{_MAKESPAN}.exact:exact",
             ),
         ),
     ),

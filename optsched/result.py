@@ -92,6 +92,8 @@ class Outcome:
         The solver's incumbent and bound over time.
     details : mapping
         Problem-specific extras (such as the cut of ``min-cut``).
+    certificate : object or None
+        What proves the bound by itself, for the checker to verify; has ``to_dict``.
     """
 
     solution: Any
@@ -105,6 +107,7 @@ class Outcome:
     solver: str | None = None
     trace: tuple[TracePoint, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+    certificate: Any = None
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,7 @@ class Result:
     chosen: str | None = None
     trace: tuple[TracePoint, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+    certificate: Any = None
 
     @property
     def gap(self) -> float | None:
@@ -179,6 +183,8 @@ class Result:
             "details": dict(self.details),
             "trace": [[p.time, p.incumbent, p.bound] for p in self.trace],
         }
+        if self.certificate is not None:
+            document["certificate"] = self.certificate.to_dict()
         if with_solution:
             document["solution"] = None if self.solution is None else self.solution.to_dict()
         return document

@@ -8,9 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainValidator,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import ErrorDetails, PydanticCustomError, core_schema
 
 from optsched.errors import InputError, shown
@@ -28,6 +36,16 @@ class FileModel(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, allow_inf_nan=False, hide_input_in_errors=True
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _first_unknown_key(cls, data: Any) -> Any:
+        """Stop at one unknown key: an error for each of a million would take a gigabyte."""
+        if isinstance(data, dict) and len(data) > len(cls.model_fields):
+            known = {field.alias or name for name, field in cls.model_fields.items()}
+            unknown = next(key for key in data if key not in known)
+            raise fault(unknown, _brief(data[unknown]), "no such key")
+        return data
 
 
 def fault(where: str, found: str, expected: str) -> PydanticCustomError:
@@ -81,6 +99,13 @@ def _check_name(value: Any) -> str:
     return value
 
 
+def _check_version(value: Any) -> Any:
+    if type(value) is not int:  # True and 1.0 equal 1
+        raise PydanticCustomError("version", "{expected}", {"expected": "1"})
+    return value
+
+
+Version = Annotated[Literal[1], BeforeValidator(_check_version)]
 NonNegative = Annotated[float, Between(0.0, LARGEST)]
 Positive = Annotated[float, Between(SMALLEST_POSITIVE, LARGEST)]
 Name = Annotated[
@@ -132,6 +157,8 @@ def _expected(detail: ErrorDetails) -> str:
     context = detail.get("ctx", {})
     if detail["type"] == "literal_error":
         return str(context["expected"])
+    if detail["type"] == "too_long":
+        return f"at most {context['max_length']} entries"
     return _EXPECTED.get(detail["type"]) or context.get("expected") or detail["msg"]
 
 
@@ -144,6 +171,10 @@ def _found(kind: str, loc: tuple[int | str, ...], document: Any) -> str:
             value = value[part]
         except (KeyError, IndexError, TypeError):
             return "something else"
+    return _brief(value)
+
+
+def _brief(value: Any) -> str:
     if isinstance(value, list | dict) and len(value) > 8:
         return f"{'an array' if isinstance(value, list) else 'an object'} of {len(value)} entries"
     return shown(value)

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
+from typing import Any
 
 import typer
 
 from optsched.cli import artefacts, make, roll, run, shipped
-from optsched.errors import InputError, MissingExtraError, OptschedError
+from optsched.errors import InputError, MissingExtraError, OptschedError, one_line
 
 BAD_INPUT = 2
 FAILED = 4
@@ -18,7 +20,6 @@ INTERRUPTED = 130
 app = typer.Typer(
     name="optsched",
     help="How far from optimal is the way a GPU cluster schedules its deep-learning jobs?",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -32,7 +33,12 @@ artefacts.register(app)
 
 def main() -> None:
     """Run the command line and exit with its code; errors are one line on stderr."""
-    sys.exit(_code(sys.argv[1:]))
+    code = _code(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+    sys.exit(code)
 
 
 def _code(arguments: list[str]) -> int:
@@ -45,20 +51,32 @@ def _code(arguments: list[str]) -> int:
         return _say(error, FAILED)
     except (KeyboardInterrupt, typer.Abort):
         return _say("interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (BrokenPipeError, SystemExit):  # the latter is the command-line library's own way out
+        _drop_output()
         return 0
     except MemoryError:
         return _say("out of memory", FAILED)
     except Exception as error:
         if hasattr(error, "format_message"):  # the command-line library's own usage errors
-            return _say(error.format_message(), BAD_INPUT)
+            return _say(_with_hint(error), BAD_INPUT)
         if os.environ.get("OPTSCHED_DEBUG"):
             raise
         kind = type(error).__name__
         return _say(f"internal error: {kind}: {error} (OPTSCHED_DEBUG=1 shows where)", FAILED)
 
 
+def _with_hint(error: Any) -> str:
+    context = getattr(error, "ctx", None)
+    path = "optsched" if context is None else context.command_path
+    return f"{error.format_message()} (see {path} --help)"
+
+
 def _say(message: object, code: int) -> int:
-    print(f"optsched: {' '.join(str(message).split())}", file=sys.stderr)
+    print(f"optsched: {one_line(' '.join(str(message).split()))}", file=sys.stderr)
     return code
+
+
+def _drop_output() -> None:
+    """Nobody reads any more: let what is still buffered go nowhere, without a complaint."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -19,12 +19,13 @@ Bandwidth = Annotated[float, typer.Option(metavar="B", help="Bytes per second.")
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    generate = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+    generate = typer.Typer(rich_markup_mode=None)
     generate.command("placement")(generate_placements)
+    generate.command("makespan")(generate_makespans)
     generate.command("selection")(generate_selections)
     generate.command("rolling")(generate_rollings)
     app.add_typer(generate, name="generate", help="Generate instances from a seed.")
-    importing = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+    importing = typer.Typer(rich_markup_mode=None)
     importing.command("pipedream")(import_pipedream)
     app.add_typer(importing, name="import", help="Make an instance of somebody's data.")
     app.command()(export)
@@ -41,7 +42,8 @@ def generate_placements(
     gpus_per_server: Annotated[int, typer.Option(metavar="N")] = 8,
     inter_bandwidth: Bandwidth = 1.25e9,
     intra_bandwidth: Bandwidth = 3e11,
-    count: Annotated[int, typer.Option(metavar="N", help="How many, from seeds on.")] = 1,
+    count: Annotated[int, typer.Option(metavar="N", help="How many, from the seed on.")] = 1,
+    name: Annotated[str | None, typer.Option(help="The instance's name; with --count 1.")] = None,
     seed: Seed = 0,
 ) -> int:
     """Placement instances: a zoo model cut into stages, on random offers of free GPUs."""
@@ -51,11 +53,58 @@ def generate_placements(
 
     if not 1 <= count <= 100_000:
         raise InputError("generate placement", "--count", shown(count), "1 to 100000")
+    if not 0 <= seed < 2**63:
+        raise InputError("generate placement", "--seed", shown(seed), "0 to 2^63 - 1")
+    if name is not None and (count != 1 or not name or set(name) & set("/\\\0")):
+        raise InputError("generate placement", "--name", shown(name), "a file name, --count 1")
     hardware = Hardware(gpus_per_server, inter_bandwidth, intra_bandwidth)
     for each in range(seed, seed + count):
         instance = generate_placement(
-            model, gpus, stages=stages, all_reduce=all_reduce, hardware=hardware, seed=each
+            model,
+            gpus,
+            stages=stages,
+            all_reduce=all_reduce,
+            hardware=hardware,
+            seed=each,
+            name=name,
         )
+        path = Path(output) / f"{instance.name}.json"
+        write_document(path, instance.to_dict())
+        note(f"wrote {path}")
+    return DONE
+
+
+def generate_makespans(
+    output: Folder,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Jobs, in the paper's shares.")] = 160,
+    servers: Annotated[int, typer.Option(metavar="S", help="Servers.")] = 20,
+    contention: Annotated[str, typer.Option(help="mild or strong.")] = "mild",
+    server_sizes: Annotated[
+        str, typer.Option(metavar="4,8", help="GPUs a server, drawn uniformly.")
+    ] = "4,8,16,32",
+    largest_job: Annotated[int, typer.Option(metavar="G", help="GPUs of the largest job.")] = 32,
+    slot: Annotated[float, typer.Option(metavar="S", help="Seconds a slot.")] = 1.0,
+    progress: Annotated[str, typer.Option(help="floor or continuous.")] = "floor",
+    horizon: Annotated[
+        int | None, typer.Option(metavar="H", help="Slots; by default 1200 s, strong 4800 s.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="The instance's name, with --count 1.")] = None,
+    count: Annotated[int, typer.Option(metavar="N", help="How many, from seeds on.")] = 1,
+    seed: Seed = 0,
+) -> int:
+    """Makespan instances: ring-all-reduce jobs as in sjf-bco, section 7, at any size."""
+    from optsched.cli.show import note
+    from optsched.files import write_document
+    from optsched.generate.makespan import generate_makespan
+
+    if not 1 <= count <= 100_000 or (name is not None and count > 1):
+        raise InputError("generate makespan", "--count", shown(count), "1 to 100000; 1 with --name")
+    sizes = tuple(_offer(server_sizes, "generate makespan", "--server-sizes"))
+    for each in range(seed, seed + count):
+        instance = generate_makespan(
+            jobs, servers, contention=contention, server_sizes=sizes, largest_job=largest_job,
+            slot=slot, progress=progress, horizon=horizon, seed=each, name=name,
+        )  # fmt: skip
         path = Path(output) / f"{instance.name}.json"
         write_document(path, instance.to_dict())
         note(f"wrote {path}")
@@ -142,6 +191,7 @@ def import_pipedream(
         name=name,
         hardware=Hardware(gpus_per_server, inter_bandwidth, intra_bandwidth),
         provenance={"importer": "optsched import pipedream"},
+        source=file,
     )
     write_document(output, instance.to_dict())
     plan = "-".join(str(stage.replicas) for stage in instance.job.stages)
@@ -165,11 +215,11 @@ def export(
     return DONE
 
 
-def _offer(text: str) -> list[int]:
+def _offer(text: str, command: str = "import pipedream", option: str = "--servers") -> list[int]:
     try:
         offer = [int(part) for part in text.split(",")]
     except ValueError:
         offer = []
     if not offer or any(not 0 <= free <= 2**15 for free in offer):
-        raise InputError("import pipedream", "--servers", shown(text), "free GPUs such as 8,5,3")
+        raise InputError(command, option, shown(text), "GPUs by server such as 8,5,3")
     return offer

@@ -46,10 +46,12 @@ def solve(
     ] = None,
 ) -> int:
     """Solve one instance, check the answer and print it."""
+    from optsched.backends import require_solver
     from optsched.cli import show
     from optsched.files import write_document
     from optsched.methods import solve as run
 
+    require_solver(solver)
     result = run(
         file,
         method,
@@ -94,6 +96,7 @@ def compare(
     ] = None,
 ) -> int:
     """Print the gap table: how far each method is from the best proven bound."""
+    from optsched.backends import require_solver
     from optsched.best_known import update
     from optsched.cli import show
     from optsched.comparing import compare_each
@@ -101,6 +104,7 @@ def compare(
 
     if as_json and csv is not None:
         raise InputError("compare", "", "--json and --csv", "one of them")
+    require_solver(solver)
     names = None if methods is None else [name.strip() for name in methods.split(",")]
     groups = compare_each(
         paths,
@@ -128,7 +132,7 @@ def compare(
         show.note(f"{update_best}: {changed} entries new or better")
     if interrupted:
         return INTERRUPTED
-    return DONE if all(r.check is not None and r.check.feasible for r in done) else INFEASIBLE
+    return DONE if all(_holds(r) for r in done) else INFEASIBLE
 
 
 def check(
@@ -162,7 +166,7 @@ def explain(
     option: Options = None,
     as_json: Json = False,
 ) -> int:
-    """Say where a solution's objective comes from."""
+    """Say where the objective comes from: the bottleneck and how its time splits."""
     from optsched.cli import show
     from optsched.explaining import explain as run
 
@@ -198,6 +202,13 @@ def methods(as_json: Json = False) -> int:
     return DONE
 
 
+def _holds(result: Any) -> bool:
+    """Whether a row is fine: a checked solution, or a bound that never has one."""
+    if result.check is not None:
+        return bool(result.check.feasible)
+    return bool(result.bound is not None and result.proved)
+
+
 def _code(result: Any) -> int:
     from optsched.result import Termination
 
@@ -205,4 +216,5 @@ def _code(result: Any) -> int:
         return INFEASIBLE
     if result.termination is Termination.ERROR:
         return FAILED
-    return DONE if result.solution is not None else NO_SOLUTION
+    done = result.solution is not None or result.termination is Termination.OPTIMAL
+    return DONE if done else NO_SOLUTION

@@ -14,7 +14,7 @@ DONE = 0
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    instances = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+    instances = typer.Typer(rich_markup_mode=None)
     instances.command("list")(list_instances)
     instances.command("copy")(copy_instances)
     app.add_typer(instances, name="instances", help="The instances that ship.")

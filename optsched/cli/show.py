@@ -60,7 +60,8 @@ def table(groups: Iterator[list[Result]], *, quiet: bool) -> tuple[list[Result],
         try:
             for group in groups:
                 done.extend(group)
-                status.update(f"{len(done)} results, the last of {escape(group[0].instance)}")
+                if group:
+                    status.update(f"{len(done)} results, the last of {escape(group[0].instance)}")
         except KeyboardInterrupt:
             interrupted = True
     if done and not quiet:
@@ -95,15 +96,26 @@ def report(report: CheckReport, problem: Problem) -> None:
 
 
 def breakdown(breakdown: Any) -> None:
-    """Where an objective comes from: by the problem's own lines, or as placement's table."""
-    if hasattr(breakdown, "lines"):
-        for line in breakdown.lines():
-            console().print(escape(line), soft_wrap=True)
+    """Where an objective comes from: by the breakdown's own table, or a placement's."""
+    if hasattr(breakdown, "table"):
+        _own_table(breakdown)
     else:
-        _placement(breakdown)
+        _placement_breakdown(breakdown)
 
 
-def _placement(breakdown: Breakdown) -> None:
+def _own_table(breakdown: Any) -> None:
+    title, headings, rows, closing = breakdown.table()
+    made = Table(title=escape(title), title_justify="left")
+    for heading in headings:
+        made.add_column(heading, no_wrap=True)
+    for row in rows:
+        made.add_row(*(escape(cell) for cell in row))
+    out = console()
+    out.print(made)
+    out.print(escape(closing))
+
+
+def _placement_breakdown(breakdown: Breakdown) -> None:
     """A placement's time by stage and server, the bottleneck marked."""
     worst = breakdown.bottleneck
     made = Table(title=escape(f"{breakdown.instance}: ms of an iteration"), title_justify="left")

@@ -36,6 +36,36 @@ ARTEFACTS: dict[str, Artefact] = {
             "Heavy-Edge is within 6% of the ILP (VGG19) or equal to it (GPT-175B), in milliseconds",
             "optsched.experiments.a_srpt_table2:run",
         ),
+        Artefact(
+            "sjf-bco-fig4",
+            "SJF-BCO has the least makespan and mean completion time of four policies",
+            "optsched.experiments.sjf_bco_figures:fig4",
+        ),
+        Artefact(
+            "sjf-bco-fig5",
+            "as kappa grows, SJF-BCO's makespan drops, rises and drops again",
+            "optsched.experiments.sjf_bco_figures:fig5",
+        ),
+        Artefact(
+            "sjf-bco-fig6",
+            "makespans fall from 10 to 20 servers, First-Fit's most",
+            "optsched.experiments.sjf_bco_figures:fig6",
+        ),
+        Artefact(
+            "sjf-bco-fig7",
+            "with kappa = 1, SJF-BCO's makespan falls as lambda grows",
+            "optsched.experiments.sjf_bco_figures:fig7",
+        ),
+        Artefact(
+            "sts-fig2",
+            "jobs end late (AlexNet), early (ResNet, VGG16) or in the middle (MobileNetV2)",
+            "optsched.experiments.sts_fig2:run",
+        ),
+        Artefact(
+            "sts-fig7",
+            "STS decides for 100 nodes and 400 jobs in under 5 s, RG and EDF faster",
+            "optsched.experiments.sts_fig7:run",
+        ),
     )
 }
 

@@ -74,10 +74,15 @@ def generate_placement(
     """
     from optsched.zoo import profile_model
 
+    if not 0 <= seed < 2**63:
+        raise InputError("generate placement", "seed", shown(seed), "0 to 2^63 - 1")
     hardware = hardware or Hardware()
     profile = profile_model(model)
     offer = random_offer(gpus, hardware.gpus_per_server, np.random.default_rng(seed))
-    provenance = {"generator": "optsched generate placement", "seed": seed}
+    provenance = {
+        "generator": "optsched generate placement",
+        "arguments": {"model": model, "gpus": gpus, "stages": stages, "seed": seed},
+    }
     return instance_from_profile(
         profile,
         gpus,
@@ -100,6 +105,7 @@ def instance_from_profile(
     hardware: Hardware | None = None,
     name: str | None = None,
     provenance: dict[str, Any] | None = None,
+    source: str = "generate placement",
 ) -> PlacementInstance:
     """Cut a layer profile into stages for so many GPUs and offer it servers.
 
@@ -109,6 +115,8 @@ def instance_from_profile(
         Free GPUs by server, summing to `gpus`.
     stages : int, optional
         As in `generate_placement`.
+    source : str
+        What an error line names: the profile's file, say.
 
     Raises
     ------
@@ -143,7 +151,7 @@ def instance_from_profile(
             "stages": stage_table(profile, plan),
         },
     }
-    return PlacementInstance.from_dict(document, "generate placement")
+    return PlacementInstance.from_dict(document, source)
 
 
 def random_offer(gpus: int, gpus_per_server: int, rng: np.random.Generator) -> list[int]:

@@ -29,7 +29,7 @@ def combinatorial_bound(instance: PlacementInstance, tables: CostTables) -> Boun
     """The better of the stage bound and the pattern bound.
 
     Complexity: O(S V) for the stage bound, O(S V^4) for each distinct offer V of the pattern
-    bound, which is left out where that is more than 200 million steps.
+    bound; offers that would take it past 200 million steps are left out.
 
     Notes
     -----
@@ -43,10 +43,13 @@ def combinatorial_bound(instance: PlacementInstance, tables: CostTables) -> Boun
     offers = sorted({g for g in instance.free_gpus if g > 0})
     arrays = (tables.base, tables.before, tables.after, tables.replicas)
     bounds = [Bound(float(stage_bound(*arrays, max(offers))), "stage bound")]
+    work = 0.0
     for size in offers:
-        if _pattern_work(tables, size) <= MOST_PATTERN_WORK:
-            value = float(pattern_bound(*arrays, size))
-            bounds.append(Bound(value, f"pattern bound of {size} GPUs"))
+        work += _pattern_work(tables, size)
+        if work > MOST_PATTERN_WORK:
+            break
+        value = float(pattern_bound(*arrays, size))
+        bounds.append(Bound(value, f"pattern bound, offer of {size}"))
     return max(bounds, key=lambda bound: bound.value)
 
 

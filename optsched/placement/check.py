@@ -58,7 +58,7 @@ def check(
 def _named(instance: PlacementInstance, solution: PlacementSolution) -> list[Violation]:
     if solution.instance == instance.name:
         return []
-    return [Violation("instance", "file", f"instance {solution.instance!r}", 1)]
+    return [Violation("instance", "solution.instance", f"name {solution.instance!r}", 1)]
 
 
 def _shape(instance: PlacementInstance, counts: Counts) -> list[Violation]:

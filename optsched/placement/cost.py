@@ -85,7 +85,7 @@ def cost_tables(
     return CostTables(
         replicas=k,
         fixed=forward + options.backward_overlap * backward + (sent_in + sent_out) * across,
-        all_reduce=options.all_reduce_overlap * _all_reduce(job, k, cluster, most),
+        all_reduce=_all_reduce(job, k, cluster, most, options.all_reduce_overlap),
         before=sent_in * (across - inside) / k_before,
         after=sent_out * (across - inside) / k_after,
     )
@@ -134,9 +134,9 @@ def worst_iteration_time(
     return float(tables.base[:, 1].max())
 
 
-def _all_reduce(job: Job, k: Ints, cluster: Cluster, most: int) -> Floats:
+def _all_reduce(job: Job, k: Ints, cluster: Cluster, most: int, overlap: float) -> Floats:
     parameters = np.array([s.parameter_bytes for s in job.stages], dtype=float)
-    volume = 2.0 * (k - 1) / k * parameters
+    volume = overlap * 2.0 * (k - 1) / k * parameters
     v = np.arange(most + 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = v * cluster.inter_bandwidth / cluster.gpus_per_server

@@ -26,13 +26,15 @@ from optsched.result import Outcome, Settings, Termination
 def min_cut(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
     """Minimise the bytes cut; the outcome's objective is alpha, the cut stands in its details.
 
-    The options change alpha, never the placement. It proves nothing about alpha: no bound.
+    The options change alpha, never the placement. It proves nothing about alpha: a least cut
+    ends as "feasible", one cut short as "time-limit".
     """
     require_solver(settings.solver)
     began = time.perf_counter()
     model = build(instance)
     answer = solve_model(model, settings, build_time=time.perf_counter() - began)
     unit = total_weight(instance) or 1.0
+    cut_is_least = answer.termination is Termination.OPTIMAL
     details: dict[str, object] = {"cut_termination": answer.termination.value}
     solution = None
     if answer.has_solution:
@@ -41,7 +43,7 @@ def min_cut(instance: PlacementInstance, options: PlacementOptions, settings: Se
         details["cut_bound_bytes"] = None if answer.bound is None else answer.bound * unit
     return Outcome(
         solution,
-        Termination.FEASIBLE if answer.has_solution else answer.termination,
+        Termination.FEASIBLE if cut_is_least else answer.termination,
         build_time=answer.build_time,
         solve_time=answer.solve_time,
         solver=answer.solver,
@@ -143,7 +145,9 @@ def _pairs_inside(model: pyo.ConcreteModel, instance: PlacementInstance) -> None
     def as_many(model: pyo.ConcreteModel, s: int, m: int, v: int) -> pyo.Expression:
         return model.together[s, m, v] <= model.count[s + 1, m]
 
-    @model.Constraint(model.JOINED, doc="(C5) p <= min(k_{s+1}, g_m) n: only for the count v held")
+    @model.Constraint(
+        model.JOINED, doc="(C5) p <= min(k_{s+1}, g_m - v) n: only for the count v held"
+    )
     def only_then(model: pyo.ConcreteModel, s: int, m: int, v: int) -> pyo.Expression:
         most = min(stages[s + 1].replicas, instance.free_gpus[m] - v)
         return model.together[s, m, v] <= most * model.holds[s, m, v]
@@ -236,4 +240,4 @@ def _counts(instance: PlacementInstance, s: int, m: int) -> range:
 
 
 def _unless_constant(relation: pyo.Expression) -> pyo.Expression:
-    return pyo.Constraint.Feasible if isinstance(relation, bool) else relation
+    return pyo.Constraint.Skip if isinstance(relation, bool) else relation

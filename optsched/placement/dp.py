@@ -37,22 +37,36 @@ class _Patterns:
 def dp(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
     """Place a job optimally, with patterns slower than Repartition's placement left out.
 
+    At a time limit, looked at between servers, Repartition's placement stands.
+
     Raises
     ------
     NotApplicableError
         Under the "bottleneck" reading, or where states or patterns are too many.
     """
     options.require_own_bandwidth("dp")
-    _refuse_large(instance)
-    began = time.perf_counter()
     tables = tables_of(instance, options)
     start, _ = improved_counts(instance, tables)
-    counts, value = optimal_counts(instance, tables, start)
+    return programme(instance, tables, start, settings)
+
+
+def programme(
+    instance: PlacementInstance, tables: CostTables, start: Ints, settings: Settings
+) -> Outcome:
+    """Run the programme below the time of a known placement."""
+    from optsched.placement.repartition_kernel import worst_time
+
+    _refuse_large(instance)
+    began = time.perf_counter()
+    deadline = None if settings.time_limit is None else began + settings.time_limit
+    known = float(worst_time(tables.base, tables.before, tables.after, start))
+    found = _optimal_counts(instance, tables, start, known, deadline)
+    counts, value = (start, known) if found is None else found
     return Outcome(
         PlacementSolution.of(instance.name, counts.tolist()),
-        Termination.OPTIMAL,
-        bound=value,
-        bound_source="dynamic programme",
+        Termination.TIME_LIMIT if found is None else Termination.OPTIMAL,
+        bound=None if found is None else value,
+        bound_source=None if found is None else "dynamic programme",
         claimed=value,
         solve_time=time.perf_counter() - began,
     )
@@ -63,31 +77,36 @@ def states(instance: PlacementInstance) -> float:
     return float(np.prod([stage.replicas + 1.0 for stage in instance.job.stages]))
 
 
-def optimal_counts(
-    instance: PlacementInstance, tables: CostTables, start: Ints
-) -> tuple[Ints, float]:
-    """Run the programme below the time of a known placement; counts and optimal alpha."""
-    from optsched.placement.repartition_kernel import worst_time
-
-    arrays = (tables.base, tables.before, tables.after)
+def _optimal_counts(
+    instance: PlacementInstance,
+    tables: CostTables,
+    start: Ints,
+    known: float,
+    deadline: float | None,
+) -> tuple[Ints, float] | None:
+    """Counts and optimal alpha; None when the deadline passed first."""
     servers = [m for m, free in enumerate(instance.free_gpus) if free > 0]
-    limit = float(worst_time(*arrays, start)) * (1 + ROUNDING)
     by_size = {
-        size: _patterns_of(tables, size, limit)
+        size: _patterns_of(tables, size, known * (1 + ROUNDING))
         for size in sorted({instance.free_gpus[m] for m in servers})
     }
     digits = tables.replicas + 1
     strides = np.concatenate(([1], np.cumprod(digits)[:-1])).astype(np.int64)
     offers = [by_size[instance.free_gpus[m]] for m in servers]
     _refuse_long(int(np.prod(digits)), offers)
-    chosen, value = _programme(offers, digits, strides)
+    found = _programme(offers, digits, strides, deadline)
+    if found is None:
+        return None
     counts = np.zeros_like(start)
-    for m, patterns, pattern in zip(servers, offers, chosen, strict=True):
+    for m, patterns, pattern in zip(servers, offers, found[0], strict=True):
         counts[:, m] = patterns.counts[pattern]
-    return counts, value
+    return counts, found[1]
 
 
-def _programme(offers: list[_Patterns], digits: Ints, strides: Ints) -> tuple[list[int], float]:
+def _programme(
+    offers: list[_Patterns], digits: Ints, strides: Ints, deadline: float | None
+) -> tuple[list[int], float] | None:
+    """The pattern chosen for each server and alpha, server by server and back."""
     from optsched.placement.dp_kernel import relax_server
 
     full = int(np.prod(digits)) - 1
@@ -96,6 +115,8 @@ def _programme(offers: list[_Patterns], digits: Ints, strides: Ints) -> tuple[li
     reachable = np.array([full])
     choices = []
     for patterns in offers:
+        if deadline is not None and time.perf_counter() > deadline:
+            return None
         value, reachable, choice = relax_server(
             value, reachable, digits, patterns.counts, patterns.times, strides
         )

@@ -8,12 +8,11 @@ with the stage's least count under the "bottleneck" reading. The outcome says wh
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from optsched.placement.bounds import combinatorial_bound
-from optsched.placement.cost import CostTables, iteration_time, tables_of
-from optsched.placement.dp import states
+from optsched.placement.bounds import Bound, combinatorial_bound
+from optsched.placement.cost import CostTables, Ints, iteration_time, tables_of
+from optsched.placement.dp import programme, states
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.repartition import known_placement
@@ -22,8 +21,6 @@ from optsched.result import Outcome, Settings, Termination, is_proved
 
 FEW_STATES = 100_000
 """Up to here the dynamic programme takes milliseconds."""
-
-_Solve = Callable[[PlacementInstance, PlacementOptions, Settings], Outcome]
 
 
 def exact(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
@@ -50,32 +47,33 @@ def exact(instance: PlacementInstance, options: PlacementOptions, settings: Sett
             chosen="repartition" if options.all_reduce_bandwidth == "own" else "heavy-edge",
         )
     spent = time.perf_counter() - began
-    chosen, solve = _choose(instance, options, tables)
-    outcome = solve(instance, options, settings)
+    chosen, outcome = _solve(instance, options, settings, _Known(tables, start, bound))
     return replace(outcome, chosen=chosen, solve_time=outcome.solve_time + spent)
 
 
-def _choose(
-    instance: PlacementInstance, options: PlacementOptions, tables: CostTables
-) -> tuple[str, _Solve]:
-    if options.all_reduce_bandwidth == "bottleneck":
-        return _milp(tables)
-    if states(instance) <= FEW_STATES:
-        from optsched.placement.dp import dp
+@dataclass(frozen=True)
+class _Known:
+    """What the bounds' part leaves for the exact methods."""
 
-        return "dp", dp
-    if tables.savings_are_positive:
-        from optsched.placement.threshold import threshold
-
-        return "threshold", threshold
-    return _milp(tables)
+    tables: CostTables
+    start: Ints
+    bound: Bound
 
 
-def _milp(tables: CostTables) -> tuple[str, _Solve]:
-    if tables.savings_are_positive:
+def _solve(
+    instance: PlacementInstance, options: PlacementOptions, settings: Settings, known: _Known
+) -> tuple[str, Outcome]:
+    if options.all_reduce_bandwidth == "own":
+        if states(instance) <= FEW_STATES:
+            return "dp", programme(instance, known.tables, known.start, settings)
+        if known.tables.savings_are_positive:
+            from optsched.placement.threshold import bisect
+
+            return "threshold", bisect(instance, options, settings, known.start, known.bound)
+    if known.tables.savings_are_positive:
         from optsched.placement.ilp import ilp
 
-        return "ilp", ilp
+        return "ilp", ilp(instance, options, settings)
     from optsched.placement.vertex_formulation import ilp_vertex
 
-    return "ilp-vertex", ilp_vertex
+    return "ilp-vertex", ilp_vertex(instance, options, settings)

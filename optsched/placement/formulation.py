@@ -273,7 +273,7 @@ def _rank(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
 
 def _unless_constant(relation: pyo.Expression) -> pyo.Expression:
     """Skip a constraint whose terms have all been left out, which then holds trivially."""
-    return pyo.Constraint.Feasible if isinstance(relation, bool) else relation
+    return pyo.Constraint.Skip if isinstance(relation, bool) else relation
 
 
 def _ordered(data: PlacementModelData, counts: Ints) -> Ints:

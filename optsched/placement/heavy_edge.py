@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,14 +27,35 @@ from optsched.result import Outcome, Settings, Termination
 
 
 @dataclass(frozen=True)
-class GraphArrays:
-    """A job graph as arrays for the compiled loop; see `heavy_edge_kernel.grow_servers`."""
+class GraphShape:
+    """The edges of a job graph without their weights, as arrays for the compiled loop.
+
+    Attributes
+    ----------
+    stage_of : (V,) int
+        Stage of each replica; replicas are ordered by (stage, replica).
+    first : (S + 1,) int
+        First replica of each stage.
+    start, neighbour : (V + 1,) and (2 E_a,) int
+        All-reduce edges of each replica, in both directions.
+    owner, parallel : (2 E_a,) int
+        Stage of each all-reduce edge, and how many run in parallel.
+    """
 
     stage_of: Ints
     first: Ints
-    pair: Floats
     start: Ints
     neighbour: Ints
+    owner: Ints
+    parallel: Ints
+
+
+@dataclass(frozen=True)
+class GraphArrays:
+    """A job graph: its shape, weights of the pair edges by stage and of the all-reduce edges."""
+
+    shape: GraphShape
+    pair: Floats
     weight: Floats
 
 
@@ -40,12 +63,17 @@ def heavy_edge(
     instance: PlacementInstance, options: PlacementOptions, settings: Settings
 ) -> Outcome:
     """Place a job by Heavy-Edge; the options change its cost, never its placement."""
-    graph = graph_arrays(instance.job)
     began = time.perf_counter()
+    graph = graph_arrays(instance.job)
+    built = time.perf_counter()
     counts = heavy_edge_counts(graph, instance.free_gpus)
-    seconds = time.perf_counter() - began
-    solution = PlacementSolution.of(instance.name, counts.tolist())
-    return Outcome(solution, Termination.FEASIBLE, solve_time=seconds)
+    solved = time.perf_counter()
+    return Outcome(
+        PlacementSolution.of(instance.name, counts.tolist()),
+        Termination.FEASIBLE,
+        build_time=built - began,
+        solve_time=solved - built,
+    )
 
 
 def heavy_edge_counts(graph: GraphArrays, free_gpus: tuple[int, ...] | NDArray[np.int64]) -> Ints:
@@ -54,40 +82,41 @@ def heavy_edge_counts(graph: GraphArrays, free_gpus: tuple[int, ...] | NDArray[n
 
     free = np.asarray(free_gpus, dtype=np.int64)
     order = np.argsort(-free, kind="stable")
+    shape = graph.shape
     counts: Ints = grow_servers(
-        graph.stage_of,
-        graph.first,
-        graph.pair,
-        graph.start,
-        graph.neighbour,
-        graph.weight,
-        free,
-        order,
-    )
+        shape.stage_of, shape.first, graph.pair, shape.start, shape.neighbour, graph.weight,
+        free, order,
+    )  # fmt: skip
     return counts
 
 
 def graph_arrays(job: Job) -> GraphArrays:
-    """Lay a job's graph out as arrays. Complexity: O(V + E_a)."""
-    replicas = [stage.replicas for stage in job.stages]
+    """Lay a job's graph out as arrays. Complexity: O(V + E_a); the shape is kept for next time."""
+    stages, kind = job.stages, job.all_reduce
+    shape = graph_shape(tuple(stage.replicas for stage in stages), kind)
+    one = np.array([all_reduce_weight(stage, kind) for stage in stages])
+    pair = np.array([activation_weight(a, b) for a, b in pairwise(stages)] + [0.0])
+    return GraphArrays(shape, pair, one[shape.owner] * shape.parallel)
+
+
+@lru_cache(maxsize=1024)
+def graph_shape(replicas: tuple[int, ...], kind: str) -> GraphShape:
+    """The shape of the graph of stages with so many replicas."""
     first = np.concatenate(([0], np.cumsum(replicas)))
-    ends: list[tuple[int, int, float]] = []
-    for s, stage in enumerate(job.stages):
-        one = all_reduce_weight(stage, job.all_reduce)
-        base = int(first[s])
-        for (a, b), parallel in all_reduce_edges(stage.replicas, job.all_reduce).items():
-            ends.append((base + a, base + b, parallel * one))
-            ends.append((base + b, base + a, parallel * one))
-    ends.sort()
-    tails = np.array([edge[0] for edge in ends], dtype=np.int64)
-    pairs = zip(job.stages, job.stages[1:], strict=False)
-    return GraphArrays(
+    ends = sorted(
+        (int(first[s]) + tail, int(first[s]) + head, s, parallel)
+        for s, k in enumerate(replicas)
+        for (a, b), parallel in all_reduce_edges(k, kind).items()
+        for tail, head in ((a, b), (b, a))
+    )
+    tails, heads, owner, parallel = np.array(ends, dtype=np.int64).reshape(-1, 4).T.copy()
+    return GraphShape(
         stage_of=np.repeat(np.arange(len(replicas)), replicas),
         first=first,
-        pair=np.array([activation_weight(a, b) for a, b in pairs] + [0.0]),
-        start=np.searchsorted(tails, np.arange(first[-1] + 1)).astype(np.int64),
-        neighbour=np.array([edge[1] for edge in ends], dtype=np.int64),
-        weight=np.array([edge[2] for edge in ends], dtype=float),
+        start=np.searchsorted(tails, np.arange(first[-1] + 1)),
+        neighbour=heads,
+        owner=owner,
+        parallel=parallel,
     )
 
 

@@ -15,6 +15,7 @@ from optsched.schema import (
     Name,
     NonNegative,
     Positive,
+    Version,
     fault,
     parse,
 )
@@ -24,7 +25,8 @@ MOST_GPUS_PER_SERVER = 1024
 MOST_REPLICAS = 2**15
 MOST_STAGES = 4096
 MOST_SERVERS = 2**15
-MOST_COUNTS = 2**24
+MOST_COUNTS = 2**21
+"""Most stages x servers: a solution of so many counts is still a file that can be read."""
 CONSISTENCY = 1e-6
 """Relative tolerance of the sizes that two neighbouring stages state for one transfer."""
 
@@ -110,7 +112,7 @@ class PlacementInstance(FileModel):
     """
 
     schema_: Literal["optsched/placement"] = Field(alias="schema")
-    version: Literal[1]
+    version: Version
     name: Name
     provenance: dict[str, Any] = Field(default_factory=dict)
     cluster: Cluster

@@ -22,7 +22,8 @@ from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination
 
 MOST_ROUNDS = 100_000
-MOST_SPLITS = 200_000
+MOST_SPLITS = 20_000_000
+"""Splits looked at from each start, a second or so; a hundredth of it for one pair."""
 
 
 def repartition(
@@ -59,7 +60,7 @@ def improved_counts(
     accepted = 0
     found = []
     for counts in _starts(instance):
-        accepted += int(improve(*arrays, counts, most, MOST_SPLITS))
+        accepted += int(improve(*arrays, counts, most, MOST_SPLITS)[0])
         found.append((float(worst_time(*arrays, counts)), counts))
     return min(found, key=lambda pair: pair[0])[1], accepted
 

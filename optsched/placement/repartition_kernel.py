@@ -23,31 +23,36 @@ def server_time(base: Any, before: Any, after: Any, counts: Any, m: int) -> floa
 
 
 @njit(cache=True)
-def improve(base: Any, before: Any, after: Any, counts: Any, rounds: int, most_nodes: int) -> int:
+def improve(base: Any, before: Any, after: Any, counts: Any, rounds: int, budget: int) -> Any:
     """Re-split the worst server with each other one until nothing improves; edits `counts`.
 
-    Returns the number of accepted re-splits.
+    Returns the number of accepted re-splits and the splits looked at: never more than `budget`,
+    of which one pair gets at most a hundredth.
     """
     servers = counts.shape[1]
     times = np.empty(servers)
     for m in range(servers):
         times[m] = server_time(base, before, after, counts, m)
-    accepted = 0
-    while accepted < rounds:
+    accepted, spent = 0, 0
+    while accepted < rounds and spent < budget:
         worst = int(np.argmax(times))
         improved = False
         for other in range(servers):
-            if other != worst and _resplit(
-                base, before, after, counts, worst, other, times[worst], most_nodes
-            ):
+            if other == worst or spent >= budget:
+                continue
+            most = min(budget // 100, budget - spent)
+            improved, looked = _resplit(
+                base, before, after, counts, worst, other, times[worst], most
+            )
+            spent += looked
+            if improved:
                 times[worst] = server_time(base, before, after, counts, worst)
                 times[other] = server_time(base, before, after, counts, other)
                 accepted += 1
-                improved = True
                 break
         if not improved:
             break
-    return accepted
+    return accepted, spent
 
 
 @njit(cache=True)
@@ -80,8 +85,11 @@ def lay_out(replicas: Any, free: Any, order: Any) -> Any:
 @njit(cache=True)
 def _resplit(
     base: Any, before: Any, after: Any, counts: Any, a: int, b: int, limit: float, most_nodes: int
-) -> bool:
-    """Find a split of the two servers' replicas with both times below `limit`, depth first."""
+) -> Any:
+    """Find a split of the two servers' replicas with both times below `limit`, depth first.
+
+    Returns whether there is one (then `counts` holds it) and the splits looked at.
+    """
     stages = counts.shape[0]
     held = np.empty(stages, dtype=np.int64)
     active = 0
@@ -111,7 +119,7 @@ def _resplit(
                     s = held[i]
                     counts[s, b] = total[i] - split[i]
                     counts[s, a] = split[i]
-                return True
+                return True, nodes
             depth -= 1
             continue
         split[depth] += 1
@@ -122,7 +130,7 @@ def _resplit(
             continue
         nodes += 1
         if nodes > most_nodes:
-            return False
+            return False, nodes
         if used[depth] + y + after_i[depth + 1] < room:
             continue
         if depth > 0 and not _stage_ok(
@@ -131,7 +139,7 @@ def _resplit(
             continue
         used[depth + 1] = used[depth] + y
         depth += 1
-    return False
+    return False, nodes
 
 
 @njit(cache=True)

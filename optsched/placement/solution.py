@@ -7,8 +7,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import FailFast, Field
 
+from optsched.errors import InputError
 from optsched.placement.instance import MOST_REPLICAS, MOST_SERVERS, MOST_STAGES
-from optsched.schema import LARGEST, Between, FileModel, Name, parse
+from optsched.placement.options import PlacementOptions
+from optsched.schema import LARGEST, Between, FileModel, Name, Version, parse
 
 _Count = Annotated[
     int, Between(-MOST_REPLICAS, MOST_REPLICAS)
@@ -30,7 +32,7 @@ class PlacementSolution(FileModel):
     """
 
     schema_: Literal["optsched/placement-solution"] = Field(alias="schema")
-    version: Literal[1]
+    version: Version
     instance: Name
     counts: Annotated[tuple[_Row, ...], FailFast(), Field(strict=False, max_length=MOST_STAGES)]
     objective: Annotated[float, Between(-LARGEST, LARGEST)] | None = None
@@ -39,7 +41,13 @@ class PlacementSolution(FileModel):
     @classmethod
     def from_dict(cls, document: Any, source: str = "solution") -> Self:
         """Make a solution of a parsed JSON document; raises InputError."""
-        return parse(cls, document, source)
+        made = parse(cls, document, source)
+        try:
+            PlacementOptions.from_dict(made.options)
+        except InputError as error:
+            where = f"options.{error.where}"
+            raise InputError(source, where, error.found, error.expected) from None
+        return made
 
     @classmethod
     def of(cls, instance_name: str, counts: Sequence[Sequence[int]]) -> Self:

@@ -170,7 +170,9 @@ def _candidates(instance: PlacementInstance, tables: CostTables, low: float, hig
         MOST_CANDIDATES,
     )
     if len(times) >= MOST_CANDIDATES:
-        raise NotApplicableError("threshold", "too many candidate times", f"{MOST_CANDIDATES}")
+        raise NotApplicableError(
+            "threshold", "too many candidate times", f"fewer than {MOST_CANDIDATES}"
+        )
     times = np.unique(times)
     if not len(times):
         return times

@@ -30,7 +30,9 @@ def candidate_times(
             for u in range(min(k_before, most - v) + 1):
                 for w in range(min(k_after, most - v - u) + 1):
                     time = base[s, v] - before[s] * u - after[s] * w
-                    if low <= time < high and count < limit:
+                    if low <= time < high:
+                        if count == limit:
+                            return times[:count]
                         if count == len(times):
                             longer = np.empty(2 * count)
                             longer[:count] = times

@@ -156,7 +156,7 @@ def _replicas_and_servers(model: pyo.ConcreteModel, data: VertexModelData) -> No
 
 
 def _counts_follow_replicas(model: pyo.ConcreteModel) -> None:
-    @model.Constraint(model.STAGES, model.SERVERS, doc="(V3) v replicas are v, and one v at most")
+    @model.Constraint(model.STAGES, model.SERVERS, doc="(V3) counts follow replicas")
     def counted(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         held = [v for t, n, v in model.COUNTS if (t, n) == (s, m)]
         return model.count[s, m] == sum(v * model.holds[s, m, v] for v in held)
@@ -164,7 +164,7 @@ def _counts_follow_replicas(model: pyo.ConcreteModel) -> None:
     @model.Constraint(model.STAGES, model.SERVERS, doc="(V4) one count of a stage on a server")
     def one_count(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         relation = model.present[s, m] <= 1
-        return pyo.Constraint.Feasible if isinstance(relation, bool) else relation
+        return pyo.Constraint.Skip if isinstance(relation, bool) else relation
 
 
 def _all_reduce_times(model: pyo.ConcreteModel, data: VertexModelData) -> None:

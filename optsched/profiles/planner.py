@@ -53,6 +53,9 @@ MAX_GPUS = 4096
 MAX_STEPS = 10**11
 """Most steps (pairs of a subproblem and a last stage, before pruning) of one programme."""
 
+LONGEST_WORD = 60
+"""Characters of a layer's name that go into a stage's."""
+
 MAX_CELLS = 5 * 10**7
 """Most subproblems (stages x layers x GPUs) of one programme; each takes 6 bytes."""
 
@@ -188,11 +191,21 @@ def stage_table(profile: LayerProfile, plan: Plan) -> list[dict[str, Any]]:
     InputError
         For a plan that does not fit the profile.
     """
+    rows = _stage_numbers(profile, plan)
+    names = _stage_names(profile, plan)
     return [
-        {"name": f"stage{number}", "replicas": k, **row}
-        for number, (row, k) in enumerate(
-            zip(_stage_numbers(profile, plan), plan.replicas, strict=True), start=1
-        )
+        {"name": name, "replicas": k, **row}
+        for name, k, row in zip(names, plan.replicas, rows, strict=True)
+    ]
+
+
+def _stage_names(profile: LayerProfile, plan: Plan) -> list[str]:
+    """First and last layer of each stage; of a layer's name, its first word."""
+    words = [(layer.name.split() or ["?"])[0][:LONGEST_WORD] for layer in profile.layers]
+    bounds = (0, *plan.cuts, len(words))
+    return [
+        words[start] if end - start == 1 else f"{words[start]}..{words[end - 1]}"
+        for start, end in pairwise(bounds)
     ]
 
 

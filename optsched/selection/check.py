@@ -126,7 +126,7 @@ def _job_rules(
 def _capacity(placed: Placed) -> Iterator[Violation]:
     used: dict[tuple[str, int], Fraction] = defaultdict(Fraction)
     for placement, node in placed.values():
-        for gpu in placement.gpus:
+        for gpu in set(placement.gpus):
             used[node.name, gpu] += _exact(placement.fraction)
     for (node_name, gpu), share in used.items():
         if share > 1:

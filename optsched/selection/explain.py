@@ -78,8 +78,26 @@ class Breakdown:
             "jobs": [asdict(row) for row in self.jobs],
         }
 
+    def table(self) -> tuple[str, list[str], list[list[str]], str]:
+        """Title, headings, a row for each open node, and the split of the cost."""
+        headings = ["node", "type", "GPUs", "jobs", "first to end", "after s", "energy $"]
+        rows = [
+            [
+                row.node,
+                row.gpu_type,
+                f"{row.used} of {row.gpus}",
+                str(row.jobs),
+                row.first,
+                f"{row.seconds:.6g}",
+                f"{row.energy:.6g}",
+            ]
+            for row in self.nodes
+        ]
+        dear = "; ".join(line for line in self.lines()[1 + len(self.nodes) :][:5])
+        return self.instance, headings, rows, "; ".join(filter(None, (self.lines()[0], dear)))
+
     def lines(self) -> list[str]:
-        """The breakdown for people: the split, every open node, and the jobs that cost most."""
+        """The breakdown in words: the split, every open node, and the jobs that cost most."""
         made = [
             f"{self.instance}: {self.total:.6g} $ = {self.energy:.6g} energy + "
             f"{self.tardiness:.6g} tardiness + {self.postponement:.6g} postponed"

@@ -60,11 +60,26 @@ def build(data: FormulationData) -> pyo.ConcreteModel:
     _memory(model, data)
     _tardiness(model, data)
     _energy(model, data)
-    energy = pyo.quicksum(
-        model.first[j, n] * model.energy[j, n] for j in model.JOBS for n in model.NODES
+    _paid_is_first_times_energy(model)
+    model.cost = pyo.Objective(
+        expr=penalties(model, data) + pyo.quicksum(model.paid.values()), doc="(P1.1)"
     )
-    model.cost = pyo.Objective(expr=penalties(model, data) + energy, doc="(P1.1)")
     return model
+
+
+def _paid_is_first_times_energy(model: pyo.ConcreteModel) -> None:
+    """The product of (P1.1) as a row of its own.
+
+    With the product in the objective SCIP 10 called points optimal that cost 5-20% less than they
+    do (3 of 9 tiny instances that must open every node); as a row it agrees with brute force.
+    """
+    model.paid = pyo.Var(model.JOBS, model.NODES, domain=pyo.NonNegativeReals, doc="alpha_jn pi_jn")
+    model.paid_defined = pyo.Constraint(
+        model.JOBS,
+        model.NODES,
+        rule=lambda m, j, n: m.first[j, n] * m.energy[j, n] <= m.paid[j, n],
+        doc="(P1.1), its product",
+    )
 
 
 def _gpu_capacity(model: pyo.ConcreteModel, data: FormulationData) -> None:

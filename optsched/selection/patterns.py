@@ -114,7 +114,7 @@ def build(data: PatternData) -> pyo.ConcreteModel:
     _followers_in_shared_slots(model, data)
     if data.tables.options.opens_exactly:
         model.nodes_opened = pyo.Constraint(
-            expr=pyo.quicksum(model.nodes.values()) == data.tables.most_open, doc="(16')"
+            expr=pyo.quicksum(model.nodes.values()) == data.tables.most_open, doc="(16)"
         )
     return model
 

@@ -48,8 +48,10 @@ def curves_of(tables: Tables) -> CurveBatch:
     return CurveBatch.of([discrete_curve(work) for work in tables.works])
 
 
-def first_steps(tables: Tables, curves: CurveBatch, kind: int) -> FirstSteps:
-    """Solve (P3) for every job on the GPUs of one type.
+def first_steps(
+    tables: Tables, curves: CurveBatch, kind: int, deadlines: Floats | None = None
+) -> FirstSteps:
+    """Solve (P3) for every job on the GPUs of one type, by its due date unless told otherwise.
 
     The type's costs are those of its largest node (the cheapest of them for every k), so P(s_k)
     is c_nk and the energy is in dollars. Complexity: `hull_kernel.solve_profile` for each job.
@@ -60,7 +62,7 @@ def first_steps(tables: Tables, curves: CurveBatch, kind: int) -> FirstSteps:
     usable = np.isfinite(tables.seconds[:, kind, 0])
     safe = np.where(usable[:, None], inverse, 1.0)
     speeds, costs = np.empty(len(safe), dtype=np.int64), np.empty(len(safe))
-    deadlines = np.where(usable, tables.due, -1.0)
+    deadlines = np.where(usable, tables.due if deadlines is None else deadlines, -1.0)
     first_speeds(
         curves.knots,
         curves.high,

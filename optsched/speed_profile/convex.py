@@ -116,7 +116,7 @@ def _repaired(x: np.ndarray, saved: np.ndarray, room: float) -> np.ndarray:
     x = np.maximum.accumulate(np.clip(x, 0.0, 1.0))
     spent, most = float(saved @ x), float(saved.sum())
     if spent > room:
-        return x * (max(room, 0.0) / spent)
+        return x * (max(room, 0.0) / max(spent, 1e-300))
     return x + (1.0 - x) * ((room - spent) / (most - spent)) if room > spent else x
 
 

@@ -47,8 +47,24 @@ class Breakdown:
             "rows": [asdict(row) for row in self.rows],
         }
 
+    def table(self) -> tuple[str, list[str], list[list[str]], str]:
+        """Title, headings, a row for each piece, and the time it takes at most."""
+        headings = ["from", "to", "GPUs", "seconds", "P(W > from)", "energy"]
+        rows = [
+            [
+                f"{row.start:g}",
+                f"{row.end:g}",
+                str(row.gpus),
+                f"{row.seconds:.6g}",
+                f"{row.survival:.3f}",
+                f"{row.energy:.6g}",
+            ]
+            for row in self.rows
+        ]
+        return self.lines()[0], headings, rows, self.lines()[-1]
+
     def lines(self) -> list[str]:
-        """The breakdown for people."""
+        """The breakdown in words."""
         made = [f"{self.instance}: {self.status}, expected energy {self.energy:.6g}"]
         for row in self.rows:
             made.append(

@@ -2,7 +2,7 @@
 
 Vertices of the hull are numbered from the slowest useful speed (least Q) to the fastest; edge e
 joins vertices e and e + 1 and has the slope Phi_e > 0, increasing in e. At a multiplier lam an
-epoch w runs beyond edge e once F^c(w) Phi_e <= lam, so from y_e(lam) = inf{w : F^c(w) Phi_e <= lam}.
+epoch w runs beyond edge e once F^c(w) Phi_e <= lam: from y_e(lam), the first such epoch, on.
 """
 
 from __future__ import annotations
@@ -155,22 +155,25 @@ def _critical(
 ) -> Any:
     """The least multiplier among the breakpoints that meets the deadline, and the one under it."""
     n = len(high)
-    found, under = high[0] * slopes[edges - 1], 0.0
+    found, under = high[0] * slopes[edges - 1], -1.0
     for e in range(edges):
         left, right = 0, 2 * n  # breakpoints high[0], low[0], high[1], ...: non-increasing
         while left < right:  # the first that misses the deadline
             middle = (left + right) // 2
             value = low[middle // 2] if middle % 2 else high[middle // 2]
             multiplier = value * slopes[e]
-            changes_at(knots, high, low, slopes, edges, multiplier, False, changes)
-            spent = time_of(knots, inverse, vertices, edges, changes)
-            if spent <= deadline * (1 + ROUNDING):
+            meets = multiplier >= found  # known from a breakpoint tried before
+            if under < multiplier < found:
+                changes_at(knots, high, low, slopes, edges, multiplier, False, changes)
+                spent = time_of(knots, inverse, vertices, edges, changes)
+                meets = spent <= deadline * (1 + ROUNDING)
+            if meets:
                 found = min(found, multiplier)
                 left = middle + 1
             else:
                 under = max(under, multiplier)
                 right = middle
-    return found, under
+    return found, max(under, 0.0)
 
 
 @njit(cache=True)

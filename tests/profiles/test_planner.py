@@ -178,7 +178,7 @@ def test_stage_table_by_hand() -> None:
     net = chain((1, 2, 10, 40), (2, 3, 0, 80))
     assert stage_table(net, Plan((1,), (2, 1), 7.0)) == [
         {
-            "name": "stage1",
+            "name": "l0",
             "replicas": 2,
             "forward_time": 0.5,
             "backward_time": 1.0,
@@ -187,7 +187,7 @@ def test_stage_table_by_hand() -> None:
             "parameter_bytes": 40.0,
         },
         {
-            "name": "stage2",
+            "name": "l1",
             "replicas": 1,
             "forward_time": 2.0,
             "backward_time": 3.0,

@@ -1,0 +1,192 @@
+"""Makespan: seconds and certified excess of every method, on the generator's seeds 0-19.
+
+    python benchmarks/makespan.py [--part sjf-bco|local-search|nested|large|ilp]... [--seeds 20]
+                                  [--runs 5] [--seconds S]
+
+Without --part all are run (over an hour). Each part prints every row, then its figures with their
+spread; ratios are to list-scheduling and first-fit of the same run. Excess is over the bound that
+the row's own run proved, bound included in its time. One core, compiled code loaded. --seconds
+shortens the searches: the printed limit says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import resource
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import optsched
+from optsched.backends import solver_version
+from optsched.generate.makespan import generate_makespan
+from optsched.makespan import bounds
+from optsched.makespan.baselines import first_fit, list_scheduling
+from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.options import MakespanOptions
+from optsched.methods import warm_up
+from optsched.result import Result, Settings, Termination
+
+STRENGTHS = ("mild", "strong")
+PARTS = ("sjf-bco", "local-search", "nested", "large", "ilp")
+LIMITS = {"local-search": 10.0, "nested": 60.0, "large": 60.0, "ilp": 120.0}
+TARGETS = {
+    "sjf-bco": "target: 50 ms at 160 x 20, 5 s at 1,600 x 200",
+    "local-search": "target: excess 6% median, 13% max after 10 s",
+    "nested": "target: excess 1.5% median, 4% max after 60 s",
+    "large": "target: excess 2.5% after 60 s",
+    "ilp": "target: proved within 120 s",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method on one instance."""
+
+    label: str
+    seed: int
+    seconds: tuple[float, ...]
+    result: Result
+    to_list: float | None
+    to_first_fit: float | None
+
+    @property
+    def excess(self) -> float | None:
+        """Per cent above the bound."""
+        return None if self.result.excess is None else 100 * max(self.result.excess, 0.0)
+
+
+def main() -> None:
+    """Print the machine, every row, and the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--part", action="append", choices=PARTS, help="only these parts")
+    parser.add_argument("--seeds", type=int, default=20, help="seeds 0 to N - 1")
+    parser.add_argument("--runs", type=int, default=5, help="runs of sjf-bco")
+    parser.add_argument("--seconds", type=float, help="another limit than the targets'")
+    arguments = parser.parse_args()
+    print_machine()
+    for part in arguments.part or PARTS:
+        limit = arguments.seconds or LIMITS.get(part)
+        shown = "" if limit is None else f", {limit:g} s each"
+        print(f"\n== {part}{shown}; {TARGETS[part]}")
+        rows = list(run_part(part, arguments.seeds, arguments.runs, limit))
+        for label in dict.fromkeys(row.label for row in rows):
+            print_figures(label, [row for row in rows if row.label == label])
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"\npeak memory of this process: {peak:.0f} MiB")
+
+
+def print_machine() -> None:
+    """Name the machine, pin the process to one core and load the compiled code."""
+    if hasattr(os, "sched_setaffinity"):  # Linux
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    print(f"Python {platform.python_version()}, HiGHS {solver_version('highs')}, one core")
+    print(f"compiled code loaded in {warm_up('makespan'):.2f} s")
+
+
+def run_part(part: str, seeds: int, runs: int, limit: float | None) -> Iterator[Row]:
+    """Run one part, printing its rows as they come."""
+    for label, seed, instance, method in cases(part, seeds):
+        row = measure(label, seed, instance, method, runs if part == "sjf-bco" else 1, limit)
+        print_row(row)
+        yield row
+
+
+def cases(part: str, seeds: int) -> Iterator[tuple[str, int, MakespanInstance, str]]:
+    """Label, seed, instance and method of every row of a part."""
+    for strength in STRENGTHS:
+        for seed in range(seeds):
+            if part in ("sjf-bco", "local-search", "nested"):
+                made = generate_makespan(contention=strength, seed=seed)
+                yield f"160x20 {strength} {part}", seed, made, part
+            if part in ("sjf-bco", "large") and seed < 3:
+                made = generate_makespan(1600, 200, contention=strength, seed=seed)
+                yield f"1600x200 {strength}", seed, made, "nested" if part == "large" else part
+            if part == "ilp":
+                yield f"24x8 mixed {strength}", seed, mixed(strength, seed), "ilp"
+                yield f"10x4 uniform {strength}", seed, uniform(strength, seed), "ilp"
+
+
+def mixed(strength: str, seed: int) -> MakespanInstance:
+    """24 jobs on 8 servers of 2, 4 or 8 GPUs, slots of 30 s."""
+    return generate_makespan(
+        24, 8, contention=strength, server_sizes=(2, 4, 8), largest_job=8, slot=30.0, seed=seed
+    )
+
+
+def uniform(strength: str, seed: int) -> MakespanInstance:
+    """10 jobs on 4 servers of 4 GPUs, slots of 30 s; some jobs must span."""
+    return generate_makespan(
+        10, 4, contention=strength, server_sizes=(4,), largest_job=16, slot=30.0, seed=seed
+    )
+
+
+def measure(
+    label: str, seed: int, instance: MakespanInstance, method: str, runs: int, limit: float | None
+) -> Row:
+    """Run a method and the two baselines; the bound is proved anew, within the run."""
+    seconds, result = [], None
+    for _ in range(runs):
+        if method != "sjf-bco":
+            bounds.forget()
+        began = time.perf_counter()
+        result = optsched.solve(instance, method, time_limit=limit)
+        spent = time.perf_counter() - began
+        seconds.append(result.solve_time if method == "sjf-bco" else spent)
+    assert result is not None
+    if result.check is not None and not result.check.feasible:
+        sys.exit(f"{label} seed {seed}: the checker refuses the solution")
+    ratios = []
+    for baseline in (list_scheduling, first_fit):
+        other = baseline(instance, MakespanOptions(), Settings()).claimed
+        ratios.append(None if other is None or not result.objective else result.objective / other)
+    return Row(label, seed, tuple(seconds), result, *ratios)
+
+
+def print_row(row: Row) -> None:
+    """One line: case, seed, seconds and spread, makespan, bound, excess, ratios, status."""
+    r = row.result
+    excess = "no schedule" if row.excess is None else f"{row.excess:6.2f}%"
+    print(
+        f"{row.label:24} seed {row.seed:2} {median(row.seconds):9.4f} s "
+        f"[{min(row.seconds):.4f}-{max(row.seconds):.4f}] makespan {r.objective or 0:7.1f} "
+        f"bound {r.bound or 0:7.1f} ({r.bound_source}) excess {excess} "
+        f"to list-scheduling {shown(row.to_list)} to first-fit {shown(row.to_first_fit)} "
+        f"{r.termination.value} {r.details.get('stopped_at', '')}",
+        flush=True,
+    )
+
+
+def print_figures(label: str, rows: Sequence[Row]) -> None:
+    """Median and range of seconds, excess and ratios; how many are proved."""
+    print(
+        f"-- {label}: {len(rows)} seeds; seconds {spread([median(r.seconds) for r in rows], 4)}; "
+        f"excess % {spread([r.excess for r in rows if r.excess is not None])}; "
+        f"to list-scheduling {spread([r.to_list for r in rows if r.to_list])}; "
+        f"to first-fit {spread([r.to_first_fit for r in rows if r.to_first_fit])}; "
+        f"proved {sum(r.result.termination is Termination.OPTIMAL for r in rows)}",
+        flush=True,
+    )
+
+
+def spread(values: Sequence[float], digits: int = 2) -> str:
+    """Median and range."""
+    if not values:
+        return "-"
+    return f"{median(values):.{digits}f} [{min(values):.{digits}f}-{max(values):.{digits}f}]"
+
+
+def shown(ratio: float | None) -> str:
+    """A ratio, or a dash where the baseline finds no schedule."""
+    return "-" if ratio is None else f"{ratio:.3f}"
+
+
+if __name__ == "__main__":
+    main()

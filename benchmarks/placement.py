@@ -1,0 +1,216 @@
+"""Placement: seconds and excess of every method, on the generator's defaults and seeds 0-19.
+
+    python benchmarks/placement.py [--runs 5] [--vertex-limit 10] [--summary]
+
+Each case draws an availability vector a seed. A row shows the median time of the runs and their
+spread, the excess over the best proven bound, and whether the optimum was proved; every row is
+shown (with --summary, only the tables at the end). Times are those of the methods, from instance
+to placement, on one core, compiled code loaded; compiling is timed apart. With OPTSCHED_DATA
+set, measured layer profiles (PipeDream's VGG16, ResNet50, GNMT) are run too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import resource
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, median
+
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+import optsched
+from optsched.backends import solver_version
+from optsched.generate.placement import generate_placement, instance_from_profile, random_offer
+from optsched.methods import warm_up
+from optsched.placement.instance import PlacementInstance
+from optsched.profiles import read_pipedream
+from optsched.result import Result, Termination
+
+SEEDS = range(20)
+LONG_SEEDS = range(5)
+FAST = ("heavy-edge", "repartition", "exact")
+PROFILES = {
+    "VGG16": "image_classification__vgg16",
+    "ResNet50": "image_classification__resnet50",
+    "GNMT": "translation__gnmt",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A family of instances: one model and plan, an availability vector a seed."""
+
+    label: str
+    model: str
+    gpus: int
+    stages: int | None
+    vertex_seeds: range
+
+    def instances(self) -> Iterator[tuple[int, PlacementInstance]]:
+        for seed in SEEDS:
+            yield seed, generate_placement(self.model, self.gpus, stages=self.stages, seed=seed)
+
+
+CASES = (
+    Case("VGG19/16", "VGG19", 16, None, SEEDS),
+    Case("VGG19/32", "VGG19", 32, None, SEEDS),
+    Case("GPT-175B 32x1", "GPT-175B", 32, 32, SEEDS),
+    Case("GPT-175B 64x1", "GPT-175B", 64, 64, LONG_SEEDS),
+    Case("VGG19/128, 4 stages", "VGG19", 128, 4, LONG_SEEDS),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method on one instance: milliseconds of each run, and the last run's result."""
+
+    case: str
+    seed: int
+    servers: int
+    method: str
+    times: tuple[float, ...]
+    result: Result
+    bound: float
+
+    @property
+    def excess(self) -> float | None:
+        if self.result.objective is None:
+            return None
+        return 100 * max(self.result.objective / self.bound - 1, 0.0)
+
+    @property
+    def proved(self) -> bool:
+        return self.result.termination is Termination.OPTIMAL
+
+
+def main() -> None:
+    """Print the machine, every row, and the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=5, help="runs of the fast methods")
+    parser.add_argument("--vertex-limit", type=float, default=10.0, help="seconds of ilp-vertex")
+    parser.add_argument("--summary", action="store_true", help="leave the single rows out")
+    arguments = parser.parse_args()
+    print_machine()
+    rows: list[Row] = []
+    for case in CASES:
+        for seed, instance in case.instances():
+            vertex = arguments.vertex_limit if seed in case.vertex_seeds else None
+            rows += measure(case.label, seed, instance, arguments.runs, vertex, arguments.summary)
+    for label, seed, instance in measured_profiles():
+        rows += measure(label, seed, instance, arguments.runs, None, arguments.summary)
+    print_tables(rows)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"\npeak memory of this process: {peak:.0f} MiB")
+
+
+def print_machine() -> None:
+    """Name the machine, pin the process to one core and load the compiled code."""
+    if hasattr(os, "sched_setaffinity"):  # Linux
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    print(f"Python {platform.python_version()}, HiGHS {solver_version('highs')}, one core")
+    print(f"compiled code loaded in {warm_up('placement'):.2f} s (cached between processes; "
+          "the first run on a machine compiles)")  # fmt: skip
+
+
+def measured_profiles() -> Iterator[tuple[str, int, PlacementInstance]]:
+    """Instances of measured profiles on 8, 16 and 32 GPUs, if the data are at hand."""
+    folder = os.environ.get("OPTSCHED_DATA")
+    if folder is None:
+        print("OPTSCHED_DATA is unset: measured profiles of VGG16, ResNet50, GNMT left out")
+        return
+    for model, name in PROFILES.items():
+        path = Path(folder) / "profiles" / "pipedream" / f"{name}.graph.txt"
+        profile = read_pipedream(path)
+        for gpus in (8, 16, 32):
+            for seed in SEEDS:
+                offer = random_offer(gpus, 8, np.random.default_rng(seed))
+                yield f"{model}/{gpus} measured", seed, instance_from_profile(profile, gpus, offer)
+
+
+def measure(
+    label: str, seed: int, instance: PlacementInstance, runs: int, vertex: float | None,
+    summary: bool,
+) -> list[Row]:  # fmt: skip
+    """Run every method on one instance; `vertex` is ilp-vertex's limit, None leaves it out."""
+    found: list[tuple[str, list[Result]]] = [
+        (method, [optsched.solve(instance, method) for _ in range(runs)]) for method in FAST
+    ]
+    if vertex is not None:
+        found.append(("ilp-vertex", [optsched.solve(instance, "ilp-vertex", time_limit=vertex)]))
+    bound = max(r.bound for _, results in found for r in results if r.bound is not None)
+    rows = []
+    for method, results in found:
+        checked = all(r.check is not None and r.check.feasible for r in results if r.solution)
+        if not checked:
+            sys.exit(f"{label} seed {seed} {method}: the checker refuses the solution")
+        times = tuple(1e3 * (r.build_time + r.solve_time) for r in results)
+        rows.append(Row(label, seed, len(instance.free_gpus), method, times, results[-1], bound))
+    if not summary:
+        for row in rows:
+            print_row(row)
+    return rows
+
+
+def print_row(row: Row) -> None:
+    """One line: case, seed, servers, method, ms and their spread, excess, status."""
+    excess = "no solution" if row.excess is None else f"{row.excess:7.3f}%"
+    chosen = f" ({row.result.chosen})" if row.result.chosen else ""
+    print(
+        f"{row.case:22} seed {row.seed:2} servers {row.servers:2} {row.method + chosen:22} "
+        f"{median(row.times):10.3f} ms [{min(row.times):.3f}-{max(row.times):.3f}] "
+        f"{excess:>11} {row.result.termination.value}",
+        flush=True,
+    )
+
+
+def print_tables(rows: list[Row]) -> None:
+    """The figures by case and method, and the ratios to ilp-vertex."""
+    print("\ncase                   method       seeds   median ms      max ms   excess mean"
+          "      max  proved")  # fmt: skip
+    for case in dict.fromkeys(row.case for row in rows):
+        for method in (*FAST, "ilp-vertex"):
+            chosen = [row for row in rows if (row.case, row.method) == (case, method)]
+            if chosen:
+                print_figures(case, method, chosen)
+    print("\nratio of ilp-vertex to exact, seed by seed, where ilp-vertex proves in its limit")
+    for case in dict.fromkeys(row.case for row in rows):
+        ratios = vertex_ratios([row for row in rows if row.case == case])
+        if ratios:
+            print(
+                f"{case:22} {len(ratios):2} seeds: median {median(ratios):.0f} x "
+                f"[{min(ratios):.0f}-{max(ratios):.0f}]"
+            )
+
+
+def print_figures(case: str, method: str, rows: list[Row]) -> None:
+    """One line of the table."""
+    medians = [median(row.times) for row in rows]
+    excess = [row.excess for row in rows if row.excess is not None]
+    shares = f"{mean(excess):11.2f}% {max(excess):7.2f}%" if excess else " no solution        -"
+    proved = f"{sum(row.proved for row in rows)}/{len(rows)}"
+    print(
+        f"{case:22} {method:12} {len(rows):5} {median(medians):11.3f} {max(medians):11.3f} "
+        f" {shares} {proved if method in ('exact', 'ilp-vertex') else '-':>7}"
+    )
+
+
+def vertex_ratios(rows: list[Row]) -> list[float]:
+    """Time of ilp-vertex over time of exact, for the seeds where it proved the optimum."""
+    exact = {row.seed: median(row.times) for row in rows if row.method == "exact"}
+    return [
+        median(row.times) / exact[row.seed]
+        for row in rows
+        if row.method == "ilp-vertex" and row.proved
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""Selection: seconds, proofs and excess of the exact methods, of sts, and of speed profiles.
+
+    python benchmarks/selection.py [--part patterns,six,columns,large,rivals,sts,hull] [--runs 3]
+
+Every row is shown. Instances are `optsched generate selection`'s with 4 GPUs a node unless a row
+says otherwise, Table IV's fractions, seeds as shown. Times are wall clock on one core, HiGHS on one
+thread, from the instance to the checked-for decoded selection, Pyomo's build included; compiled
+code is loaded before. `rivals` runs milp and minlp at growing sizes for 60 s each beside patterns,
+and says which was the last that they proved. Peak memory is the process's so far, so parts run
+alone show their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import resource
+import time
+from collections.abc import Callable, Sequence
+from statistics import median
+
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+import optsched
+from optsched.backends import solver_version
+from optsched.errors import OptschedError
+from optsched.generate.selection import SelectionSettings, generate_selection
+from optsched.methods import warm_up
+from optsched.result import Result, Termination
+from optsched.selection.cost import tables_of
+from optsched.selection.instance import SelectionInstance
+from optsched.selection.options import SelectionOptions
+from optsched.selection.profiles import curves_of, first_steps
+from optsched.selection.sts import sts_assignment
+
+RIVAL_LIMIT = 60.0
+RIVAL_SIZES = ((2, 3), (2, 4), (3, 6), (4, 8), (5, 10), (6, 12), (8, 16))
+
+
+def main() -> None:
+    """Print the machine and the rows of the parts asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--part", default=",".join(PARTS), help="parts, separated by commas")
+    parser.add_argument("--runs", type=int, default=3, help="seeds of each case, from 1 on")
+    arguments = parser.parse_args()
+    if hasattr(os, "sched_setaffinity"):  # Linux
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    print(f"Python {platform.python_version()}, HiGHS {solver_version('highs')}, one core")
+    print(f"compiled code loaded in {warm_up('selection'):.2f} s")
+    for name in arguments.part.split(","):
+        print(f"\n== {name}: {PARTS[name].__doc__.splitlines()[0]}")
+        PARTS[name](range(1, arguments.runs + 1))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"peak memory so far: {peak:.0f} MiB", flush=True)
+
+
+def made(seed: int, nodes: int, jobs: int, gpus: int = 4, classes: int = 1) -> SelectionInstance:
+    settings = SelectionSettings(
+        nodes=nodes, jobs=jobs, gpus_per_node=gpus, cost_classes=classes, bin_width=5
+    )
+    return generate_selection(settings, seed=seed)
+
+
+def row(label: str, instance: SelectionInstance, method: str, **settings: object) -> Result:
+    """Run, print and return one row."""
+    began = time.perf_counter()
+    result = optsched.solve(instance, method, **settings)
+    wall = time.perf_counter() - began
+    gap = "-" if result.gap is None else f"{result.gap:.1e}"
+    ok = result.check is not None and result.check.feasible
+    print(
+        f"{label:34} {method:9} {result.build_time + result.solve_time:8.3f} s "
+        f"(build {result.build_time:.3f}; with check {wall:.3f})  gap {gap}  "
+        f"{result.termination.value:10} checked {'yes' if ok else 'NO'}",
+        flush=True,
+    )
+    return result
+
+
+def summary(label: str, target: float, results: Sequence[Result], gap: float) -> None:
+    """Median and range against the target."""
+    times = [r.build_time + r.solve_time for r in results]
+    within = all(r.gap is not None and r.gap <= gap for r in results)
+    verdict = "met" if within and max(times) <= target else "MISSED"
+    print(
+        f"-> {label}: median {median(times):.2f} s [{min(times):.2f}-{max(times):.2f}], all within "
+        f"gap {gap:g}: {within}; target {target:g} s: {verdict}"
+    )
+
+
+def patterns(seeds: range) -> None:
+    """Three node classes to 1e-6: 40 x 160 in 3 s, 100 x 400 in 15 s."""
+    for nodes, jobs, target in ((40, 160, 3.0), (100, 400, 15.0)):
+        for gpus in (4, 8):
+            found = [
+                row(f"{nodes}x{jobs} K={gpus} seed {s}", made(s, nodes, jobs, gpus), "patterns")
+                for s in seeds
+            ]
+            summary(f"{nodes}x{jobs} K={gpus}", target, found, 1e-6)
+
+
+def six(seeds: range) -> None:
+    """Six node classes, 96 x 384 to 1e-4 in 60 s."""
+    found = [
+        row(f"96x384 six classes seed {s}", made(s, 96, 384, classes=2), "patterns", gap=1e-4)
+        for s in seeds
+    ]
+    summary("96x384", 60.0, found, 1e-4)
+
+
+def columns(seeds: range) -> None:
+    """100 distinct cost vectors x 400 jobs, and K = 16, to 1e-3 in 30 s."""
+    for label, gpus, classes in (("100 distinct", 4, 0), ("K=16", 16, 1)):
+        found = [
+            row(f"100x400 {label} seed {s}", made(s, 100, 400, gpus, classes), "columns", gap=1e-3)
+            for s in seeds
+        ]
+        summary(f"100x400 {label}", 30.0, found, 1e-3)
+
+
+def large(seeds: range) -> None:
+    """1,000 nodes, all distinct, x 4,000 jobs to 1e-3 in 120 s."""
+    found = [
+        row(f"1000x4000 distinct seed {s}", made(s, 1000, 4000, classes=0), "columns", gap=1e-3)
+        for s in seeds
+    ]
+    summary("1000x4000", 120.0, found, 1e-3)
+
+
+def rivals(seeds: range) -> None:
+    """What milp and minlp prove in 60 s, beside patterns and columns on the same instances."""
+    for method in ("milp", "minlp"):
+        reached = "none"
+        for nodes, jobs in RIVAL_SIZES:
+            instance = made(1, nodes, jobs, gpus=2)
+            try:
+                rival = row(f"{nodes}x{jobs} K=2", instance, method, time_limit=RIVAL_LIMIT)
+            except OptschedError as error:
+                print(f"{nodes}x{jobs} {method}: {error}")
+                break
+            ours = row(f"{nodes}x{jobs} K=2", instance, "patterns")
+            seconds = rival.build_time + rival.solve_time
+            ratio = seconds / (ours.build_time + ours.solve_time)
+            print(f"   {method} / patterns: {ratio:.0f} x the time")
+            if rival.termination is not Termination.OPTIMAL:
+                break
+            reached = f"{nodes}x{jobs}"
+        print(f"-> {method} proves {reached} within {RIVAL_LIMIT:g} s, not the next size")
+
+
+def sts(seeds: range) -> None:
+    """One decision at 100 x 400 in 0.2 s (the paper's C++: under 5 s)."""
+    for s in seeds:
+        instance = made(s, 100, 400)
+        times = sorted(_timed(lambda i=instance: _decide(i)) for _ in range(7))
+        print(
+            f"100x400 seed {s}: median {median(times):.4f} s [{times[0]:.4f}-{times[-1]:.4f}]; "
+            f"target 0.2 s: {'met' if times[-1] <= 0.2 else 'MISSED'}"
+        )
+
+
+def _decide(instance: SelectionInstance) -> object:
+    return sts_assignment(tables_of(instance, SelectionOptions()))
+
+
+def hull(seeds: range) -> None:
+    """Speed profiles: 20 us each, over 400 jobs whose deadlines all bind."""
+    for gpus, width in ((4, 5), (8, 5), (8, 1)):
+        settings = SelectionSettings(nodes=3, jobs=400, gpus_per_node=gpus, bin_width=width)
+        tables = tables_of(generate_selection(settings, seed=1), SelectionOptions())
+        curves = curves_of(tables)
+        for t, kind in enumerate(tables.kinds):
+            times = tables.worst[:, t, : kind.gpus]
+            share = np.random.default_rng(1).uniform(0.05, 0.95, size=tables.jobs)
+            due = times[:, -1] + share * (times[:, 0] - times[:, -1])  # every deadline binds
+            runs = [_timed(lambda a=(tables, curves, t, due): first_steps(*a)) for _ in range(20)]
+            times = 1e6 * np.array(runs) / tables.jobs
+            print(
+                f"{kind.name} K={gpus}, about {len(curves.high) / tables.jobs:.0f} atoms: median "
+                f"{np.median(times):.2f} us [{times.min():.2f}-{times.max():.2f}]; "
+                f"target 20 us: {'met' if np.median(times) <= 20 else 'MISSED'}"
+            )
+
+
+def _timed(call: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began
+
+
+PARTS: dict[str, Callable[[range], None]] = {
+    "patterns": patterns,
+    "six": six,
+    "columns": columns,
+    "large": large,
+    "rivals": rivals,
+    "sts": sts,
+    "hull": hull,
+}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+#!/bin/sh
+# Makes the shipped makespan instances again, byte for byte; run from the top of the checkout.
+set -eu
+make() {
+    name=$1
+    shift
+    optsched generate makespan --name "$name" --seed 1 -o instances/makespan "$@"
+}
+make mixed-24x8 --jobs 24 --servers 8 --server-sizes 2,4,8 --largest-job 8 --slot 30
+make mixed-24x8-strong --jobs 24 --servers 8 --server-sizes 2,4,8 --largest-job 8 --slot 30 --contention strong
+make uniform-10x4 --jobs 10 --servers 4 --server-sizes 4 --largest-job 16 --slot 30
+make uniform-10x4-strong --jobs 10 --servers 4 --server-sizes 4 --largest-job 16 --slot 30 --contention strong
+make continuous-12x3 --jobs 12 --servers 3 --server-sizes 4,8 --largest-job 8 --progress continuous --contention strong
+make paper-160x20
+make paper-160x20-strong --contention strong
+make large-1600x200 --jobs 1600 --servers 200
+make large-1600x200-strong --jobs 1600 --servers 200 --contention strong

@@ -1,0 +1,197 @@
+"""Makespan instances: the workload of sjf-bco's section 7, at its size or another.
+
+160 jobs of 1, 2, 4, 8, 16 and 32 GPUs in the shares 80/14/26/30/8/2 of the Microsoft trace; 20
+servers of 4, 8, 16 or 32 GPUs; 1,000 to 6,000 iterations of 0.01 to 0.05 s, 50 to 300 s in all
+(uniform), on one server. How much a job's exchange weighs across servers is the `Contention`: the
+paper says only that contention and overhead stay within 15% of the execution time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import InputError, shown
+from optsched.makespan.instance import MOST_JOBS, MOST_SERVERS, SCHEMA, MakespanInstance
+
+JOB_SIZES = (1, 2, 4, 8, 16, 32)
+JOB_SHARES = (80, 14, 26, 30, 8, 2)
+SERVER_SIZES = (4, 8, 16, 32)
+INTER_BANDWIDTH, INTRA_BANDWIDTH, COMPUTE_RATE = 1.25e9, 3e11, 1e11
+BATCH_SIZE = 32
+
+
+@dataclass(frozen=True)
+class Contention:
+    """How much it costs to span servers.
+
+    Attributes
+    ----------
+    share, degradation, overhead : float
+        xi_1, a, and xi_2 gamma_0 in seconds.
+    exchange : tuple of float
+        Range of a job's exchange time alone across servers, as a share of its time on one.
+    horizon : float
+        Seconds; the paper's 1,200 where that is enough for its baselines.
+    """
+
+    share: float
+    degradation: float
+    overhead: float
+    exchange: tuple[float, float]
+    horizon: float
+
+
+CONTENTION = {
+    "mild": Contention(0.5, 0.2, 1e-4, (0.01, 0.05), 1200.0),
+    "strong": Contention(1.0, 0.5, 1e-3, (0.1, 0.5), 4800.0),
+}
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Ranges of a job's iterations, iteration time (s) and execution time (s) on one server."""
+
+    iterations: tuple[int, int] = (1000, 6000)
+    iteration_time: tuple[float, float] = (0.01, 0.05)
+    execution_time: tuple[float, float] = (50.0, 300.0)
+
+
+def generate_makespan(
+    jobs: int = 160,
+    servers: int = 20,
+    *,
+    contention: str = "mild",
+    server_sizes: tuple[int, ...] = SERVER_SIZES,
+    largest_job: int = JOB_SIZES[-1],
+    workload: Workload | None = None,
+    slot: float = 1.0,
+    progress: str = "floor",
+    horizon: int | None = None,
+    seed: int = 0,
+    name: str | None = None,
+) -> MakespanInstance:
+    """Generate one instance.
+
+    Parameters
+    ----------
+    jobs, servers : int
+        How many; jobs keep the shares of the sizes up to `largest_job`.
+    contention : str
+        "mild" as in the paper, or "strong": a job across two servers is 1.1 to 1.5 times as slow
+        alone, and several times under contention.
+    server_sizes : tuple of int
+        Sizes to draw from, uniformly.
+    workload : Workload, optional
+        Ranges to draw from, uniformly.
+    slot : float
+        Seconds a slot.
+    horizon : int, optional
+        Slots; by default the paper's 1,200 s, four times as many under strong contention.
+    seed : int
+        Equal arguments give equal instances.
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used, or a job fits nowhere.
+    """
+    _refuse_bad(jobs, servers, contention, server_sizes, largest_job, slot)
+    rng = np.random.default_rng(seed)
+    strength, ranges = CONTENTION[contention], workload or Workload()
+    capacities = [int(size) for size in rng.choice(server_sizes, size=servers)]
+    sizes = rng.permutation(job_sizes(jobs, min(largest_job, sum(capacities))))
+    made = [_job(f"j{index}", int(size), strength, ranges, rng) for index, size in enumerate(sizes)]
+    document = {
+        "schema": SCHEMA,
+        "version": 1,
+        "name": name or f"makespan-{jobs}x{servers}-{contention}-s{seed}",
+        "provenance": {
+            "generator": "optsched generate makespan", "seed": seed, "contention": contention
+        },
+        "servers": capacities,
+        "network": {
+            "inter_bandwidth": INTER_BANDWIDTH,
+            "intra_bandwidth": INTRA_BANDWIDTH,
+            "contention_share": strength.share,
+            "degradation": strength.degradation,
+            "overhead_per_server": strength.overhead,
+            "overhead_on_one_server": True,
+        },
+        "compute_rate": COMPUTE_RATE,
+        "slot": slot,
+        "progress": progress,
+        "horizon": int(np.ceil(strength.horizon / slot)) if horizon is None else horizon,
+        "jobs": made,
+    }  # fmt: skip
+    return MakespanInstance.from_dict(document, "generate makespan")
+
+
+def job_sizes(jobs: int, largest: int) -> list[int]:
+    """Sizes of so many jobs in the paper's shares: largest remainders, then the smaller size."""
+    shares = [(size, share) for size, share in zip(JOB_SIZES, JOB_SHARES, strict=True)
+              if size <= largest]  # fmt: skip
+    total = sum(share for _, share in shares)
+    exact = [jobs * share / total for _, share in shares]
+    counts = [int(value) for value in exact]
+    by_remainder = sorted(range(len(shares)), key=lambda i: (counts[i] - exact[i], i))
+    for i in by_remainder[: jobs - sum(counts)]:
+        counts[i] += 1
+    return [size for (size, _), count in zip(shares, counts, strict=True) for _ in range(count)]
+
+
+def _job(
+    name: str, gpus: int, strength: Contention, ranges: Workload, rng: np.random.Generator
+) -> dict[str, Any]:
+    iterations, tau = _length(ranges, rng)
+    exchange = float(rng.uniform(*strength.exchange)) * tau
+    ring = (gpus - 1) / gpus
+    gradient = round(exchange * INTER_BANDWIDTH / 2)
+    inside = gradient * ring * (2 / INTRA_BANDWIDTH + 1 / COMPUTE_RATE) + strength.overhead
+    compute = max(tau - inside, 0.0)
+    return {
+        "name": name,
+        "gpus": gpus,
+        "iterations": iterations,
+        "gradient_bytes": gradient,
+        "batch_size": BATCH_SIZE,
+        "forward_time_per_sample": round(compute / 3 / BATCH_SIZE, 9),
+        "backward_time": round(compute * 2 / 3, 9),
+    }
+
+
+def _length(ranges: Workload, rng: np.random.Generator) -> tuple[int, float]:
+    """Iterations and seconds an iteration: the execution time uniform, all three in range."""
+    execution = float(rng.uniform(*ranges.execution_time))
+    shortest, longest = ranges.iteration_time
+    fewest = max(ranges.iterations[0], int(np.ceil(execution / longest)))
+    most = max(fewest, min(ranges.iterations[1], int(execution / shortest)))
+    iterations = int(rng.integers(fewest, most + 1))
+    return iterations, execution / iterations
+
+
+def _refuse_bad(
+    jobs: int,
+    servers: int,
+    contention: str,
+    server_sizes: tuple[int, ...],
+    largest_job: int,
+    slot: float,
+) -> None:
+    def refuse(where: str, found: object, expected: str) -> InputError:
+        return InputError("generate makespan", where, shown(found), expected)
+
+    if not 1 <= jobs <= MOST_JOBS:
+        raise refuse("jobs", jobs, f"1 to {MOST_JOBS}")
+    if not 1 <= servers <= MOST_SERVERS:
+        raise refuse("servers", servers, f"1 to {MOST_SERVERS}")
+    if contention not in CONTENTION:
+        raise refuse("contention", contention, " or ".join(CONTENTION))
+    if not server_sizes or not all(1 <= size <= 4096 for size in server_sizes):
+        raise refuse("server_sizes", server_sizes, "sizes from 1 to 4096")
+    if largest_job < 1:
+        raise refuse("largest_job", largest_job, "1 or more")
+    if not 1e-6 <= slot <= 1e6:
+        raise refuse("slot", slot, "1e-6 to 1e6 seconds")

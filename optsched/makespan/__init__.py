@@ -1,0 +1,1 @@
+"""Makespan of ring-all-reduce jobs that contend for the links between servers (sjf-bco)."""

@@ -1,0 +1,110 @@
+"""Lower bounds on the makespan, each named by its source.
+
+*Longest job*: its least duration. *Area*: the least GPU-slots of all jobs over all GPUs. *Column
+bound*: see `column_bound`. All hold under contention, which only slows jobs. Theorem 5's ratio is
+here too: a guarantee, not a bound.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from optsched.files import instance_sha256
+from optsched.makespan.certificate import ColumnCertificate
+from optsched.makespan.column_bound import column_bound
+from optsched.makespan.durations import Durations, durations_of
+from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.options import MakespanOptions
+from optsched.makespan.progress import iteration_time
+
+MOST_KEPT = 64
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A proven lower bound in slots, the argument behind it, and its certificate if it has one."""
+
+    value: float
+    source: str
+    certificate: ColumnCertificate | None = None
+
+
+def longest_job(durations: Durations) -> Bound:
+    """The least duration of the longest job."""
+    return Bound(float(durations.least.max()), "longest job")
+
+
+def area(durations: Durations) -> Bound:
+    """Least GPU-slots of all jobs over the GPUs of the cluster, rounded up under "floor"."""
+    work = math.fsum((durations.least * durations.gpus).tolist())
+    value = work / durations.instance.gpus
+    if durations.instance.slotted:
+        return Bound(float(-(-int(work) // durations.instance.gpus)), "area")
+    return Bound(value * (1 - 1e-12), "area")
+
+
+def simple_bound(durations: Durations) -> Bound:
+    """The better of area and longest job."""
+    return max(longest_job(durations), area(durations), key=lambda bound: bound.value)
+
+
+_known: dict[str, Bound] = {}
+"""Column bounds of the instances met last, by hash: every heuristic's row asks for the same."""
+
+
+def best_bound(
+    instance: MakespanInstance, *, high: float | None = None, time_limit: float | None = None
+) -> Bound:
+    """The best combinatorial bound: longest job, area, column bound.
+
+    Parameters
+    ----------
+    high : float, optional
+        A makespan known to be possible, beyond which there is nothing to prove.
+    time_limit : float, optional
+        Seconds for the column bound; without it the result repeats exactly.
+    """
+    key = instance_sha256(instance.to_dict())
+    if key in _known:
+        return _known[key]
+    durations = durations_of(instance)
+    bound = simple_bound(durations)
+    top = float(instance.horizon) if high is None else min(high, float(instance.horizon))
+    if bound.value < top:
+        found = column_bound(durations, bound.value, top, time_limit=time_limit)
+        if found is not None:
+            bound = Bound(found.bound(instance.slotted), "column bound", found)
+    while len(_known) >= MOST_KEPT:
+        _known.pop(next(iter(_known)))
+    _known[key] = bound
+    return bound
+
+
+def forget() -> None:
+    """Drop the bounds kept, so that the next one is proved anew (and timed)."""
+    _known.clear()
+
+
+def quick_bound(
+    instance: MakespanInstance, options: MakespanOptions
+) -> tuple[float, str, ColumnCertificate | None]:
+    """The bound that certifies every heuristic's row, its source and its certificate."""
+    bound = best_bound(instance)
+    return bound.value, bound.source, bound.certificate
+
+
+def theorem_5(instance: MakespanInstance) -> float:
+    """n_g phi u / l: SJF-BCO's guarantee on this instance (sjf-bco, Theorem 5).
+
+    phi, the ratio of busy times of two GPUs that Lemma 4 assumes, is at best 1; u = 1; l =
+    tau_min / tau_max over the jobs, placements and contention levels possible.
+    """
+    largest = max(instance.servers)
+    ratio = 0.0
+    for job in instance.jobs:
+        widest = min(job.gpus, len(instance.servers))
+        best = iteration_time(instance, job, 1, 0)
+        worst = iteration_time(instance, job, widest, largest if widest > 1 else 0)
+        ratio = max(ratio, worst / best)
+    return max(job.gpus for job in instance.jobs) * ratio

@@ -1,0 +1,263 @@
+"""The independent checker of schedules: every rule, every end and the makespan, from the decisions.
+
+Shares no code with the methods. Jobs inside one server need nobody else's; the ends of those that
+span servers follow from event to event. The equations are sjf-bco's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+from optsched.checking import CLAIM_TOLERANCE, CheckReport, Violation, claim_violation
+from optsched.makespan.instance import MakespanInstance, RingJob
+from optsched.makespan.options import MakespanOptions
+from optsched.makespan.solution import MakespanSolution, ScheduledJob
+
+OVERLAP = 1e-6
+"""Slots that two runs on one GPU may overlap under continuous progress: rounding of their ends."""
+
+Runs = dict[str, tuple[RingJob, ScheduledJob]]
+
+
+def check(
+    instance: MakespanInstance,
+    solution: MakespanSolution,
+    options: dict[str, Any] | None = None,
+) -> CheckReport:
+    """Check a schedule and recompute its makespan.
+
+    Parameters
+    ----------
+    instance, solution
+        The problem and the decisions.
+    options : dict, optional
+        The methods' parameters; only their names and ranges are looked at.
+
+    Returns
+    -------
+    CheckReport
+        The objective is the makespan in slots; None when a job, server or count is wrong, so that
+        ends mean nothing.
+
+    Notes
+    -----
+    Rules: "instance", "job", "server", "gpu count" (1), "start", "capacity" (2), "completion" (9),
+    "horizon", "claimed end" (9) and "claimed objective". Gang (3) and (4) hold by the format.
+    """
+    MakespanOptions.from_dict(dict(solution.options if options is None else options))
+    found = _named(instance, solution) + _jobs(instance, solution)
+    if found:
+        return CheckReport(None, tuple(found))
+    jobs = {job.name: job for job in instance.jobs}
+    runs = {run.name: (jobs[run.name], run) for run in solution.jobs}
+    found = _placements(instance, runs) + _starts(instance, runs)
+    if found:
+        return CheckReport(None, tuple(found))
+    ends = _ends(instance, runs)
+    found = _completions(instance, ends)
+    if found:
+        return CheckReport(None, tuple(found))
+    makespan = max(ends.values())
+    claim = None if solution.objective is None else claim_violation(solution.objective, makespan)
+    found = _capacity(instance, runs, ends) + _horizon(instance, ends) + _claims(runs, ends)
+    return CheckReport(makespan, tuple(found) + (() if claim is None else (claim,)))
+
+
+def _named(instance: MakespanInstance, solution: MakespanSolution) -> list[Violation]:
+    if solution.instance == instance.name:
+        return []
+    return [Violation("instance", "file", f"instance {solution.instance!r}", 1)]
+
+
+def _jobs(instance: MakespanInstance, solution: MakespanSolution) -> list[Violation]:
+    times = Counter(run.name for run in solution.jobs)
+    wanted = {job.name for job in instance.jobs}
+    found = [
+        Violation("job", "once", f"job {name} scheduled {times[name]} times", abs(times[name] - 1))
+        for name in (job.name for job in instance.jobs)
+        if times[name] != 1
+    ]
+    unknown = [name for name in times if name not in wanted]
+    return found + [Violation("job", "once", f"unknown job {name}", 1) for name in unknown]
+
+
+def _placements(instance: MakespanInstance, runs: Runs) -> list[Violation]:
+    found = []
+    for name, (job, run) in runs.items():
+        for server, count in run.gpus.items():
+            if int(server) >= len(instance.servers):
+                found.append(Violation("server", "s in S", f"job {name}, server {server}", 1))
+            if count < 0:
+                found.append(Violation("gpu count", "(5)", f"job {name}, server {server}", -count))
+        if sum(run.gpus.values()) != job.gpus:
+            off = abs(sum(run.gpus.values()) - job.gpus)
+            found.append(Violation("gpu count", "(1)", f"job {name}", off))
+    return found
+
+
+def _starts(instance: MakespanInstance, runs: Runs) -> list[Violation]:
+    found = []
+    for name, (_, run) in runs.items():
+        between = abs(run.start - round(run.start))
+        if run.start < 0:
+            found.append(Violation("start", "a >= 0", f"job {name}", -run.start))
+        elif instance.progress == "floor" and between > 0:
+            found.append(Violation("start", "whole slots", f"job {name}", between))
+    return found
+
+
+def _ends(instance: MakespanInstance, runs: Runs) -> dict[str, float]:
+    """T_j of (9) for every job."""
+    ends = {}
+    spanning: Runs = {}
+    for name, (job, run) in runs.items():
+        if len(_servers(run)) == 1:
+            speed = _iterations_per_slot(instance, job, 1, 0)
+            ends[name] = run.start + _slots(instance, job.iterations, speed)
+        else:
+            spanning[name] = (job, run)
+    return {**ends, **_spanning_ends(instance, spanning)}
+
+
+def _spanning_ends(instance: MakespanInstance, runs: Runs) -> dict[str, float]:
+    waiting = sorted(runs, key=lambda name: runs[name][1].start, reverse=True)
+    left: dict[str, float] = {}
+    ends: dict[str, float] = {}
+    now = 0.0
+    while waiting or left:
+        speeds = _speeds(instance, runs, left)
+        finish = {n: now + _slots(instance, left[n], speeds[n]) for n in left}
+        following = min(finish.values(), default=math.inf)
+        if waiting:
+            following = min(following, runs[waiting[-1]][1].start)
+        if following == math.inf:  # everything that runs makes no progress, for ever
+            return {**ends, **dict.fromkeys(left, math.inf)}
+        left = {n: left[n] - speeds[n] * (following - now) for n in left}
+        now = following
+        for name in [n for n in left if finish[n] <= now]:
+            ends[name] = now
+            del left[name]
+        while waiting and runs[waiting[-1]][1].start <= now:
+            name = waiting.pop()
+            left[name] = runs[name][0].iterations
+    return ends
+
+
+def _speeds(instance: MakespanInstance, runs: Runs, active: dict[str, float]) -> dict[str, float]:
+    """Iterations a slot of the spanning jobs that are active together."""
+    sharing = Counter(server for name in active for server in _servers(runs[name][1]))
+    speeds = {}
+    for name in active:
+        job, run = runs[name]
+        servers = _servers(run)
+        contention = max(sharing[server] for server in servers)
+        speeds[name] = _iterations_per_slot(instance, job, len(servers), contention)
+    return speeds
+
+
+def _servers(run: ScheduledJob) -> list[str]:
+    return [server for server, count in run.gpus.items() if count > 0]
+
+
+def _iterations_per_slot(
+    instance: MakespanInstance, job: RingJob, servers: int, contention: int
+) -> float:
+    """phi_j for p_j = `contention`; equations (6)-(8)."""
+    net, size, workers = instance.network, job.gradient_bytes, job.gpus
+    shared = net.contention_share * contention
+    degraded = max(1.0, shared + net.degradation * (shared - 1))
+    bandwidth = net.inter_bandwidth / degraded if servers > 1 else net.intra_bandwidth
+    gamma = net.overhead_per_server * servers
+    if servers == 1 and not net.overhead_on_one_server:
+        gamma = 0.0
+    exchange = 2 * size * (workers - 1) / (workers * bandwidth)
+    reduce = size * (workers - 1) / (workers * instance.compute_rate)
+    forward = job.forward_time_per_sample * job.batch_size
+    tau = exchange + reduce + gamma + forward + job.backward_time
+    if instance.progress == "continuous":
+        return instance.slot / tau
+    return float(math.floor(min(instance.slot / tau + 1e-9, job.iterations)))
+
+
+def slots_alone(instance: MakespanInstance, job: RingJob, capacity: int) -> float:
+    """d_jc: least slots that job j can occupy a GPU of a server of that capacity.
+
+    In that server alone if it fits, or over the fewest servers, two at least, with links to
+    itself; more servers and more contention only slow it.
+    """
+    slots = math.inf
+    if job.gpus <= capacity:
+        slots = _slots(instance, job.iterations, _iterations_per_slot(instance, job, 1, 0))
+    if job.gpus > 1 and len(instance.servers) > 1:
+        held = fewest = 0
+        for size in sorted(instance.servers, reverse=True):
+            if held >= job.gpus:
+                break
+            held += size
+            fewest += 1
+        speed = _iterations_per_slot(instance, job, max(2, fewest), 1)
+        slots = min(slots, _slots(instance, job.iterations, speed))
+    return slots
+
+
+def _slots(instance: MakespanInstance, iterations: float, speed: float) -> float:
+    if speed == 0:
+        return math.inf
+    if instance.progress == "continuous":
+        return iterations / speed
+    return float(math.ceil(iterations / speed))
+
+
+def _completions(instance: MakespanInstance, ends: dict[str, float]) -> list[Violation]:
+    return [
+        Violation("completion", "(9)", f"job {name}, which never ends", instance.horizon)
+        for name, end in ends.items()
+        if end == math.inf
+    ]
+
+
+def _horizon(instance: MakespanInstance, ends: dict[str, float]) -> list[Violation]:
+    allowed = 0.0 if instance.progress == "floor" else OVERLAP
+    return [
+        Violation("horizon", "T_j <= horizon", f"job {name}", end - instance.horizon, allowed)
+        for name, end in ends.items()
+        if end > instance.horizon + allowed
+    ]
+
+
+def _capacity(instance: MakespanInstance, runs: Runs, ends: dict[str, float]) -> list[Violation]:
+    """Most GPUs ever used of each server, against O_s."""
+    allowed = 0.0 if instance.progress == "floor" else OVERLAP
+    changes: dict[int, list[tuple[float, int]]] = {}
+    for name, (_, run) in runs.items():
+        for server, count in run.gpus.items():
+            changes.setdefault(int(server), []).extend(
+                [(run.start, count), (max(run.start, ends[name] - allowed), -count)]
+            )
+    found = []
+    for index in sorted(changes):
+        used = worst = 0
+        at = 0.0
+        for time, change in sorted(changes[index]):  # ends come first: their change is negative
+            used += change
+            if used > worst:
+                worst, at = used, time
+        if worst > instance.servers[index]:
+            where = f"server {index} at slot {at:g}"
+            found.append(Violation("capacity", "(2)", where, worst - instance.servers[index]))
+    return found
+
+
+def _claims(runs: Runs, ends: dict[str, float]) -> list[Violation]:
+    found = []
+    for name, (_, run) in runs.items():
+        if run.end is None:
+            continue
+        difference = abs(run.end - ends[name]) / max(abs(ends[name]), 1.0)
+        if difference > CLAIM_TOLERANCE:
+            found.append(
+                Violation("claimed end", "(9)", f"job {name}", difference, CLAIM_TOLERANCE)
+            )
+    return found

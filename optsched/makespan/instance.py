@@ -1,0 +1,176 @@
+"""The makespan problem's data: ring-all-reduce jobs and the servers they share.
+
+Units: seconds, bytes, bytes per second; starts, ends and the horizon in slots. Source: sjf-bco,
+section 4; FORMULATIONS of models/makespan/README.md.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import FailFast, Field, model_validator
+
+from optsched.makespan.progress import fewest_servers, least_duration, server_prefix
+from optsched.schema import Between, FileModel, Name, NonNegative, Positive, fault, parse
+
+SCHEMA = "optsched/makespan"
+MOST_SERVERS = 2**14
+MOST_GPUS_PER_SERVER = 2**12
+MOST_GPUS = 2**20
+MOST_JOBS = 2**15
+MOST_WORKERS = 2**22
+"""Workers of all jobs together."""
+MOST_ITERATIONS = 10**12
+LONGEST_HORIZON = 10**9
+
+
+class Network(FileModel):
+    """Links between and inside servers, and what sharing one costs.
+
+    Attributes
+    ----------
+    inter_bandwidth, intra_bandwidth : float
+        b_e and b_i, bytes/s.
+    contention_share : float
+        xi_1: contending jobs count for this share, k = xi_1 p (7).
+    degradation : float
+        a of f = max(1, k + a (k - 1)).
+    overhead_per_server : float
+        xi_2 gamma_0, seconds an iteration for each server used.
+    overhead_on_one_server : bool
+        Whether a job inside one server pays it too.
+    """
+
+    inter_bandwidth: Positive
+    intra_bandwidth: Positive
+    contention_share: Annotated[float, Between(0.0, 1.0)]
+    degradation: NonNegative
+    overhead_per_server: NonNegative
+    overhead_on_one_server: bool
+
+
+class RingJob(FileModel):
+    """One job: a ring of G workers that trains F iterations.
+
+    Attributes
+    ----------
+    gpus : int
+        G_j; all of them at once, from start to end.
+    iterations : int
+        F_j.
+    gradient_bytes : float
+        m_j, all-reduced each iteration.
+    batch_size : float
+        M_j, samples a worker and iteration.
+    forward_time_per_sample, backward_time : float
+        Delta f_j and Delta b_j, seconds.
+    """
+
+    name: Name
+    gpus: Annotated[int, Between(1, MOST_GPUS)]
+    iterations: Annotated[int, Between(1, MOST_ITERATIONS)]
+    gradient_bytes: NonNegative
+    batch_size: NonNegative
+    forward_time_per_sample: NonNegative
+    backward_time: NonNegative
+
+
+class MakespanInstance(FileModel):
+    """Jobs that are all there at slot 0, and a cluster; read with `optsched.load`.
+
+    Attributes
+    ----------
+    servers : tuple of int
+        O_s, GPUs of each server.
+    compute_rate : float
+        C, bytes a worker reduces a second.
+    slot : float
+        Seconds a slot.
+    progress : "floor" or "continuous"
+        Whole iterations a slot and integer starts, or the rate slot / tau and real ones.
+    horizon : int
+        Slots; a completion after it is infeasible.
+    """
+
+    schema_: Literal["optsched/makespan"] = Field(alias="schema")
+    version: Literal[1]
+    name: Name
+    provenance: dict[str, Any] = Field(default_factory=dict)
+    servers: Annotated[
+        tuple[Annotated[int, Between(1, MOST_GPUS_PER_SERVER)], ...],
+        FailFast(),
+        Field(strict=False, max_length=MOST_SERVERS),
+    ]
+    network: Network
+    compute_rate: Positive
+    slot: Positive
+    progress: Literal["floor", "continuous"]
+    horizon: Annotated[int, Between(1, LONGEST_HORIZON)]
+    jobs: Annotated[tuple[RingJob, ...], FailFast(), Field(strict=False, max_length=MOST_JOBS)]
+
+    @classmethod
+    def from_dict(cls, document: Any, source: str = "instance") -> Self:
+        """Make an instance of a parsed JSON document.
+
+        Raises
+        ------
+        InputError
+            One line: source, JSON path, found, expected.
+        """
+        return parse(cls, document, source)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The instance as the JSON object of its file."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of the cluster."""
+        return sum(self.servers)
+
+    @property
+    def slotted(self) -> bool:
+        """Whether starts and ends are whole slots."""
+        return self.progress == "floor"
+
+    @model_validator(mode="after")
+    def _sizes(self) -> Self:
+        if not self.servers or not self.jobs:
+            missing = "servers" if not self.servers else "jobs"
+            raise fault(missing, "none", "at least one")
+        if self.gpus > MOST_GPUS:
+            raise fault("servers", f"{self.gpus} GPUs", f"at most {MOST_GPUS}")
+        name, times = Counter(job.name for job in self.jobs).most_common(1)[0]
+        if times > 1:
+            raise fault("jobs", f"{times} jobs named {name!r}"[:80], "each name once")
+        return self
+
+    @model_validator(mode="after")
+    def _every_job_can_run(self) -> Self:
+        for index, job in enumerate(self.jobs):
+            if job.gpus > self.gpus:
+                raise fault(
+                    f"jobs[{index}] ({job.name}).gpus",
+                    f"{job.gpus} GPUs",
+                    f"at most the {self.gpus} of the cluster",
+                )
+        if sum(job.gpus for job in self.jobs) > MOST_WORKERS:
+            raise fault("jobs", "more workers", f"at most {MOST_WORKERS} in all")
+        prefix = server_prefix(self.servers)
+        for index, job in enumerate(self.jobs):
+            self._can_run(f"jobs[{index}] ({job.name})", job, fewest_servers(job.gpus, prefix))
+        return self
+
+    def _can_run(self, where: str, job: RingJob, fewest: int) -> None:
+        slots = least_duration(self, job, fewest)
+        if slots == 0:
+            raise fault(where, "an iteration that takes no time", "tau above 0")
+        if slots == float("inf"):
+            raise fault(
+                where,
+                f"an iteration longer than a slot ({self.slot:g} s) wherever it runs",
+                "tau of at most a slot, or continuous progress",
+            )
+        if slots > self.horizon:
+            raise fault(where, f"{slots:g} slots at best", f"at most horizon = {self.horizon}")

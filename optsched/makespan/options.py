@@ -1,0 +1,87 @@
+"""Parameters of the methods; none changes the value of a given schedule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from optsched.errors import InputError, shown
+
+LARGEST_SPREAD = 1e6
+ORDERS = ("arrival", "smallest-first")
+
+
+@dataclass(frozen=True)
+class MakespanOptions:
+    """Parameters of SJF-BCO and of the paper's baselines.
+
+    Attributes
+    ----------
+    kappa : int or None
+        SJF-BCO: jobs of at most so many GPUs are packed, larger ones spread; None tries {1} and
+        every job size.
+    lambda_ : float
+        SJF-BCO: servers offered to a spread job hold lambda times its GPUs. On the command line
+        and in files its name is ``lambda``.
+    order : "arrival" or "smallest-first"
+        Order of the baselines first-fit, list-scheduling and random.
+    """
+
+    kappa: int | None = None
+    lambda_: float = 1.0
+    order: str = "arrival"
+
+    def __post_init__(self) -> None:
+        kappa = self.kappa
+        if kappa is not None and (isinstance(kappa, bool) or not isinstance(kappa, int)):
+            raise InputError("options", "kappa", shown(kappa), "a whole number, or all")
+        if kappa is not None and not 0 <= kappa <= 2**20:
+            raise InputError("options", "kappa", shown(kappa), "0 to 2^20, or all")
+        spread = self.lambda_
+        if (
+            isinstance(spread, bool)
+            or not isinstance(spread, int | float)
+            or not 1 <= spread <= LARGEST_SPREAD
+        ):
+            raise InputError(
+                "options", "lambda", shown(spread), f"a number in [1, {LARGEST_SPREAD:g}]"
+            )
+        if self.order not in ORDERS:
+            raise InputError("options", "order", shown(self.order), " or ".join(ORDERS))
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> MakespanOptions:
+        """Make options of names and values; text is read as numbers where a number belongs.
+
+        Raises
+        ------
+        InputError
+            If a name is unknown or a value is out of range.
+        """
+        known = cls().to_dict()
+        for name in values:
+            if name not in known:
+                raise InputError(
+                    "options", shown(name), "an unknown option", f"one of {', '.join(known)}"
+                )
+        read = {**known, **values}
+        return cls(_whole(read["kappa"]), _number(read["lambda"]), read["order"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options as a JSON object."""
+        return {"kappa": self.kappa, "lambda": self.lambda_, "order": self.order}
+
+
+def _whole(value: Any) -> Any:
+    if value == "all":
+        return None
+    return int(value) if isinstance(value, str) and value.isdecimal() else value
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value

@@ -1,0 +1,47 @@
+"""SJF-BCO: smallest jobs first, with a bound theta on every GPU's time; Algorithms 1-3 of sjf-bco.
+
+Guarantee: Theorem 5 of the paper, n_g phi u / l times the optimum, which `bounds.theorem_5`
+computes; on real instances it is far too loose to say anything. Complexity: O(K log T) simulations
+for K distinct job sizes and horizon T, each O(n (GPUs + S log S) + completions). Readings: the
+candidates are the *currently idle* GPUs with U + rho^ <= theta (u = 1); strictly head of line;
+"waiting for some job to exit" moves to the next completion; an infeasible (theta, kappa) counts as
+the horizon; the makespan is not monotone in theta, so the best schedule seen is kept; only kappa in
+{1} and the sizes of jobs matters; ties go by name.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from optsched.makespan.contention import Ints
+from optsched.makespan.greedy import best_theta, prepare, smallest_first
+from optsched.makespan.greedy_kernel import LEAST_BUSY_SERVERS, LEAST_USED
+from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.options import MakespanOptions
+from optsched.makespan.outcome import outcome_of
+from optsched.result import Outcome, Settings
+
+
+def sjf_bco(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
+    """Schedule by SJF-BCO, over all kappa unless one is given."""
+    began = time.perf_counter()
+    greedy = prepare(instance)
+    gpus = greedy.jobs.gpus
+    order = smallest_first(gpus, [job.name for job in instance.jobs])
+    kappas = kappas_of(gpus) if options.kappa is None else [options.kappa]
+    choices = [_packed_up_to(kappa, gpus) for kappa in kappas]
+    schedule, theta = best_theta(greedy, order, choices, options.lambda_)
+    seconds = time.perf_counter() - began
+    return outcome_of(instance, schedule, details={"theta": theta}, solve_time=seconds)
+
+
+def kappas_of(gpus: Ints) -> list[int]:
+    """The values of kappa that differ: 1 and every job size."""
+    return sorted({1, *gpus.tolist()})
+
+
+def _packed_up_to(kappa: int, gpus: Ints) -> Ints:
+    """FA-FFP for jobs of at most kappa GPUs, LBSGF for the others."""
+    return np.where(gpus <= kappa, LEAST_USED, LEAST_BUSY_SERVERS).astype(np.int64)

@@ -1,0 +1,91 @@
+"""A schedule: when each job starts, and how many GPUs it takes on which server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import FailFast, Field, StringConstraints
+
+from optsched.makespan.instance import MOST_GPUS, MOST_JOBS, MOST_SERVERS
+from optsched.schema import LARGEST, Between, FileModel, Name, parse
+
+_Number = Annotated[float, Between(-LARGEST, LARGEST)]
+_Server = Annotated[str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,5})$")]
+_Count = Annotated[int, Between(-MOST_GPUS, MOST_GPUS)]  # a negative count is the checker's affair
+
+
+class ScheduledJob(FileModel):
+    """One job's run.
+
+    Attributes
+    ----------
+    start : float
+        a_j, the slot at whose beginning it starts.
+    gpus : dict of str to int
+        y_js by the server's index; servers it does not use are left out.
+    end : float or None
+        T_j as claimed; the checker recomputes it.
+    """
+
+    name: Name
+    start: _Number
+    gpus: Annotated[dict[_Server, _Count], Field(max_length=MOST_SERVERS)]
+    end: _Number | None = None
+
+
+class MakespanSolution(FileModel):
+    """Starts and placements of all jobs.
+
+    Attributes
+    ----------
+    objective : float or None
+        The makespan claimed, slots.
+    options : dict
+        The method's options; none of them changes the value of a schedule.
+    """
+
+    schema_: Literal["optsched/makespan-solution"] = Field(alias="schema")
+    version: Literal[1]
+    instance: Name
+    jobs: Annotated[
+        tuple[ScheduledJob, ...], FailFast(), Field(strict=False, max_length=2 * MOST_JOBS)
+    ]
+    objective: _Number | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    @classmethod
+    def from_dict(cls, document: Any, source: str = "solution") -> Self:
+        """Make a solution of a parsed JSON document; raises InputError."""
+        return parse(cls, document, source)
+
+    @classmethod
+    def of(
+        cls,
+        instance_name: str,
+        runs: Iterable[tuple[str, float, Mapping[int, int], float | None]],
+    ) -> Self:
+        """Make a solution of (name, start, GPUs by server, end) of each job."""
+        return cls(
+            schema="optsched/makespan-solution",
+            version=1,
+            instance=instance_name,
+            jobs=tuple(
+                ScheduledJob(
+                    name=name,
+                    start=_plain(start),
+                    gpus={str(server): int(count) for server, count in sorted(placed.items())},
+                    end=None if end is None else _plain(end),
+                )
+                for name, start, placed, end in runs
+            ),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The solution as the JSON object of its file."""
+        return self.model_dump(mode="json", by_alias=True)
+
+
+def _plain(value: float) -> float:
+    """A whole number as an integer, so that files read 37 and not 37.0."""
+    return int(value) if float(value).is_integer() else float(value)

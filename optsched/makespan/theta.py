@@ -1,0 +1,91 @@
+"""Method ``theta``: the paper's feasibility ILP (14)-(16), as a lower bound on the makespan.
+
+It asks whether jobs can be given GPUs so that no GPU's estimated times sum to more than theta; the
+least such theta bounds every makespan from below, because estimates here are least durations.
+Minimising theta is the paper's bisection in one step. Its linear relaxation is the area bound (or
+the longest job). Guarantee: a bound, no schedule. Its GPUs are all alike, so large instances prove
+slowly: the column bound is the one to use.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+import pyomo.environ as pyo
+
+from optsched.backends import require_solver, solve_model
+from optsched.errors import NotApplicableError
+from optsched.makespan.bounds import simple_bound
+from optsched.makespan.durations import Durations, durations_of
+from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.options import MakespanOptions
+from optsched.result import Outcome, Settings, Termination
+
+MOST_VARIABLES = 200_000
+ROUNDING = 1e-6
+
+
+def theta(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
+    """The least theta, or what is proven of it at the time limit.
+
+    Raises
+    ------
+    NotApplicableError
+        If jobs times GPUs is more than 200,000.
+    """
+    require_solver(settings.solver)
+    began = time.perf_counter()
+    durations = durations_of(instance)
+    simple = simple_bound(durations)
+    built = _build(durations, simple.value)
+    answer = solve_model(built, settings, build_time=time.perf_counter() - began)
+    value, source = simple.value, simple.source
+    if answer.bound is not None:
+        found = answer.bound * (1 - 1e-9)
+        found = float(math.ceil(found - ROUNDING)) if instance.slotted else found
+        if found > value:
+            value, source = found, "theta"
+    proved = answer.termination is Termination.OPTIMAL
+    return Outcome(
+        None,
+        Termination.OPTIMAL if proved else Termination.TIME_LIMIT,
+        bound=value,
+        bound_source=source,
+        build_time=answer.build_time,
+        solve_time=answer.solve_time,
+        solver=answer.solver,
+        trace=answer.trace,
+        details={"message": "a bound: theta has no schedule"},
+    )
+
+
+def model(instance: MakespanInstance, options: MakespanOptions) -> pyo.ConcreteModel:
+    """Build the model alone."""
+    durations = durations_of(instance)
+    return _build(durations, simple_bound(durations).value)
+
+
+def _build(durations: Durations, low: float) -> pyo.ConcreteModel:
+    jobs, gpus = len(durations.gpus), durations.instance.gpus
+    if jobs * gpus > MOST_VARIABLES:
+        raise NotApplicableError(
+            "theta", f"{jobs} jobs x {gpus} GPUs", f"at most {MOST_VARIABLES} pairs"
+        )
+    model = pyo.ConcreteModel(name="makespan-theta")
+    model.JOBS = pyo.RangeSet(0, jobs - 1, doc="j")
+    model.GPUS = pyo.RangeSet(0, gpus - 1, doc="g")
+    model.takes = pyo.Var(model.JOBS, model.GPUS, domain=pyo.Binary, doc="job j takes GPU g")
+    model.theta = pyo.Var(bounds=(low, None), doc="theta")
+    model.least_theta = pyo.Objective(expr=model.theta, doc="(14) min theta")
+
+    @model.Constraint(model.JOBS, doc="(11), (13) every job gets G_j GPUs")
+    def all_gpus(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
+        return sum(model.takes[j, g] for g in model.GPUS) == int(durations.gpus[j])
+
+    @model.Constraint(model.GPUS, doc="(15), (16) a GPU's estimated times stay within theta")
+    def within_theta(model: pyo.ConcreteModel, g: int) -> pyo.Expression:
+        load = sum(float(durations.least[j]) * model.takes[j, g] for j in model.JOBS)
+        return load <= model.theta
+
+    return model

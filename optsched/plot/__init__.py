@@ -1,0 +1,30 @@
+"""Pictures of instances, solutions and results: one function a picture, each returns its Axes.
+
+They need matplotlib: ``pip install 'optsched[plot]'``.
+"""
+
+from optsched.plot.breakdown import plot_breakdown
+from optsched.plot.gaps import plot_gaps
+from optsched.plot.makespan import plot_contention, plot_gantt, plot_sweep
+from optsched.plot.placement import plot_placement
+from optsched.plot.selection import (
+    plot_cost_against_deadline,
+    plot_cost_split,
+    plot_selection,
+)
+from optsched.plot.speed_profile import plot_speed_profile
+from optsched.plot.trace import plot_trace
+
+__all__ = [
+    "plot_breakdown",
+    "plot_contention",
+    "plot_cost_against_deadline",
+    "plot_cost_split",
+    "plot_gantt",
+    "plot_gaps",
+    "plot_placement",
+    "plot_selection",
+    "plot_speed_profile",
+    "plot_sweep",
+    "plot_trace",
+]

@@ -1,0 +1,85 @@
+"""What the pictures share: axes to draw on, colours, and text that stays text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from optsched.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+COLOURS = (
+    "#88ccee",
+    "#cc6677",
+    "#ddcc77",
+    "#117733",
+    "#aa4499",
+    "#44aa99",
+    "#332288",
+    "#999933",
+    "#882255",
+)
+"""Paul Tol's muted scheme: distinguishable to colour-blind eyes, and none of them grey."""
+
+MARK = "#000000"
+LONGEST_LABEL = 24
+LEGEND_COLUMNS = 4
+
+
+def axes(ax: Axes | None, width: float, height: float) -> Axes:
+    """The axes given, or those of a new figure of so many inches.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot") from None
+    if ax is not None:
+        return ax
+    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def legend_above(ax: Axes, handles: Sequence[Artist]) -> None:
+    """Put the legend between the axes and the title, where no bar or label can reach it."""
+    rows = -(-len(handles) // LEGEND_COLUMNS)
+    ax.legend(
+        handles=handles,
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=LEGEND_COLUMNS,
+        borderaxespad=0.2,
+        frameon=False,
+        fontsize="small",
+    )
+    ax.set_title(ax.get_title(loc="left"), loc="left", fontsize="medium", pad=8 + 16 * rows)
+
+
+def literal(words: str) -> str:
+    """Words as matplotlib draws them unchanged: a "$" in a name starts no formula."""
+    return words.replace("$", r"\$")
+
+
+def figures(value: float) -> str:
+    """A number in four figures or all before its point, never in powers of ten when large."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def short(name: str, longest: int = LONGEST_LABEL) -> str:
+    """A name as a label shows it, cut in its middle."""
+    if len(name) <= longest:
+        return name
+    kept = (longest - 1) // 2
+    return f"{name[: longest - 1 - kept]}…{name[-kept:]}"
+
+
+def ink(colour: tuple[float, float, float, float]) -> str:
+    """Black or white, whichever reads better on a colour."""
+    red, green, blue, _ = colour
+    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"

@@ -1,0 +1,103 @@
+"""A placement's time by stage and server, split into its four parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from optsched.explaining import explain
+from optsched.placement.explain import Breakdown, StageTime
+from optsched.placement.instance import PlacementInstance
+from optsched.placement.solution import PlacementSolution
+from optsched.plot.axes import MARK, axes, figures, legend_above, literal, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PARTS = {
+    "compute": ("compute", "#4477aa"),
+    "inter_server": ("inter-server transfer", "#ee6677"),
+    "intra_server": ("intra-server transfer", "#66ccee"),
+    "all_reduce": ("all-reduce", "#ccbb44"),
+}
+"""Attribute of `StageTime`: its name and its colour, in the order they are stacked."""
+
+MOST_ROWS = 64
+BAR = 0.8
+
+
+def plot_breakdown(
+    instance: PlacementInstance | str | Path,
+    solution: PlacementSolution | str | Path,
+    options: Mapping[str, Any] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the time of each stage on each server as a stacked bar.
+
+    Parameters
+    ----------
+    instance, solution : objects, names or paths
+        A placement that `optsched.check` accepts.
+    options : mapping, optional
+        Readings of the cost; by default the solution's own.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    Axes
+        One container of bars a part, labelled by it. Of more than 64 rows the slowest are drawn,
+        and the axis says so.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be used or the solution breaks a rule.
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    breakdown: Breakdown = explain(instance, solution, options=options)
+    rows = _slowest(breakdown.rows)
+    ax = axes(ax, 9.0, 1.8 + 0.24 * len(rows))
+    _draw_parts(ax, rows)
+    _mark_bottleneck(ax, rows.index(breakdown.bottleneck), breakdown.bottleneck)
+    names = [f"{short(row.name)} on server {row.server} (x{row.replicas})" for row in rows]
+    ax.set_yticks(range(len(rows)), [literal(name) for name in names])
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    if len(rows) < len(breakdown.rows):
+        ax.set_ylabel(f"the {len(rows)} slowest of {len(breakdown.rows)}")
+    ax.set_xlabel("time an iteration (ms)")
+    ax.spines[["top", "right"]].set_visible(False)
+    time = figures(1e3 * breakdown.iteration_time)
+    title = f"{short(breakdown.instance)}: {time} ms an iteration"
+    ax.set_title(literal(title), loc="left")
+    legend_above(ax, ax.get_legend_handles_labels()[0])
+    return ax
+
+
+def _slowest(rows: Sequence[StageTime]) -> list[StageTime]:
+    """The slowest rows, in their own order; the first among equals stay."""
+    kept = sorted(range(len(rows)), key=lambda index: -rows[index].total)[:MOST_ROWS]
+    return [rows[index] for index in sorted(kept)]
+
+
+def _draw_parts(ax: Axes, rows: Sequence[StageTime]) -> None:
+    left = [0.0] * len(rows)
+    for attribute, (name, colour) in PARTS.items():
+        times = [1e3 * getattr(row, attribute) for row in rows]
+        ax.barh(range(len(rows)), times, BAR, left=left, color=colour, label=name)
+        left = [start + time for start, time in zip(left, times, strict=True)]
+
+
+def _mark_bottleneck(ax: Axes, position: int, worst: StageTime) -> None:
+    from matplotlib.patches import Rectangle
+
+    total = 1e3 * worst.total
+    frame = Rectangle((0, position - BAR / 2), total, BAR, fill=False, zorder=4, clip_on=False)
+    frame.set(edgecolor=MARK, linewidth=2.5, gid="bottleneck")
+    ax.add_patch(frame)
+    ax.axvline(total, color=MARK, linewidth=1, linestyle=":", zorder=0)
+    words = f" ◀ bottleneck, {figures(total)} ms"
+    ax.text(total, position, words, color=MARK, fontweight="bold", va="center")
+    ax.set_xlim(0, total * 1.3 or 1.0)

@@ -1,0 +1,145 @@
+"""The gap table as bars: how far each method is above the best bound proved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from optsched.errors import InputError
+from optsched.plot.axes import COLOURS, MARK, axes, figures, legend_above, literal, short
+from optsched.problems import PROBLEMS
+from optsched.result import Termination, is_proved
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+COLUMNS = ("problem", "instance", "method", "termination", "objective", "bound", "bound_source")
+PROVED_GAP = 1e-6
+GROUP = 0.84
+"""Share of an instance's row that its bars fill."""
+
+
+def plot_gaps(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the excess of each method on each instance over the instance's bound.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        What `optsched.compare` returns, or some of its rows: each instance and method once.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    Axes
+        One container of bars a method, labelled by it. A star stands at a row whose value is
+        proved optimal, "no value" at one that has none; the bound is below the instance's name.
+
+    Raises
+    ------
+    InputError
+        If columns are missing, the frame is empty or a row comes twice.
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    _require_rows(frame)
+    instances = list(dict.fromkeys(frame["instance"]))
+    methods = list(dict.fromkeys(frame["method"]))
+    rows = {(row["instance"], row["method"]): row for row in frame.to_dict("records")}
+    ax = axes(ax, 9.0, 1.8 + len(instances) * max(0.2 * len(methods) + 0.12, 0.5))
+    thick = GROUP / len(methods)
+    for number, method in enumerate(methods):
+        present = [i for i, name in enumerate(instances) if (name, method) in rows]
+        positions = [i + (number + 0.5) * thick - GROUP / 2 for i in present]
+        chosen = [rows[instances[i], method] for i in present]
+        excess = [_percent(row) for row in chosen]
+        colour = COLOURS[number % len(COLOURS)]
+        ax.barh(positions, [x or 0.0 for x in excess], thick, color=colour, label=method)
+        for position, value, row in zip(positions, excess, chosen, strict=True):
+            _annotate(ax, position, value, row)
+    _label_axes(ax, instances, [_bound_of(frame, name) for name in instances])
+    _add_legend(ax)
+    return ax
+
+
+def _require_rows(frame: pd.DataFrame) -> None:
+    missing = [name for name in COLUMNS if name not in frame.columns]
+    if missing:
+        raise InputError("frame", "columns", f"no {', '.join(missing)}", "those of compare")
+    if frame.empty:
+        raise InputError("frame", "", "no rows", "at least one")
+    twice = frame[frame.duplicated(["instance", "method"])]
+    if len(twice):
+        name, method = twice.iloc[0][["instance", "method"]]
+        raise InputError("frame", "", f"{method} on {name} twice", "each instance and method once")
+
+
+def _percent(row: dict[Any, Any]) -> float | None:
+    """Excess of a row in percent, with rounding below zero cut off; None without both values."""
+    objective, bound = _number(row["objective"]), _number(row["bound"])
+    if objective is None or bound is None:
+        return None
+    if bound == 0:
+        return 0.0 if objective == 0 else None
+    return max(100 * (objective / bound - 1), 0.0)
+
+
+def _is_proved(row: dict[Any, Any]) -> bool:
+    objective, bound = _number(row["objective"]), _number(row["bound"])
+    if row["termination"] == Termination.ERROR or objective is None:
+        return False
+    if row["termination"] == Termination.OPTIMAL:
+        return True
+    return bound is not None and is_proved(objective, bound, PROVED_GAP)
+
+
+def _number(value: Any) -> float | None:
+    """A cell's number; None for pandas' missing values."""
+    return None if value is None or value != value else float(value)
+
+
+def _annotate(ax: Axes, position: float, percent: float | None, row: dict[Any, Any]) -> None:
+    proved = _is_proved(row)
+    note = ax.annotate(
+        ("★ " if proved else "") + _words(percent, row),
+        (percent or 0.0, position),
+        (3, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize="x-small",
+    )
+    if proved:
+        note.set_gid(f"proved {row['instance']} {row['method']}")
+
+
+def _words(percent: float | None, row: dict[Any, Any]) -> str:
+    if percent is None:
+        return "no value" if _number(row["objective"]) is None else "no bound"
+    return "" if percent <= 100 * PROVED_GAP else f"{percent:.3g} %"
+
+
+def _bound_of(frame: pd.DataFrame, instance: str) -> str:
+    row = frame[frame["instance"] == instance].iloc[0]
+    value, problem = _number(row["bound"]), PROBLEMS.get(row["problem"])
+    if value is None:
+        return "no bound"
+    unit = "" if problem is None else f" {problem.unit}"
+    scale = 1.0 if problem is None else problem.shown_per_unit
+    return f"bound {figures(value * scale)}{unit}, {row['bound_source']}"
+
+
+def _label_axes(ax: Axes, instances: list[str], bounds: list[str]) -> None:
+    labels = [f"{short(name)}\n{bound}" for name, bound in zip(instances, bounds, strict=True)]
+    ax.set_yticks(range(len(instances)), [literal(label) for label in labels], fontsize="small")
+    ax.set_ylim(len(instances) - 0.5, -0.5)
+    ax.set_xlim(0, 1.12 * ax.get_xlim()[1])
+    ax.set_xlabel("excess over the best bound proved (%)")
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _add_legend(ax: Axes) -> None:
+    from matplotlib.lines import Line2D
+
+    handles, _ = ax.get_legend_handles_labels()
+    star = Line2D([], [], color=MARK, marker="$★$", linestyle="none", label="proved optimal")
+    legend_above(ax, [*handles, star])

@@ -1,0 +1,267 @@
+"""Schedules of ring-all-reduce jobs: a Gantt chart, contention over time, and sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from optsched.errors import InputError
+from optsched.library import load
+from optsched.makespan.contention import Evaluation, evaluate, schedule_of
+from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.solution import MakespanSolution
+from optsched.methods import check, load_solution, problem_for
+from optsched.plot.axes import COLOURS, MARK, axes, legend_above, literal, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SweepRow = tuple[str, float, str, float | None, float | None]
+"""(contention, x, policy, makespan, mean completion time) of one run."""
+
+MOST_NAMED_JOBS = 60
+STYLES = ("-", "--", ":", "-.")
+
+
+def plot_gantt(
+    instance: MakespanInstance | str | Path,
+    solution: MakespanSolution | str | Path,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw every job on the GPUs it holds, server by server; spanning jobs are hatched.
+
+    Parameters
+    ----------
+    instance, solution : objects, names or paths
+        A schedule that `optsched.check` accepts.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    Axes
+        Each job's bars on a server have the gid ``job-NAME-server-S``.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be used or the solution breaks a rule.
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    found = _evaluated(instance, solution)
+    given = found.instance
+    ax = axes(ax, 10.0, float(np.clip(1.5 + 0.14 * given.gpus, 3.0, 14.0)))
+    firsts = np.concatenate(([0], np.cumsum(given.servers)))
+    for j, rows in enumerate(_gpu_rows(found)):
+        _draw_job(ax, found, j, rows, firsts)
+    for first in firsts[1:-1]:
+        ax.axhline(first, color="#666666", linewidth=0.6)
+    ax.axvline(found.makespan, color=MARK, linewidth=1.2, gid="makespan")
+    middles = (firsts[:-1] + firsts[1:]) / 2
+    ax.set_yticks(middles, [f"server {s}" for s in range(len(given.servers))], fontsize="small")
+    ax.set_ylim(firsts[-1], 0)
+    ax.set_xlim(0, found.makespan * 1.02)
+    ax.set_xlabel("slots")
+    title = f"{given.name}: makespan {found.makespan:g} slots; hatched jobs span servers"
+    ax.set_title(literal(title), loc="left", fontsize="medium")
+    return ax
+
+
+def plot_contention(
+    instance: MakespanInstance | str | Path,
+    solution: MakespanSolution | str | Path,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the highest and the mean contention level of the spanning jobs over time.
+
+    Parameters
+    ----------
+    instance, solution : objects, names or paths
+        A schedule that `optsched.check` accepts.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    Axes
+        With the share of GPUs in use, in per cent, on a second axis.
+    """
+    found = _evaluated(instance, solution)
+    ax = axes(ax, 8.0, 3.6)
+    levels = found.levels
+    spanning = levels > 0
+    highest = levels.max(axis=1)
+    mean = levels.sum(axis=1) / np.maximum(spanning.sum(axis=1), 1)
+    edges = found.times
+    (top,) = ax.step(edges, [*highest, 0], where="post", color=COLOURS[1], label="highest p")
+    (middle,) = ax.step(
+        edges, [*mean, 0], where="post", color=COLOURS[6], linestyle="--",
+        label="mean p of the jobs that span",
+    )  # fmt: skip
+    other = ax.twinx()
+    busy = 100 * found.gpu_use.sum(axis=1) / found.instance.gpus
+    filled = other.fill_between(
+        edges, [*busy, 0], step="post", color="#dddddd", zorder=0, label="GPUs in use"
+    )
+    other.set_ylim(0, 105)
+    other.set_ylabel("GPUs in use, %")
+    ax.set_zorder(other.get_zorder() + 1)
+    ax.patch.set_visible(False)
+    ax.set_ylim(0, max(1.2, 1.1 * float(highest.max())))
+    ax.set_xlim(0, found.makespan)
+    ax.set_xlabel("slots")
+    ax.set_ylabel("contention level p")
+    title = f"{found.instance.name}: contention over time"
+    ax.set_title(literal(title), loc="left", fontsize="medium")
+    legend_above(ax, [top, middle, filled])
+    return ax
+
+
+def plot_sweep(
+    rows: Sequence[SweepRow],
+    metric: Literal["makespan", "mean"] = "makespan",
+    axis: str = "",
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a metric against kappa, lambda or servers: medians over draws, ranges shaded.
+
+    Parameters
+    ----------
+    rows : sequence of tuple
+        (contention, x, policy, makespan, mean completion time) of single runs; None where a
+        policy found no schedule.
+    metric : "makespan" or "mean"
+        Mean is the mean completion time.
+    axis, title : str
+        Labels.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    Axes
+        One line a policy and strength of contention.
+    """
+    ax = axes(ax, 7.0, 4.2)
+    lines = []
+    policies = list(dict.fromkeys(row[2] for row in rows))
+    strengths = list(dict.fromkeys(row[0] for row in rows))
+    places = sorted({row[1] for row in rows})
+    for policy in policies:
+        for strength in strengths:
+            values = [_values(rows, strength, x, policy, metric) for x in places]
+            shown = [(x, v) for x, v in zip(places, values, strict=True) if v]
+            if shown:
+                style = (COLOURS[policies.index(policy)], STYLES[strengths.index(strength)])
+                lines.append(_line(ax, shown, f"{policy}, {strength}", *style))
+    ax.set_xlabel(axis)
+    if len(places) == 1:
+        ax.set_xticks([])
+    ax.set_ylabel("makespan, slots" if metric == "makespan" else "mean completion time, slots")
+    ax.set_ylim(bottom=0)
+    ax.set_title(literal(title), loc="left", fontsize="medium")
+    legend_above(ax, lines)
+    return ax
+
+
+def _line(
+    ax: Axes, shown: list[tuple[float, list[float]]], name: str, colour: str, style: str
+) -> Any:
+    places = [x for x, _ in shown]
+    marker = "o" if len(places) <= 10 else None
+    if len(places) == 1:  # one place: the policies side by side
+        places = [len(ax.lines)]
+        low, high = min(shown[0][1]), max(shown[0][1])
+        ax.vlines(places, low, high, color=colour, linestyle=style)
+    else:
+        ax.fill_between(
+            places, [min(v) for _, v in shown], [max(v) for _, v in shown],
+            color=colour, alpha=0.12, linewidth=0,
+        )  # fmt: skip
+    (line,) = ax.plot(
+        places,
+        [median(v) for _, v in shown],
+        color=colour,
+        linestyle=style,
+        marker=marker,
+        label=name,
+    )
+    return line
+
+
+def _values(
+    rows: Sequence[SweepRow], strength: str, x: float, policy: str, metric: str
+) -> list[float]:
+    index = 3 if metric == "makespan" else 4
+    chosen = [row[index] for row in rows if row[:3] == (strength, x, policy)]
+    return [float(value) for value in chosen if isinstance(value, int | float)]
+
+
+def _evaluated(
+    instance: MakespanInstance | str | Path, solution: MakespanSolution | str | Path
+) -> Evaluation:
+    given = load(instance) if isinstance(instance, str | Path) else instance
+    decided: MakespanSolution = (
+        load_solution(problem_for(given), solution)
+        if isinstance(solution, str | Path)
+        else solution
+    )
+    report = check(given, decided)
+    if not report.feasible:
+        raise InputError("solution", "", str(report.violations[0]), "a feasible solution")
+    return evaluate(given, schedule_of(given, decided))
+
+
+def _gpu_rows(found: Evaluation) -> list[dict[int, list[int]]]:
+    """GPUs of each job by server: the lowest free ones when it starts."""
+    free_at = [np.zeros(size) for size in found.instance.servers]
+    rows: list[dict[int, list[int]]] = [{} for _ in found.schedule.starts]
+    for j in np.argsort(found.schedule.starts, kind="stable").tolist():
+        for server, count in found.schedule.placed[j].items():
+            free = np.flatnonzero(free_at[server] <= found.schedule.starts[j] + 1e-6)[:count]
+            free_at[server][free] = found.ends[j]
+            rows[j][server] = free.tolist()
+    return rows
+
+
+def _draw_job(
+    ax: Axes, found: Evaluation, j: int, rows: dict[int, list[int]], firsts: np.ndarray
+) -> None:
+    start, end = found.schedule.starts[j], float(found.ends[j])
+    name = found.instance.jobs[j].name
+    spans = len(rows) > 1
+    for server, gpus in rows.items():
+        for run in _runs(gpus):
+            ax.broken_barh(
+                [(start, end - start)],
+                (firsts[server] + run[0], len(run)),
+                facecolor=COLOURS[j % len(COLOURS)],
+                edgecolor="white",
+                linewidth=0.5,
+                hatch="///" if spans else None,
+                gid=f"job-{name}-server-{server}",
+            )
+        if len(found.instance.jobs) <= MOST_NAMED_JOBS:
+            middle = firsts[server] + gpus[0] + len(_runs(gpus)[0]) / 2
+            ax.text(
+                (start + end) / 2, middle, literal(short(name, 12)), ha="center", va="center",
+                fontsize="x-small",
+                bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.6},
+            )  # fmt: skip
+
+
+def _runs(gpus: list[int]) -> list[list[int]]:
+    """Neighbouring GPUs together."""
+    runs: list[list[int]] = []
+    for gpu in gpus:
+        if runs and gpu == runs[-1][-1] + 1:
+            runs[-1].append(gpu)
+        else:
+            runs.append([gpu])
+    return runs

@@ -1,0 +1,222 @@
+"""Selections as rows of GPUs with their shares, and what they cost, as bars and against time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from optsched.explaining import explain
+from optsched.library import load
+from optsched.methods import load_solution, problem_for, solve
+from optsched.plot.axes import COLOURS, axes, figures, legend_above, literal, short
+from optsched.result import Result
+from optsched.selection.explain import Breakdown
+from optsched.selection.instance import SelectionInstance
+from optsched.selection.solution import SelectionSolution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BAR = 0.82
+MOST_LABELLED_NODES = 40
+PARTS = ("energy", "tardiness", "postponement")
+IDLE = "#eeeeee"
+
+
+def plot_selection(
+    instance: SelectionInstance | str | Path,
+    solution: SelectionSolution | str | Path,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw nodes x GPUs: each job's GPUs in its colour, a shared GPU cut by its fractions.
+
+    Parameters
+    ----------
+    instance, solution : objects, names or paths
+        A selection that `optsched.check` accepts.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    Axes
+        Each job's cells have the gid ``job-NAME``; a black frame marks the job that ends first on
+        its node and pays for it.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be used or the solution breaks a rule.
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    given: SelectionInstance = load(instance) if isinstance(instance, str | Path) else instance
+    if isinstance(solution, str | Path):
+        solution = load_solution(problem_for(given), solution)
+    assert isinstance(solution, SelectionSolution)
+    breakdown: Breakdown = explain(given, solution)
+    most = max(node.gpus for node in given.nodes)
+    ax = axes(ax, 9.0, min(1.8 + 0.34 * len(given.nodes), 16))
+    for n, node in enumerate(given.nodes):
+        ax.barh(n, node.gpus, BAR, color=IDLE)
+    _draw_jobs(ax, given, solution, {row.first for row in breakdown.nodes})
+    ax.vlines(range(1, most), -0.5, len(given.nodes) - 0.5, color="white", linewidth=1.5)
+    step = -(-len(given.nodes) // MOST_LABELLED_NODES)
+    shown = range(0, len(given.nodes), step)
+    labels = [f"{short(given.nodes[n].name)} ({short(given.nodes[n].gpu_type)})" for n in shown]
+    ax.set_yticks(shown, [literal(label) for label in labels])
+    ax.set_ylim(len(given.nodes) - 0.4, -0.6)
+    ax.set_xlim(0, most)
+    ax.set_xticks(range(most + 1))
+    ax.set_xlabel("GPUs; grey: idle; framed: first to end on its node")
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    waiting = sum(placement.node is None for placement in solution.jobs)
+    title = (
+        f"{short(breakdown.instance)}: {figures(breakdown.total)} dollars expected, "
+        f"{len(breakdown.nodes)} of {len(given.nodes)} nodes open, {waiting} jobs postponed"
+    )
+    ax.set_title(literal(title), loc="left", fontsize="medium")
+    return ax
+
+
+def _draw_jobs(
+    ax: Axes, instance: SelectionInstance, solution: SelectionSolution, first: set[str]
+) -> None:
+    rows = {node.name: n for n, node in enumerate(instance.nodes)}
+    taken: dict[tuple[int, int], float] = defaultdict(float)
+    for j, placement in enumerate(solution.jobs):
+        if placement.node is None:
+            continue
+        row, colour = rows[placement.node], COLOURS[j % len(COLOURS)]
+        for gpu in sorted(placement.gpus):
+            left = gpu + taken[row, gpu]
+            taken[row, gpu] += placement.fraction
+            ax.barh(
+                row,
+                placement.fraction,
+                BAR,
+                left=left,
+                color=colour,
+                edgecolor="black" if placement.name in first else "white",
+                linewidth=1.6 if placement.name in first else 0.5,
+                zorder=4 if placement.name in first else 2,
+                gid=f"job-{placement.name}",
+            )
+            if placement.fraction >= 0.25 and len(instance.nodes) <= MOST_LABELLED_NODES:
+                middle = left + placement.fraction / 2
+                name = literal(short(placement.name, 8))
+                ax.text(middle, row, name, ha="center", va="center", fontsize="xx-small", zorder=5)
+
+
+def plot_cost_split(
+    instance: SelectionInstance | str | Path,
+    results: Sequence[Result] | Sequence[str],
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw each method's expected cost, split into energy, tardiness and postponement.
+
+    Parameters
+    ----------
+    instance : object, name or path
+        An instance.
+    results : sequence of Result or of str
+        Results on it, or names of methods to run.
+
+    Returns
+    -------
+    Axes
+        A bar's gid is ``METHOD-PART``; the scale is logarithmic where costs differ a hundredfold.
+    """
+    given: SelectionInstance = load(instance) if isinstance(instance, str | Path) else instance
+    found = [solve(given, r) if isinstance(r, str) else r for r in results]
+    splits = {r.method: explain(given, r.solution) for r in found if r.solution is not None}
+    ax = axes(ax, 8.0, 1.6 + 0.42 * len(splits))
+    totals = [split.total for split in splits.values()]
+    wide = max(totals) > 100 * max(min(totals), 1e-12)
+    for row, (method, split) in enumerate(splits.items()):
+        _split_bar(ax, row, method, split, wide)
+    ax.set_yticks(range(len(splits)), list(splits))
+    ax.invert_yaxis()
+    ax.set_xlabel("expected cost, dollars")
+    ax.spines[["top", "right"]].set_visible(False)
+    if wide:
+        ax.set_xscale("log")
+        parts = [float(getattr(split, part)) for split in splits.values() for part in PARTS]
+        ax.set_xlim(left=min(part for part in parts if part > 0) / 2)
+    ax.margins(x=0.2)
+    ax.set_title(literal(short(given.name, 60)), loc="left", fontsize="medium")
+    _part_legend(ax, wide)
+    return ax
+
+
+def _split_bar(ax: Axes, row: int, method: str, split: Breakdown, wide: bool) -> None:
+    """Stacked parts; on a logarithmic scale, where stacks mislead, three thin bars."""
+    left = 0.0
+    for index, part in enumerate(PARTS):
+        value = float(getattr(split, part))
+        height = BAR / len(PARTS) if wide else BAR
+        place = row + (index - 1) * height if wide else float(row)
+        gid = f"{method}-{part}"
+        ax.barh(place, value, height, left=0.0 if wide else left, color=COLOURS[index], gid=gid)
+        left += value
+    where = max(float(getattr(split, part)) for part in PARTS) if wide else left
+    ax.text(where, row, f"  {figures(split.total)}", va="center", fontsize="small")
+
+
+def _part_legend(ax: Axes, wide: bool) -> None:
+    from matplotlib.patches import Patch
+
+    suffix = " (bars side by side: logarithmic)" if wide else ""
+    labels = [part + (suffix if part == PARTS[-1] else "") for part in PARTS]
+    pairs = zip(COLOURS, labels, strict=False)
+    legend_above(ax, [Patch(color=colour, label=label) for colour, label in pairs])
+
+
+def plot_cost_against_deadline(
+    instance: SelectionInstance | str | Path,
+    shifts: Iterable[float],
+    methods: Sequence[str] = ("sts", "edf", "exact"),
+    options: Mapping[str, Any] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw expected cost as all due dates move: earlier (negative seconds) or later.
+
+    Parameters
+    ----------
+    instance : object, name or path
+        An instance; solved anew at every shift.
+    shifts : iterable of float
+        Seconds added to every due date.
+    methods : sequence of str
+        Methods, a line each.
+
+    Returns
+    -------
+    Axes
+        A line's gid is its method.
+    """
+    given: SelectionInstance = load(instance) if isinstance(instance, str | Path) else instance
+    ax = axes(ax, 7.5, 4.2)
+    moved = [(shift, _shifted(given, shift)) for shift in sorted(shifts)]
+    for index, method in enumerate(methods):
+        results = [(shift, solve(each, method, options=options)) for shift, each in moved]
+        points = [(shift, r.objective) for shift, r in results if r.objective is not None]
+        x, y = zip(*points, strict=True)
+        ax.plot(x, y, marker="o", ms=3.5, color=COLOURS[index % 9], label=method, gid=method)
+    ax.set_yscale("log")
+    ax.set_xlabel("seconds added to every due date")
+    ax.set_ylabel("expected cost, dollars")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_title(literal(short(given.name, 60)), loc="left", fontsize="medium")
+    ax.legend(frameon=False)
+    return ax
+
+
+def _shifted(instance: SelectionInstance, seconds: float) -> SelectionInstance:
+    document = instance.to_dict()
+    for job in document["jobs"]:
+        job["due_date"] += seconds
+    return SelectionInstance.from_dict(document)

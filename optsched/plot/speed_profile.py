@@ -1,0 +1,73 @@
+"""A speed profile: GPUs against epochs, over the probability that the epoch is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from optsched.library import load
+from optsched.methods import load_solution, problem_for, solve
+from optsched.plot.axes import COLOURS, axes, figures, literal, short
+from optsched.speed_profile.curve import curve_of
+from optsched.speed_profile.instance import SpeedProfileInstance
+from optsched.speed_profile.solution import SpeedProfileSolution
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_speed_profile(
+    instance: SpeedProfileInstance | str | Path,
+    solution: SpeedProfileSolution | str | Path | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the epochs' GPUs as steps over F^c, the chance that an epoch is run at all.
+
+    Parameters
+    ----------
+    instance : object, name or path
+        A job on GPUs of one type.
+    solution : solution, name or path, optional
+        A profile; by default the optimal one.
+
+    Returns
+    -------
+    Axes
+        The steps have the gid ``gpus``, the shaded F^c ``survival`` on a second scale.
+    """
+    given: SpeedProfileInstance = load(instance) if isinstance(instance, str | Path) else instance
+    if solution is None:
+        solution = solve(given).solution
+    elif isinstance(solution, str | Path):
+        solution = load_solution(problem_for(given), solution)
+    assert isinstance(solution, SpeedProfileSolution)
+    ax = axes(ax, 7.5, 3.8)
+    curve = curve_of(given)
+    behind = ax.twinx()
+    epochs = np.column_stack([curve.knots[:-1], curve.knots[1:]]).ravel()
+    survival = np.column_stack([curve.high, curve.low]).ravel()
+    behind.fill_between(epochs, survival, color="#d9d9d9", linewidth=0, gid="survival")
+    behind.set_ylim(0, 1.05)
+    behind.set_ylabel("P(W > w): the epoch is needed", color="#777777")
+    ax.set_zorder(behind.get_zorder() + 1)
+    ax.patch.set_visible(False)
+    if solution.pieces:
+        ends = [solution.pieces[0].from_, *(piece.to for piece in solution.pieces)]
+        gpus = [piece.speed + 1 for piece in solution.pieces]
+        ax.stairs(gpus, ends, color=COLOURS[6], linewidth=2.2, baseline=None, gid="gpus")
+    ax.set_ylim(0, len(given.speeds) + 0.5)
+    ax.set_yticks(range(0, len(given.speeds) + 1, -(-len(given.speeds) // 8)))
+    ax.set_xlim(curve.knots[0], curve.knots[-1])
+    ax.set_xlabel("epochs done")
+    ax.set_ylabel("GPUs")
+    for each in (ax, behind):
+        each.spines["top"].set_visible(False)
+    spent = sum((p.to - p.from_) / given.speeds[p.speed] for p in solution.pieces)
+    title = (
+        f"{short(given.name, 40)}: {solution.status}, at most {figures(spent)} s "
+        f"of {figures(given.deadline)} s"
+    )
+    ax.set_title(literal(title), loc="left", fontsize="medium")
+    return ax

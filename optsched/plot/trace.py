@@ -1,0 +1,70 @@
+"""A solver's progress: incumbent and bound over time."""
+
+from __future__ import annotations
+
+from math import isfinite, nan
+from typing import TYPE_CHECKING
+
+from optsched.errors import InputError
+from optsched.plot.axes import axes, literal, short
+from optsched.problems import PROBLEMS
+from optsched.result import ARITHMETIC, Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+INCUMBENT, BOUND = "#ee6677", "#4477aa"
+
+
+def plot_trace(result: Result, ax: Axes | None = None) -> Axes:
+    """Draw the incumbent and the bound of a result's trace as steps over the solver's time.
+
+    Parameters
+    ----------
+    result : Result
+        One with a trace: its method called a MILP solver.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    Axes
+        Two lines, labelled "incumbent" and "bound", in the unit of the problem's tables.
+
+    Raises
+    ------
+    InputError
+        If the trace is empty.
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    if not result.trace:
+        raise InputError(
+            "result", "trace", "no points", "a trace: that of a method with a solver, such as ilp"
+        )
+    ax = axes(ax, 7.0, 3.6)
+    problem = PROBLEMS[result.problem]
+    times = [point.time for point in result.trace]
+    incumbents = [_scaled(point.incumbent, problem.shown_per_unit) for point in result.trace]
+    bounds = [_scaled(point.bound, problem.shown_per_unit) for point in result.trace]
+    ax.step(times, incumbents, where="post", marker=".", color=INCUMBENT, label="incumbent")
+    ax.step(times, bounds, where="post", marker=".", color=BOUND, label="bound")
+    ax.fill_between(times, bounds, incumbents, step="post", color="#dddddd", label="gap", zorder=0)
+    ax.set_xlabel("time since the solver's start (s)")
+    ax.set_ylabel(f"{problem.objective} ({problem.unit})")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    ax.set_title(literal(_title(result)), loc="left", fontsize="medium")
+    return ax
+
+
+def _scaled(value: float | None, scale: float) -> float:
+    """A value in the unit shown; nan, which draws nothing, where there is none."""
+    return nan if value is None or not isfinite(value) else value * scale
+
+
+def _title(result: Result) -> str:
+    gap = ""
+    if result.gap is not None:
+        gap = f", gap {100 * result.gap if result.gap > ARITHMETIC else 0:.3g} %"
+    return f"{short(result.instance)} by {result.method}: {result.termination.value}{gap}"

@@ -1,0 +1,107 @@
+"""The exact pipeline: where it stops, what it refuses, and the paper's own ILPs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import optsched
+from optsched.best_known import read_best_known
+from optsched.errors import NotApplicableError
+from optsched.files import instance_sha256
+from optsched.library import shipped_folder
+from optsched.makespan.bounds import best_bound
+from optsched.makespan.check_certificate import check_certificate
+from optsched.makespan.durations import durations_of
+from optsched.result import Termination
+
+SHIPPED = shipped_folder() / "makespan"
+BEST = read_best_known(SHIPPED / "best_known.json")
+NAMES = sorted(path.stem for path in SHIPPED.glob("*.json") if path.stem != "best_known")
+
+
+@pytest.mark.parametrize("method", ["ilp", "ilp-relaxed", "state-search", "exact"])
+def test_slotted_methods_refuse_continuous_progress_by_name(method: str) -> None:
+    document = optsched.load("makespan/contended-3x3").to_dict()
+    instance = type(optsched.load("makespan/contended-3x3")).from_dict(
+        {**document, "progress": "continuous"}
+    )
+    with pytest.raises(NotApplicableError, match=f"method {method}.*continuous"):
+        optsched.solve(instance, method)
+
+
+def test_the_pipeline_says_where_it_stopped() -> None:
+    bounds = optsched.solve("makespan/uniform-10x4", "ilp")
+    assert bounds.details["stopped_at"] == "bounds"
+    assert bounds.proved
+    full = optsched.solve("makespan/contended-3x3", "ilp", time_limit=60)
+    assert full.details["stopped_at"] == "full model"
+    assert full.proved
+    assert full.bound_source == "full model"
+
+
+def test_an_instance_too_large_for_the_model_keeps_its_incumbent() -> None:
+    result = optsched.solve("makespan/paper-160x20-strong", "ilp", time_limit=1)
+    assert result.check is not None
+    assert result.check.feasible
+    assert result.bound is not None
+
+
+def test_exact_picks() -> None:
+    assert optsched.solve("makespan/contended-3x3").chosen == "state-search"
+    assert optsched.solve("makespan/uniform-10x4").proved
+
+
+def test_ilp_schedules_selects_the_best_of_the_heuristics() -> None:
+    name = "makespan/uniform-10x4-strong"
+    chosen = optsched.solve(name, "ilp-schedules", time_limit=30)
+    assert chosen.termination is Termination.FEASIBLE
+    assert chosen.objective is not None
+    for method in ("sjf-bco", "first-fit", "list-scheduling", "random", "longest-first"):
+        assert chosen.objective <= optsched.solve(name, method).objective
+
+
+def test_theta_bound_is_at_least_the_area() -> None:
+    instance = optsched.load("makespan/contended-4x3")
+    bound = optsched.solve(instance, "theta").bound
+    durations = durations_of(instance)
+    work = float((durations.least * durations.gpus).sum())
+    assert bound is not None
+    assert bound >= work / instance.gpus
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_best_known_values_stand_up(name: str) -> None:
+    instance, entry = optsched.load(f"makespan/{name}"), BEST[name]
+    assert entry["sha256"] == instance_sha256(instance.to_dict())
+    assert entry["bound"] <= entry["objective"] * (1 + 1e-9)
+    assert f"makespan/{name}" in entry["command"]
+    if "1600" not in name:
+        bound = best_bound(instance)
+        assert bound.value <= entry["objective"] * (1 + 1e-9)
+        if bound.certificate is not None:
+            assert check_certificate(instance, bound.certificate) == []
+    if name.startswith(("fig2", "contended", "uniform")):
+        assert optsched.solve(instance).objective == entry["objective"] == entry["bound"]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", NAMES)
+def test_best_known_commands_give_their_values(name: str) -> None:
+    entry = BEST[name]
+    result = optsched.solve(f"makespan/{name}", entry["method"])
+    assert result.objective == pytest.approx(entry["objective"])
+
+
+def test_best_known_covers_the_shipped_set() -> None:
+    assert sorted(BEST) == NAMES
+
+
+def test_models_are_written(tmp_path: Path) -> None:
+    from optsched.exporting import export
+
+    for method in ("ilp", "ilp-relaxed", "theta", "ilp-schedules"):
+        target = tmp_path / f"{method}.lp"
+        export("makespan/contended-3x3", method, "lp", target)
+        assert target.stat().st_size > 100

@@ -1,0 +1,137 @@
+"""Heuristics: always checked, repeatable, as good as they say."""
+
+from __future__ import annotations
+
+import pytest
+
+import optsched
+from optsched.errors import InputError
+from optsched.generate.makespan import generate_makespan
+from optsched.makespan.bounds import theorem_5
+from optsched.makespan.explain import explain
+from optsched.makespan.nested import applies
+from optsched.makespan.options import MakespanOptions
+from optsched.makespan.sjf_bco import kappas_of
+from optsched.result import Result
+
+HEURISTICS = (
+    "sjf-bco",
+    "first-fit",
+    "list-scheduling",
+    "random",
+    "longest-first",
+    "local-search",
+    "nested",
+)
+
+
+def run(name: str, method: str, **settings: object) -> Result:
+    result = optsched.solve(name, method, **{"iterations": 3000, **settings})  # type: ignore[arg-type]
+    assert result.check is not None
+    assert result.check.feasible
+    return result
+
+
+@pytest.mark.parametrize("name", ["paper-160x20", "paper-160x20-strong", "continuous-12x3"])
+@pytest.mark.parametrize("method", HEURISTICS)
+def test_equal_seeds_equal_schedules(name: str, method: str) -> None:
+    first, again = (run(f"makespan/{name}", method, seed=3) for _ in range(2))
+    assert first.solution == again.solution
+    assert first.bound is not None
+    assert first.objective is not None
+    assert first.bound <= first.objective * (1 + 1e-9)
+    assert first.details["mean_completion_time"] == pytest.approx(
+        sum(job.end for job in first.solution.jobs) / len(first.solution.jobs)
+    )
+
+
+def test_the_search_is_never_worse_than_its_start() -> None:
+    for name in ("paper-160x20", "paper-160x20-strong", "uniform-10x4-strong"):
+        start = run(f"makespan/{name}", "longest-first").objective
+        assert run(f"makespan/{name}", "local-search").objective <= start
+
+
+def test_nested_falls_back_by_name() -> None:
+    assert run("makespan/contended-3x3", "nested").chosen == "local-search"
+    assert not applies(optsched.load("makespan/contended-3x3"))
+    assert run("makespan/paper-160x20", "nested").chosen is None
+
+
+def test_nested_schedules_never_contend() -> None:
+    result = run("makespan/paper-160x20-strong", "nested", iterations=200_000)
+    assert all(len(job.gpus) == 1 for job in result.solution.jobs)
+    assert result.excess is not None
+    assert result.excess < 0.1
+
+
+def test_the_best_kappa_is_found_among_all() -> None:
+    name = "makespan/paper-160x20-strong"
+    instance = optsched.load(name)
+    import numpy as np
+
+    each = [
+        run(name, "sjf-bco", options={"kappa": kappa}).objective
+        for kappa in kappas_of(np.array([job.gpus for job in instance.jobs]))
+    ]
+    # Trying all kappa under one search for theta sees other thetas than each kappa alone.
+    assert run(name, "sjf-bco").objective <= max(v for v in each if v is not None)
+    assert run(name, "sjf-bco", options={"lambda": 8}).objective is not None
+
+
+def test_baselines_take_the_order_asked() -> None:
+    name = "makespan/paper-160x20-strong"
+    arrival, smallest = (
+        run(name, "first-fit", options={"order": order}).solution
+        for order in ("arrival", "smallest-first")
+    )
+    assert arrival.jobs != smallest.jobs
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"kappa": "x"}, {"lambda": 0.5}, {"order": "longest"}, {"theta": 3}, {"kappa": True}],
+)
+def test_bad_options_are_refused(options: dict[str, object]) -> None:
+    with pytest.raises(InputError):
+        MakespanOptions.from_dict(options)
+
+
+def test_options_from_text() -> None:
+    options = MakespanOptions.from_dict({"kappa": "4", "lambda": "2"})
+    assert options == MakespanOptions(4, 2.0)
+    assert MakespanOptions.from_dict({"kappa": "all"}).kappa is None
+
+
+def test_theorem_5_by_hand() -> None:
+    """Fig. 2's servers have 2 GPUs: worst tau 0.355 at p = 2, best 0.096; n_g = 2."""
+    assert theorem_5(optsched.load("makespan/fig2")) == pytest.approx(2 * 0.355 / 0.096)
+
+
+def test_explained_slots_add_up() -> None:
+    instance = optsched.load("makespan/contended-3x3")
+    result = optsched.solve(instance)
+    found = explain(instance, result.solution, MakespanOptions())
+    assert found.makespan == result.objective
+    for row in found.rows:
+        assert row.end - row.start == pytest.approx(row.alone + row.contention)
+        assert row.contention >= 0
+        assert row.spread >= 0
+    assert found.to_dict()["bottleneck"] == found.bottleneck.name
+
+
+def test_generated_shares_are_the_papers() -> None:
+    instance = generate_makespan(seed=5)
+    sizes = [job.gpus for job in instance.jobs]
+    assert [sizes.count(g) for g in (1, 2, 4, 8, 16, 32)] == [80, 14, 26, 30, 8, 2]
+    assert len(instance.servers) == 20
+    assert set(instance.servers) <= {4, 8, 16, 32}
+    assert all(1000 <= job.iterations <= 6000 for job in instance.jobs)
+    assert generate_makespan(seed=5) == instance != generate_makespan(seed=6)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"jobs": 0}, {"servers": 0}, {"contention": "none"}, {"slot": 0.0}]
+)
+def test_bad_arguments_are_refused(arguments: dict) -> None:
+    with pytest.raises(InputError, match="generate makespan"):
+        generate_makespan(**arguments)

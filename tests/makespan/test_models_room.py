@@ -1,0 +1,111 @@
+"""models/makespan stays in step with the code: symbols, files and optima."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import optsched
+from optsched.exporting import export
+
+TOP = Path(__file__).resolve().parents[2]
+ROOM = TOP / "models" / "makespan"
+README = (ROOM / "README.md").read_text(encoding="utf-8")
+OPTIMUM = json.loads((ROOM / "optimum.json").read_text("utf-8"))
+FILES = [(method, name) for method, entry in OPTIMUM.items() for name in entry["files"]]
+METHODS = ("ilp", "ilp-relaxed", "ilp-schedules", "theta")
+LABEL = re.compile(r"(?:\(\d+[a-d]?\)(?:, )?)+")
+NONE = "–"
+
+Row = tuple[str, str]
+
+
+def documented(method: str) -> dict[str, Row]:
+    rows = {}
+    for line in README.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("|") and len(cells) == 6 and method in cells[4].split(", "):
+            rows[cells[1].strip("`")] = (cells[2], cells[3])
+    return rows
+
+
+def built(method: str) -> dict[str, Row]:
+    rows = {}
+    for component in optsched.build_model(ROOM / "tiny.json", method).component_objects():
+        kind = component.ctype.__name__.replace("RangeSet", "Set")
+        label = LABEL.match(component.doc)
+        rows[component.name] = (kind, label.group() if label else NONE)
+    return rows
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_symbol_tables_are_the_models(method: str) -> None:
+    assert built(method) == documented(method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_label_stands_beside_a_formula(method: str) -> None:
+    for _, label in built(method).values():
+        if label != NONE and label != "(10)":
+            assert README.count(rf"\tag{{{label[1:-1]}}}") == 1
+
+
+def test_the_room_holds_the_files_it_lists() -> None:
+    exported = {path.name for pattern in ("*.lp", "*.mps") for path in ROOM.glob(pattern)}
+    assert exported == {name for _, name in FILES}
+    for path in ROOM.iterdir():
+        assert path.name == "README.md" or f"`{path.name}`" in README or path.is_dir()
+
+
+@pytest.mark.parametrize(("method", "name"), FILES)
+def test_exported_files_are_todays(method: str, name: str, tmp_path: Path) -> None:
+    export(ROOM / "tiny.json", method, Path(name).suffix[1:], tmp_path / name)
+    assert (tmp_path / name).read_text("utf-8") == (ROOM / name).read_text("utf-8")
+
+
+@pytest.mark.parametrize(("method", "name"), FILES)
+def test_exported_files_have_the_stored_optimum(method: str, name: str) -> None:
+    import highspy
+
+    highs = highspy.Highs()
+    highs.silent()
+    highs.setOptionValue("threads", 1)
+    highs.readModel(str(ROOM / name))
+    highs.run()
+    assert highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    stored = OPTIMUM[method]["objective"]
+    assert highs.getInfo().objective_function_value == pytest.approx(stored)
+
+
+@pytest.mark.parametrize("method", OPTIMUM)
+def test_stored_optima_are_what_the_methods_find(method: str) -> None:
+    result = optsched.solve(ROOM / "tiny.json", method)
+    found = result.bound if result.objective is None else result.objective
+    assert found == OPTIMUM[method]["objective"]
+
+
+@pytest.mark.parametrize(("line", "method"), [(0, "ilp"), (1, "ilp-relaxed")])
+def test_pyomo_solve_as_the_readme_states_it(line: int, method: str, tmp_path: Path) -> None:
+    command = re.findall(r"^pyomo solve .*$", README, flags=re.MULTILINE)[line].split()
+    beside_python = shutil.which("pyomo", path=str(Path(sys.executable).parent))
+    command[0] = beside_python or str(shutil.which("pyomo"))
+    command.insert(2, f"--save-results={tmp_path / 'results.json'}")
+    done = subprocess.run(
+        command,
+        cwd=TOP,
+        env=os.environ | {"PYTHONPATH": str(TOP)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert results["Solver"][0]["Termination condition"] == "optimal"
+    assert results["Problem"][0]["Upper bound"] == pytest.approx(OPTIMUM[method]["objective"])

@@ -1,0 +1,122 @@
+"""Executes notebooks the way a reader does: fresh kernel, no folder of their own.
+
+Usage: ``python tests/notebooks/run_notebooks.py [--write] notebooks/*.ipynb``. Fails on any error,
+and on a notebook that was committed without its outputs. The kernel is this very Python, whatever
+kernels are registered; the notebooks are left as they are, unless ``--write`` asks for new outputs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import nbformat
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from traitlets import default
+
+TIMEOUT = 300
+"""Seconds for one cell."""
+
+
+class ThisPython(KernelSpecManager):
+    """Knows one kernel, whatever its name: ipykernel in the Python that runs this script."""
+
+    def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+        """The kernel, registered or not."""
+        launch = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        return KernelSpec(argv=launch, display_name="this Python", language="python")
+
+
+class ThisPythonKernel(AsyncKernelManager):
+    """Starts that kernel."""
+
+    @default("kernel_spec_manager")
+    def _this_python(self) -> KernelSpecManager:
+        return ThisPython()
+
+
+def main(paths: Sequence[str]) -> int:
+    """Run each notebook and print a line for it; returns how many failed, at most 1."""
+    write = "--write" in paths
+    paths = [path for path in paths if path != "--write"]
+    if not paths:
+        print("no notebooks given", file=sys.stderr)
+        return 2
+    _make_python_path_absolute()
+    faults = 0
+    for path in paths:
+        began = time.perf_counter()
+        fault = renew(Path(path)) if write else check(Path(path))
+        faults += fault is not None
+        verdict = fault or f"ran in {time.perf_counter() - began:.0f} s"
+        print(f"{path}: {verdict}", flush=True)
+    return min(faults, 1)
+
+
+def check(path: Path) -> str | None:
+    """What is wrong with a notebook; None if nothing is."""
+    try:
+        notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+        nbformat.validate(notebook)
+    except (OSError, ValueError, nbformat.ValidationError) as error:
+        return f"not a notebook: {error}"
+    return _fault_as_committed(notebook) or _fault_when_run(notebook)
+
+
+def renew(path: Path) -> str | None:
+    """Run a notebook and keep its new outputs; what is wrong with it, None if nothing is."""
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    fault = _fault_when_run(notebook)
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)  # times of the run
+    if fault is None:
+        nbformat.write(notebook, path)  # type: ignore[no-untyped-call]
+    return fault or _fault_as_committed(notebook)
+
+
+def _fault_as_committed(notebook: nbformat.NotebookNode) -> str | None:
+    code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+    outputs = [output for cell in code for output in cell.outputs]
+    if [cell.execution_count for cell in code] != list(range(1, len(code) + 1)):
+        return "not committed as one run from its top"
+    if not outputs:
+        return "committed without outputs"
+    if any(output.output_type == "error" for output in outputs):
+        return "committed with an error"
+    if any(output.get("name") == "stderr" for output in outputs):
+        return "committed with warnings"
+    return None
+
+
+def _fault_when_run(notebook: nbformat.NotebookNode) -> str | None:
+    with tempfile.TemporaryDirectory() as folder:
+        client = NotebookClient(
+            notebook,
+            kernel_manager_class=ThisPythonKernel,
+            kernel_name="python3",
+            timeout=TIMEOUT,
+            resources={"metadata": {"path": folder}},
+        )
+        try:
+            client.execute()
+        except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+            return f"failed\n{error}"
+    return None
+
+
+def _make_python_path_absolute() -> None:
+    """Keep a PYTHONPATH such as "." good for a kernel that starts elsewhere."""
+    entries = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    if entries:
+        os.environ["PYTHONPATH"] = os.pathsep.join(str(Path(entry).resolve()) for entry in entries)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,88 @@
+"""The breakdown of an iteration's time, worked by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+import optsched
+from optsched.errors import InputError
+from optsched.placement.instance import PlacementInstance
+from optsched.placement.solution import PlacementSolution
+
+INSTANCE = PlacementInstance.from_dict(
+    {
+        "schema": "optsched/placement",
+        "version": 1,
+        "name": "hand",
+        "cluster": {"gpus_per_server": 4, "inter_bandwidth": 8, "intra_bandwidth": 100},
+        "free_gpus": [3, 3],
+        "job": {
+            "model": "hand",
+            "all_reduce": "ring",
+            "stages": [
+                {"name": "a", "replicas": 2, "forward_time": 1, "backward_time": 2,
+                 "input_bytes": 0, "output_bytes": 6, "parameter_bytes": 10},
+                {"name": "b", "replicas": 4, "forward_time": 2, "backward_time": 3,
+                 "input_bytes": 3, "output_bytes": 0, "parameter_bytes": 8},
+            ],
+        },
+    }
+)  # fmt: skip
+SOLUTION = PlacementSolution.of("hand", [[2, 0], [1, 3]])
+
+
+def test_every_part_by_hand() -> None:
+    """g/B_inter = 1/2 s a byte, 1/B_intra = 1/100.
+
+    a on 0: compute 3; sends 2*6 = 12: 3/4 far -> 9/2 = 4.5, 1/4 near -> 3/100; ring 2*1/2*10
+    inside -> 0.1. b on 0: compute 5; receives 2*3 = 6, all near -> 0.06; ring 2*3/4*8 = 12 over
+    one of four shares of the NIC -> 12/2 = 6. b on 1: 6 bytes far -> 3; ring over three -> 2.
+    """
+    breakdown = optsched.explain(INSTANCE, SOLUTION)
+    parts = {
+        (row.name, row.server): (
+            row.compute, row.inter_server, row.intra_server, row.all_reduce, row.all_reduce_link
+        )
+        for row in breakdown.rows
+    }  # fmt: skip
+    assert parts == {
+        ("a", 0): (3, pytest.approx(4.5), pytest.approx(0.03), pytest.approx(0.1), "intra-server"),
+        ("b", 0): (5, pytest.approx(0), pytest.approx(0.06), pytest.approx(6), "inter-server"),
+        ("b", 1): (5, pytest.approx(3), pytest.approx(0), pytest.approx(2), "inter-server"),
+    }
+    worst = breakdown.bottleneck
+    assert (worst.name, worst.server) == ("b", 0)
+    assert breakdown.iteration_time == pytest.approx(11.06)
+    assert optsched.check(INSTANCE, SOLUTION).objective == pytest.approx(11.06)
+
+
+def test_bottleneck_bandwidth_and_overlap_by_hand() -> None:
+    """The stage's least share is one of four: b on 1 pays 6 for its ring as well, halved to 3.
+
+    Backward time halved: b computes 2 + 1.5; on 1: 3.5 + 3 + 3 = 9.5, on 0: 3.5 + 0.06 + 3.
+    """
+    options = {
+        "all_reduce_bandwidth": "bottleneck", "backward_overlap": 0.5, "all_reduce_overlap": 0.5
+    }  # fmt: skip
+    breakdown = optsched.explain(INSTANCE, SOLUTION, options=options)
+    totals = {(row.name, row.server): row.total for row in breakdown.rows}
+    assert totals["b", 1] == pytest.approx(9.5)
+    assert totals["b", 0] == pytest.approx(6.56)
+    assert breakdown.iteration_time == pytest.approx(9.5)
+
+
+def test_json_of_a_breakdown() -> None:
+    document = optsched.explain(INSTANCE, SOLUTION).to_dict()
+    assert document["bottleneck"] == {"stage": 1, "server": 0}
+    assert [row["total"] for row in document["rows"]] == pytest.approx([7.63, 11.06, 10.0])
+
+
+def test_refuses_an_infeasible_solution() -> None:
+    bad = PlacementSolution.of("hand", [[2, 0], [2, 2]])
+    with pytest.raises(InputError, match="capacity"):
+        optsched.explain(INSTANCE, bad)
+
+
+def test_without_a_solution_it_solves() -> None:
+    best = optsched.solve(INSTANCE, "dp").objective
+    assert optsched.explain(INSTANCE).iteration_time == pytest.approx(best)

@@ -1,0 +1,99 @@
+"""The generator, and the shipped instances that came from it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.best_known import read_best_known
+from optsched.errors import InputError
+from optsched.files import instance_sha256
+from optsched.generate.placement import Hardware, generate_placement, random_offer
+from optsched.library import shipped_folder, shipped_names
+from optsched.zoo import MODELS
+
+PLACEMENTS = [name for name in shipped_names() if name.startswith("placement/")]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_zoo_model_makes_an_instance(model: str) -> None:
+    instance = generate_placement(model, 16, stages=3, seed=5)
+    assert instance.job.model == model
+    assert sum(instance.free_gpus) == instance.job.gpus == 16
+    assert instance.provenance["profile"]["kind"].startswith("first-principles")
+
+
+def test_equal_seeds_equal_instances() -> None:
+    first, second = (generate_placement(seed=7).to_dict() for _ in range(2))
+    assert first == second
+    assert first != generate_placement(seed=8).to_dict()
+
+
+def test_offers() -> None:
+    for seed in range(50):
+        offer = random_offer(37, 8, np.random.default_rng(seed))
+        assert sum(offer) == 37
+        assert all(1 <= free <= 8 for free in offer)
+        assert offer == sorted(offer, reverse=True)
+    assert random_offer(5, 1, np.random.default_rng(0)) == [1] * 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"model": "AlexNet"}, "one of VGG19"),
+        ({"gpus": 0}, "1 to 4096"),
+        ({"gpus": 10**9}, "1 to 4096"),
+        ({"stages": 99}, "stages"),
+        ({"all_reduce": "star"}, "'ring' or 'double-tree'"),
+        ({"hardware": Hardware(gpus_per_server=0)}, "gpus_per_server"),
+        ({"hardware": Hardware(inter_bandwidth=-1.0)}, "bandwidth"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments: dict, expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
+        generate_placement(**arguments)
+
+
+@pytest.mark.parametrize("name", PLACEMENTS)
+def test_shipped_files_are_what_their_provenance_says(name: str) -> None:
+    path = shipped_folder() / f"{name}.json"
+    instance = optsched.load(name)
+    assert instance.name == path.stem
+    arguments = instance.provenance.get("arguments")
+    if arguments is None:
+        assert instance.name == "fig2"
+        return
+    again = generate_placement(**arguments, all_reduce=instance.job.all_reduce, name=instance.name)
+    assert json.dumps(again.to_dict()) == json.dumps(json.loads(path.read_text()))
+
+
+def test_the_shipped_set() -> None:
+    models = {optsched.load(name).job.model for name in PLACEMENTS}
+    assert set(MODELS) <= models
+    assert "placement/vgg19-16" in PLACEMENTS
+
+
+@pytest.mark.parametrize("name", PLACEMENTS)
+def test_best_known_values_stand_up(name: str) -> None:
+    """The stored command's solution is checked again and has the stored value; so is the bound."""
+    entries = read_best_known(shipped_folder() / "placement" / "best_known.json")
+    instance = optsched.load(name)
+    entry = entries[instance.name]
+    assert entry["sha256"] == instance_sha256(instance.to_dict())
+    result = optsched.solve(instance, entry["method"])
+    assert entry["command"] == f"optsched solve {name} --method {entry['method']}"
+    assert optsched.check(instance, result.solution).objective == pytest.approx(
+        entry["objective"], rel=1e-9
+    )
+    assert entry["bound"] <= entry["objective"] * (1 + 1e-9)
+    assert result.bound == pytest.approx(entry["bound"], rel=1e-6)
+
+
+def test_best_known_covers_the_shipped_set() -> None:
+    entries = read_best_known(shipped_folder() / "placement" / "best_known.json")
+    assert set(entries) == {Path(name).name for name in PLACEMENTS}

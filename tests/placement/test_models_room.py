@@ -1,0 +1,303 @@
+"""models/placement stays in step with the code: symbols, files, optima and the worked example."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import optsched
+from optsched.exporting import export
+from optsched.placement.explain import explain
+from optsched.placement.graph import job_graph
+from optsched.placement.instance import PlacementInstance
+from optsched.placement.options import PlacementOptions
+from optsched.placement.solution import PlacementSolution
+
+TOP = Path(__file__).resolve().parents[2]
+ROOM = TOP / "models" / "placement"
+README = (ROOM / "README.md").read_text(encoding="utf-8")
+OPTIMUM: dict[str, dict[str, Any]] = json.loads((ROOM / "optimum.json").read_text("utf-8"))
+FILES = [(method, name) for method, entry in OPTIMUM.items() for name in entry["files"]]
+BOTTLENECK = {"all_reduce_bandwidth": "bottleneck"}
+LABEL = re.compile(r"\((?:\d[a-c]?|V\d|C\d+)\)")
+NO_LABEL = "–"
+
+Counts = tuple[tuple[int, ...], ...]
+Row = tuple[str, str]
+
+
+def tiny(all_reduce: str = "ring") -> PlacementInstance:
+    document = json.loads((ROOM / "tiny.json").read_text(encoding="utf-8"))
+    document["job"]["all_reduce"] = all_reduce
+    return PlacementInstance.from_dict(document)
+
+
+def table(heading: str, columns: int) -> list[list[str]]:
+    """Cells of the first table after a heading or a line, its head left out."""
+    lines = iter(README.split(heading + "\n", 1)[1].splitlines())
+    rows = itertools.takewhile(
+        lambda line: line.startswith("|"), itertools.dropwhile(lambda x: x[:1] != "|", lines)
+    )
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    assert all(len(row) == columns for row in cells)
+    return cells[2:]
+
+
+def documented(method: str, present: set[str]) -> dict[str, Row]:
+    """Component -> kind and equation, of the rows that hold in these cases."""
+    rows = table(f"### Symbols: `{method}`", 6)
+    names = [row[1].strip("`") for row in rows]
+    assert len(names) == len(set(names))
+    assert {row[4].strip("`") for row in rows} <= {"always", "bottleneck", "double-tree"}
+    return {
+        name: (row[2], row[3])
+        for name, row in zip(names, rows, strict=True)
+        if row[4].strip("`") in {"always"} | present
+    }
+
+
+def built(model: Any) -> dict[str, Row]:
+    rows = {}
+    for component in model.component_objects():
+        kind = component.ctype.__name__.replace("RangeSet", "Set")
+        label = LABEL.match(component.doc)
+        rows[component.name] = (kind, label.group() if label else NO_LABEL)
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("method", "all_reduce", "reading"),
+    list(itertools.product(OPTIMUM, ["ring", "double-tree"], ["own", "bottleneck"])),
+)
+def test_symbol_tables_are_the_models(method: str, all_reduce: str, reading: str) -> None:
+    options = {"all_reduce_bandwidth": reading}
+    model = optsched.build_model(tiny(all_reduce), method, options)
+    assert built(model) == documented(method, {all_reduce, reading})
+
+
+@pytest.mark.parametrize("method", OPTIMUM)
+def test_every_label_stands_beside_a_formula(method: str) -> None:
+    rows = documented(method, {"bottleneck", "double-tree"}).values()
+    labels = [label for _, label in rows if label != NO_LABEL]
+    assert len(labels) == len(set(labels))
+    assert all(kind != "Constraint" or label != NO_LABEL for kind, label in rows)
+    for label in labels:
+        assert README.count(rf"\text{{{label}}}") == 1
+
+
+def test_the_room_holds_the_files_it_lists() -> None:
+    exported = {path.name for pattern in ("*.lp", "*.mps") for path in ROOM.glob(pattern)}
+    assert exported == {name for _, name in FILES}
+    for path in ROOM.iterdir():
+        assert path.name == "README.md" or f"`{path.name}`" in README or path.is_dir()
+
+
+@pytest.mark.parametrize(("method", "name"), FILES)
+def test_exported_files_are_todays(method: str, name: str, tmp_path: Path) -> None:
+    """Otherwise: python -m optsched export, as models/placement/README.md says."""
+    export(tiny(), method, Path(name).suffix[1:], tmp_path / name)
+    assert (tmp_path / name).read_text("utf-8") == (ROOM / name).read_text("utf-8")
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+@pytest.mark.parametrize(("method", "name"), FILES)
+def test_exported_files_have_the_stored_optimum(method: str, name: str, relaxed: bool) -> None:
+    import highspy
+
+    highs = highspy.Highs()
+    highs.silent()
+    highs.setOptionValue("threads", 1)
+    highs.setOptionValue("solve_relaxation", relaxed)
+    highs.readModel(str(ROOM / name))
+    highs.run()
+    assert highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    stored = OPTIMUM[method]["relaxation_units" if relaxed else "objective_units"]
+    assert highs.getInfo().objective_function_value == pytest.approx(stored, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", OPTIMUM)
+def test_stored_optima_are_what_the_methods_find(method: str) -> None:
+    stored = OPTIMUM[method]
+    result = optsched.solve(tiny(), method)
+    assert result.check is not None
+    assert result.check.feasible
+    assert result.objective == pytest.approx(stored["iteration_time"], rel=1e-9)
+    objective = stored["objective_units"] * stored["unit"]
+    found = result.details["cut_bytes"] if stored["unit_of"] == "bytes" else result.objective
+    assert found == pytest.approx(objective, rel=1e-9)
+
+
+@pytest.mark.parametrize(("line", "method"), [(0, "ilp"), (1, "ilp-vertex")])
+def test_pyomo_solve_as_the_readme_states_it(line: int, method: str, tmp_path: Path) -> None:
+    command = re.findall(r"^pyomo solve .*$", README, flags=re.MULTILINE)[line].split()
+    beside_python = shutil.which("pyomo", path=str(Path(sys.executable).parent))
+    command[0] = beside_python or str(shutil.which("pyomo"))
+    saved = command.index("--save-results=results.json")
+    command[saved] = f"--save-results={tmp_path / 'results.json'}"
+    done = subprocess.run(
+        command,
+        cwd=TOP,
+        env=os.environ | {"PYTHONPATH": str(TOP)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert results["Solver"][0]["Termination condition"] == "optimal"
+    stored = OPTIMUM[method]["objective_units"]
+    assert results["Problem"][0]["Upper bound"] == pytest.approx(stored, rel=1e-6)
+
+
+def test_model_options_reach_the_model() -> None:
+    path = ROOM / "placement_model.py"
+    spec = spec_from_file_location("placement_model", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    model = module.pyomo_create_model(model_options={"method": "ilp-vertex", **BOTTLENECK})
+    stages, servers = tiny().shape
+    assert len(model.reduces) == stages * servers * servers
+    assert module.pyomo_create_model().name == "placement"
+    shipped = module.pyomo_create_model(model_options={"instance": "placement/fig2"})
+    assert len(shipped.STAGES) == 3
+
+
+@pytest.mark.parametrize("path", sorted((TOP / "models").rglob("*.py")), ids=lambda p: p.name)
+def test_no_formulation_code_in_the_room(path: Path) -> None:
+    """Pyomo is named for its model type alone, and nothing of it is called."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            assert "pyomo" not in str(node.module)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "pyo":
+            assert node.attr == "ConcreteModel"
+        if isinstance(node, ast.Call):
+            assert not ast.unparse(node.func).startswith(("pyo.", "pyomo."))
+
+
+def numbers(cell: str) -> tuple[float | None, ...]:
+    return tuple(None if part.strip() == "–" else float(part) for part in cell.split(","))
+
+
+def worked() -> dict[str, tuple[Counts, list[str]]]:
+    """The worked example's placements, by name: counts, and the other cells."""
+    return {
+        row[0]: (tuple(tuple(map(int, cell.split(","))) for cell in row[1:3]), row[3:])
+        for row in table("Times are in ms, in the order of the servers:", 7)
+    }
+
+
+def canonical(counts: Counts) -> Counts:
+    """The counts with servers 1 and 2, which are equal, in the order of the README."""
+    swapped = tuple((row[1], row[0], *row[2:]) for row in counts)
+    return max(counts, swapped)
+
+
+def stated(pattern: str) -> tuple[str, ...]:
+    found = re.findall(pattern, README)
+    assert len(found) == 1, pattern
+    return found[0] if isinstance(found[0], tuple) else (found[0],)
+
+
+def solution(counts: Counts) -> PlacementSolution:
+    return PlacementSolution.of("tiny", counts)
+
+
+def least_cut(instance: PlacementInstance, counts: Counts) -> float:
+    """Fewest bytes cut by any assignment of replicas with these counts, by trying them all."""
+    graph = job_graph(instance.job)
+    stages = [
+        set(itertools.permutations([m for m, n in enumerate(row) for _ in range(n)]))
+        for row in counts
+    ]
+    cuts = (
+        sum(w for (s, a), (t, b), w in graph.edges(data="weight") if at[s][a] != at[t][b])
+        for at in itertools.product(*stages)
+    )
+    return float(min(cuts))
+
+
+def test_the_worked_example_lists_every_placement() -> None:
+    instance = tiny()
+    rows = [
+        [
+            row
+            for row in itertools.product(*(range(g + 1) for g in instance.free_gpus))
+            if sum(row) == stage.replicas
+        ]
+        for stage in instance.job.stages
+    ]
+    feasible = {
+        canonical(counts)
+        for counts in itertools.product(*rows)
+        if all(map(int.__le__, map(sum, zip(*counts, strict=True)), instance.free_gpus))
+    }
+    assert feasible == {counts for counts, _ in worked().values()}
+
+
+@pytest.mark.parametrize("name", ["I", "II", "III"])
+def test_the_worked_times_and_cuts(name: str) -> None:
+    instance = tiny()
+    counts, cells = worked()[name]
+    parts = explain(instance, solution(counts), PlacementOptions())
+    times = {(row.stage, row.server): row.total for row in parts.rows}
+    for s, cell in enumerate(cells[:2]):
+        for m, time in enumerate(numbers(cell)):
+            assert (time is None) == ((s, m) not in times)
+            assert time is None or times[s, m] == pytest.approx(time / 1e3, rel=1e-12)
+    report = optsched.check(instance, solution(counts))
+    assert report.feasible
+    assert report.objective == pytest.approx(float(cells[2]) / 1e3, rel=1e-12)
+    assert least_cut(instance, counts) == pytest.approx(float(cells[3]) * 1e6, rel=1e-12)
+    slower = optsched.check(instance, solution(counts), BOTTLENECK).objective
+    same = stated(r"all three placements take ([\d.]+) ms")[0]
+    assert slower == pytest.approx(float(same) / 1e3, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("method", "pattern"),
+    [
+        ("exact", r"The optimum is (\w+), ([\d.]+) ms"),
+        ("ilp", r"The optimum is (\w+), ([\d.]+) ms"),
+        ("heavy-edge", r"Heavy-Edge finds (\w+), ([\d.]+) ms"),
+        ("min-cut", r"The minimum cut is (\w+) too"),
+    ],
+)
+def test_the_methods_find_the_worked_placements(method: str, pattern: str) -> None:
+    name, *time = stated(pattern)
+    counts, cells = worked()[name]
+    result = optsched.solve(tiny(), method)
+    assert canonical(result.solution.counts) == counts
+    assert result.objective == pytest.approx(float((time or cells[2:])[0]) / 1e3, rel=1e-9)
+
+
+def test_heavy_edge_is_strictly_worse_here() -> None:
+    best, greedy = (float(worked()[name][1][2]) for name in ("I", "II"))
+    assert best == min(float(cells[2]) for _, cells in worked().values())
+    assert float(stated(r"II, 132 ms\*\*, ([\d.]+) % more")[0]) == round(
+        100 * (greedy / best - 1), 1
+    )
+
+
+def test_the_worked_bound_probe_and_relaxations() -> None:
+    result = optsched.solve(tiny(), "heavy-edge")
+    assert result.bound == pytest.approx(float(stated(r"The bound is ([\d.]+) ms")[0]) / 1e3)
+    assert stated(r"(One) probe proves 114") == ("One",)
+    assert optsched.solve(tiny(), "threshold").details["probes"] == 1
+    for method in ("ilp", "ilp-vertex"):
+        time = OPTIMUM[method]["relaxation_units"] * OPTIMUM[method]["unit"] * 1e3
+        said = stated(rf"relaxations:[^.]*?`{method}` ([\d.]+) ms")[0]
+        assert float(said) == pytest.approx(time, abs=0.05)

@@ -1,0 +1,78 @@
+"""Measured layer profiles (PipeDream), imported, planned and solved; needs OPTSCHED_DATA."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.generate.placement import instance_from_profile, random_offer
+from optsched.profiles import plans, read_pipedream
+from optsched.result import Termination
+
+DATA = os.environ.get("OPTSCHED_DATA")
+PROFILES = {
+    "vgg16": "image_classification__vgg16",
+    "resnet50": "image_classification__resnet50",
+    "gnmt": "translation__gnmt",
+}
+pytestmark = pytest.mark.skipif(
+    DATA is None, reason="OPTSCHED_DATA is unset: VGG16, ResNet50, GNMT on 8-32 GPUs skipped"
+)
+
+
+def path(model: str) -> Path:
+    return Path(str(DATA)) / "profiles" / "pipedream" / f"{PROFILES[model]}.graph.txt"
+
+
+@pytest.mark.parametrize("gpus", [8, 16, 32])
+@pytest.mark.parametrize("model", PROFILES)
+def test_import_plan_solve(model: str, gpus: int) -> None:
+    offer = random_offer(gpus, 8, np.random.default_rng(1))
+    instance = instance_from_profile(read_pipedream(path(model)), gpus, offer)
+    assert instance.job.gpus == gpus
+    best = optsched.solve(instance)
+    assert best.termination is Termination.OPTIMAL
+    assert best.check.feasible
+    for method in ("heavy-edge", "repartition"):
+        result = optsched.solve(instance, method)
+        assert result.check.feasible
+        assert result.objective >= best.objective * (1 - 1e-9)
+        assert result.bound <= best.objective * (1 + 1e-9)
+    ilp = optsched.solve(instance, "ilp", time_limit=30.0)
+    assert ilp.objective == pytest.approx(best.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("model", PROFILES)
+def test_stages_keep_what_the_layers_hold(model: str) -> None:
+    """Times and parameters of the stages are the layers' own, whatever the cut."""
+    profile = read_pipedream(path(model))
+    seconds = sum(layer.forward_time + layer.backward_time for layer in profile.layers)
+    parameters = sum(layer.parameter_bytes for layer in profile.layers)
+    for plan in plans(profile, 16, bandwidth=1.25e9 / 8):
+        stages = len(plan.replicas)
+        instance = instance_from_profile(profile, 16, [8, 8], stages=stages)
+        made = instance.job.stages
+        assert sum(s.parameter_bytes for s in made) == pytest.approx(parameters, rel=1e-12)
+        assert sum((s.forward_time + s.backward_time) * s.replicas for s in made) == pytest.approx(
+            seconds, rel=1e-12
+        )
+
+
+def test_the_command(tmp_path: Path) -> None:
+    target = tmp_path / "vgg16.json"
+    subprocess.run(
+        [sys.executable, "-m", "optsched", "import", "pipedream", str(path("vgg16")),
+         "--gpus", "16", "--servers", "8,5,3", "-o", str(target)],
+        check=True,
+    )  # fmt: skip
+    document = json.loads(target.read_text())
+    assert document["free_gpus"] == [8, 5, 3]
+    assert document["provenance"]["profile"]["source"] == "PipeDream layer profile"
+    assert optsched.solve(target).termination is Termination.OPTIMAL

@@ -1,0 +1,231 @@
+"""Placement pictures, read back from the Axes and compared with the placement itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
+from matplotlib.patches import Rectangle
+
+import optsched
+from optsched.errors import InputError, MissingExtraError
+from optsched.placement.instance import PlacementInstance
+from optsched.placement.solution import PlacementSolution
+from optsched.plot import plot_breakdown, plot_placement
+from optsched.plot.axes import COLOURS
+from optsched.plot.breakdown import PARTS
+
+# Server 0 has 4 GPUs of which it offers 2; the cost of every part is known by hand.
+COUNTS = ((1, 1), (1, 0))
+
+
+def _stage(name: str, replicas: int, received: float, sent: float, size: float) -> dict[str, Any]:
+    return {
+        "name": name,
+        "replicas": replicas,
+        "forward_time": 1,
+        "backward_time": 2,
+        "input_bytes": received,
+        "output_bytes": sent,
+        "parameter_bytes": size,
+    }
+
+
+def _instance(names: tuple[str, str] = ("front", "back")) -> PlacementInstance:
+    return PlacementInstance.from_dict(
+        {
+            "schema": "optsched/placement",
+            "version": 1,
+            "name": "by hand",
+            "cluster": {"gpus_per_server": 4, "inter_bandwidth": 40, "intra_bandwidth": 1000},
+            "free_gpus": [2, 1],
+            "job": {
+                "model": "two stages",
+                "all_reduce": "ring",
+                "stages": [_stage(names[0], 2, 0, 10, 30), _stage(names[1], 1, 20, 0, 50)],
+            },
+        }
+    )
+
+
+def _solution() -> PlacementSolution:
+    return PlacementSolution.of("by hand", COUNTS)
+
+
+def _bars(ax: Axes, prefix: str) -> dict[str, Rectangle]:
+    return {p.get_gid(): p for p in ax.patches if (p.get_gid() or "").startswith(prefix)}
+
+
+def _words(ax: Axes) -> str:
+    return " ".join([ax.get_title(loc="left"), *(text.get_text() for text in ax.texts)])
+
+
+def test_a_bar_for_each_stage_on_each_server_as_wide_as_its_count() -> None:
+    instance = optsched.load("placement/vgg19-128")
+    solution = optsched.solve(instance, "heavy-edge").solution
+    bars = _bars(plot_placement(instance, solution), "stage-")
+    widths = {
+        f"stage-{s}-server-{m}": count
+        for s, row in enumerate(solution.counts)
+        for m, count in enumerate(row)
+        if count
+    }
+    assert {gid: bar.get_width() for gid, bar in bars.items()} == widths
+
+
+def test_bars_fill_a_server_from_its_first_gpu_to_its_last_offered() -> None:
+    ax = plot_placement(_instance(), _solution())
+    bars = {**_bars(ax, "stage-"), **_bars(ax, "not-offered-")}
+    spans = {
+        gid: (round(bar.get_y() + bar.get_height() / 2), bar.get_x(), bar.get_x() + bar.get_width())
+        for gid, bar in bars.items()
+    }
+    assert spans == {
+        "stage-0-server-0": (0, 0, 1),
+        "stage-1-server-0": (0, 1, 2),
+        "not-offered-server-0": (0, 2, 4),
+        "stage-0-server-1": (1, 0, 1),
+        "not-offered-server-1": (1, 1, 4),
+    }
+
+
+def test_few_stages_are_named_in_a_legend_in_their_own_colours() -> None:
+    ax = plot_placement(_instance(), _solution())
+    legend = ax.get_legend()
+    names = [text.get_text() for text in legend.get_texts()]
+    assert names == ["front (x2)", "back (x1)", "not offered"]
+    drawn = [_bars(ax, f"stage-{s}-server-0").popitem()[1].get_facecolor() for s in (0, 1)]
+    assert [patch.get_facecolor() for patch in legend.get_patches()[:2]] == drawn
+    assert drawn == [to_rgba(COLOURS[0]), to_rgba(COLOURS[1])]
+
+
+def test_many_stages_get_a_colour_bar_and_a_number_in_each_cell() -> None:
+    instance = optsched.load("placement/gpt-175b-64x1")
+    solution = optsched.solve(instance, "heavy-edge").solution
+    ax = plot_placement(instance, solution)
+    assert ax.get_legend() is None
+    assert [other.get_ylabel() for other in ax.figure.axes if other is not ax] == [
+        "stage, counted from 0"
+    ]
+    numbers = [text.get_text() for text in ax.texts if text.get_text().isdigit()]
+    assert sorted(map(int, numbers)) == list(range(64))
+    assert len({bar.get_facecolor() for bar in _bars(ax, "stage-").values()}) == 64
+
+
+@pytest.mark.parametrize("name", ["fig2", "vgg19-16", "gpt-175b-64x1"])
+def test_the_frame_stands_where_explain_puts_the_bottleneck(name: str) -> None:
+    instance = optsched.load(f"placement/{name}")
+    solution = optsched.solve(instance, "heavy-edge").solution
+    worst = optsched.explain(instance, solution).bottleneck
+    ax = plot_placement(instance, solution)
+    frame = _bars(ax, "bottleneck")["bottleneck"]
+    bar = _bars(ax, f"stage-{worst.stage}-server-{worst.server}").popitem()[1]
+    assert frame.get_bbox().bounds == pytest.approx(bar.get_bbox().bounds)
+    stated = _words(ax)
+    assert f"set by stage {worst.stage} ({worst.name[:12]}" in stated
+    assert f") on server {worst.server}\n" in stated
+
+
+def test_the_title_states_the_bottleneck_s_time_and_split() -> None:
+    # Stage "front" on server 1: 3 s; its 20 bytes out go over a tenth of the NIC, 2 s; a ring of
+    # 30 bytes over the same share, 3 s.
+    title = plot_placement(_instance(), _solution()).get_title(loc="left")
+    assert title == (
+        "by hand: 8,000 ms an iteration, set by stage 0 (front) on server 1\n"
+        "= compute 3,000 + inter-server 2,000 + intra-server 0 + all-reduce 3,000 ms"
+    )
+
+
+def test_options_change_the_time_shown() -> None:
+    options = {"all_reduce_overlap": 0.5}
+    for plot in (plot_placement, plot_breakdown):
+        title = plot(_instance(), _solution(), options).get_title(loc="left")
+        assert title.startswith("by hand: 6,500 ms")
+
+
+def test_the_stack_of_each_row_is_its_breakdown() -> None:
+    instance = optsched.load("placement/vgg19-16")
+    solution = optsched.solve(instance, "heavy-edge").solution
+    rows = optsched.explain(instance, solution).rows
+    ax = plot_breakdown(instance, solution)
+    left = [0.0] * len(rows)
+    assert len(ax.containers) == len(PARTS)
+    for container, (attribute, (label, _)) in zip(ax.containers, PARTS.items(), strict=True):
+        assert container.get_label() == label
+        widths = [bar.get_width() for bar in container]
+        assert widths == pytest.approx([1e3 * getattr(row, attribute) for row in rows])
+        assert [bar.get_x() for bar in container] == pytest.approx(left)
+        left = [a + b for a, b in zip(left, widths, strict=True)]
+    assert left == pytest.approx([1e3 * row.total for row in rows])
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert names == [f"{row.name} on server {row.server} (x{row.replicas})" for row in rows]
+
+
+def test_the_breakdown_frames_its_longest_stack() -> None:
+    ax = plot_breakdown(_instance(), _solution())
+    frame = _bars(ax, "bottleneck")["bottleneck"]
+    assert (frame.get_x(), frame.get_width()) == (0, pytest.approx(8000))
+    assert round(frame.get_y() + frame.get_height() / 2) == 1
+    assert "bottleneck, 8,000 ms" in _words(ax)
+    assert "(ms)" in ax.get_xlabel()
+
+
+def test_of_many_rows_the_slowest_are_drawn_and_the_axis_says_so() -> None:
+    instance = _long_pipeline(70)
+    solution = PlacementSolution.of(instance.name, [[1]] * 70)
+    ax = plot_breakdown(instance, solution)
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert names == [f"s{s} on server 0 (x1)" for s in range(6, 70)]
+    assert ax.get_ylabel() == "the 64 slowest of 70"
+
+
+def _long_pipeline(stages: int) -> PlacementInstance:
+    document = _instance().to_dict()
+    document["cluster"]["gpus_per_server"] = stages
+    document["free_gpus"] = [stages]
+    document["job"]["stages"] = [
+        {**_stage(f"s{s}", 1, 0, 0, 0), "forward_time": s} for s in range(stages)
+    ]
+    return PlacementInstance.from_dict(document)
+
+
+@pytest.mark.parametrize("plot", [plot_placement, plot_breakdown])
+def test_given_axes_are_drawn_on_and_returned(plot: Any) -> None:
+    import matplotlib.pyplot as plt
+
+    ax = plt.figure().add_subplot()
+    assert plot(_instance(), _solution(), ax=ax) is ax
+    assert ax.patches
+
+
+@pytest.mark.parametrize("plot", [plot_placement, plot_breakdown])
+def test_names_are_drawn_as_they_are(plot: Any) -> None:
+    ax = plot(_instance(("_$x_{$", "a" * 200)), _solution())
+    ax.figure.canvas.draw()  # matplotlib reads formulas only now
+    drawn = [text.get_text() for text in ax.get_yticklabels()]
+    drawn += [text.get_text() for text in ax.get_legend().get_texts()]
+    assert any(text.startswith(r"_\$x_{\$") for text in drawn)
+    assert max(map(len, drawn)) < 50
+
+
+@pytest.mark.parametrize("plot", [plot_placement, plot_breakdown])
+def test_a_broken_placement_is_refused(plot: Any) -> None:
+    with pytest.raises(InputError, match="expected a feasible solution"):
+        plot(_instance(), PlacementSolution.of("by hand", ((2, 1), (0, 0))))
+
+
+@pytest.mark.parametrize("plot", [plot_placement, plot_breakdown])
+def test_without_matplotlib_the_extra_is_named(plot: Any, monkeypatch: Any) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"matplotlib .*optsched\[plot\]"):
+        plot(_instance(), _solution())
+
+
+def test_matplotlib_is_imported_only_to_draw() -> None:
+    program = "import sys, optsched.plot; print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "False\n", done.stderr

@@ -1,0 +1,171 @@
+"""The checker: hand-derived costs, and every corruption caught by its own rule."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import optsched
+from optsched import check, solve
+from optsched.selection.instance import SCHEMA, SelectionInstance
+from optsched.selection.solution import SelectionSolution
+
+JOB = {
+    "due_date": 30.0,
+    "tardiness_weight": 2.0,
+    "memory_bytes": 4.0,
+    "completed_epochs": 0,
+    "epochs": {"values": [5, 10], "probabilities": [0.5, 0.5]},
+    "epoch_time": {"A": [4.0, 3.0], "B": [8.0]},
+}
+
+
+def instance(**changes: object) -> SelectionInstance:
+    document = {
+        "schema": SCHEMA,
+        "version": 1,
+        "name": "hand",
+        "now": 0.0,
+        "interval": 100.0,
+        "postponement_penalty": 10.0,
+        "gpu_types": {
+            "A": {"memory_bytes": 40.0, "slowdown": {"0.1": 1.5, "0.15": 1.25, "0.50": 1.1}},
+            "B": {"memory_bytes": 4.0, "slowdown": {}},
+        },
+        "nodes": [
+            {"name": "a", "gpu_type": "A", "gpus": 2, "cost_rate": [1.0, 1.5]},
+            {"name": "b", "gpu_type": "B", "gpus": 1, "cost_rate": [0.25]},
+        ],
+        "jobs": [{"name": "j0", **JOB}, {"name": "j1", **JOB}],
+    }
+    return SelectionInstance.from_dict({**document, **changes})
+
+
+def solution(*placements: dict, **more: object) -> SelectionSolution:
+    return SelectionSolution.from_dict(
+        {
+            "schema": "optsched/selection-solution",
+            "version": 1,
+            "instance": "hand",
+            "jobs": list(placements),
+            **more,
+        }
+    )
+
+
+ON_A = {"name": "j0", "node": "a", "gpus": [0], "fraction": 0.5}
+ON_B = {"name": "j1", "node": "b", "gpus": [0]}
+LATER = {"name": "j1", "node": None}
+
+
+def rules(placements: tuple[dict, ...], **more: object) -> set[str]:
+    return {v.rule for v in check(instance(), solution(*placements, **more)).violations}
+
+
+def test_cost_by_hand() -> None:
+    # j0: 4.4 s an epoch: 22 s or 44 s, late by 0 or 14: 2 x 7 = 14 $; 33 s expected at 1 $/s
+    # j1: 8 s an epoch: 40 s or 80 s, late by 10 or 50: 2 x 30 = 60 $; 60 s expected at 0.25 $/s
+    report = check(instance(), solution(ON_A, ON_B))
+    assert report.feasible
+    assert report.objective == pytest.approx(14 + 33 + 60 + 15)
+
+
+def test_postponed_by_hand() -> None:
+    # Tbar: slowest of 4, 3, 6 (0.1), 5 (0.15), 4.4 and 8 (type B), times 10 epochs = 80 s
+    report = check(instance(), solution(ON_A, LATER))
+    assert report.objective == pytest.approx(14 + 33 + 2 * 10 * (100 + 80 - 30))
+    overdue = instance(now=50.0)
+    assert check(overdue, solution({**ON_A, "node": None, "gpus": []}, LATER)).objective == (
+        pytest.approx(2 * 2 * (10 * (100 + 80 + 20) + 20))
+    )
+
+
+def test_the_first_to_end_pays_for_the_gpus_in_use() -> None:
+    both = solution(ON_A, {"name": "j1", "node": "a", "gpus": [0], "fraction": 0.5})
+    assert check(instance(), both).objective == pytest.approx(2 * 14 + 33 * 1.0)
+    spread = solution(ON_A, {"name": "j1", "node": "a", "gpus": [1]})
+    # 4 s an epoch: late by 0 or 10: 10 $; 30 s expected at 1.5 $/s
+    assert check(instance(), spread).objective == pytest.approx(14 + 10 + 30 * 1.5)
+
+
+def test_fractions_are_summed_as_rationals() -> None:
+    jobs = [{"name": f"j{i}", **JOB} for i in range(8)]
+    shares = [0.1, 0.1, 0.1, 0.15, 0.15, 0.15, 0.15, 0.1]  # 1 on paper
+    placed = [
+        {"name": f"j{i}", "node": "a", "gpus": [0], "fraction": f} for i, f in enumerate(shares)
+    ]
+    small = [{**job, "memory_bytes": 1.0} for job in jobs]
+    assert sum(shares) > 1.0  # in binary
+    assert check(instance(jobs=small), solution(*placed)).feasible
+
+
+def test_memory_is_compared_exactly() -> None:
+    exact = [{"name": "j0", **JOB, "memory_bytes": 6.0}, {"name": "j1", **JOB}]  # 0.15 x 40 = 6
+    assert check(instance(jobs=exact), solution({**ON_A, "fraction": 0.15}, LATER)).feasible
+
+
+@pytest.mark.parametrize(
+    ("placements", "rule"),
+    [
+        (({**ON_A, "fraction": 1.0}, {**ON_A, "name": "j1"}), "capacity"),
+        (({"name": "j0", "node": "a", "gpus": [0, 1], "fraction": 0.5}, LATER), "fraction"),
+        (({**ON_A, "gpus": [2]}, LATER), "GPU index"),
+        (({**ON_A, "gpus": [-1]}, LATER), "GPU index"),
+        (({**ON_A, "gpus": [0, 0], "fraction": 1.0}, LATER), "GPUs"),
+        (({**ON_A, "gpus": []}, LATER), "GPUs"),
+        (({**ON_A, "fraction": 0.3}, LATER), "fraction"),
+        (({**ON_A, "node": "c"}, LATER), "node"),
+        ((ON_A, ON_A, LATER), "job"),
+        ((ON_A,), "job"),
+        ((ON_A, LATER, {"name": "x", "node": None}), "job"),
+        ((ON_A, {**LATER, "gpus": [0]}), "GPUs"),
+    ],
+)
+def test_each_corruption_is_caught(placements: tuple[dict, ...], rule: str) -> None:
+    assert rules(placements) == {rule}
+
+
+def test_memory_type_sharing_opening_and_claim() -> None:
+    tight = [{"name": "j0", **JOB, "memory_bytes": 5.0}, {"name": "j1", **JOB}]
+    on_b = {"name": "j0", "node": "b", "gpus": [0]}
+    found = check(instance(jobs=tight), solution(on_b, LATER)).violations
+    assert [(v.rule, v.amount) for v in found] == [("memory", 1.0)]
+    only_a = [{"name": "j0", **{**JOB, "epoch_time": {"A": [4.0, 3.0]}}}, {"name": "j1", **JOB}]
+    found = check(instance(jobs=only_a), solution(on_b, LATER)).violations
+    assert [v.rule for v in found] == ["GPU type"]
+    assert rules((ON_A, ON_B), options={"sharing": "off"}) == {"sharing"}
+    assert rules((ON_A, LATER), options={"node_opening": "printed"}) == {"node opening"}
+    assert rules((ON_A, ON_B), objective=121.9) == {"claimed objective"}
+    assert rules((ON_A, ON_B), objective=122.0) == set()
+
+
+def test_certificate_is_recomputed_and_refused_when_wrong() -> None:
+    given = optsched.load("selection/10x40")
+    solved = solve(given, "columns").solution
+    assert solved.certificate is not None
+    assert check(given, solved).feasible
+    prices = solved.certificate
+
+    def with_certificate(**changes: object) -> set[str]:
+        changed = solved.model_copy(update={"certificate": prices.model_copy(update=changes)})
+        return {v.rule for v in check(given, changed).violations}
+
+    assert with_certificate(bound=prices.bound * 1.01) == {"certificate"}
+    assert with_certificate(jobs=prices.jobs[1:]) == {"certificate"}
+    assert with_certificate(opening=1.0) == {"certificate"}
+    negative = {name: tuple(-1.0 for _ in mu) for name, mu in prices.slots.items()}
+    assert with_certificate(slots=negative) == {"certificate"}
+    inflated = tuple(10 * price for price in prices.jobs)
+    assert "certificate" in with_certificate(jobs=inflated)  # other prices prove less than claimed
+
+
+def test_checker_imports_only_data() -> None:
+    root = Path(optsched.__file__).parent
+    allowed = {"optsched.checking", "optsched.selection.instance", "optsched.selection.options"}
+    allowed |= {"optsched.selection.solution", "optsched.selection.certificate_check"}
+    for name in ("check.py", "certificate_check.py"):
+        tree = ast.parse((root / "selection" / name).read_text())
+        imported = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+        assert {m for m in imported if m and m.startswith("optsched")} <= allowed

@@ -1,0 +1,112 @@
+"""Instance files: round trips, and one line for whatever cannot be used."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+from oracles.random_selection import tiny
+
+import optsched
+from optsched.best_known import read_best_known
+from optsched.errors import InputError
+from optsched.files import instance_sha256
+from optsched.library import shipped_folder, shipped_names
+from optsched.selection.distribution import Distribution
+from optsched.selection.instance import SelectionInstance
+
+NAMES = shipped_names()
+SELECTION = [name for name in NAMES if name.startswith("selection/")]
+PROFILES = [name for name in NAMES if name.startswith("speed-profile/")]
+
+
+def test_round_trip() -> None:
+    document = tiny(3).to_dict()
+    assert SelectionInstance.from_dict(document).to_dict() == document
+
+
+def corrupted(path: list, value: object) -> dict:
+    document = copy.deepcopy(tiny(3).to_dict())
+    at = document
+    for key in path[:-1]:
+        at = at[key]
+    if value is None:
+        del at[path[-1]]
+    else:
+        at[path[-1]] = value
+    return document
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "says"),
+    [
+        (["jobs", 0, "epochs", "probabilities"], [0.5], "probabilities"),
+        (["jobs", 0, "completed_epochs"], 1000, "no value of W left"),
+        (["jobs", 0, "memory_bytes"], 1e6, "no node can hold"),
+        (["jobs", 0, "epoch_time"], {}, "no node can hold"),
+        (["jobs", 0, "epoch_time", "Z"], [1.0], "gpu_types"),
+        (["nodes", 0, "cost_rate"], [1.0] * 9, "cost_rate"),
+        (["nodes", 0, "gpus"], 10**9, "gpus"),
+        (["nodes", 0, "gpu_type"], "Z", "gpu_type"),
+        (["gpu_types", "A", "slowdown"], {"0.5": 1.0, "0.50": 1.1}, "same fraction"),
+        (["gpu_types", "A", "slowdown"], {"1.5": 1.0}, "decimal string"),
+        (["gpu_types", "A", "slowdown"], {"0.5": 0.9}, "slowdown"),
+        (["interval"], float("nan"), "interval"),
+        (["now"], None, "now"),
+        (["extra"], 1, "extra"),
+    ],
+)
+def test_bad_input_is_one_line(path: list, value: object, says: str) -> None:
+    with pytest.raises(InputError) as refused:
+        SelectionInstance.from_dict(corrupted(path, value))
+    assert "\n" not in str(refused.value)
+    assert says in str(refused.value)
+
+
+def test_falling_cost_rate_is_refused_by_name() -> None:
+    document = tiny(3).to_dict()
+    node = next(n for n in document["nodes"] if n["gpus"] > 1)
+    node["cost_rate"] = list(reversed(range(1, node["gpus"] + 1)))
+    node["cost_rate"] = [float(c) for c in node["cost_rate"]]
+    with pytest.raises(InputError, match=node["name"]):
+        SelectionInstance.from_dict(document)
+
+
+def test_distribution() -> None:
+    work = Distribution.of([20, 60, 20, 100], [0.2, 0.5, 0.1, 0.2])
+    assert work.values.tolist() == [20, 60, 100]
+    left = work.remaining(20)
+    assert left.values.tolist() == [40, 80]
+    assert left.probabilities == pytest.approx([5 / 7, 2 / 7])
+    assert work.remaining(100) is None
+    assert left.tardiness(np.array([1.0, np.inf]), 50.0)[0] == pytest.approx(30 * 2 / 7)
+    assert Distribution.from_samples([3, 3, 1]).probabilities == pytest.approx([1 / 3, 2 / 3])
+
+
+@pytest.mark.parametrize("problem", ["selection", "speed-profile"])
+def test_best_known_is_current(problem: str) -> None:
+    entries = read_best_known(shipped_folder() / problem / "best_known.json")
+    names = [name.partition("/")[2] for name in NAMES if name.startswith(f"{problem}/")]
+    assert sorted(entries) == sorted(names)
+    for name, entry in entries.items():
+        instance = optsched.load(f"{problem}/{name}")
+        assert entry["sha256"] == instance_sha256(instance.to_dict())
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_best_known_profiles(name: str) -> None:
+    problem, _, key = name.partition("/")
+    entry = read_best_known(shipped_folder() / problem / "best_known.json")[key]
+    objective = optsched.solve(name).objective
+    assert objective == (None if entry["objective"] is None else pytest.approx(entry["objective"]))
+
+
+@pytest.mark.parametrize("name", [n for n in SELECTION if "100x400" not in n and "40x160" not in n])
+def test_best_known_selections(name: str) -> None:
+    problem, _, key = name.partition("/")
+    entry = read_best_known(shipped_folder() / problem / "best_known.json")[key]
+    result = optsched.solve(name, "columns")
+    assert result.check.feasible
+    assert result.objective == pytest.approx(entry["objective"], rel=1e-6)
+    assert result.bound <= entry["objective"] * (1 + 1e-9)

@@ -1,0 +1,95 @@
+"""The models: arc-flow in Pyomo and as arrays agree; equations are on every component."""
+
+from __future__ import annotations
+
+import pyomo.environ as pyo
+import pytest
+from oracles.random_selection import tiny
+
+from optsched import build_model, solve
+from optsched.backends import solve_model
+from optsched.result import Settings
+from optsched.selection.arc_arrays import skeleton_of
+from optsched.selection.cost import tables_of
+from optsched.selection.options import SelectionOptions
+from optsched.selection.packings import maximal_fills, partition_count, partitions
+from optsched.selection.patterns import pattern_count, pattern_data
+
+
+@pytest.mark.parametrize("opening", ["free", "printed"])
+def test_arc_flow_model_equals_column_generation(opening: str) -> None:
+    options = {"node_opening": opening}
+    for seed in range(4):
+        instance = tiny(seed)
+        result = solve(instance, "columns", options=options)
+        if result.objective is None:
+            continue
+        model = build_model(instance, "columns", options)
+        answer = solve_model(model, Settings())
+        unit = skeleton_of(tables_of(instance, SelectionOptions(opening))).unit
+        assert answer.objective * unit == pytest.approx(result.objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("method", ["minlp", "milp", "patterns", "columns"])
+def test_every_component_carries_its_equation(method: str) -> None:
+    model = build_model(tiny(3), method, {"node_opening": "printed"})
+    for kind in (pyo.Constraint, pyo.Objective, pyo.Var):
+        for component in model.component_objects(kind):
+            assert component.doc, component.name
+    for component in model.component_objects(pyo.Constraint):
+        assert component.doc.startswith("("), component.name
+
+
+def test_patterns_are_counted_without_listing_them() -> None:
+    for seed in range(6):
+        tables = tables_of(tiny(seed), SelectionOptions())
+        assert pattern_count(tables) == len(pattern_data(tables).patterns)
+    assert [partition_count(n) for n in range(8)] == [1, 1, 2, 3, 5, 7, 11, 15]
+    assert len(partitions(7)) == 15
+
+
+def test_fills_are_exact_and_maximal() -> None:
+    from fractions import Fraction
+
+    fills = maximal_fills((Fraction("0.15"), Fraction("0.1")), 100)
+    for fifteen, ten in fills:
+        total = 15 * fifteen + 10 * ten
+        assert total <= 100
+        assert total + 10 > 100
+    assert (0, 10) in fills
+    assert (6, 1) in fills
+    assert maximal_fills((Fraction("0.1"), Fraction("0.09"), Fraction("0.08")), 3) is None
+
+
+def test_a_solution_that_is_no_vertex_is_still_decoded() -> None:
+    from optsched.selection.assignment import expected_cost
+    from optsched.selection.decode import assignment_of
+    from optsched.selection.patterns import build, read_counted
+
+    instance = tiny(5)
+    tables = tables_of(instance, SelectionOptions())
+    model = build(pattern_data(tables))
+    solve_model(model, Settings())
+    counted = read_counted(model)
+    from dataclasses import replace
+
+    halves = dict.fromkeys(counted.leaders, 0.5)
+    seats = assignment_of(tables, replace(counted, leaders=halves))
+    best = expected_cost(tables, assignment_of(tables, counted))
+    assert expected_cost(tables, seats) == pytest.approx(best, rel=1e-9)
+
+
+def test_grouped_columns_keep_a_valid_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    from optsched.generate.selection import SelectionSettings, generate_selection
+    from optsched.selection import grouping
+
+    settings = SelectionSettings(nodes=30, jobs=60, gpus_per_node=2, cost_classes=0)
+    instance = generate_selection(settings, seed=5)
+    exact = solve(instance, "columns", gap=1e-4)
+    monkeypatch.setattr(grouping, "MOST_CLASSES", 1)
+    monkeypatch.setattr(grouping, "GROUPS", 3)
+    grouped = solve(instance, "columns", gap=1e-4)
+    assert grouped.check.feasible
+    assert grouped.bound <= exact.objective * (1 + 1e-9)
+    assert grouped.objective >= exact.bound * (1 - 1e-9)
+    assert grouped.gap < 0.01

@@ -1,0 +1,78 @@
+"""models/selection stays in step with the code: symbols, errata, files and optima."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import highspy
+import pyomo.environ as pyo
+import pytest
+from oracles.printed_selection import ERRATA, printed_optimum
+from oracles.selection import optimum
+
+import optsched
+from optsched.exporting import export
+
+ROOM = Path(__file__).resolve().parents[2] / "models" / "selection"
+README = (ROOM / "README.md").read_text(encoding="utf-8")
+TINY = ROOM / "tiny.json"
+OPTIMUM = json.loads((ROOM / "optimum.json").read_text(encoding="utf-8"))
+FILES = [(method, name) for method, entry in OPTIMUM.items() for name in entry["files"]]
+
+
+@pytest.mark.parametrize("method", ["minlp", "milp", "patterns", "columns"])
+def test_symbol_table_is_the_model(method: str) -> None:
+    text = README.split(f"### Symbols: `{method}`", 1)[1].split("\n#", 1)[0]
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (.*) \|$", text, flags=re.M)
+    model = optsched.build_model(TINY, method, {"node_opening": "printed"})
+    built = [(c.name, c.ctype.__name__, c.doc) for c in model.component_objects()]
+    assert rows == built
+
+
+def test_optimum_by_brute_force() -> None:
+    document = json.loads(TINY.read_text(encoding="utf-8"))
+    assert optimum(document) == pytest.approx(28.0)
+    assert optimum(document, "printed") == pytest.approx(95.0)
+    assert all(entry["dollars"] == 28.0 for entry in OPTIMUM.values())
+
+
+@pytest.mark.parametrize("erratum", [e for e in ERRATA if e != "none"])
+def test_printed_equations_do_what_the_table_says(erratum: str) -> None:
+    row = next(line for line in README.splitlines() if line.startswith(f"| {erratum} |"))
+    stated = row.strip("|").split("|")[-1].strip()
+    found = printed_optimum(str(TINY), erratum)
+    if stated == "infeasible":
+        assert found is None
+    else:
+        assert found == pytest.approx(float(stated), rel=1e-6)
+
+
+@pytest.mark.parametrize(("method", "name"), FILES)
+def test_files_are_what_export_writes(method: str, name: str, tmp_path: Path) -> None:
+    export(TINY, method, name.rpartition(".")[2], tmp_path / name)
+    assert (tmp_path / name).read_bytes() == (ROOM / name).read_bytes()
+
+
+@pytest.mark.parametrize(("method", "name"), [f for f in FILES if not f[1].endswith(".nl")])
+def test_files_have_the_optimum(method: str, name: str) -> None:
+    highs = highspy.Highs()
+    highs.silent()
+    highs.setOptionValue("threads", 1)
+    highs.readModel(str(ROOM / name))
+    highs.run()
+    entry = OPTIMUM[method]
+    found = highs.getInfo().objective_function_value
+    assert found == pytest.approx(entry["objective_units"], rel=1e-6)
+    assert found * entry["unit"] == pytest.approx(entry["dollars"], rel=1e-6)
+
+
+def test_pyomo_solve_model() -> None:
+    spec = spec_from_file_location("selection_model", ROOM / "selection_model.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    model = module.pyomo_create_model(model_options={"instance": "tiny.json", "method": "milp"})
+    assert isinstance(model, pyo.ConcreteModel)
+    assert module.pyomo_create_model().name == "selection-patterns"

@@ -1,0 +1,135 @@
+"""hull = oracle, dichotomy = hull, convex close; statuses; Algorithm 1 as printed fails."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from oracles.random_profiles import random_profile
+from oracles.speed_profile import least_energy
+
+import optsched
+from optsched import check, solve
+from optsched.result import Termination
+from optsched.speed_profile.power import energy_per_epoch, node_power
+
+
+def agree(seeds: range, convex_every: int = 5) -> set[str]:
+    statuses = set()
+    for seed in seeds:
+        instance = random_profile(seed)
+        best = least_energy(instance.to_dict())
+        methods = ["hull", "dichotomy"] + (["convex"] if seed % convex_every == 0 else [])
+        for method in methods:
+            result = solve(instance, method)
+            assert result.check.feasible, (seed, method, result.check)
+            statuses.add(result.solution.status)
+            if best is None:
+                assert result.termination is Termination.INFEASIBLE
+                assert result.solution.status == "infeasible"
+                continue
+            tolerance = 1e-5 if method == "convex" else 1e-9
+            assert result.objective == pytest.approx(best, rel=tolerance, abs=1e-9), (seed, method)
+    return statuses
+
+
+def test_agree_with_the_oracle() -> None:
+    assert agree(range(150)) == {"slack", "binding", "infeasible"}
+
+
+@pytest.mark.full
+def test_agree_with_the_oracle_full() -> None:
+    agree(range(150, 900), convex_every=1)
+
+
+def test_profile_by_hand() -> None:
+    # two atoms, Q = 1, 2: epochs 0-10 matter with probability 1, 10-20 with 1/2: the later the fast
+    result = solve("speed-profile/printed-wrong")
+    assert result.solution.status == "slack"
+    assert [(p.from_, p.to, p.speed) for p in result.solution.pieces] == [(0.0, 10.0, 1)]
+    assert result.objective == pytest.approx(3.0 * 5.0)  # 3 J an epoch, F^c falls from 1 to 0
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("printed-loops", "loops forever"), ("printed-no-root", "no root")]
+)
+def test_algorithm_1_as_printed_fails(name: str, says: str) -> None:
+    result = solve(f"speed-profile/{name}", "dichotomy", options={"algorithm": "printed"})
+    assert result.termination is Termination.ERROR
+    assert says in result.details["message"]
+
+
+def test_algorithm_1_as_printed_is_wrong_with_idle_power() -> None:
+    name = "speed-profile/printed-wrong"
+    printed = solve(name, "dichotomy", options={"algorithm": "printed"})
+    assert printed.check.feasible
+    assert printed.objective > 1.4 * solve(name).objective
+
+
+def test_the_checker_catches_corruptions() -> None:
+    instance = optsched.load("speed-profile/plateau")
+    solved = solve(instance).solution
+    pieces = solved.pieces
+
+    def rules(**changes: object) -> set[str]:
+        changed = solved.model_copy(update=changes)
+        return {v.rule for v in check(instance, changed).violations}
+
+    assert rules() == set()
+    assert rules(objective=solved.objective * 1.01) == {"claimed objective"}
+    assert rules(pieces=pieces[1:]) == {"pieces"}
+    assert rules(pieces=pieces[:-1]) == {"pieces"}
+    assert rules(status="infeasible") >= {"status"}
+    slow = tuple(p.model_copy(update={"speed": 0}) for p in pieces)
+    assert rules(pieces=slow) == {"deadline"}
+    unknown = tuple(p.model_copy(update={"speed": 3}) for p in pieces)
+    assert rules(pieces=unknown) == {"speed"}
+    fast = tuple(p.model_copy(update={"speed": 2}) for p in pieces)
+    assert rules(pieces=fast, objective=None) == {"status"}
+    assert rules(instance="other") == {"instance"}
+
+
+def test_power_model() -> None:
+    assert node_power(3, 10.0, 1.0) == (12.0, 21.0, 30.0)
+    assert energy_per_epoch((1.0, 2.0), (12.0, 21.0)) == (12.0, 10.5)
+
+
+def test_batch_equals_single() -> None:
+    """The compiled batch that STS uses gives the same first speed and energy."""
+    from oracles.random_selection import tiny
+
+    from optsched.selection.cost import tables_of
+    from optsched.selection.options import SelectionOptions
+    from optsched.selection.profiles import curves_of, first_steps, type_rates
+    from optsched.speed_profile.instance import SCHEMA, SpeedProfileInstance
+
+    for seed in range(10):
+        tables = tables_of(tiny(seed), SelectionOptions())
+        steps = first_steps(tables, curves_of(tables), 0)
+        for j, job in enumerate(tables.instance.jobs):
+            name = tables.kinds[0].name
+            due = float(tables.due[j])
+            if name not in job.epoch_time or due < 0:
+                continue
+            times = job.epoch_time[name]
+            if any(b >= a for a, b in itertools.pairwise(times)):
+                continue
+            single = solve(
+                SpeedProfileInstance.from_dict(
+                    {
+                        "schema": SCHEMA,
+                        "version": 1,
+                        "name": "one",
+                        "speeds": [1 / t for t in times],
+                        "power": [float(c) for c in type_rates(tables, 0)],
+                        "deadline": due,
+                        "completed": job.completed_epochs,
+                        "work": job.epochs.model_dump(mode="json"),
+                    }
+                )
+            )
+            if single.objective is None:
+                assert steps.speed[j] == -1
+                continue
+            assert steps.energy[j] == pytest.approx(single.objective, rel=1e-9)
+            assert steps.speed[j] == single.solution.pieces[0].speed

@@ -1,0 +1,131 @@
+"""The package from Python: names, results, the gap table."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+import optsched
+from optsched.errors import InputError
+from optsched.files import instance_sha256
+from optsched.result import Termination
+
+KEYS = (
+    "problem", "instance", "instance_sha256", "method", "solver", "solver_version", "options",
+    "seed", "termination", "objective", "bound", "bound_source", "gap", "excess", "build_time",
+    "solve_time", "check",
+)  # fmt: skip
+
+
+def test_names() -> None:
+    for name in optsched.__all__:
+        assert getattr(optsched, name) is not None
+    assert set(optsched.__all__) <= set(dir(optsched))
+    with pytest.raises(AttributeError, match="no attribute 'optimise'"):
+        _ = optsched.optimise
+
+
+def test_a_result_says_what_is_needed_to_repeat_it() -> None:
+    result = optsched.solve("placement/vgg19-16", "ilp", seed=3)
+    document = json.loads(json.dumps(result.to_dict()))
+    assert set(KEYS) | {"solution"} <= set(document)
+    assert document["problem"] == "placement"
+    assert document["solver"] == "highs"
+    assert document["solver_version"].count(".") == 2
+    assert document["seed"] == 3
+    instance = optsched.load("placement/vgg19-16")
+    assert document["instance_sha256"] == instance_sha256(instance.to_dict())
+    assert document["solution"]["objective"] == document["objective"]
+    assert document["solution"]["options"] == document["options"]
+    assert document["check"]["feasible"] is True
+
+
+def test_gap_and_excess_by_hand() -> None:
+    result = optsched.solve("placement/vgg19-16", "heavy-edge")
+    best = optsched.solve("placement/vgg19-16").objective
+    assert result.gap == pytest.approx((result.objective - result.bound) / result.objective)
+    assert result.excess == pytest.approx(result.objective / result.bound - 1)
+    assert result.bound <= best < result.objective
+
+
+def test_every_method_is_listed_runs_and_is_checked() -> None:
+    assert list(optsched.METHODS["placement"]) == [
+        "heavy-edge", "repartition", "dp", "threshold", "ilp", "ilp-vertex", "min-cut", "exact",
+    ]  # fmt: skip
+    best = optsched.solve("placement/fig2").objective
+    for name, method in optsched.METHODS["placement"].items():
+        result = optsched.solve("placement/fig2", name)
+        assert result.check.feasible
+        assert result.bound <= best * (1 + 1e-9)
+        if method.kind == "exact":
+            assert result.termination is Termination.OPTIMAL
+            assert result.objective == pytest.approx(best, rel=1e-9)
+        else:
+            assert result.termination is Termination.FEASIBLE
+
+
+def test_the_gap_table_is_a_frame() -> None:
+    frame = optsched.compare(["placement/vgg19-16", "placement/xlnet-large-16"])
+    assert isinstance(frame, pd.DataFrame)
+    assert set(KEYS) <= set(frame.columns)
+    assert "solution" not in frame.columns
+    assert list(frame["method"]) == ["heavy-edge", "repartition", "exact"] * 2
+    for _, rows in frame.groupby("instance"):
+        assert rows["bound"].min() == pytest.approx(rows["bound"].max(), rel=1e-12)
+        exact = rows[rows["method"] == "exact"].iloc[0]
+        assert exact["excess"] == pytest.approx(0, abs=1e-6)
+        greedy = rows[rows["method"] == "heavy-edge"].iloc[0]
+        assert greedy["excess"] == pytest.approx(greedy["objective"] / exact["objective"] - 1)
+
+
+def test_a_folder_name_is_all_of_it() -> None:
+    frame = optsched.compare("placement", ["heavy-edge"])
+    assert len(frame) == len(optsched.compare(["placement"], ["repartition"])) >= 15
+
+
+def test_a_method_that_refuses_gets_a_row() -> None:
+    frame = optsched.compare("placement/gpt-175b-64x1", ["dp", "heavy-edge"])
+    assert list(frame["termination"]) == ["error", "feasible"]
+    assert "states" in frame["details"][0]["message"]
+    assert frame["bound"].notna().all()
+
+
+def test_equal_input_equal_output() -> None:
+    for method in optsched.METHODS["placement"]:
+        first, second = (
+            optsched.solve("placement/bert-large-16", method).to_dict() for _ in range(2)
+        )
+        for key in ("build_time", "solve_time", "trace"):
+            first.pop(key), second.pop(key)
+        assert first == second
+
+
+@pytest.mark.parametrize(
+    ("arguments", "place"),
+    [
+        ({"time_limit": -1.0}, "time_limit"),
+        ({"time_limit": float("nan")}, "time_limit"),
+        ({"gap": 1.5}, "gap"),
+        ({"threads": 0}, "threads"),
+        ({"seed": -1}, "seed"),
+        ({"iterations": -5}, "iterations"),
+        ({"solver": "cplex"}, "solver"),
+        ({"options": {"speed": 1}}, "options"),
+        ({"options": {"all_reduce_overlap": "much"}}, "all_reduce_overlap"),
+        ({"options": {"all_reduce_bandwidth": "least"}}, "all_reduce_bandwidth"),
+    ],
+)
+def test_bad_settings_are_refused_by_name(arguments: dict, place: str) -> None:
+    with pytest.raises(InputError, match=place):
+        optsched.solve("placement/fig2", "ilp", **arguments)
+
+
+def test_unknown_method_and_instance() -> None:
+    with pytest.raises(InputError, match="one of heavy-edge"):
+        optsched.solve("placement/fig2", "magic")
+    with pytest.raises(InputError, match="no such file"):
+        optsched.load("placement/nothing")
+    with pytest.raises(InputError, match="an instance made by"):
+        optsched.solve(3)

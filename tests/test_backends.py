@@ -1,0 +1,161 @@
+"""The solver adapter: starts, limits, traces, threads; it rests on private names of Pyomo's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from scipy.sparse import csr_array
+
+import optsched
+from optsched.backends import MilpArrays, solve_arrays, solve_model, solver_version
+from optsched.errors import InputError
+from optsched.generate.placement import generate_placement
+from optsched.placement import formulation
+from optsched.placement.bounds import combinatorial_bound
+from optsched.placement.cost import iteration_time, tables_of
+from optsched.placement.heavy_edge import graph_arrays, heavy_edge_counts
+from optsched.placement.options import PlacementOptions
+from optsched.result import Settings, Termination
+
+
+def knapsack(seed: int = 0, items: int = 60, rows: int = 12) -> pyo.ConcreteModel:
+    """A multi-dimensional knapsack that takes HiGHS more than an instant."""
+    rng = np.random.default_rng(seed)
+    model = pyo.ConcreteModel()
+    model.take = pyo.Var(range(items), domain=pyo.Binary)
+    model.rows = pyo.ConstraintList()
+    for _ in range(rows):
+        weights = rng.integers(10, 100, items)
+        used = sum(int(w) * model.take[i] for i, w in enumerate(weights))
+        model.rows.add(used <= int(weights.sum() // 2))
+    value = sum(int(v) * model.take[i] for i, v in enumerate(rng.integers(10, 100, items)))
+    model.value = pyo.Objective(expr=-value)
+    return model
+
+
+def started_model() -> tuple[pyo.ConcreteModel, float]:
+    """The placement MILP with Heavy-Edge's placement set as its start, and that one's value."""
+    instance = optsched.load("placement/vgg19-16")
+    options = PlacementOptions()
+    counts = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
+    bound = combinatorial_bound(instance, tables_of(instance, options))
+    data = formulation.model_data(instance, options, counts, bound.value)
+    model = formulation.build(data)
+    formulation.set_start(model, data, counts)
+    return model, iteration_time(instance, counts, options) / data.unit
+
+
+def test_a_start_reaches_highs() -> None:
+    """HiGHS says so in its log, and its first incumbent is the start's value."""
+    model, value = started_model()
+    answer = solve_model(model, Settings(gap=0.0), start=True)
+    assert "MIP start solution is feasible, objective value is 1" in answer.log
+    assert answer.trace[0].incumbent == pytest.approx(value, rel=1e-8)
+
+
+def test_without_a_start_there_is_none() -> None:
+    model, _ = started_model()
+    assert "MIP start" not in solve_model(model, Settings(gap=0.0)).log
+
+
+@pytest.mark.parametrize("reading", ["own", "bottleneck"])
+@pytest.mark.parametrize("name", ["vgg19-16", "fig2", "gpt-13b-32", "t5-11b-16"])
+def test_the_ilps_own_start_is_always_feasible(name: str, reading: str) -> None:
+    instance = optsched.load(f"placement/{name}")
+    options = PlacementOptions(all_reduce_bandwidth=reading)
+    counts = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
+    data = formulation.model_data(instance, options, counts, 0.0)
+    model = formulation.build(data)
+    formulation.set_start(model, data, counts)
+    for constraint in model.component_data_objects(pyo.Constraint, active=True):
+        assert constraint.slack() >= -1e-8, constraint.name
+    for variable in model.component_data_objects(pyo.Var, active=True):
+        assert variable.lb is None or variable.value >= variable.lb - 1e-8
+        assert variable.ub is None or variable.value <= variable.ub + 1e-8
+
+
+def test_a_start_survives_a_time_limit_of_zero() -> None:
+    """The incumbent at the limit is the heuristic's, with the bound beside it."""
+    instance = generate_placement("GPT-175B", 64, stages=64, seed=2)
+    result = optsched.solve(instance, "ilp", time_limit=0.0)
+    assert result.termination is Termination.TIME_LIMIT
+    assert result.check.feasible
+    assert result.objective <= optsched.solve(instance, "heavy-edge").objective * (1 + 1e-12)
+    assert 0 < result.bound < result.objective
+
+
+def test_a_limit_keeps_incumbent_bound_and_trace() -> None:
+    answer = solve_model(knapsack(3, 400, 40), Settings(gap=0.0, time_limit=1.0))
+    assert answer.termination is Termination.TIME_LIMIT
+    assert answer.bound < answer.objective < 0
+    incumbents = [p.incumbent for p in answer.trace if p.incumbent is not None]
+    bounds = [p.bound for p in answer.trace if p.bound is not None]
+    times = [p.time for p in answer.trace]
+    assert incumbents == sorted(incumbents, reverse=True)
+    assert bounds == sorted(bounds)
+    assert times == sorted(times)
+    assert incumbents[-1] == answer.objective
+    assert len(set(incumbents)) > 1
+
+
+def test_a_loose_gap_is_not_reported_as_a_tight_one() -> None:
+    answer = solve_model(knapsack(), Settings(gap=0.05))
+    assert answer.termination is Termination.OPTIMAL
+    assert abs(answer.objective - answer.bound) <= 0.05 * abs(answer.objective)
+
+
+def test_infeasible_is_a_status() -> None:
+    model = knapsack(items=3)
+    model.more = pyo.Constraint(expr=sum(model.take[i] for i in range(3)) >= 4)
+    answer = solve_model(model, Settings())
+    assert answer.termination is Termination.INFEASIBLE
+    assert answer.objective is None
+
+
+def test_integers_come_back_as_integers() -> None:
+    model = knapsack()
+    solve_model(model, Settings())
+    assert {model.take[i].value for i in model.take} == {0, 1}
+
+
+def test_other_threads_in_one_process() -> None:
+    """HiGHS keeps one pool of threads; another number must not end as "unknown"."""
+    values = {
+        solve_model(knapsack(items=30), Settings(gap=0.0, threads=n)).objective
+        for n in (1, 2, 1)
+    }  # fmt: skip
+    assert len(values) == 1
+
+
+def test_scip_proves_the_same_optimum() -> None:
+    pytest.importorskip("pyscipopt")
+    highs = solve_model(knapsack(items=30), Settings(gap=0.0))
+    scip = solve_model(knapsack(items=30), Settings(gap=0.0, solver="scip"))
+    assert scip.termination is highs.termination is Termination.OPTIMAL
+    assert scip.objective == pytest.approx(highs.objective, rel=1e-9)
+    result = optsched.solve("placement/vgg19-16", "ilp", solver="scip")
+    assert result.solver == "scip"
+    assert result.solver_version == solver_version("scip")
+    assert result.objective == pytest.approx(optsched.solve("placement/vgg19-16").objective)
+
+
+def test_unknown_solver_is_refused() -> None:
+    with pytest.raises(InputError, match="highs or scip"):
+        solve_model(knapsack(), Settings(solver="cplex"))
+
+
+def test_arrays_by_hand() -> None:
+    """min -x - 2y, x + y <= 1.5, integers in 0..1: (0, 1), value -2."""
+    problem = MilpArrays(
+        cost=np.array([-1.0, -2.0]),
+        matrix=csr_array(np.array([[1.0, 1.0]])),
+        row_lower=np.array([-np.inf]),
+        row_upper=np.array([1.5]),
+        lower=np.zeros(2),
+        upper=np.ones(2),
+        integer=np.array([True, True]),
+    )
+    answer = solve_arrays(problem, Settings())
+    assert answer.objective == -2
+    assert answer.values.tolist() == [0, 1]

@@ -1,0 +1,756 @@
+"""The contract of the command line: exit codes, JSON keys, one line for what is refused."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from optsched.cli import _code
+from optsched.errors import SolverError
+from optsched.result import Outcome, Termination
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULT_KEYS = {
+    *("problem", "instance", "instance_sha256", "method", "solver", "solver_version", "options"),
+    *("seed", "termination", "objective", "bound", "bound_source", "gap", "excess"),
+    *("build_time", "solve_time", "check", "solution"),
+}
+CHECK_KEYS = {"feasible", "objective", "violations"}
+VIOLATION_KEYS = {"rule", "equation", "where", "amount", "tolerance"}
+TERMINATIONS = {"optimal", "feasible", "time-limit", "infeasible", "error"}
+METHODS = (
+    *("heavy-edge", "repartition", "dp", "threshold", "ilp", "ilp-vertex", "min-cut"),
+    "exact",
+)
+DP = "optsched.placement.dp.dp"
+STAGE = {"forward_time": 0.01, "backward_time": 0.02, "parameter_bytes": 1e8}
+INSTANCE: dict[str, Any] = {
+    "schema": "optsched/placement",
+    "version": 1,
+    "name": "small",
+    "cluster": {"gpus_per_server": 4, "inter_bandwidth": 1.25e9, "intra_bandwidth": 3e11},
+    "free_gpus": [3, 2],
+    "job": {
+        "model": "two stages",
+        "all_reduce": "ring",
+        "stages": [
+            {"name": "a", "replicas": 4, "input_bytes": 0, "output_bytes": 1e7, **STAGE},
+            {"name": "b", "replicas": 1, "input_bytes": 4e7, "output_bytes": 0, **STAGE},
+        ],
+    },
+}
+GRAPH = "".join(
+    f"node{n} -- Layer{n} -- forward_compute_time={n}.0, backward_compute_time={2 * n}.0, "
+    f"activation_size=1000000.0, parameter_size=4000000.000\n"
+    for n in range(1, 7)
+) + "".join(f"\tnode{n} -- node{n + 1}\n" for n in range(1, 6))
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand in a folder that holds small.json, without the user's debug setting."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPTSCHED_DEBUG", raising=False)
+    Path("small.json").write_text(json.dumps(INSTANCE), encoding="utf-8")
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Exit code, output and error output of a command line, in this process."""
+
+    def call(*argv: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = _code(list(argv))
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def program(*argv: str, **settings: Any) -> subprocess.CompletedProcess[str]:
+    """The program itself, as a user starts it."""
+    return subprocess.run(
+        [sys.executable, "-m", "optsched", *argv],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        text=True,
+        check=False,
+        **({"capture_output": True} | settings),
+    )
+
+
+def write(name: str, document: Any) -> str:
+    """Write a JSON file."""
+    Path(name).write_text(json.dumps(document), encoding="utf-8")
+    return name
+
+
+def read(name: str) -> Any:
+    """Read a JSON file."""
+    return json.loads(Path(name).read_text(encoding="utf-8"))
+
+
+# --- solve, check, explain
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_solve_prints_the_keys_of_the_contract(run: Run, method: str) -> None:
+    code, out, error = run("solve", "small.json", "--method", method, "--json", "--seed", "5")
+    result = json.loads(out)
+    assert (code, error) == (0, "")
+    assert set(result) >= RESULT_KEYS
+    assert (result["problem"], result["instance"]) == ("placement", "small")
+    assert (result["method"], result["seed"]) == (method, 5)
+    assert result["termination"] in TERMINATIONS
+    assert set(result["check"]) == CHECK_KEYS
+    assert result["check"] == {"feasible": True, "objective": result["objective"], "violations": []}
+    assert result["gap"] == pytest.approx(1 - result["bound"] / result["objective"], abs=1e-12)
+    assert result["excess"] == pytest.approx(result["objective"] / result["bound"] - 1, abs=1e-12)
+    assert (result["solver"] is None) == (result["solver_version"] is None)
+    if method in ("heavy-edge", "repartition", "min-cut"):
+        assert result["termination"] == "feasible"
+    else:
+        assert result["termination"] == "optimal"
+    assert result["solution"]["schema"] == "optsched/placement-solution"
+
+
+def test_exact_says_what_it_chose(run: Run) -> None:
+    result = json.loads(run("solve", "small.json", "--json")[1])
+    assert result["method"] == "exact"
+    assert result["chosen"] in METHODS
+
+
+def test_solve_for_people(run: Run) -> None:
+    code, out, error = run("solve", "small.json", "--method", "dp")
+    assert (code, error) == (0, "")
+    facts = dict(line.split(maxsplit=1) for line in out.splitlines() if not line.startswith("iter"))
+    assert facts["method"].strip() == "dp"
+    assert facts["status"].strip() == "optimal"
+    assert facts["checked"].strip() == "yes"
+
+
+def test_what_solve_writes_check_accepts(run: Run) -> None:
+    _, out, _ = run("solve", "small.json", "--json", "-o", "made/solution.json")
+    result = json.loads(out)
+    assert read("made/solution.json") == result["solution"]
+    assert result["solution"]["objective"] == result["objective"]
+    assert result["solution"]["options"] == result["options"]
+    code, out, error = run("check", "small.json", "made/solution.json", "--json")
+    assert (code, error) == (0, "")
+    assert json.loads(out) == result["check"]
+    code, out, _ = run("check", "small.json", "made/solution.json")
+    assert code == 0
+    assert out.startswith("feasible\n")
+
+
+@pytest.mark.parametrize(("factor", "code"), [(1 + 1e-5, 1), (1 - 1e-5, 1), (1 + 1e-7, 0)])
+def test_a_tampered_objective(run: Run, factor: float, code: int) -> None:
+    run("solve", "small.json", "-o", "solution.json")
+    solution = read("solution.json")
+    solution["objective"] *= factor
+    write("solution.json", solution)
+    got, out, error = run("check", "small.json", "solution.json", "--json")
+    report = json.loads(out)
+    assert (got, error) == (code, "")
+    assert [v["rule"] for v in report["violations"]] == ["claimed objective"] * code
+    for violation in report["violations"]:
+        assert set(violation) == VIOLATION_KEYS
+        assert violation["amount"] == pytest.approx(1e-5, rel=1e-3)
+
+
+def test_a_broken_rule_is_an_answer_not_an_error(run: Run) -> None:
+    run("solve", "small.json", "-o", "solution.json")
+    solution = read("solution.json")
+    solution["counts"] = [[4, 0], [1, 0]]
+    write("solution.json", solution)
+    code, out, error = run("check", "small.json", "solution.json")
+    assert (code, error) == (1, "")
+    assert out.startswith("NOT feasible\n")
+    assert "capacity, (3), broken at server 0 by 2" in out
+    code, _, error = run("explain", "small.json", "solution.json")
+    assert code == 2
+    assert error.startswith("optsched: solution.json: found capacity, (3), broken at server 0 by 2")
+
+
+def test_explain_names_the_bottleneck(run: Run) -> None:
+    run("solve", "small.json", "-o", "solution.json")
+    code, out, error = run("explain", "small.json", "solution.json")
+    assert (code, error) == (0, "")
+    assert "bottleneck: stage" in out
+    code, out, _ = run("explain", "small.json", "--method", "heavy-edge", "--json")
+    assert code == 0
+    assert isinstance(json.loads(out), dict)
+
+
+def test_an_option_changes_the_objective_and_travels_with_the_solution(run: Run) -> None:
+    option = ("--option", "all_reduce_bandwidth=bottleneck")
+    results = [
+        json.loads(run("solve", "small.json", "--method", "heavy-edge", "--json", *more)[1])
+        for more in ((), (*option, "-o", "bottleneck.json"))
+    ]
+    assert [r["options"]["all_reduce_bandwidth"] for r in results] == ["own", "bottleneck"]
+    solution = read("bottleneck.json")
+    assert solution["options"]["all_reduce_bandwidth"] == "bottleneck"
+    assert run("check", "small.json", "bottleneck.json")[0] == 0
+    assert solution["counts"] == [[3, 1], [0, 1]]
+    # By hand: compute 0.03 s, all-reduce 2 (3/4) 1e8 bytes over one share of the NIC, 1.25e9 / 4,
+    # 0.48 s. Server 1 sends to its own b inside the server; only under the bottleneck reading has
+    # server 0, which sends 2e7 bytes across in 0.064 s, that all-reduce too.
+    assert results[0]["objective"] == pytest.approx(0.03 + 0.48 + 2e7 / 3e11, rel=1e-12)
+    assert results[1]["objective"] == pytest.approx(0.03 + 0.48 + 0.064, rel=1e-12)
+    solution["options"]["all_reduce_bandwidth"] = "own"
+    assert run("check", "small.json", write("bottleneck.json", solution))[0] == 1
+
+
+@pytest.mark.parametrize("method", ["dp", "threshold", "repartition"])
+def test_methods_refuse_the_other_reading_by_name(run: Run, method: str) -> None:
+    option = ("--option", "all_reduce_bandwidth=bottleneck")
+    code, out, error = run("solve", "small.json", "--method", method, *option)
+    assert (code, out) == (2, "")
+    assert error.startswith(f"optsched: method {method}: found all_reduce_bandwidth=bottleneck, ")
+    code, out, _ = run(
+        "compare", "small.json", "--methods", f"heavy-edge,{method}", "--json", *option
+    )
+    rows = json.loads(out)
+    assert code == 1
+    assert [row["termination"] for row in rows] == ["feasible", "error"]
+    assert rows[1]["check"] is None
+
+
+# --- exit codes
+
+
+def test_code_1_infeasible(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DP, lambda *_: Outcome(None, Termination.INFEASIBLE))
+    code, out, error = run("solve", "small.json", "--method", "dp", "--json", "-o", "none.json")
+    assert (code, error) == (1, "")
+    assert json.loads(out)["termination"] == "infeasible"
+    assert json.loads(out)["solution"] is None
+    assert not Path("none.json").exists()
+
+
+USAGE: dict[str, tuple[tuple[str, ...], str]] = {
+    "nothing": ((), "Missing command. (see optsched --help)"),
+    "nothing of a group": (("generate",), "Missing command. (see optsched generate --help)"),
+    "no argument": (("solve",), "Missing argument 'FILE'. (see optsched solve --help)"),
+    "no file": (
+        ("solve", "nowhere.json"),
+        "nowhere.json: found no such file, expected a file, a folder or a name of "
+        "`optsched instances list`",
+    ),
+    "no solution file": (
+        ("check", "small.json", "nowhere.json"),
+        "nowhere.json: found No such file or directory, expected a readable file",
+    ),
+    "a folder for one": (("solve", "."), ".: found 2 instances, expected one"),
+    "method": (
+        ("solve", "small.json", "--method", "magic"),
+        f"placement: method: found 'magic', expected one of {', '.join(METHODS)}",
+    ),
+    "one of the methods": (
+        ("compare", "small.json", "--methods", "heavy-edge,magic"),
+        f"placement: method: found 'magic', expected one of {', '.join(METHODS)}",
+    ),
+    "solver": (
+        ("solve", "small.json", "--solver", "magic"),
+        "settings: solver: found 'magic', expected highs or scip",
+    ),
+    "solver of compare": (
+        ("compare", "small.json", "--solver", "magic"),
+        "settings: solver: found 'magic', expected highs or scip",
+    ),
+    "option": (
+        ("solve", "small.json", "--option", "colour=red"),
+        "options: 'colour': found an unknown option, expected one of all_reduce_bandwidth, "
+        "backward_overlap, all_reduce_overlap",
+    ),
+    "option's value": (
+        ("solve", "small.json", "--option", "all_reduce_bandwidth=half"),
+        "options: all_reduce_bandwidth: found 'half', expected own or bottleneck",
+    ),
+    "option without a value": (
+        ("solve", "small.json", "--option", "colour"),
+        "--option: found 'colour', expected K=V, each K once",
+    ),
+    "time limit": (
+        ("solve", "small.json", "--time-limit", "nan"),
+        "settings: time_limit: found nan, expected seconds, 0 or more",
+    ),
+    "gap": (
+        ("solve", "small.json", "--gap", "1"),
+        "settings: gap: found 1.0, expected a relative gap in [0, 1)",
+    ),
+    "threads": (
+        ("solve", "small.json", "--threads", "0"),
+        "settings: threads: found 0, expected 1 to 1024",
+    ),
+    "seed": (
+        ("solve", "small.json", "--seed", "-1"),
+        "settings: seed: found -1, expected 0 to 2^63 - 1",
+    ),
+    "seed of a generator": (
+        ("generate", "placement", "--seed", "-1", "-o", "made"),
+        "generate placement: --seed: found -1, expected 0 to 2^63 - 1",
+    ),
+    "model": (
+        ("generate", "placement", "--gpus", "0", "-o", "made"),
+        "generate placement: gpus: found 0, expected 1 to 4096",
+    ),
+    "two outputs": (
+        ("compare", "small.json", "--json", "--csv", "x.csv"),
+        "compare: found --json and --csv, expected one of them",
+    ),
+    "schema": (
+        ("schema", "magic"),
+        "schema: found 'magic', expected one of placement, placement-solution",
+    ),
+    "artefact": (
+        ("reproduce", "magic", "-o", "made"),
+        "reproduce: artefact: found 'magic', expected one of a-srpt-table2",
+    ),
+    "no artefact": (
+        ("reproduce",),
+        "reproduce: found no artefact or no -o, expected ARTIFACT... -o DIR, or --list",
+    ),
+    "no model to export": (
+        ("export", "small.json", "--method", "dp", "--format", "lp", "-o", "x.lp"),
+        "method dp: found no Pyomo model, expected one of ilp, ilp-vertex, min-cut",
+    ),
+    "format": (
+        ("export", "small.json", "--method", "ilp", "--format", "xls", "-o", "x"),
+        "export: --format: found 'xls', expected mps or lp or nl",
+    ),
+    "sum of servers": (
+        ("import", "pipedream", "graph.txt", "--gpus", "4", "--servers", "3,2", "-o", "x"),
+        "import pipedream: --servers: found a sum of 5, expected --gpus 4",
+    ),
+    "servers": (
+        ("import", "pipedream", "graph.txt", "--gpus", "4", "--servers", "4,x", "-o", "x"),
+        "import pipedream: --servers: found '4,x', expected free GPUs such as 8,5,3",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", USAGE)
+def test_code_2_one_line(run: Run, case: str) -> None:
+    argv, line = USAGE[case]
+    write("other.json", INSTANCE)
+    before = sorted(os.listdir())
+    assert run(*argv) == (2, "", f"optsched: {line}\n")
+    assert sorted(os.listdir()) == before
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("magic",),
+        ("solve", "--magic"),
+        ("import", "magic", "x"),
+        ("solve", "a", "b"),
+        ("solve", "small.json", "--seed", "x"),
+        ("methods", "\x1b[31m\n"),
+    ],
+)
+def test_code_2_usage(run: Run, argv: tuple[str, ...]) -> None:
+    code, out, error = run(*argv)
+    assert (code, out) == (2, "")
+    assert len(error.splitlines()) == 1
+    assert error.rstrip("\n").isprintable()
+    assert error.endswith(" --help)\n")
+
+
+def test_code_2_missing_extra(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyscipopt", None)
+    line = "optsched: pyscipopt is not installed: pip install 'optsched[scip]'\n"
+    for command in ("solve", "compare"):
+        assert run(command, "small.json", "--solver", "scip") == (2, "", line)
+
+
+def test_the_other_solver(run: Run) -> None:
+    pytest.importorskip("pyscipopt")
+    argv = ("solve", "small.json", "--method", "ilp", "--solver", "scip", "--json")
+    code, out, _ = run(*argv)
+    result = json.loads(out)
+    assert (code, result["solver"], result["termination"]) == (0, "scip", "optimal")
+    assert result["solver_version"]
+
+
+def test_code_2_unwritable(run: Run) -> None:
+    Path("file").write_text("", encoding="utf-8")
+    for argv in (
+        ("solve", "small.json", "-o", "file/solution.json"),
+        ("generate", "placement", "-o", "file"),
+        ("instances", "copy", "file"),
+        ("export", "small.json", "--method", "ilp", "--format", "lp", "-o", "file/model.lp"),
+        ("compare", "small.json", "--csv", "file/table.csv", "--methods", "heavy-edge"),
+    ):
+        code, _, error = run(*argv)
+        assert code == 2, argv
+        assert error.splitlines()[-1].startswith("optsched: file"), error
+
+
+def test_code_3_limit_without_solution(run: Run) -> None:
+    run("generate", "placement", "--gpus", "16", "--seed", "3", "-o", ".")
+    argv = ("solve", "vgg19-16-s3.json", "--method", "ilp-vertex", "--time-limit", "0", "--json")
+    code, out, error = run(*argv, "-o", "none.json")
+    result = json.loads(out)
+    assert (code, error) == (3, "")
+    assert result["termination"] == "time-limit"
+    assert all(result[key] is None for key in ("objective", "gap", "excess", "check", "solution"))
+    assert result["bound"] > 0
+    assert not Path("none.json").exists()
+
+
+def test_code_0_incumbent_at_the_limit(run: Run) -> None:
+    run("generate", "placement", "--gpus", "16", "--seed", "3", "-o", ".")
+    argv = ("solve", "vgg19-16-s3.json", "--method", "ilp", "--time-limit", "0", "--json")
+    code, out, _ = run(*argv)
+    assert code == 0
+    assert json.loads(out)["check"]["feasible"] is True
+
+
+def test_code_4_solver_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> Outcome:
+        raise SolverError("HiGHS ended\nwith a bang")
+
+    monkeypatch.setattr(DP, fail)
+    answer = run("solve", "small.json", "--method", "dp")
+    assert answer == (4, "", "optsched: HiGHS ended with a bang\n")
+    code, out, _ = run("compare", "small.json", "--methods", "heavy-edge,dp", "--json")
+    rows = json.loads(out)
+    assert code == 1
+    assert [r["termination"] for r in rows] == ["feasible", "error"]
+
+
+def test_code_4_a_solution_that_does_not_hold(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from optsched.placement.solution import PlacementSolution
+
+    wrong = PlacementSolution.of("small", [[4, 0], [1, 0]])
+    monkeypatch.setattr(DP, lambda *_: Outcome(wrong, Termination.OPTIMAL))
+    code, out, _ = run("solve", "small.json", "--method", "dp", "--json")
+    result = json.loads(out)
+    assert (code, result["termination"]) == (4, "error")
+    assert result["check"]["feasible"] is False
+
+
+def test_code_4_internal_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> Outcome:
+        raise ZeroDivisionError("by\nzero")
+
+    monkeypatch.setattr(DP, fail)
+    line = "optsched: internal error: ZeroDivisionError: by zero (OPTSCHED_DEBUG=1 shows where)\n"
+    assert run("solve", "small.json", "--method", "dp") == (4, "", line)
+    monkeypatch.setenv("OPTSCHED_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        run("solve", "small.json", "--method", "dp")
+
+
+def test_code_130_interrupted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: Any) -> Outcome:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(DP, interrupt)
+    code, out, error = run("solve", "small.json", "--method", "dp")
+    assert (code, out) == (130, "")
+    assert "Traceback" not in error
+
+
+INTERRUPTED = """
+import sys, time
+from optsched import cli, methods
+from optsched.placement import dp as home
+methods.warm_up("placement")
+real, calls = home.dp, []
+def slow(*arguments):
+    calls.append(1)
+    if len(calls) == 3:
+        print("third", flush=True, file=sys.stderr)
+        time.sleep(60)
+    return real(*arguments)
+home.dp = slow
+cli.main()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGINT to a child: POSIX only")
+def test_a_real_interrupt_keeps_the_rows_done() -> None:
+    for name in ("a", "b", "c", "d"):
+        write(f"{name}.json", {**INSTANCE, "name": name})
+    argv = ["compare", "a.json", "b.json", "c.json", "d.json", "--methods", "heavy-edge,dp"]
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, *argv, "--json", "--update-best", "best.json"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as child:
+        assert child.stderr is not None
+        assert child.stderr.readline() == "third\n"
+        child.send_signal(signal.SIGINT)
+        out, error = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "Traceback" not in error
+    rows = json.loads(out)
+    done = [(row["instance"], row["method"]) for row in rows]
+    assert done[:4] == [(i, m) for i in ("a", "b") for m in ("heavy-edge", "dp")]
+    assert {"a", "b"} <= set(read("best.json")) <= {"a", "b", "c"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="closed pipes: POSIX only")
+@pytest.mark.parametrize("argv", [("schema", "placement"), ("instances", "list"), ("--help",)])
+def test_a_closed_pipe_is_quiet(argv: tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = program(*argv, capture_output=False, stdout=writing, stderr=subprocess.PIPE)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_program_itself() -> None:
+    done = program("methods", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [row["method"] for row in json.loads(done.stdout)] == list(METHODS)
+    done = program("solve", "nowhere")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+
+
+# --- compare
+
+
+def test_compare_lists_rows_without_solutions_under_one_bound(run: Run) -> None:
+    run("generate", "placement", "--gpus", "16", "--count", "2", "-o", "made")
+    methods = ["heavy-edge", "repartition", "dp"]
+    code, out, _ = run("compare", "made", "--methods", ",".join(methods), "--json")
+    rows = json.loads(out)
+    assert code == 0
+    assert [row["method"] for row in rows] == methods * 2
+    for row in rows:
+        assert set(row) >= RESULT_KEYS - {"solution"}
+        assert "solution" not in row
+        same = [r for r in rows if r["instance"] == row["instance"]]
+        proved = next(r["objective"] for r in same if r["method"] == "dp")
+        assert row["bound"] == pytest.approx(proved, rel=1e-9)
+        assert row["bound"] == same[0]["bound"]
+        assert row["excess"] == row["objective"] / row["bound"] - 1
+
+
+def test_compare_by_default_and_for_people(run: Run) -> None:
+    code, out, _ = run("compare", "small.json")
+    assert code == 0
+    for word in ("heavy-edge", "repartition", "exact", "objective (ms)", "best bound", "excess %"):
+        assert word in out
+    assert "exact: excess over the best proven bound 0.00% mean" in out
+
+
+def test_compare_takes_shipped_names(run: Run) -> None:
+    code, out, _ = run("compare", "placement/fig2", "small.json", "--json")
+    assert code == 0
+    assert [row["instance"] for row in json.loads(out)] == ["fig2"] * 3 + ["small"] * 3
+
+
+def test_compare_csv(run: Run) -> None:
+    argv = ("compare", "small.json", "--methods", "heavy-edge,dp")
+    rows = json.loads(run(*argv, "--json")[1])
+    assert run(*argv, "--csv", "table.csv")[0] == 0
+    with open("table.csv", newline="", encoding="utf-8") as stream:
+        table = list(csv.DictReader(stream))
+    assert [line["method"] for line in table] == ["heavy-edge", "dp"]
+    assert [float(line["objective"]) for line in table] == [row["objective"] for row in rows]
+    assert {line["feasible"] for line in table} == {"True"}
+
+
+def test_best_known_never_worsens(run: Run) -> None:
+    argv = ("compare", "small.json", "--update-best", "best.json", "--methods")
+    assert run(*argv, "dp")[0] == 0
+    best = read("best.json")
+    assert set(best["small"]) == {"sha256", "objective", "bound", "method", "command"}
+    assert best["small"]["method"] == "dp"
+    assert best["small"]["command"] == "optsched solve placement/small --method dp"
+    assert run(*argv, "heavy-edge")[0] == 0
+    assert read("best.json") == best
+
+    better = copy.deepcopy(best)
+    better["small"].update(objective=best["small"]["objective"] / 2, method="by hand")
+    better["small"]["bound"] = None
+    write("best.json", better)
+    run(*argv, "dp")
+    kept = read("best.json")["small"]
+    assert (kept["objective"], kept["method"]) == (better["small"]["objective"], "by hand")
+    assert kept["bound"] == best["small"]["bound"]
+
+    worse = copy.deepcopy(best)
+    worse["small"].update(objective=best["small"]["objective"] * 2, bound=0.0, method="by hand")
+    write("best.json", worse)
+    run(*argv, "dp")
+    assert read("best.json") == best
+
+
+def test_best_known_leaves_other_objectives_out(run: Run) -> None:
+    option = ("--option", "all_reduce_bandwidth=bottleneck")
+    argv = ("compare", "small.json", "--methods", "heavy-edge", "--update-best", "best.json")
+    assert run(*argv, *option)[0] == 0
+    assert not Path("best.json").exists()
+
+
+def test_best_known_refuses_another_instance_of_the_name(run: Run) -> None:
+    argv = ("compare", "small.json", "--methods", "dp", "--update-best", "best.json")
+    run(*argv)
+    before = Path("best.json").read_bytes()
+    write("small.json", {**INSTANCE, "free_gpus": [2, 3]})
+    code, _, error = run(*argv)
+    assert code == 2
+    assert error.splitlines()[-1] == (
+        "optsched: best.json: small: found the hash of another instance, expected the same instance"
+    )
+    assert Path("best.json").read_bytes() == before
+
+
+# --- what makes files
+
+
+def test_generate_repeats_itself(run: Run) -> None:
+    argv = ("generate", "placement", "--model", "VGG19", "--gpus", "8", "--seed", "4", "-o")
+    assert run(*argv, "one")[0] == 0
+    assert run(*argv, "two", "--count", "2")[0] == 0
+    assert sorted(os.listdir("two")) == ["vgg19-8-s4.json", "vgg19-8-s5.json"]
+    first, again, other = (
+        Path(p).read_bytes()
+        for p in ("one/vgg19-8-s4.json", "two/vgg19-8-s4.json", "two/vgg19-8-s5.json")
+    )
+    assert first == again
+    assert first != other
+    assert program(*argv, "three").returncode == 0
+    assert Path("three/vgg19-8-s4.json").read_bytes() == first
+
+
+def test_import_pipedream(run: Run) -> None:
+    Path("net.graph.txt").write_text(GRAPH, encoding="utf-8")
+    argv = ("import", "pipedream", "net.graph.txt", "--gpus", "6", "--servers", "3,2,1")
+    code, out, error = run(*argv, "-o", "net.json", "--stages", "2", "--name", "mine")
+    assert (code, out) == (0, "")
+    assert len(error.splitlines()) == 1
+    made = read("net.json")
+    assert (made["name"], made["job"]["model"]) == ("mine", "net")
+    assert made["free_gpus"] == [3, 2, 1]
+    assert len(made["job"]["stages"]) == 2
+    assert sum(stage["replicas"] for stage in made["job"]["stages"]) == 6
+    assert run("compare", "net.json", "--json")[0] == 0
+
+
+@pytest.mark.parametrize("file_format", ["mps", "lp", "nl"])
+@pytest.mark.parametrize("method", ["ilp", "ilp-vertex", "min-cut"])
+def test_export(run: Run, method: str, file_format: str) -> None:
+    name = f"made/model.{file_format}"
+    argv = ("export", "small.json", "--method", method, "--format", file_format, "-o", name)
+    code, out, error = run(*argv)
+    assert (code, out, error) == (0, "", f"wrote {name}\n")
+    text = Path(name).read_text(encoding="utf-8")
+    marks = {"mps": "ROWS", "lp": "s.t.", "nl": "g3"}
+    assert marks[file_format] in text
+    assert os.listdir("made") == [f"model.{file_format}"]
+
+
+def test_schema_agrees_with_the_reader(run: Run) -> None:
+    run("generate", "placement", "--gpus", "8", "-o", ".")
+    run("solve", "vgg19-8-s0.json", "-o", "solution.json")
+    for name, file in (("placement", "vgg19-8-s0.json"), ("placement-solution", "solution.json")):
+        code, out, error = run("schema", name)
+        assert (code, error) == (0, "")
+        schema = json.loads(out)
+        assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.Draft202012Validator(schema).validate(read(file))
+
+
+CORRUPTIONS: tuple[tuple[tuple[int | str, ...], Any], ...] = (
+    (("schema",), "optsched/other"),
+    (("version",), 2),
+    (("version",), True),
+    (("name",), 5),
+    (("name",), "n" * 201),
+    (("extra",), 1),
+    (("cluster", "extra"), 1),
+    (("cluster", "inter_bandwidth"), 0),
+    (("cluster", "gpus_per_server"), 10**9),
+    (("free_gpus",), {}),
+    (("free_gpus", 0), -1),
+    (("free_gpus", 0), 2.5),
+    (("free_gpus",), [0] * 40_000),
+    (("job", "all_reduce"), "tree"),
+    (("job", "stages", 0), None),
+    (("job", "stages", 0, "replicas"), 0),
+    (("job", "stages", 0, "forward_time"), -1),
+    (("job", "stages", 0, "parameter_bytes"), 1e300),
+    (("job", "stages", 0, "parameter_bytes"), "1"),
+)
+
+
+@pytest.mark.parametrize(("path", "value"), CORRUPTIONS)
+def test_schema_refuses_what_the_reader_refuses(
+    run: Run, path: tuple[int | str, ...], value: Any
+) -> None:
+    made: Any = copy.deepcopy(INSTANCE)
+    parent = made
+    for part in path[:-1]:
+        parent = parent[part]
+    parent[path[-1]] = value
+    assert run("solve", write("broken.json", made))[0] == 2
+    validator = jsonschema.Draft202012Validator(json.loads(run("schema", "placement")[1]))
+    assert validator.is_valid(INSTANCE)
+    assert not validator.is_valid(made)
+
+
+# --- what travels with the package
+
+
+def test_instances_list_and_copy(run: Run) -> None:
+    names = run("instances", "list")[1].split()
+    assert "placement/vgg19-16" in names
+    assert run("instances", "copy", "mine")[0] == 0
+    assert {f"placement/{p.stem}" for p in Path("mine/placement").glob("*.json")} >= set(names)
+    code, _, error = run("instances", "copy", "mine")
+    assert code == 2
+    assert len(error.splitlines()) == 1
+    assert error.endswith("found a file, expected none: choose an empty folder\n")
+
+
+def test_methods(run: Run) -> None:
+    rows = json.loads(run("methods", "--json")[1])
+    assert [row["method"] for row in rows] == list(METHODS)
+    assert {row["problem"] for row in rows} == {"placement"}
+    assert [row["method"] for row in rows if row["default"]] == [
+        "heavy-edge",
+        "repartition",
+        "exact",
+    ]
+    assert all(name in run("methods")[1] for name in METHODS)
+
+
+def test_reproduce_list(run: Run) -> None:
+    code, out, error = run("reproduce", "--list")
+    assert (code, error) == (0, "")
+    assert out.startswith("a-srpt-table2 ")
+
+
+@pytest.mark.parametrize(
+    "command", ["", "solve", "compare", "generate placement", "import pipedream"]
+)
+def test_help(run: Run, command: str) -> None:
+    code, out, error = run(*command.split(), "--help")
+    assert (code, error) == (0, "")
+    assert "Usage: optsched" in out

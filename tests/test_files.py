@@ -1,0 +1,277 @@
+"""Reading, writing and hashing JSON files."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import optsched
+from optsched import exporting, files
+from optsched.errors import InputError
+from optsched.files import instance_sha256, read_document, write_document, write_text
+from optsched.library import shipped_folder
+from optsched.placement.instance import PlacementInstance
+from optsched.placement.solution import PlacementSolution
+
+# Odd but valid: numbers as integers and as floats, in several notations, keys in no order.
+RAW = """{"version": 1, "schema": "optsched/placement", "name": "odd \\u00e9 \U0001f600",
+ "provenance": {"big": 123456789012345678901234567890, "deep": [null, true, 1e5, {"x": -0.0}]},
+ "free_gpus": [1, 0, 2],
+ "cluster": {"intra_bandwidth": 300000000000, "inter_bandwidth": 1.25E+9, "gpus_per_server": 2},
+ "job": {"all_reduce": "double-tree", "model": "m", "stages": [
+  {"name": "a", "replicas": 2, "forward_time": 0.1, "backward_time": 5e-324, "input_bytes": 0.0,
+   "output_bytes": 12345678.9, "parameter_bytes": 0.30000000000000004},
+  {"name": "b", "replicas": 1, "forward_time": 1, "backward_time": 0, "input_bytes": 24691357.8,
+   "output_bytes": 0, "parameter_bytes": 100000000000000000}]}}"""
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """The odd file."""
+    path = tmp_path / "odd.json"
+    path.write_text(RAW, encoding="utf-8")
+    return path
+
+
+def exact(document: Any) -> str:
+    """A text that tells 1 from 1.0 and keeps every digit, but not the order of keys."""
+    return json.dumps(document, sort_keys=True)
+
+
+# --- round trips
+
+
+def test_an_instance_round_trips_exactly(odd: Path, tmp_path: Path) -> None:
+    made = optsched.load(odd).to_dict()
+    assert exact(made) == exact(json.loads(RAW))
+    write_document(tmp_path / "again.json", made)
+    again = optsched.load(tmp_path / "again.json")
+    assert exact(again.to_dict()) == exact(json.loads(RAW))
+    assert again == optsched.load(odd)
+
+
+def test_what_a_file_leaves_out_stays_out(tmp_path: Path) -> None:
+    document = json.loads(RAW)
+    del document["provenance"]
+    assert exact(PlacementInstance.from_dict(document).to_dict()) == exact(document)
+
+
+@pytest.mark.parametrize("name", ["placement/fig2", "placement/vgg19-16"])
+def test_shipped_instances_round_trip_exactly(name: str, tmp_path: Path) -> None:
+    raw = (shipped_folder() / f"{name}.json").read_bytes()
+    assert exact(optsched.load(name).to_dict()) == exact(json.loads(raw))
+    write_document(tmp_path / "again.json", read_document(tmp_path / save(tmp_path, raw)))
+    assert json.loads((tmp_path / "again.json").read_bytes()) == json.loads(raw)
+
+
+def save(folder: Path, raw: bytes) -> str:
+    """Write bytes to a file of a folder; its name."""
+    (folder / "raw.json").write_bytes(raw)
+    return "raw.json"
+
+
+def test_a_solution_round_trips_exactly(tmp_path: Path) -> None:
+    document = {
+        "schema": "optsched/placement-solution",
+        "version": 1,
+        "instance": "odd",
+        "counts": [[1, 0, 1], [0, -1, 2]],
+        "objective": 0.30000000000000004,
+        "options": {"backward_overlap": 1},
+    }
+    made = PlacementSolution.from_dict(document)
+    write_document(tmp_path / "solution.json", made.to_dict())
+    assert exact(read_document(tmp_path / "solution.json")) == exact(document)
+
+
+PLAIN = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=100, derandomize=True, deadline=None, database=None)
+@given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=4), PLAIN))
+def test_any_document_round_trips_exactly(
+    tmp_path_factory: pytest.TempPathFactory, document: dict[str, Any]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.json"
+    write_document(path, document)
+    assert exact(read_document(path)) == exact(document)
+
+
+# --- the hash
+
+
+def test_the_hash_is_that_of_the_raw_file(odd: Path) -> None:
+    kept = {k: v for k, v in json.loads(odd.read_bytes()).items() if k != "provenance"}
+    canonical = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    by_hand = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
+    assert instance_sha256(optsched.load(odd).to_dict()) == by_hand
+    assert optsched.solve(odd, "heavy-edge").instance_sha256 == by_hand
+
+
+def test_a_hash_worked_by_hand() -> None:
+    document = {"b": [1, 2.5, None], "provenance": {"x": 1}, "a": "\u00e9"}
+    text = '{"a":"\u00e9","b":[1,2.5,null]}'
+    assert instance_sha256(document) == hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def test_what_the_hash_sees(odd: Path) -> None:
+    document = json.loads(RAW)
+    first = instance_sha256(document)
+    assert instance_sha256({**document, "provenance": {}}) == first
+    assert instance_sha256(dict(reversed(document.items()))) == first
+    for key, value in (("name", "other"), ("free_gpus", [2, 0, 1]), ("version", 2)):
+        assert instance_sha256({**document, key: value}) != first
+    nested = {"a": {"provenance": 1}}
+    assert instance_sha256(nested) != instance_sha256({"a": {}})
+
+
+# --- writing: the old file or the new one
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "file.json"
+    write_document(path, {"a": 1})
+    write_document(path, {"a": [2]})
+    assert path.read_bytes() == b'{\n "a": [\n  2\n ]\n}\n'
+    assert os.listdir(path.parent) == ["file.json"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permission bits: POSIX only")
+def test_a_file_has_the_permissions_of_any_other(tmp_path: Path) -> None:
+    (tmp_path / "plain").touch()
+    write_text(tmp_path / "ours", "")
+    plain, ours = ((tmp_path / n).stat().st_mode for n in ("plain", "ours"))
+    assert stat.S_IMODE(ours) == stat.S_IMODE(plain)
+
+
+class _Full:
+    """A stream on a full disk: takes the text, then fails."""
+
+    def __init__(self, handle: int, *_: Any, **__: Any) -> None:
+        self.handle = handle
+
+    def __enter__(self) -> _Full:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.handle)
+
+    def write(self, text: str) -> None:
+        os.write(self.handle, text.encode()[:3])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file.json"
+    write_document(path, {"a": 1})
+    before = path.read_bytes()
+    monkeypatch.setattr(files.os, "fdopen", _Full)
+    with pytest.raises(InputError) as caught:
+        write_document(path, {"a": 2})
+    full = os.strerror(errno.ENOSPC)
+    assert str(caught.value) == f"{path}: found {full}, expected a writable file"
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["file.json"]
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EIO, "broken"), KeyboardInterrupt()])
+def test_a_failing_rename_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    path = tmp_path / "file.json"
+    write_document(path, {"a": 1})
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(files.os, "replace", fail)
+    with pytest.raises(InputError if isinstance(error, OSError) else KeyboardInterrupt):
+        write_document(path, {"a": 2})
+    assert read_document(path) == {"a": 1}
+    assert os.listdir(tmp_path) == ["file.json"]
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), {1, 2}])
+def test_what_is_not_json_is_not_written(tmp_path: Path, bad: Any) -> None:
+    path = tmp_path / "file.json"
+    write_document(path, {"a": 1})
+    with pytest.raises((ValueError, TypeError)):
+        write_document(path, {"a": bad})
+    assert read_document(path) == {"a": 1}
+    assert os.listdir(tmp_path) == ["file.json"]
+
+
+def test_half_a_character_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "file.json"
+    write_document(path, {"a": 1})
+    with pytest.raises(InputError, match="expected Unicode text"):
+        write_document(path, {"a": "\ud800"})
+    assert read_document(path) == {"a": 1}
+    assert os.listdir(tmp_path) == ["file.json"]
+
+
+def test_a_read_only_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "shut"
+    folder.mkdir()
+    folder.chmod(0o500)
+    try:
+        if os.access(folder, os.W_OK):
+            pytest.skip("this user may write into a read-only folder (root, or Windows)")
+        with pytest.raises(InputError, match="expected a writable file"):
+            write_document(folder / "file.json", {})
+        assert os.listdir(folder) == []
+    finally:
+        folder.chmod(0o700)
+
+
+def test_a_folder_that_may_not_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for every user: the system's refusal, simulated."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(files.tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(exporting.tempfile, "TemporaryDirectory", refuse)
+    with pytest.raises(InputError, match="found Permission denied, expected a writable file"):
+        write_document(tmp_path / "file.json", {})
+    with pytest.raises(InputError, match="found Permission denied, expected a writable file"):
+        exporting.export("placement/fig2", "ilp", "lp", tmp_path / "model.lp")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="expected a writable file"):
+        write_document(tmp_path / "file" / "file.json", {})
+
+
+# --- reading
+
+
+def test_what_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in (tmp_path, tmp_path / "nowhere", Path("a\x00b")):
+        with pytest.raises(InputError, match="expected a readable file"):
+            read_document(path)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
+def test_an_endless_file() -> None:
+    with pytest.raises(InputError, match="found an endless file, expected at most 33554432 bytes"):
+        read_document("/dev/zero")

@@ -1,0 +1,171 @@
+"""What is imported when: a light start, an independent checker, one home of the solvers."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "optsched"
+HEAVY = ("numpy", "pandas", "pyomo", "numba", "scipy", "networkx", "highspy", "matplotlib")
+CHECKERS = sorted(PACKAGE.glob("*/check.py"))
+DATA = ("instance", "solution", "options")
+SOLVER_INTERFACES = (
+    "highspy",
+    "pyscipopt",
+    "pyomo.contrib.solver",
+    "pyomo.contrib.appsi",
+    "pyomo.solvers",
+    "pyomo.opt",
+)
+
+
+def loaded_by(code: str) -> set[str]:
+    """The top-level modules that a fresh interpreter has loaded after some code."""
+    script = f"import sys, json\n{code}\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {name.partition(".")[0] for name in json.loads(done.stderr.splitlines()[-1])}
+
+
+def test_the_package_alone_loads_nothing_heavy() -> None:
+    loaded = loaded_by("import optsched")
+    assert "optsched" in loaded
+    assert not loaded & {*HEAVY, "pydantic", "typer", "rich"}
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["solve", "--help"], ["generate", "--help"]])
+def test_help_loads_nothing_heavy(argv: list[str]) -> None:
+    loaded = loaded_by(f"from optsched.cli import _code\nassert _code({argv!r}) == 0")
+    assert "typer" in loaded
+    assert not loaded & set(HEAVY)
+
+
+def test_checking_a_file_loads_no_solver() -> None:
+    loaded = loaded_by("import optsched.placement.check")
+    assert "pydantic" in loaded
+    assert not loaded & set(HEAVY)
+
+
+# --- by reading the source
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every module that a file imports, wherever in it, except for type checkers only."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    skipped = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute here"
+            assert node.module is not None
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and "import" in ast.unparse(node.func):
+            yield from (
+                argument.value
+                for argument in node.args
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+            )
+
+
+def module_file(name: str) -> Path | None:
+    """The file of a module of the package; None of anything else."""
+    path = ROOT.joinpath(*name.split("."))
+    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+        if name.partition(".")[0] == "optsched" and candidate.is_file():
+            return candidate
+    return None
+
+
+def reached(path: Path) -> set[str]:
+    """Every module that a file imports, directly or through the package's own modules."""
+    found: set[str] = set()
+    waiting = [path]
+    while waiting:
+        for name in imports(waiting.pop()):
+            if name not in found:
+                found.add(name)
+                home = module_file(name)
+                if home is not None:
+                    waiting.append(home)
+    return found
+
+
+def test_there_are_checkers() -> None:
+    assert PACKAGE / "placement" / "check.py" in CHECKERS
+
+
+@pytest.mark.parametrize("path", CHECKERS, ids=lambda path: path.parent.name)
+def test_a_checker_imports_its_data_and_nothing_else(path: Path) -> None:
+    slice_name = f"optsched.{path.parent.name}"
+    allowed = {"optsched.checking", *(f"{slice_name}.{name}" for name in DATA)}
+    for name in imports(path):
+        ours = name.partition(".")[0] == "optsched"
+        if ours:
+            assert name in allowed or name.rpartition(".")[0] in allowed, name
+        else:
+            assert name.partition(".")[0] in sys.stdlib_module_names, name
+
+
+@pytest.mark.parametrize("path", CHECKERS, ids=lambda path: path.parent.name)
+def test_a_checker_reaches_no_method(path: Path) -> None:
+    names = reached(path)
+    tops = {name.partition(".")[0] for name in names}
+    assert tops - set(sys.stdlib_module_names) <= {"optsched", "pydantic", "pydantic_core"}
+    slice_name = f"optsched.{path.parent.name}"
+    ours = {name for name in names if module_file(name) is not None}
+    shared = {f"optsched.{name}" for name in ("checking", "errors", "schema", "files")}
+    assert ours <= {slice_name, *shared, *(f"{slice_name}.{name}" for name in DATA)}
+
+
+def test_only_backends_knows_the_solvers() -> None:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        used = {
+            name
+            for name in imports(path)
+            if name.startswith(SOLVER_INTERFACES) or name.endswith(".SolverFactory")
+        }
+        if path == PACKAGE / "backends.py":
+            assert any(name.startswith("highspy") for name in used)
+            assert any(name.startswith("pyomo.contrib.solver") for name in used)
+        else:
+            assert not used, path
+        text = path.read_text(encoding="utf-8")
+        assert path.name == "backends.py" or "SolverFactory" not in text, path
+
+
+def test_the_reading_of_imports_can_fail(tmp_path: Path) -> None:
+    path = tmp_path / "sample.py"
+    path.write_text(
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    import pandas\n"
+        "def f():\n    from pyomo.opt import SolverFactory\n    import highspy as h\n"
+        "    import_module('numba')\n",
+        encoding="utf-8",
+    )
+    names = set(imports(path))
+    assert {"pyomo.opt", "pyomo.opt.SolverFactory", "highspy", "numba"} <= names
+    assert "pandas" not in names
+    assert "pyomo.environ" in reached(PACKAGE / "placement" / "ilp.py")

@@ -1,0 +1,79 @@
+"""The README: its example runs, and its tables are what the commands print."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import optsched
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def test_the_python_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = blocks("python")
+    exec(compile(example, "README.md", "exec"), {})  # our own file
+    assert "41.7% above the bound; optimum 196.5 ms by dp" in capsys.readouterr().out
+
+
+def test_two_commands_are_marked_for_ci() -> None:
+    shell = blocks("sh")
+    assert len(shell) == 2
+    assert "optsched compare instances/placement" in shell[0]
+    assert "pytest" in shell[1]
+    for number in (1, 2):
+        assert f"<!-- command {number} -->\n```sh\n{shell[number - 1]}```" in README
+
+
+def test_the_gap_table_is_the_commands() -> None:
+    rows = re.findall(
+        r"^\| (?:([\w.-]+) )?\| ([\w-]+)(?: \(([\w-]+)\))? \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) "
+        r"\| (\w+) \| yes \|$",
+        README,
+        re.MULTILINE,
+    )
+    assert len(rows) == 9
+    name = ""
+    for first, method, chosen, objective, bound, excess, status in rows:
+        name = first or name
+        frame = optsched.compare(f"placement/{name}")
+        row = frame[frame["method"] == method].iloc[0]
+        assert f"{1e3 * row['objective']:.3f}" == objective
+        assert f"{1e3 * row['bound']:.3f}" == bound
+        assert f"{100 * max(row['excess'], 0.0):.2f}" == excess
+        assert row["termination"] == status
+        assert (row["chosen"] if isinstance(row["chosen"], str) else "") == chosen
+
+
+def test_the_summary_is_the_commands() -> None:
+    excess = 100 * optsched.compare("placement", ["heavy-edge", "exact"]).groupby("method")[
+        "excess"
+    ].get_group("heavy-edge")
+    stated = re.search(
+        r"Over the (\d+) shipped instances Heavy-Edge is ([\d.]+)% above the optimum on average "
+        r"and ([\d.]+)% at worst",
+        " ".join(README.split()),
+    )
+    assert stated is not None
+    assert stated.groups() == (str(len(excess)), f"{excess.mean():.2f}", f"{excess.max():.2f}")
+
+
+def test_every_command_it_names_exists() -> None:
+    from optsched.cli import app
+
+    known = {c.name or c.callback.__name__ for c in app.registered_commands if c.callback}
+    known |= {group.name for group in app.registered_groups}
+    named = set(re.findall(r"\boptsched ([a-z]+)\b", "\n".join(blocks("text"))))
+    assert named
+    assert named <= known
+
+
+def test_every_method_has_a_row() -> None:
+    for name in optsched.METHODS["placement"]:
+        assert f"| `{name}` |" in README
