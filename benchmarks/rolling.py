@@ -62,7 +62,8 @@ def whole_runs(nodes: int, jobs: int, arrivals: str, sharing: str) -> None:
         print(
             f"{nodes} x {jobs} {arrivals:12} rho {offered_load(instance):.2f} sharing {sharing:3} "
             f"{name:6} {seconds:6.1f} s ({used:.1f} s of CPU), {metrics.decisions} decisions, "
-            f"{metrics.decision_time:.1f} s in them, longest {1e3 * metrics.longest_decision:.0f} ms, "
+            f"{metrics.decision_time:.1f} s in them, "
+            f"longest {1e3 * metrics.longest_decision:.0f} ms, "
             f"at most {present} jobs present, audit {audit(instance, run).feasible}",
             flush=True,
         )

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from optsched.errors import InputError, shown
-from optsched.generate.selection import SelectionSettings, generate_selection
+from optsched.generate.selection import GPUS, SelectionSettings, generate_selection
 from optsched.rolling.instance import SCHEMA, RollingInstance
 from optsched.rolling.load import offered_load
 from optsched.selection.instance import SelectionInstance
@@ -44,6 +44,8 @@ class RollingGenerator:
         rho, for arrivals "load".
     a100_speed : float
         Factor on the A100's speed: 1 keeps its ratio to the K80 at 6.
+    gpu_types : tuple of str
+        Types on the cluster; due dates (31) are those of these types' times.
     reconfiguration_delay : float
         Seconds.
     """
@@ -52,11 +54,15 @@ class RollingGenerator:
     arrivals: str = "exponential"
     load: float = 0.5
     a100_speed: float = 1.0
+    gpu_types: tuple[str, ...] = ("K80", "M60", "A100")
     reconfiguration_delay: float = 0.0
 
     def __post_init__(self) -> None:
         if self.arrivals not in ARRIVALS:
             raise _refused("--arrivals", self.arrivals, " or ".join(ARRIVALS))
+        known = tuple(gpu.name for gpu in GPUS)
+        if not self.gpu_types or not set(self.gpu_types) <= set(known):
+            raise _refused("--gpu-types", self.gpu_types, f"some of {', '.join(known)}")
         for name, low, high in (
             ("load", 1e-3, 100.0),
             ("a100_speed", 0.05, 20.0),
@@ -96,9 +102,12 @@ def generate_rolling(
     InputError
         If a setting cannot be used.
     """
-    base = generate_selection(settings.cluster, seed=seed)
-    document = base.to_dict()
+    cluster = settings.cluster
+    asked = cluster.nodes if _all_types(settings) else len(GPUS) * cluster.nodes
+    document = generate_selection(replace(cluster, nodes=asked), seed=seed).to_dict()
     _scale_a100(document, settings.a100_speed)
+    if not _all_types(settings):
+        _keep_types(document, settings)
     kind = settings.arrivals if submit_times is None else "trace"
     if kind == "load":
         kind = f"load{settings.load:g}"
@@ -109,13 +118,38 @@ def generate_rolling(
     for job, submit in zip(document["jobs"], times, strict=True):
         job["submit_time"] = round(float(submit), 3)
         job["due_date"] = round(job["due_date"] + job["submit_time"], 3)
-    cluster = settings.cluster
     document |= {
         "schema": SCHEMA,
         "name": name or f"{cluster.nodes}x{cluster.jobs}-{kind}-s{seed}",
         "reconfiguration_delay": settings.reconfiguration_delay,
     }
     return RollingInstance.from_dict(document, "generate rolling")
+
+
+def _all_types(settings: RollingGenerator) -> bool:
+    return set(settings.gpu_types) == {gpu.name for gpu in GPUS}
+
+
+def _keep_types(document: dict[str, Any], settings: RollingGenerator) -> None:
+    """Only some types' nodes; a due date keeps its place in (31), of those types' times."""
+    kept, cluster = settings.gpu_types, settings.cluster
+    nodes = [node for node in document["nodes"] if node["gpu_type"] in kept]
+    document["nodes"] = nodes[: cluster.nodes]
+    present = {node["gpu_type"] for node in document["nodes"]}
+    for job in document["jobs"]:
+        before = _due_dates(job, cluster.sharing)
+        job["epoch_time"] = {name: t for name, t in job["epoch_time"].items() if name in present}
+        after = _due_dates(job, cluster.sharing)
+        share = (job["due_date"] - before[0]) / (before[1] - before[0])
+        job["due_date"] = after[0] + share * (after[1] - after[0])
+
+
+def _due_dates(job: dict[str, Any], sharing: bool) -> tuple[float, float]:
+    """The interval (31), with 20% more at its right end when GPUs are shared."""
+    times, most = job["epoch_time"].values(), max(job["epochs"]["values"])
+    least = min(min(t) for t in times) * most
+    latest = min(3 * least, max(max(t) for t in times) * most)
+    return least, max(least, latest * (1.2 if sharing else 1.0))
 
 
 def _scale_a100(document: dict[str, Any], factor: float) -> None:

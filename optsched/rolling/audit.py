@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from optsched.checking import CheckReport, Violation, claim_violation
 from optsched.rolling.instance import RollingInstance
@@ -127,7 +128,7 @@ def _by_job(segments: list[Segment]) -> dict[int, list[Segment]]:
 def _one_node_a_job(segments: list[Segment]) -> Iterator[Violation]:
     """(2): a job is in one place at a time."""
     for job, own in _by_job(segments).items():
-        for before, after in zip(own, own[1:], strict=False):
+        for before, after in pairwise(own):
             if after.start < before.end:
                 amount = before.end - after.start
                 yield Violation("one node", "(2)", f"job {job} at {after.start:g}", amount)

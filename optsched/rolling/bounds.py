@@ -10,12 +10,14 @@ only rows relaxed. The first iterate has lam = 0, the uncapacitated bound. A GPU
 costs c_t = min over its nodes and k of c_nk / k, so nodes' costs need not be linear; a fraction f
 is a configuration of speed s_1 / b_f, size f and cost f c_t. After the last slot GPUs are unpriced.
 Prices: Polyak's projected subgradient towards a target a little above the best value so far, nearer
-whenever it stalls. Complexity: iterations x jobs x slots of a job's window x configurations x ~40. Source: models/selection, "Over time".
+whenever it stalls. Complexity: iterations x jobs x slots of a job's window x configurations x ~40.
+Source: models/selection, "Over time".
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -201,9 +203,7 @@ def _rates(instance: RollingInstance, world: World) -> tuple[Floats, Floats]:
 def slot_edges(load: Workload, settings: BoundSettings, until: float | None) -> Floats:
     """Edges of equal slots over the time to price, and of one long slot after it."""
     begin = float(load.jobs[:, 0].min())
-    slowest = np.array(
-        [1 / load.speed[a:b].min() for a, b in zip(load.start, load.start[1:], strict=False)]
-    )
+    slowest = np.array([1 / load.speed[a:b].min() for a, b in pairwise(load.start)])
     longest = slowest * load.jobs[:, 1]
     if until is None:
         until = float(max((load.jobs[:, 0] + longest).max(), load.jobs[:, 2].max()))

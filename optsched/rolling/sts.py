@@ -3,7 +3,8 @@
 Guarantee: none. As method ``sts`` for one interval, with three things that only time brings: the
 distribution is that of W given W > w_c; the profile's speeds start at k_0, the GPUs selected before
 on the type the job last ran on (one more when its T_j is now); and each job that got what its
-profile wants asks for a decision at its own T_j, when the first piece ends. A job whose type and
+profile wants asks for a decision at its own T_j, when the first piece ends. A fraction "meets the
+due date" if the job does by speeding up as planned after the first piece. A job whose type and
 number of GPUs do not change keeps its GPUs where it can (sts, VI-C). Postprocessing (VI-C), raising
 fractions and k on the idle GPUs of open nodes, is off unless the option says "on": at light load
 it speeds every job up whose profile asked for less, and the profile's energy is no longer met.
@@ -90,7 +91,7 @@ class Sts:
                 continue
             k = int(pieces[t].speed[j])
             if k >= 0:
-                c = one_interval._share(tables, j, t, k)
+                c = k if k else _share(tables, j, t, float(pieces[t].length[j]))
                 wishes.append(Wish(t, c, (False, float(pieces[t].energy[j]), t)))
             else:
                 c = int(tables.worst[j, t, : kind.gpus].argmin())
@@ -127,6 +128,22 @@ class Sts:
             if seat.configuration == wish.configuration and length < np.inf:
                 found[j] = float(length * tables.seconds[j, wish.kind, wish.configuration])
         return found
+
+
+def _share(tables: Tables, j: int, kind: int, length: float) -> int:
+    """For one GPU, the smallest fraction that still meets the due date, sped up as planned.
+
+    The first piece at the fraction's speed, the rest at the fastest; a last piece alone is the
+    rule of one interval.
+    """
+    most = tables.works[j].most
+    first = min(length, most)
+    gpus = tables.kinds[kind].gpus
+    rest = (most - first) * float(tables.seconds[j, kind, :gpus].min())
+    for shared in reversed(tables.kinds[kind].fractions):
+        if first * tables.seconds[j, kind, shared] + rest <= tables.due[j]:
+            return shared
+    return 0
 
 
 def _pieces_of(tables: Tables, curves: CurveBatch, kind: int, least: NDArray[np.int64]) -> Pieces:

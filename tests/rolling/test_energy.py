@@ -77,9 +77,7 @@ def test_weighted_by_probability_random_epochs_cost_the_profiles_energy(
     """Stronger than a mean of draws: every value of W once, exactly weighted."""
     rolling = alone(seed, RANDOM, completed_epochs=done)
     left = [
-        (w, p)
-        for w, p in zip(RANDOM["values"], RANDOM["probabilities"], strict=True)
-        if w > done
+        (w, p) for w, p in zip(RANDOM["values"], RANDOM["probabilities"], strict=True) if w > done
     ]
     mean = sum(p * energy(rolling, epochs=w) for w, p in left) / sum(p for _, p in left)
     assert mean == pytest.approx(expected_energy(rolling), rel=1e-9)

@@ -30,7 +30,8 @@ def refused(change: dict[str, Any], at: str) -> None:
     document["jobs"][0] |= change
     with pytest.raises(InputError) as caught:
         RollingInstance.from_dict(document, "f")
-    assert str(caught.value).startswith(f"f: jobs[0]{at}") and "\n" not in str(caught.value)
+    assert str(caught.value).startswith(f"f: jobs[0]{at}")
+    assert "\n" not in str(caught.value)
 
 
 def test_hostile_files_are_refused_in_a_line() -> None:
@@ -70,6 +71,7 @@ def test_generating_is_seeded() -> None:
 
 def test_arrivals_follow_the_paper() -> None:
     """Exponential gaps of mean 50,000 / nodes; the high rate is four times the low one."""
+
     def last(arrivals: str) -> float:
         settings = rolling_settings(10, jobs=2000, arrivals=arrivals)
         return max(job.submit_time for job in generate_rolling(settings, seed=1).jobs)
@@ -112,12 +114,12 @@ def test_a_bad_trace_is_refused(tmp_path: Path, text: str) -> None:
         read_trace(path)
 
 
-def test_roll_prints_the_contracts_json(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_roll_prints_the_contracts_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "f.json"
     write_document(path, three_jobs().to_dict())
-    assert _code(["roll", str(path), "--policy", "sts,edf", "--json", "--records", str(tmp_path)]) == 0
+    assert (
+        _code(["roll", str(path), "--policy", "sts,edf", "--json", "--records", str(tmp_path)]) == 0
+    )
     rows = json.loads(capsys.readouterr().out)
     assert [row["policy"] for row in rows] == ["sts", "edf"]
     assert all(set(row) >= KEYS for row in rows)
@@ -137,7 +139,8 @@ def test_roll_refuses_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert _code(["solve", str(path)]) == 2
     assert _code(["roll", str(tmp_path / "none.json")]) == 2
     lines = capsys.readouterr().err.strip().splitlines()
-    assert len(lines) == 4 and all(line.startswith("optsched: ") for line in lines)
+    assert len(lines) == 4
+    assert all(line.startswith("optsched: ") for line in lines)
 
 
 def test_generate_writes_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

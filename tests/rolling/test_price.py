@@ -52,11 +52,25 @@ def test_prices_clear_the_demand() -> None:
     prices = np.zeros(1)
     speeds = np.ones((3, 1, 1))
     clear_prices(
-        np.array([3.0, 2.0, 1.0]), speeds, np.ones((1, 1)), np.zeros(1), np.array([2.0]), 3, 40, prices
+        np.array([3.0, 2.0, 1.0]),
+        speeds,
+        np.ones((1, 1)),
+        np.zeros(1),
+        np.array([2.0]),
+        3,
+        40,
+        prices,
     )
     assert prices[0] == pytest.approx(1.0, abs=1e-6)
     clear_prices(
-        np.array([3.0, 2.0, 1.0]), speeds, np.ones((1, 1)), np.zeros(1), np.array([3.0]), 3, 40, prices
+        np.array([3.0, 2.0, 1.0]),
+        speeds,
+        np.ones((1, 1)),
+        np.zeros(1),
+        np.array([3.0]),
+        3,
+        40,
+        prices,
     )
     assert prices[0] == 0.0
 
@@ -90,7 +104,9 @@ def test_seating_by_patterns_is_optimal(seed: int) -> None:
     """Against brute force on 2 nodes x 2 GPUs and 4 jobs; greedy seating is never better."""
     view = view_of(seed, 4, 2)
     tables, rng = view.tables, np.random.default_rng(seed)
-    gain = np.where(np.isfinite(tables.seconds), rng.normal(0.5, 1.0, tables.seconds.shape), -np.inf)
+    gain = np.where(
+        np.isfinite(tables.seconds), rng.normal(0.5, 1.0, tables.seconds.shape), -np.inf
+    )
     options = [
         [(-1, -1), *((int(t), int(c)) for t, c in np.argwhere(gain[j] > 0))] for j in range(4)
     ]

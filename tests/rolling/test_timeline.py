@@ -53,7 +53,11 @@ def test_three_jobs_by_sts() -> None:
     assert [d.cause for d in run.decisions] == [
         "arrival", "arrival", "change", "arrival", "completion", "completion",
     ]  # fmt: skip
-    assert [(i.start, i.end, i.used) for i in run.nodes] == [(0, 4, 1), (4, 24.5, 2), (24.5, 32.5, 1)]
+    assert [(i.start, i.end, i.used) for i in run.nodes] == [
+        (0, 4, 1),
+        (4, 24.5, 2),
+        (24.5, 32.5, 1),
+    ]
     assert metrics.energy_cost == pytest.approx(53, rel=1e-12)
     assert metrics.tardiness_cost == pytest.approx(70, rel=1e-12)
     assert (metrics.late_jobs, metrics.preemptions, metrics.migrations) == (2, 2, 0)
