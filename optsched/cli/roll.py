@@ -99,6 +99,7 @@ def generate_rollings(
     a100_speed: Annotated[float, typer.Option(metavar="X", help="Factor on the A100's.")] = 1.0,
     interval: Annotated[float, typer.Option(metavar="S", help="H.")] = 3600.0,
     delay: Annotated[float, typer.Option(metavar="S", help="Reconfiguration delay.")] = 0.0,
+    name: Annotated[str | None, typer.Option(help="The instance's name, of one only.")] = None,
     count: Annotated[int, typer.Option(metavar="N", help="How many, from seeds on.")] = 1,
     seed: Seed = 0,
 ) -> int:
@@ -111,6 +112,8 @@ def generate_rollings(
 
     if not 1 <= count <= 100_000:
         raise InputError("generate rolling", "--count", shown(count), "1 to 100000")
+    if name is not None and count != 1:
+        raise InputError("generate rolling", "--name", shown(name), "--count 1")
     rows = None if trace is None else read_trace(trace, most=jobs)
     size = len(rows) if rows is not None else jobs
     settings = rolling_settings(
@@ -127,9 +130,9 @@ def generate_rollings(
     )
     for each in range(seed, seed + count):
         if rows is None:
-            instance = generate_rolling(settings, seed=each)
+            instance = generate_rolling(settings, seed=each, name=name)
         else:
-            instance = generate_from_trace(settings, rows, seed=each)
+            instance = generate_from_trace(settings, rows, seed=each, name=name)
         path = Path(output) / f"{instance.name}.json"
         write_document(path, instance.to_dict())
         note(f"wrote {path}: rho = {offered_load(instance):.3g}")

@@ -12,7 +12,7 @@ where a type's speed is the jobs' mean speed on it relative to the slowest type.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -120,10 +120,19 @@ def generate_rolling(
         job["due_date"] = round(job["due_date"] + job["submit_time"], 3)
     document |= {
         "schema": SCHEMA,
+        "provenance": _provenance(settings, seed, given=submit_times is not None),
         "name": name or f"{cluster.nodes}x{cluster.jobs}-{kind}-s{seed}",
         "reconfiguration_delay": settings.reconfiguration_delay,
     }
     return RollingInstance.from_dict(document, "generate rolling")
+
+
+def _provenance(settings: RollingGenerator, seed: int, *, given: bool) -> dict[str, Any]:
+    values = asdict(settings)
+    cluster = values.pop("cluster")
+    arrivals = "a trace" if given else settings.arrivals
+    made = {"generator": "optsched generate rolling", "seed": seed}
+    return made | cluster | values | {"arrivals": arrivals, "gpu_types": list(settings.gpu_types)}
 
 
 def _all_types(settings: RollingGenerator) -> bool:
