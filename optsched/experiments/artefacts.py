@@ -82,6 +82,11 @@ ARTEFACTS: dict[str, Artefact] = {
             "optsched.experiments.price_robustness:run",
         ),
         Artefact(
+            "optimum-over-time",
+            "beyond the paper: every interval's optimum, rolled forward, against STS and price",
+            "optsched.experiments.optimum_over_time:run",
+        ),
+        Artefact(
             "sts-fig7",
             "STS decides for 100 nodes and 400 jobs in under 5 s, RG and EDF faster",
             "optsched.experiments.sts_fig7:run",
