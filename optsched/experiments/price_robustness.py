@@ -2,7 +2,8 @@
 
 Beyond the paper. 20 seeds in each of three loads (rho 0.2, 0.6, 1.0) and four regimes: as
 generated; a weaker speed-up exponent; an A100 of half the speed; GPUs shared in fractions. The
-bound is the clairvoyant one, so the distance to it includes what no policy without foresight can save.
+bound is the clairvoyant one, so the distance to it includes what no policy without foresight can
+save.
 """
 
 from __future__ import annotations

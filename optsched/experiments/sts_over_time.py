@@ -16,7 +16,7 @@ from optsched.generate.rolling import rolling_settings
 from optsched.rolling.metrics import cost_ratio, cost_reduction
 
 ARRIVALS = ("exponential", "poisson-low", "poisson-high")
-NODES, QUICK_NODES = (10, 20, 30), (6,)
+NODES, QUICK_NODES = (10, 20), (6,)
 SEEDS, QUICK_SEEDS = 3, 1
 FIG4 = ("sts", "edf", "rg", "avg-edf", "avg-rg")
 FIG5 = ("sts", "edf", "dp", "avg-dp")

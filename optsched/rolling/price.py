@@ -28,6 +28,11 @@ from optsched.selection.profiles import curves_of
 Floats = NDArray[np.float64]
 
 
+NOW_RATHER_THAN_LATER = 1e-6
+"""Added to a job's value where it runs: with ample time (M = 0) its cheapest GPUs gain exactly 0,
+and it should take them while they are idle."""
+
+
 @dataclass(frozen=True)
 class PriceConstants:
     """The policy's constants: found on other seeds of the same kind of workload, not tuned since.
@@ -97,6 +102,7 @@ class Price:
             self.constants.memory * self.mean_prices + (1 - self.constants.memory) * values.prices
         )
         gain = values.epoch[:, None, None] * speeds - (self.rates[:, None] * sizes)[None]
+        gain += NOW_RATHER_THAN_LATER * values.epoch[:, None, None] * speeds
         gain = np.where(speeds > 0, gain, -np.inf)
         if self.by_patterns:
             seats = seat_by_patterns(tables, gain, self.time_limit)

@@ -132,3 +132,17 @@ def test_a_job_alone_takes_its_cheapest_gpus_while_there_is_time() -> None:
     world = World(instance([job("a", 0.0, 100.0, 10)]), SelectionOptions())
     plan = Price(world).decide(View(world, 0.0, (0,), (0.0,), {}, frozenset()))
     assert len(plan.seats[0].gpus) == 1
+
+
+def test_jobs_with_ample_time_run_now_all_the_same() -> None:
+    """At M = 0 the cheapest GPUs gain exactly what they cost: rounding must not decide."""
+    for rate in (0.1, 0.3, 0.7, 1.1):
+        node = {"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": [rate, 2 * rate]}
+        for seconds in (1.7, 2.3, 3.1):
+            times = {"A": [seconds, seconds / 1.6]}
+            one = instance([job("a", 0.0, 1e4, 10, epoch_time=times)], nodes=[node])
+            world = World(one, SelectionOptions())
+            view = View(world, 0.0, (0,), (0.0,), {}, frozenset())
+            for patterns in (False, True):
+                plan = Price(world, by_patterns=patterns).decide(view)
+                assert len(plan.seats[0].gpus) == 1
