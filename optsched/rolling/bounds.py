@@ -11,7 +11,7 @@ costs c_t = min over its nodes and k of c_nk / k, so nodes' costs need not be li
 is a configuration of speed s_1 / b_f, size f and cost f c_t. After the last slot GPUs are unpriced.
 Prices: Polyak's projected subgradient towards a target a little above the best value so far, nearer
 whenever it stalls. Complexity: iterations x jobs x slots of a job's window x configurations x ~40.
-Source: models/selection, "Over time".
+Source: models/rolling.
 """
 
 from __future__ import annotations

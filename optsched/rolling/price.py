@@ -5,7 +5,7 @@ change of speed and every `wake` seconds: every job gets a soft due-date multipl
 conditional survival, a value nu per epoch follows, prices lam_t clear the demand for each type, and
 jobs are seated where they gain most, then given more GPUs while that pays. ``price-patterns``
 replaces the seating by a MILP that maximises the sum of nu s - c k. The mathematics, step by step,
-is models/selection, "Over time"; the constants are `PriceConstants`. Complexity of a decision:
+is models/rolling; the constants are `PriceConstants`. Complexity of a decision:
 O(J (T K + S log S) x bisections + J N).
 """
 
