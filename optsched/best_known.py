@@ -63,7 +63,8 @@ def update(path: str | Path, results: Iterable[Result]) -> int:
 
 
 def _usable(result: Result) -> bool:
-    from optsched.problems import PROBLEMS, resolve
+    from optsched.problem import resolve
+    from optsched.problems import PROBLEMS
 
     default = resolve(PROBLEMS[result.problem].options)().to_dict()
     return (

@@ -9,7 +9,7 @@ from typing import Any
 from optsched.errors import InputError
 from optsched.library import load
 from optsched.methods import check, load_solution, problem_for, solve
-from optsched.problems import resolve
+from optsched.problem import resolve
 
 
 def explain(

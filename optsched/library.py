@@ -8,7 +8,8 @@ from typing import Any
 
 from optsched.errors import InputError
 from optsched.files import read_document
-from optsched.problems import FORMATS, PROBLEMS, problem_of, resolve
+from optsched.problem import resolve
+from optsched.problems import FORMATS, PROBLEMS, problem_of
 
 BEST_KNOWN = "best_known.json"
 FOLDERS = (*PROBLEMS, *FORMATS)

@@ -13,7 +13,8 @@ from optsched.checking import CheckReport, Violation, bound_violation, claim_vio
 from optsched.errors import InputError, NotApplicableError, shown
 from optsched.files import instance_sha256
 from optsched.library import load
-from optsched.problems import PROBLEMS, Problem, resolve
+from optsched.problem import Problem, resolve
+from optsched.problems import PROBLEMS
 from optsched.result import Outcome, Result, Settings, Termination
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.problems import FORMATS, PROBLEMS, resolve
+from optsched.problem import resolve
+from optsched.problems import FORMATS, PROBLEMS
 
 SCHEMAS: dict[str, str] = {
     name: reference

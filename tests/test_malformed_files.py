@@ -223,10 +223,11 @@ def test_the_limits_themselves_are_allowed() -> None:
 POSITIVE = "a finite number in [1e-09, 1e+18]"
 ANY_SIZE = "a finite number in [0, 1e+18]"
 STAGES = ("job", "stages")
+SCHEMAS = "optsched/placement or optsched/makespan or optsched/selection or optsched/speed-profile"
 BAD_INSTANCES: tuple[tuple[tuple[int | str, ...], Any, str], ...] = (
-    (("schema",), "optsched/other", "schema: found 'optsched/other', expected optsched/placement"),
-    (("schema",), ..., "schema: found nothing, expected optsched/placement"),
-    (("schema",), ["x"], "schema: found ['x'], expected optsched/placement"),
+    (("schema",), "optsched/other", f"schema: found 'optsched/other', expected {SCHEMAS}"),
+    (("schema",), ..., f"schema: found nothing, expected {SCHEMAS}"),
+    (("schema",), ["x"], f"schema: found ['x'], expected {SCHEMAS}"),
     (("version",), 2, "version: found 2, expected 1"),
     (("version",), "1", "version: found '1', expected 1"),
     (("version",), True, "version: found True, expected 1"),
@@ -628,7 +629,8 @@ LIMITED = """
 import contextlib, io, json, resource, sys
 import optsched.methods, optsched.placement.instance, optsched.placement.solution
 from optsched.cli import _code, show
-from optsched.problems import PROBLEMS, resolve
+from optsched.problem import resolve
+from optsched.problems import PROBLEMS
 resolve(PROBLEMS["placement"].warm_up)()
 pages = int(open("/proc/self/statm").read().split()[0])
 limit = pages * resource.getpagesize() + 1_500_000_000

@@ -21,6 +21,9 @@ Options = Annotated[
     typer.Option("--option", metavar="K=V", help="An option of the problem; may be repeated."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Folder = Annotated[str, typer.Option("-o", metavar="DIR", help="Folder to write into.")]
+OutputFile = Annotated[str, typer.Option("-o", metavar="FILE", help="File to write.")]
+Bandwidth = Annotated[float, typer.Option(metavar="B", help="Bytes per second.")]
 
 
 def read_options(pairs: list[str] | None) -> dict[str, str]:
@@ -32,3 +35,15 @@ def read_options(pairs: list[str] | None) -> dict[str, str]:
             raise InputError("--option", "", shown(pair), "K=V, each K once")
         options[key] = value
     return options
+
+
+def read_offer(
+    text: str, command: str = "import pipedream", option: str = "--servers"
+) -> list[int]:
+    try:
+        offer = [int(part) for part in text.split(",")]
+    except ValueError:
+        offer = []
+    if not offer or any(not 0 <= free <= 2**15 for free in offer):
+        raise InputError(command, option, shown(text), "GPUs by server such as 8,5,3")
+    return offer

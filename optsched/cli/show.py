@@ -13,7 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from optsched.checking import CheckReport
-from optsched.problems import PROBLEMS, Problem
+from optsched.problem import Problem
+from optsched.problems import PROBLEMS
 from optsched.result import Result
 
 if TYPE_CHECKING:

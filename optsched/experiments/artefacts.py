@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from optsched.errors import InputError, shown
-from optsched.problems import resolve
+from optsched.problem import resolve
 
 
 @dataclass(frozen=True)

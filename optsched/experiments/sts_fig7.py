@@ -14,7 +14,8 @@ from statistics import mean, median
 from optsched.files import write_text
 from optsched.generate.selection import SelectionSettings, generate_selection
 from optsched.methods import warm_up
-from optsched.problems import PROBLEMS, resolve
+from optsched.problem import resolve
+from optsched.problems import PROBLEMS
 from optsched.result import Settings
 from optsched.selection.options import SelectionOptions
 

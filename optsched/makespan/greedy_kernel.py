@@ -26,8 +26,9 @@ def simulate(
 
     ``picks[j]`` says how job j chooses among the idle GPUs whose accumulated time plus its own
     stays within theta; ``tail[i]`` is the least time that the jobs from place i of the order on
-    still take (none of them starts before the one at i); `random` is the generator's state. Returns infinity
-    when a job finds no place though nothing runs, or when the makespan would reach `cutoff`.
+    still take (none of them starts before the one at i); `random` is the generator's state. Returns
+    infinity when a job finds no place though nothing runs, or when the makespan would reach
+    `cutoff`.
     """
     n, servers = len(order), len(jobs.capacity)
     server_of = np.repeat(np.arange(servers), jobs.capacity)

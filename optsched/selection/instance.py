@@ -11,7 +11,17 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import FailFast, Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
-from optsched.schema import LARGEST, Between, FileModel, Name, NonNegative, Positive, fault, parse
+from optsched.schema import (
+    LARGEST,
+    Between,
+    Epochs,
+    FileModel,
+    Name,
+    NonNegative,
+    Positive,
+    fault,
+    parse,
+)
 
 SCHEMA = "optsched/selection"
 MOST_GPUS_PER_NODE = 256
@@ -19,11 +29,9 @@ MOST_NODES = 20_000
 MOST_JOBS = 100_000
 MOST_TYPES = 64
 MOST_FRACTIONS = 16
-MOST_VALUES = 100_000
 MOST_TABLE = 2**24
 """Entries of the largest table a method makes at once: jobs x types x configurations."""
 LONGEST_FRACTION = 12
-SUM_TOLERANCE = 1e-9
 
 
 def _fraction_key(value: Any) -> str:
@@ -91,27 +99,6 @@ class Node(FileModel):
         pairs = zip(self.cost_rate, self.cost_rate[1:], strict=False)
         if any(after < before for before, after in pairs):
             raise fault("cost_rate", f"a rate that falls at node {self.name}", "non-decreasing")
-        return self
-
-
-class Epochs(FileModel):
-    """The distribution of W_j: values with their probabilities."""
-
-    values: Annotated[tuple[Positive, ...], FailFast(), Field(strict=False, max_length=MOST_VALUES)]
-    probabilities: Annotated[
-        tuple[Positive, ...], FailFast(), Field(strict=False, max_length=MOST_VALUES)
-    ]
-
-    @model_validator(mode="after")
-    def _sums_to_one(self) -> Self:
-        if not self.values:
-            raise fault("values", "no value", "at least one")
-        if len(self.values) != len(self.probabilities):
-            found = f"{len(self.probabilities)} probabilities"
-            raise fault("probabilities", found, f"one for each of {len(self.values)} values")
-        total = sum(self.probabilities)
-        if abs(total - 1) > SUM_TOLERANCE:
-            raise fault("probabilities", f"a sum of {total:.12g}", "1")
         return self
 
 

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from optsched.checking import CheckReport, Violation, claim_violation
-from optsched.selection.instance import Epochs
-from optsched.speed_profile.instance import SpeedProfileInstance
+from optsched.speed_profile.instance import Epochs, SpeedProfileInstance
 from optsched.speed_profile.options import SpeedProfileOptions
 from optsched.speed_profile.solution import Piece, SpeedProfileSolution
 

@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 from optsched.result import Outcome, Settings
-from optsched.selection.instance import Epochs
+from optsched.schema import Epochs
 from optsched.speed_profile.curve import Curve, curve_of
 from optsched.speed_profile.hull import hull_speeds
 from optsched.speed_profile.instance import SpeedProfileInstance

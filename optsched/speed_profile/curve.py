@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.schema import Epochs
 from optsched.selection.distribution import Distribution
-from optsched.selection.instance import Epochs
 from optsched.speed_profile.instance import SpeedProfileInstance
 
 Floats = NDArray[np.float64]

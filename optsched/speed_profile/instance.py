@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import FailFast, Field, model_validator
 
+from optsched.schema import Epochs as Epochs
 from optsched.schema import FileModel, Name, NonNegative, Positive, fault, parse
-from optsched.selection.instance import Epochs
 
 SCHEMA = "optsched/speed-profile"
 MOST_SPEEDS = 1024

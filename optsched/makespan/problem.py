@@ -1,0 +1,116 @@
+"""The makespan problem's methods, and where its rooms are."""
+
+from __future__ import annotations
+
+from optsched.problem import Method, Problem
+
+_HERE = "optsched.makespan"
+
+MAKESPAN = Problem(
+    name="makespan",
+    instance=f"{_HERE}.instance:MakespanInstance",
+    solution=f"{_HERE}.solution:MakespanSolution",
+    options=f"{_HERE}.options:MakespanOptions",
+    check=f"{_HERE}.check:check",
+    bound=f"{_HERE}.bounds:quick_bound",
+    explain=f"{_HERE}.explain:explain",
+    warm_up=f"{_HERE}.warm_up:warm_up",
+    certify=f"{_HERE}.check_certificate:check_certificate",
+    objective="makespan",
+    unit="slots",
+    shown_per_unit=1.0,
+    defaults=(
+        "sjf-bco",
+        "first-fit",
+        "list-scheduling",
+        "random",
+        "longest-first",
+        "local-search",
+        "nested",
+        "exact",
+    ),
+    methods=(
+        Method(
+            "sjf-bco",
+            "heuristic",
+            "smallest first under a bound theta on every GPU (sjf-bco, Algorithms 1-3)",
+            f"{_HERE}.sjf_bco:sjf_bco",
+        ),
+        Method(
+            "first-fit",
+            "heuristic",
+            "the first idle GPUs, server by server (sjf-bco, section 7)",
+            f"{_HERE}.baselines:first_fit",
+        ),
+        Method(
+            "list-scheduling",
+            "heuristic",
+            "the least used idle GPUs, wherever they are (sjf-bco, section 7)",
+            f"{_HERE}.baselines:list_scheduling",
+        ),
+        Method(
+            "random",
+            "heuristic",
+            "idle GPUs drawn at random (sjf-bco, section 7)",
+            f"{_HERE}.baselines:random_placement",
+        ),
+        Method(
+            "longest-first",
+            "heuristic",
+            "longest job first, backfilled, on the tightest server",
+            f"{_HERE}.list_scheduling:longest_first",
+        ),
+        Method(
+            "local-search",
+            "heuristic",
+            "reinsertion and swap on the order of longest-first; anytime",
+            f"{_HERE}.local_search:local_search",
+        ),
+        Method(
+            "nested",
+            "heuristic",
+            "annealing of aligned blocks inside servers; anytime",
+            f"{_HERE}.nested:nested",
+        ),
+        Method(
+            "ilp",
+            "exact",
+            "heuristics, bounds, relaxation and full MILP, until they meet",
+            f"{_HERE}.ilp:ilp",
+            f"{_HERE}.ilp:model",
+        ),
+        Method(
+            "ilp-relaxed",
+            "bound",
+            "the MILP without contention: a lower bound, no schedule",
+            f"{_HERE}.relaxation:ilp_relaxed",
+            f"{_HERE}.relaxation:model",
+        ),
+        Method(
+            "ilp-schedules",
+            "model",
+            "the paper's (10)-(13): the best of the heuristics' schedules",
+            f"{_HERE}.schedules:ilp_schedules",
+            f"{_HERE}.schedules:model",
+        ),
+        Method(
+            "theta",
+            "bound",
+            "the paper's feasibility ILP (14)-(16): least theta as a lower bound",
+            f"{_HERE}.theta:theta",
+            f"{_HERE}.theta:model",
+        ),
+        Method(
+            "state-search",
+            "exact",
+            "search over states, slot by slot; tiny instances",
+            f"{_HERE}.state_search:state_search",
+        ),
+        Method(
+            "exact",
+            "exact",
+            "bounds first, then state-search or ilp by size",
+            f"{_HERE}.exact:exact",
+        ),
+    ),
+)

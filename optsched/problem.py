@@ -1,0 +1,85 @@
+"""What a problem and a method of it are. Nothing heavy is imported until it is used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
+
+from optsched.errors import InputError
+
+Kind = Literal["heuristic", "exact", "model", "bound"]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to solve a problem.
+
+    Attributes
+    ----------
+    name : str
+        The name of the command line.
+    kind : str
+        "heuristic", "exact", "model" (another objective, or a rival formulation), "bound".
+    summary : str
+        One line.
+    run : str
+        ``module:function`` of ``(instance, options, settings) -> Outcome``.
+    build : str or None
+        ``module:function`` of ``(instance, options) -> pyomo.ConcreteModel``.
+    """
+
+    name: str
+    kind: Kind
+    summary: str
+    run: str
+    build: str | None = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One problem: where its data, checker and methods live, and how its objective is shown.
+
+    Attributes
+    ----------
+    instance, solution, options : str
+        ``module:class``, each with a ``from_dict``.
+    check, bound, explain, warm_up : str
+        ``module:function``; the last loads compiled code before anything is timed.
+    certify : str or None
+        ``module:function`` of ``(instance, certificate) -> list of violations``: the checker's
+        verification of a bound's certificate, for problems whose bounds carry one.
+    objective, unit, shown_per_unit : str, str, float
+        The objective's name, and the unit of tables, of which one objective's unit has so many.
+    defaults : tuple of str
+        Methods of `compare` unless others are named.
+    """
+
+    name: str
+    instance: str
+    solution: str
+    options: str
+    check: str
+    bound: str
+    explain: str
+    warm_up: str
+    objective: str
+    unit: str
+    shown_per_unit: float
+    defaults: tuple[str, ...]
+    methods: tuple[Method, ...]
+    certify: str | None = None
+
+    def method(self, name: str) -> Method:
+        """The method of that name; raises InputError."""
+        for method in self.methods:
+            if method.name == name:
+                return method
+        known = ", ".join(m.name for m in self.methods)
+        raise InputError(self.name, "method", repr(name), f"one of {known}")
+
+
+def resolve(reference: str) -> Any:
+    """Import what ``module:name`` names."""
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)

@@ -1,0 +1,91 @@
+"""The selection problem's methods, and where its rooms are."""
+
+from __future__ import annotations
+
+from optsched.problem import Method, Problem
+
+_HERE = "optsched.selection"
+
+SELECTION = Problem(
+    name="selection",
+    instance=f"{_HERE}.instance:SelectionInstance",
+    solution=f"{_HERE}.solution:SelectionSolution",
+    options=f"{_HERE}.options:SelectionOptions",
+    check=f"{_HERE}.verify:verify",
+    bound=f"{_HERE}.bounds:quick_bound",
+    explain=f"{_HERE}.explain:explain",
+    warm_up=f"{_HERE}.warm_up:warm_up",
+    objective="expected cost",
+    unit="$",
+    shown_per_unit=1.0,
+    defaults=("sts", "edf", "fifo", "rg", "dp", "avg-edf", "avg-rg", "avg-dp", "exact"),
+    methods=(
+        Method(
+            "sts",
+            "heuristic",
+            "first speeds of single-job profiles, best fit (sts Algorithms 2-3)",
+            f"{_HERE}.sts:sts",
+        ),
+        Method(
+            "edf",
+            "heuristic",
+            "earliest due date first, cheapest GPUs in time at w^max",
+            f"{_HERE}.baselines:edf",
+        ),
+        Method(
+            "fifo",
+            "heuristic",
+            "in the file's order, cheapest GPUs in time at w^max",
+            f"{_HERE}.baselines:fifo",
+        ),
+        Method(
+            "rg",
+            "heuristic",
+            "randomised greedy by pressure, the best of several starts",
+            f"{_HERE}.baselines:rg",
+        ),
+        Method(
+            "dp",
+            "heuristic",
+            "dynamic programme over jobs x GPUs with proxy (28)",
+            f"{_HERE}.dp:dp",
+        ),
+        Method("avg-edf", "heuristic", "edf at E[W]", f"{_HERE}.baselines:avg_edf"),
+        Method("avg-rg", "heuristic", "rg at E[W]", f"{_HERE}.baselines:avg_rg"),
+        Method("avg-dp", "heuristic", "dp at E[W]", f"{_HERE}.dp:avg_dp"),
+        Method(
+            "minlp",
+            "exact",
+            "(P1) with its products, solved by SCIP",
+            f"{_HERE}.minlp:minlp",
+            f"{_HERE}.minlp:model",
+        ),
+        Method(
+            "milp",
+            "exact",
+            "(P1) with its products linearised",
+            f"{_HERE}.milp:milp",
+            f"{_HERE}.milp:model",
+        ),
+        Method(
+            "patterns",
+            "exact",
+            "MILP over node patterns, without symmetry",
+            f"{_HERE}.patterns:patterns",
+            f"{_HERE}.patterns:model",
+        ),
+        Method(
+            "columns",
+            "exact",
+            "arc-flow and column generation, with a price certificate",
+            f"{_HERE}.columns:columns",
+            f"{_HERE}.arc_flow:model",
+        ),
+        Method(
+            "exact",
+            "exact",
+            "patterns or columns, by the number of patterns",
+            f"{_HERE}.exact:exact",
+        ),
+    ),
+)

@@ -1,0 +1,43 @@
+"""The speed profile problem's methods, and where its rooms are."""
+
+from __future__ import annotations
+
+from optsched.problem import Method, Problem
+
+_HERE = "optsched.speed_profile"
+
+SPEED_PROFILE = Problem(
+    name="speed-profile",
+    instance=f"{_HERE}.instance:SpeedProfileInstance",
+    solution=f"{_HERE}.solution:SpeedProfileSolution",
+    options=f"{_HERE}.options:SpeedProfileOptions",
+    check=f"{_HERE}.check:check",
+    bound=f"{_HERE}.bounds:quick_bound",
+    explain=f"{_HERE}.explain:explain",
+    warm_up=f"{_HERE}.warm_up:warm_up",
+    objective="expected energy",
+    unit="J",
+    shown_per_unit=1.0,
+    defaults=("hull", "dichotomy", "convex", "exact"),
+    methods=(
+        Method(
+            "hull",
+            "exact",
+            "lower hull of (1/s, Q) and one multiplier",
+            f"{_HERE}.hull:hull",
+        ),
+        Method(
+            "dichotomy",
+            "exact",
+            "Algorithm 1 of sts, repaired, on the hull's speeds",
+            f"{_HERE}.dichotomy:dichotomy",
+        ),
+        Method(
+            "convex",
+            "heuristic",
+            "(P3) by scipy's general solvers",
+            f"{_HERE}.convex:convex",
+        ),
+        Method("exact", "exact", "hull", f"{_HERE}.hull:exact"),
+    ),
+)
