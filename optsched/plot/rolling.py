@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from optsched.plot.axes import COLOURS, axes, legend_above, literal, short
 from optsched.rolling.instance import RollingInstance
@@ -98,7 +98,7 @@ def plot_cost_by_policy(rolled: Sequence[Rolled], ax: Axes | None = None) -> Axe
     late = [each.metrics.tardiness_cost for each in rolled]
     below = ax.bar(names, energy, color=COLOURS[3], label="energy")
     above = ax.bar(names, late, bottom=energy, color=COLOURS[1], label="tardiness")
-    handles = [below, above]
+    handles: list[Any] = [below, above]
     bound = next((each.bound for each in rolled if each.bound is not None), None)
     if bound is not None:
         line = ax.axhline(bound, color="black", linestyle="--", label="clairvoyant bound")
