@@ -26,6 +26,18 @@ SCRIPTS = {
         ["--part", "sjf-bco", "--seeds", "5", "--runs", "3"],
         "Makespan: seconds and certified excess of SJF-BCO",
     ),
+    "selection": (
+        ["--part", "sts,profiles", "--runs", "2"],
+        "Selection: one decision of STS, and speed profiles",
+    ),
+    "online": (
+        ["--only", "paper", "--policies", "a-srpt,spjf", "--runs", "5"],
+        "Online: 150,000 jobs on 250 servers",
+    ),
+    "rolling": (
+        ["--jobs", "100"],
+        "Rolling: seconds of a run and of a decision",
+    ),
     "installed_size": ([], "Installed size, and what each extra adds"),
     "fuzz_files": (["--seconds", "20"], "Broken and hostile files: no traceback, and soon"),
 }

@@ -9,9 +9,10 @@ from typing import Any
 from optsched.errors import InputError
 from optsched.files import read_document
 from optsched.problem import resolve
-from optsched.problems import PROBLEMS, problem_of
+from optsched.problems import FORMATS, PROBLEMS, problem_of
 
 BEST_KNOWN = "best_known.json"
+FOLDERS = (*PROBLEMS, *FORMATS)
 
 
 def shipped_folder() -> Path:
@@ -26,8 +27,8 @@ def shipped_names() -> list[str]:
     root = shipped_folder()
     return sorted(
         f"{path.parent.name}/{path.stem}"
-        for problem in PROBLEMS
-        for path in (root / problem).glob("*.json")
+        for folder in FOLDERS
+        for path in (root / folder).glob("*.json")
         if path.name != BEST_KNOWN
     )
 
@@ -43,7 +44,7 @@ def copy_shipped(target: str | Path) -> int:
     root, count = shipped_folder(), 0
     folder = Path(target)
     try:
-        for path in sorted(p for name in PROBLEMS for p in (root / name).glob("*.json")):
+        for path in sorted(p for name in FOLDERS for p in (root / name).glob("*.json")):
             copy = folder / path.parent.name / path.name
             if copy.exists():
                 raise InputError(str(copy), "", "a file", "none: choose an empty folder")
@@ -100,8 +101,8 @@ def load(reference: str | Path) -> Any:
 
     Returns
     -------
-    PlacementInstance
-        An instance of the problem that the file's ``schema`` names.
+    PlacementInstance, SelectionInstance, ...
+        An instance of the problem or format that the file's ``schema`` names.
 
     Raises
     ------
@@ -119,13 +120,14 @@ def load(reference: str | Path) -> Any:
         raise InputError(str(reference), "", f"{len(files)} instances", "one")
     source = str(files[0])
     document = read_document(source)
-    problem = problem_of(document, source)
-    return resolve(problem.instance).from_dict(document, source)
+    name = str(document.get("schema")).removeprefix("optsched/")
+    home = FORMATS.get(name) or problem_of(document, source).instance
+    return resolve(home).from_dict(document, source)
 
 
 def _shipped(name: str) -> Path | None:
     parts = Path(name).parts
-    if not parts or len(parts) > 2 or parts[0] not in PROBLEMS:
+    if not parts or len(parts) > 2 or parts[0] not in FOLDERS:
         return None
     root = shipped_folder() / parts[0]
     return root if len(parts) == 1 else root / f"{parts[1].removesuffix('.json')}.json"

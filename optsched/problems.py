@@ -15,6 +15,9 @@ PROBLEMS: dict[str, Problem] = {
     problem.name: problem for problem in (PLACEMENT, MAKESPAN, SELECTION, SPEED_PROFILE)
 }
 
+FORMATS: dict[str, str] = {"rolling": "optsched.rolling.instance:RollingInstance"}
+"""Instance files that are not solved but run, by a command of their own."""
+
 METHODS: dict[str, dict[str, Method]] = {
     problem.name: {method.name: method for method in problem.methods}
     for problem in PROBLEMS.values()
@@ -34,4 +37,5 @@ def problem_of(document: dict[str, Any], source: str) -> Problem:
     if isinstance(schema, str) and schema in known:
         return known[schema]
     found = "nothing" if schema is None else repr(schema)[:60]
-    raise InputError(source, "schema", found, " or ".join(known))
+    formats = [f"optsched/{name}" for name in FORMATS]
+    raise InputError(source, "schema", found, " or ".join([*known, *formats]))

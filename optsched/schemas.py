@@ -5,19 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from optsched.problem import resolve
-from optsched.problems import PROBLEMS
+from optsched.problems import FORMATS, PROBLEMS
 
-SCHEMAS: dict[str, str] = {
-    name: reference
-    for problem in PROBLEMS.values()
-    for name, reference in (
-        (problem.name, problem.instance),
-        (f"{problem.name}-solution", problem.solution),
-    )
-} | {
-    "cluster": "optsched.online.cluster:OnlineCluster",
-    "catalogue": "optsched.online.catalogue:Catalogue",
-}
+SCHEMAS: dict[str, str] = (
+    {
+        name: reference
+        for problem in PROBLEMS.values()
+        for name, reference in (
+            (problem.name, problem.instance),
+            (f"{problem.name}-solution", problem.solution),
+        )
+    }
+    | FORMATS
+    | {
+        "cluster": "optsched.online.cluster:OnlineCluster",
+        "catalogue": "optsched.online.catalogue:Catalogue",
+    }
+)
 
 
 def json_schema(name: str) -> dict[str, Any]:

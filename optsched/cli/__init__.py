@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from optsched import __version__
-from optsched.cli import artefacts, make, run, shipped, simulate, sweeping
+from optsched.cli import artefacts, make, roll, run, shipped, simulate, sweeping
 from optsched.errors import InputError, MissingExtraError, OptschedError, one_line
 
 BAD_INPUT = 2
@@ -45,6 +45,7 @@ def _options(
 
 run.register(app)
 make.register(app)
+roll.register(app)
 shipped.register(app)
 simulate.register(app)
 sweeping.register(app)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from optsched.cli import make_makespan, make_placement, make_selection, simulate
+from optsched.cli.roll import generate_rollings
 from optsched.cli.settings import Options, OutputFile, read_options
 
 DONE = 0
@@ -21,6 +22,7 @@ def register(app: typer.Typer) -> None:
     generate.command("workload")(simulate.generate_workloads)
     for name in simulate.TRACE_FORMATS:
         importing.command(name)(simulate.importer(name))
+    generate.command("rolling")(generate_rollings)
     app.add_typer(generate, name="generate", help="Generate instances from a seed.")
     app.add_typer(importing, name="import", help="Make an instance of somebody's data.")
     app.command()(export)

@@ -130,6 +130,31 @@ ARTEFACTS: dict[str, Artefact] = {
             "optsched.experiments.sts_fig2:run",
         ),
         Artefact(
+            "sts-fig4",
+            "STS costs about 40% less than EDF, RG and their average variants, to 80%",
+            "optsched.experiments.sts_over_time:fig4",
+        ),
+        Artefact(
+            "sts-fig5",
+            "STS's energy is 67% below DP's and 32% below avgDP's",
+            "optsched.experiments.sts_over_time:fig5",
+        ),
+        Artefact(
+            "sts-fig6",
+            "sharing GPUs saves STS about 17%, 29% on A100",
+            "optsched.experiments.sts_over_time:fig6",
+        ),
+        Artefact(
+            "price-robustness",
+            "beyond the paper: the price policy against STS by load and regime, 20 seeds each",
+            "optsched.experiments.price_robustness:run",
+        ),
+        Artefact(
+            "optimum-over-time",
+            "beyond the paper: every interval's optimum, rolled forward, against STS and price",
+            "optsched.experiments.optimum_over_time:run",
+        ),
+        Artefact(
             "sts-fig7",
             "STS decides for 100 nodes and 400 jobs in under 5 s, RG and EDF faster",
             "optsched.experiments.sts_fig7:run",

@@ -7,6 +7,12 @@ from optsched.plot.breakdown import plot_breakdown
 from optsched.plot.gaps import plot_gaps
 from optsched.plot.makespan import plot_contention, plot_gantt, plot_sweep
 from optsched.plot.placement import plot_placement
+from optsched.plot.rolling import (
+    plot_cost_by_policy,
+    plot_late_by_load,
+    plot_nodes_in_use,
+    plot_run,
+)
 from optsched.plot.selection import (
     plot_cost_against_deadline,
     plot_cost_split,
@@ -19,10 +25,14 @@ __all__ = [
     "plot_breakdown",
     "plot_contention",
     "plot_cost_against_deadline",
+    "plot_cost_by_policy",
     "plot_cost_split",
     "plot_gantt",
     "plot_gaps",
+    "plot_late_by_load",
+    "plot_nodes_in_use",
     "plot_placement",
+    "plot_run",
     "plot_selection",
     "plot_speed_profile",
     "plot_sweep",

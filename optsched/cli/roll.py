@@ -1,0 +1,166 @@
+"""Commands of the rolling problem: roll, and its part of generate."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from optsched.cli.settings import Iterations, Json, Options, Seed, TimeLimit, read_options
+from optsched.errors import InputError, shown
+
+DONE, BROKEN = 0, 1
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(roll)
+
+
+def roll(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file or a shipped name.")],
+    policy: Annotated[
+        str, typer.Option("--policy", metavar="P[,P...]", help="Such as sts,edf,price.")
+    ] = "sts",
+    seed: Seed = 0,
+    time_limit: TimeLimit = None,
+    iterations: Iterations = None,
+    option: Options = None,
+    bound: Annotated[
+        int, typer.Option("--bound", metavar="N", help="Iterations of the bound; 0: none.")
+    ] = 200,
+    records: Annotated[
+        str | None, typer.Option("--records", metavar="DIR", help="Write each run's records here.")
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Run policies over time on one draw of the true epochs, audit them and bound their cost."""
+    from optsched.cli import show
+    from optsched.files import write_document
+    from optsched.library import load
+    from optsched.rolling.bounds import BoundSettings
+    from optsched.rolling.instance import RollingInstance
+    from optsched.rolling.policies import RollingSettings
+    from optsched.rolling.run import roll as run
+    from optsched.selection.options import SelectionOptions
+
+    instance = load(file)
+    if not isinstance(instance, RollingInstance):
+        raise InputError(file, "schema", shown(instance.schema_), "optsched/rolling")
+    if not 0 <= bound <= 100_000:
+        raise InputError("roll", "--bound", shown(bound), "0 to 100000")
+    options = SelectionOptions.from_dict({"postprocessing": "off", **read_options(option)})
+    settings = RollingSettings(
+        seed=seed,
+        iterations=iterations,
+        time_limit=time_limit,
+        postprocessing=options.postprocessing == "on",
+    )
+    names = [name.strip() for name in policy.split(",")]
+    done = list(
+        run(
+            instance,
+            names,
+            options=options,
+            settings=settings,
+            bound=BoundSettings(iterations=bound) if bound else None,
+        )
+    )
+    for each in done if records is not None else ():
+        path = Path(str(records)) / f"{instance.name}-{each.run.policy}-s{seed}.json"
+        write_document(path, each.run.to_dict())
+        show.note(f"wrote {path}")
+    if as_json:
+        print(json.dumps([each.to_dict() for each in done], indent=1))
+    else:
+        _table(done)
+    return DONE if all(each.audit.feasible for each in done) else BROKEN
+
+
+def generate_rollings(
+    output: Annotated[str, typer.Option("-o", metavar="DIR", help="Folder to write into.")],
+    nodes: Annotated[int, typer.Option(metavar="N", help="Nodes: K80, M60, A100 in turn.")] = 10,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="J", help="Jobs; by default 10 a node.")
+    ] = None,
+    gpus_per_node: Annotated[int, typer.Option(metavar="K")] = 4,
+    arrivals: Annotated[
+        str, typer.Option(metavar="A", help="exponential, poisson-high, poisson-low or load.")
+    ] = "exponential",
+    load: Annotated[float, typer.Option(metavar="RHO", help="For arrivals load.")] = 0.5,
+    trace: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="CSV with submit_time and, if at hand, duration."),
+    ] = None,
+    sharing: Annotated[bool, typer.Option(help="Due dates (31) with 20% more.")] = False,
+    speedup: Annotated[float, typer.Option(metavar="X", help="Speed k^X on k GPUs.")] = 0.8,
+    a100_speed: Annotated[float, typer.Option(metavar="X", help="Factor on the A100's.")] = 1.0,
+    interval: Annotated[float, typer.Option(metavar="S", help="H.")] = 3600.0,
+    delay: Annotated[float, typer.Option(metavar="S", help="Reconfiguration delay.")] = 0.0,
+    name: Annotated[str | None, typer.Option(help="The instance's name, of one only.")] = None,
+    count: Annotated[int, typer.Option(metavar="N", help="How many, from seeds on.")] = 1,
+    seed: Seed = 0,
+) -> int:
+    """Workloads as in sts, VII-A3, or with the arrivals and durations of a trace."""
+    from optsched.cli.show import note
+    from optsched.files import write_document
+    from optsched.generate.rolling import generate_rolling, rolling_settings
+    from optsched.generate.rolling_trace import generate_from_trace, read_trace
+    from optsched.rolling.load import offered_load
+
+    if not 1 <= count <= 100_000:
+        raise InputError("generate rolling", "--count", shown(count), "1 to 100000")
+    if name is not None and count != 1:
+        raise InputError("generate rolling", "--name", shown(name), "--count 1")
+    rows = None if trace is None else read_trace(trace, most=jobs)
+    size = len(rows) if rows is not None else jobs
+    settings = rolling_settings(
+        nodes,
+        gpus_per_node=gpus_per_node,
+        arrivals=arrivals,
+        load=load,
+        sharing=sharing,
+        speedup=speedup,
+        a100_speed=a100_speed,
+        interval=interval,
+        reconfiguration_delay=delay,
+        **({} if size is None else {"jobs": size}),
+    )
+    for each in range(seed, seed + count):
+        if rows is None:
+            instance = generate_rolling(settings, seed=each, name=name)
+        else:
+            instance = generate_from_trace(settings, rows, seed=each, name=name)
+        path = Path(output) / f"{instance.name}.json"
+        write_document(path, instance.to_dict())
+        note(f"wrote {path}: rho = {offered_load(instance):.3g}")
+    return DONE
+
+
+def _table(done: list) -> None:
+    from rich.table import Table
+
+    from optsched.cli import show
+
+    table = Table(box=None)
+    for heading in ("policy", "total $", "energy $", "tardiness $", "late", "bound $", "excess"):
+        table.add_column(heading, justify="left" if heading == "policy" else "right")
+    for heading in ("decision s", "longest ms", "audit"):
+        table.add_column(heading, justify="right")
+    for each in done:
+        m = each.metrics
+        table.add_row(
+            each.run.policy,
+            f"{m.total_cost:.2f}",
+            f"{m.energy_cost:.2f}",
+            f"{m.tardiness_cost:.2f}",
+            f"{m.late_jobs} of {len(each.run.jobs)}",
+            "-" if each.bound is None else f"{each.bound:.2f}",
+            "-" if each.excess is None else f"{100 * each.excess:.1f}%",
+            f"{m.decision_time:.2f}",
+            f"{1e3 * m.longest_decision:.1f}",
+            "clean" if each.audit.feasible else str(each.audit.violations[0]),
+        )
+    show.console().print(table)

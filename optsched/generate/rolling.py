@@ -1,0 +1,193 @@
+"""Rolling instances as in sts, VII-A3: nodes and jobs as for selection, and arrivals.
+
+From the paper: everything `generate.selection` takes from it, ten jobs a node, and three kinds of
+arrivals. "exponential": mean inter-arrival time 50,000 s / nodes. "poisson-high": Poisson arrivals
+of rate eps kappa lam with eps = 0.4, kappa = nodes x the most GPUs a job can get, lam = one over
+the jobs' mean expected time in their fastest configuration; "poisson-low": a quarter of that.
+"load": Poisson arrivals of the rate at which rho, the offered work over the cluster's speed, is
+what is asked; rho = rate x E[W x seconds per epoch on one GPU of speed 1] / sum of GPU speeds,
+where a type's speed is the jobs' mean speed on it relative to the slowest type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import InputError, shown
+from optsched.generate.selection import GPUS, SelectionSettings, generate_selection
+from optsched.rolling.instance import SCHEMA, RollingInstance
+from optsched.rolling.load import offered_load
+from optsched.selection.instance import SelectionInstance
+from optsched.selection.options import SelectionOptions
+
+ARRIVALS = ("exponential", "poisson-high", "poisson-low", "load")
+MEAN_GAP = 50_000.0
+EPSILON = 0.4
+JOBS_PER_NODE = 10
+
+
+@dataclass(frozen=True)
+class RollingGenerator:
+    """What a generated workload looks like.
+
+    Attributes
+    ----------
+    cluster : SelectionSettings
+        Nodes and jobs; `interval` is H.
+    arrivals : str
+        One of `ARRIVALS`.
+    load : float
+        rho, for arrivals "load".
+    a100_speed : float
+        Factor on the A100's speed: 1 keeps its ratio to the K80 at 6.
+    gpu_types : tuple of str
+        Types on the cluster; due dates (31) are those of these types' times.
+    reconfiguration_delay : float
+        Seconds.
+    """
+
+    cluster: SelectionSettings
+    arrivals: str = "exponential"
+    load: float = 0.5
+    a100_speed: float = 1.0
+    gpu_types: tuple[str, ...] = ("K80", "M60", "A100")
+    reconfiguration_delay: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.arrivals not in ARRIVALS:
+            raise _refused("--arrivals", self.arrivals, " or ".join(ARRIVALS))
+        known = tuple(gpu.name for gpu in GPUS)
+        if not self.gpu_types or not set(self.gpu_types) <= set(known):
+            raise _refused("--gpu-types", self.gpu_types, f"some of {', '.join(known)}")
+        for name, low, high in (
+            ("load", 1e-3, 100.0),
+            ("a100_speed", 0.05, 20.0),
+            ("reconfiguration_delay", 0.0, 1e6),
+        ):
+            if not low <= getattr(self, name) <= high:
+                where = f"--{name.replace('_', '-')}"
+                raise _refused(where, getattr(self, name), f"{low:g} to {high:g}")
+
+
+def rolling_settings(nodes: int = 10, **changes: Any) -> RollingGenerator:
+    """Settings with the paper's ten jobs a node; other names go where they belong."""
+    own = {k: changes.pop(k) for k in tuple(changes) if k in RollingGenerator.__dataclass_fields__}
+    cluster = SelectionSettings(nodes=nodes, jobs=JOBS_PER_NODE * nodes, sharing=False)
+    return RollingGenerator(replace(cluster, **changes), **own)
+
+
+def generate_rolling(
+    settings: RollingGenerator,
+    *,
+    seed: int = 0,
+    name: str | None = None,
+    submit_times: Sequence[float] | None = None,
+) -> RollingInstance:
+    """Generate one workload; equal arguments give equal instances.
+
+    Parameters
+    ----------
+    settings : RollingGenerator
+    seed : int
+    name : str, optional
+    submit_times : sequence of float, optional
+        Seconds, one a job, instead of drawn arrivals: those of a trace.
+
+    Raises
+    ------
+    InputError
+        If a setting cannot be used.
+    """
+    cluster = settings.cluster
+    asked = cluster.nodes if _all_types(settings) else len(GPUS) * cluster.nodes
+    document = generate_selection(replace(cluster, nodes=asked), seed=seed).to_dict()
+    _scale_a100(document, settings.a100_speed)
+    if not _all_types(settings):
+        _keep_types(document, settings)
+    kind = settings.arrivals if submit_times is None else "trace"
+    if kind == "load":
+        kind = f"load{settings.load:g}"
+    times = submit_times
+    if times is None:
+        base = SelectionInstance.from_dict(document, "generate rolling")
+        times = _submit_times(settings, base, np.random.default_rng([seed, 1])).tolist()
+    for job, submit in zip(document["jobs"], times, strict=True):
+        job["submit_time"] = round(float(submit), 3)
+        job["due_date"] = round(job["due_date"] + job["submit_time"], 3)
+    document |= {
+        "schema": SCHEMA,
+        "provenance": _provenance(settings, seed, given=submit_times is not None),
+        "name": name or f"{cluster.nodes}x{cluster.jobs}-{kind}-s{seed}",
+        "reconfiguration_delay": settings.reconfiguration_delay,
+    }
+    return RollingInstance.from_dict(document, "generate rolling")
+
+
+def _provenance(settings: RollingGenerator, seed: int, *, given: bool) -> dict[str, Any]:
+    values = asdict(settings)
+    cluster = values.pop("cluster")
+    arrivals = "a trace" if given else settings.arrivals
+    made = {"generator": "optsched generate rolling", "seed": seed}
+    return made | cluster | values | {"arrivals": arrivals, "gpu_types": list(settings.gpu_types)}
+
+
+def _all_types(settings: RollingGenerator) -> bool:
+    return set(settings.gpu_types) == {gpu.name for gpu in GPUS}
+
+
+def _keep_types(document: dict[str, Any], settings: RollingGenerator) -> None:
+    """Only some types' nodes; a due date keeps its place in (31), of those types' times."""
+    kept, cluster = settings.gpu_types, settings.cluster
+    nodes = [node for node in document["nodes"] if node["gpu_type"] in kept]
+    document["nodes"] = nodes[: cluster.nodes]
+    present = {node["gpu_type"] for node in document["nodes"]}
+    for job in document["jobs"]:
+        before = _due_dates(job, cluster.sharing)
+        job["epoch_time"] = {name: t for name, t in job["epoch_time"].items() if name in present}
+        after = _due_dates(job, cluster.sharing)
+        share = (job["due_date"] - before[0]) / (before[1] - before[0])
+        job["due_date"] = after[0] + share * (after[1] - after[0])
+
+
+def _due_dates(job: dict[str, Any], sharing: bool) -> tuple[float, float]:
+    """The interval (31), with 20% more at its right end when GPUs are shared."""
+    times, most = job["epoch_time"].values(), max(job["epochs"]["values"])
+    least = min(min(t) for t in times) * most
+    latest = min(3 * least, max(max(t) for t in times) * most)
+    return least, max(least, latest * (1.2 if sharing else 1.0))
+
+
+def _scale_a100(document: dict[str, Any], factor: float) -> None:
+    """Change the A100's speed; due dates stay, they are the jobs' own."""
+    for job in document["jobs"] if factor != 1 else ():
+        times = job["epoch_time"].get("A100")
+        if times is not None:
+            job["epoch_time"]["A100"] = [round(t / factor, 6) for t in times]
+
+
+def _submit_times(
+    settings: RollingGenerator, base: SelectionInstance, rng: np.random.Generator
+) -> np.ndarray:
+    gaps = rng.exponential(size=len(base.jobs))
+    return np.cumsum(gaps * _mean_gap(settings, base))
+
+
+def _mean_gap(settings: RollingGenerator, base: SelectionInstance) -> float:
+    if settings.arrivals == "exponential":
+        return MEAN_GAP / settings.cluster.nodes
+    if settings.arrivals == "load":
+        return offered_load(base, gap=1.0) / settings.load
+    from optsched.selection.cost import tables_of
+
+    tables = tables_of(base, SelectionOptions(sharing="off"))
+    fastest = tables.expected.reshape(tables.jobs, -1).min(axis=1).mean()
+    high = EPSILON * settings.cluster.nodes * settings.cluster.gpus_per_node / fastest
+    return float(1 / (high if settings.arrivals == "poisson-high" else high / 4))
+
+
+def _refused(where: str, found: object, expected: str) -> InputError:
+    return InputError("generate rolling", where, shown(found), expected)

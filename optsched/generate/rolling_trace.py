@@ -1,0 +1,103 @@
+"""Rolling instances whose arrivals, and durations where known, are those of a trace.
+
+A trace is a CSV file with the column ``submit_time`` (seconds) and, if at hand, ``duration``
+(seconds; rows without a positive one are left out). The jobs' networks, memory, weights and
+speed-ups are drawn as `generate.rolling` does; a duration becomes the job's expected time on one
+GPU of its slowest type, and its due date keeps its place in (31).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from optsched.errors import InputError, shown
+from optsched.files import LARGEST_FILE
+from optsched.generate.rolling import RollingGenerator, generate_rolling
+from optsched.rolling.instance import RollingInstance
+from optsched.schema import LARGEST
+
+
+@dataclass(frozen=True)
+class TraceRow:
+    """A job of a trace: when it came, and how long it took, seconds."""
+
+    submit_time: float
+    duration: float | None
+
+
+def read_trace(path: str | Path, *, most: int | None = None) -> tuple[TraceRow, ...]:
+    """Read the first `most` jobs of a trace, by submit time counted from the first.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, lacks ``submit_time``, or holds what is no number.
+    """
+    source = str(path)
+    try:
+        if Path(path).stat().st_size > LARGEST_FILE:
+            raise InputError(source, "", "a larger file", f"at most {LARGEST_FILE} bytes")
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError(source, "", "no UTF-8", "UTF-8 text") from None
+    except OSError as error:
+        raise InputError(source, "", error.strerror or str(error), "a readable file") from None
+    reader = csv.DictReader(io.StringIO(text))
+    if "submit_time" not in (reader.fieldnames or ()):
+        raise InputError(source, "line 1", shown(reader.fieldnames), "a column submit_time")
+    rows = sorted(_rows(source, reader), key=lambda row: row.submit_time)[:most]
+    if not rows:
+        raise InputError(source, "", "no job", "at least one")
+    begin = rows[0].submit_time
+    return tuple(TraceRow(row.submit_time - begin, row.duration) for row in rows)
+
+
+def _rows(source: str, reader: csv.DictReader[str]) -> list[TraceRow]:
+    rows = []
+    for line, record in enumerate(reader, 2):
+        submit = _number(source, line, "submit_time", record["submit_time"])
+        if "duration" not in record:
+            rows.append(TraceRow(submit, None))
+        elif (duration := _number(source, line, "duration", record["duration"])) > 0:
+            rows.append(TraceRow(submit, duration))
+    return rows
+
+
+def _number(source: str, line: int, name: str, text: str | None) -> float:
+    try:
+        value = float(text or "")
+    except ValueError:
+        value = math.nan
+    if not abs(value) <= LARGEST:
+        raise InputError(source, f"line {line}, {name}", shown(text), "a finite number")
+    return value
+
+
+def generate_from_trace(
+    settings: RollingGenerator, rows: Sequence[TraceRow], *, seed: int = 0, name: str | None = None
+) -> RollingInstance:
+    """A workload of as many jobs as rows, with their arrivals and durations."""
+    times = [row.submit_time for row in rows]
+    cluster = settings.cluster
+    name = name or f"{cluster.nodes}x{cluster.jobs}-trace-s{seed}"
+    document = generate_rolling(settings, seed=seed, name=name, submit_times=times).to_dict()
+    for job, row in zip(document["jobs"], rows, strict=True):
+        if row.duration is not None:
+            _stretch(job, row.duration)
+    return RollingInstance.from_dict(document, "generate rolling")
+
+
+def _stretch(job: dict[str, Any], duration: float) -> None:
+    epochs = job["epochs"]
+    mean = sum(w * p for w, p in zip(epochs["values"], epochs["probabilities"], strict=True))
+    factor = duration / (mean * max(times[0] for times in job["epoch_time"].values()))
+    for kind, times in job["epoch_time"].items():
+        job["epoch_time"][kind] = [t * factor for t in times]
+    due_in = job["due_date"] - job["submit_time"]
+    job["due_date"] = job["submit_time"] + due_in * factor

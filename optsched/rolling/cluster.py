@@ -1,0 +1,88 @@
+"""`ClusterState` for many decisions: the same best fit, without looking at every node.
+
+Nodes lie in heaps by class and number of free GPUs; entries that are out of date are dropped when
+they come up. A call is O(K x classes of the type + log N) instead of O(nodes of the type).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from heapq import heappop, heappush
+
+from optsched.selection.assignment import Seat
+from optsched.selection.cluster_state import ClusterState, NodeState
+from optsched.selection.cost import Tables
+
+
+class IndexedCluster(ClusterState):
+    """Free GPUs by node, indexed. What is taken past `seat` must be told by `moved`."""
+
+    def __init__(self, tables: Tables) -> None:
+        super().__init__(tables)
+        self._classes: list[list[int]] = [[] for _ in tables.kinds]
+        self._class_of: dict[int, int] = {}
+        self._heaps: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self._count = [[0] * (kind.gpus + 1) for kind in tables.kinds]
+        self._sharing = [False] * len(tables.kinds)
+        self._free: dict[int, int] = {}
+        for v, each in enumerate(tables.classes):
+            self._classes[each.kind].append(v)
+            self._heaps[v, each.gpus] = sorted(each.nodes)
+            self._count[each.kind][each.gpus] += len(each.nodes)
+            for n in each.nodes:
+                self._class_of[n], self._free[n] = v, each.gpus
+
+    def most_free(self, kind: int) -> int:
+        """The most free GPUs on one node of a type."""
+        counts = self._count[kind]
+        return next((k for k in range(len(counts) - 1, 0, -1) if counts[k]), 0)
+
+    def may_share(self, kind: int) -> bool:
+        """Whether some GPU of a type is shared."""
+        return self._sharing[kind]
+
+    def seat(self, kind: int, configuration: int) -> Seat | None:
+        """As `ClusterState.seat`."""
+        seat = super().seat(kind, configuration)
+        if seat is not None:
+            wanted = self.tables.kinds[kind].configurations[configuration]
+            self._sharing[kind] |= wanted.shares
+            self.moved(seat.node)
+        return seat
+
+    def moved(self, node: int) -> None:
+        """Note that a node's free GPUs have changed."""
+        now, before = len(self.nodes[node].free), self._free[node]
+        if now == before:
+            return
+        kind = self.nodes[node].kind
+        self._count[kind][before] -= 1
+        self._count[kind][now] += 1
+        self._free[node] = now
+        if now:
+            heappush(self._heaps[self._class_of[node], now], node)
+
+    def _best_fit(self, kind: int, gpus: int) -> NodeState | None:
+        if gpus > self.most_free(kind):
+            return None
+        best: tuple[bool, int, float, int] | None = None
+        for v in self._classes[kind]:
+            each = self.tables.classes[v]
+            for free in range(gpus, each.gpus + 1):
+                key = (free == each.gpus, free - gpus)
+                if best is not None and key > best[:2]:
+                    if not best[0]:
+                        break
+                    continue
+                node = self._top(v, free)
+                if node is not None:
+                    full = (*key, each.cost_rate[each.gpus - free + gpus - 1], node)
+                    best = full if best is None else min(best, full)
+                    break
+        return None if best is None else self.nodes[best[3]]
+
+    def _top(self, v: int, free: int) -> int | None:
+        heap = self._heaps[v, free]
+        while heap and self._free[heap[0]] != free:
+            heappop(heap)
+        return heap[0] if heap else None

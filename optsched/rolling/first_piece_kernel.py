@@ -1,0 +1,56 @@
+"""The compiled loop of rolling STS: the first piece of every job's speed profile, with k >= k_0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from optsched.speed_profile.hull_kernel import INFEASIBLE, _area, solve_profile
+
+
+@njit(cache=True)
+def first_pieces(
+    knots: Any,
+    high: Any,
+    low: Any,
+    start: Any,
+    inverse: Any,
+    energy: Any,
+    deadlines: Any,
+    least: Any,
+    speeds: Any,
+    lengths: Any,
+    costs: Any,
+) -> Any:
+    """For each job: its first speed (-1 infeasible), epochs until the next one, expected energy.
+
+    As `first_speeds`, with the speeds below ``least[j]`` left out; ``lengths`` is infinite when
+    the first piece is the last. ``inverse`` and ``energy`` are overwritten below ``least``.
+    """
+    kinds = inverse.shape[1]
+    vertices, changes = np.empty(kinds, np.int64), np.empty(kinds)
+    spare = np.empty(kinds)
+    for j in range(len(deadlines)):
+        a, b = start[j], start[j + 1]
+        k, h, f = knots[a + j : b + j + 1], high[a:b], low[a:b]
+        for c in range(least[j]):
+            inverse[j, c] = np.inf
+        status, edges = solve_profile(
+            k, h, f, inverse[j], energy[j], deadlines[j], vertices, changes, spare
+        )
+        lengths[j] = np.inf
+        if status == INFEASIBLE:
+            speeds[j], costs[j] = -1, np.inf
+            continue
+        speeds[j] = vertices[edges]
+        before, total = k[0], 0.0
+        for e in range(edges + 1):
+            after = changes[e] if e < edges else k[-1]
+            if after > before and before == k[0]:
+                speeds[j] = vertices[e]
+                lengths[j] = after - before if after < k[-1] else np.inf
+            total += energy[j, vertices[e]] * _area(k, h, f, before, after)
+            before = max(before, after)
+        costs[j] = total

@@ -1,0 +1,92 @@
+"""Costs and counts of a finished run, from its records and the instance alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from optsched.rolling.instance import RollingInstance
+from optsched.rolling.records import RollingRun
+
+LATE_TOLERANCE = 1e-6
+"""Seconds past the due date that rounding may cause: no late job below them."""
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Dollars and counts of a run.
+
+    Attributes
+    ----------
+    energy_cost : float
+        Integral of c_nk over the node intervals.
+    tardiness_cost : float
+        Sum of eta_j (C_j - d_j)^+.
+    late_jobs : int
+        Jobs done after their due date.
+    tardiness, flow_time : float
+        Sums of (C_j - d_j)^+ and C_j - submit time, seconds.
+    utilisation : dict
+        GPUs in use over GPUs, by type, from the first arrival to the last completion.
+    decision_time, longest_decision : float
+        Wall-clock seconds in the policy: in all, and the most at one decision.
+    """
+
+    energy_cost: float
+    tardiness_cost: float
+    late_jobs: int
+    tardiness: float
+    flow_time: float
+    preemptions: int
+    migrations: int
+    utilisation: dict[str, float]
+    decisions: int
+    decision_time: float
+    longest_decision: float
+
+    @property
+    def total_cost(self) -> float:
+        """Energy and tardiness, dollars."""
+        return self.energy_cost + self.tardiness_cost
+
+
+def metrics_of(instance: RollingInstance, run: RollingRun) -> Metrics:
+    """Read a run's metrics off its records."""
+    energy = 0.0
+    used: dict[str, float] = defaultdict(float)
+    for interval in run.nodes:
+        node, length = instance.nodes[interval.node], interval.end - interval.start
+        energy += length * node.cost_rate[interval.used - 1]
+        used[node.gpu_type] += length * interval.used
+    late = {
+        record.job: max(record.completion - instance.jobs[record.job].due_date, 0.0)
+        for record in run.jobs
+    }
+    begin = min(job.submit_time for job in instance.jobs)
+    length = max(record.completion for record in run.jobs) - begin
+    gpus: dict[str, int] = defaultdict(int)
+    for node in instance.nodes:
+        gpus[node.gpu_type] += node.gpus
+    return Metrics(
+        energy_cost=energy,
+        tardiness_cost=sum(instance.jobs[j].tardiness_weight * t for j, t in late.items()),
+        late_jobs=sum(t > LATE_TOLERANCE for t in late.values()),
+        tardiness=sum(late.values()),
+        flow_time=sum(r.completion - instance.jobs[r.job].submit_time for r in run.jobs),
+        preemptions=sum(r.preemptions for r in run.jobs),
+        migrations=sum(r.migrations for r in run.jobs),
+        utilisation={name: used[name] / (count * length) for name, count in gpus.items()},
+        decisions=len(run.decisions),
+        decision_time=sum(d.seconds for d in run.decisions),
+        longest_decision=max((d.seconds for d in run.decisions), default=0.0),
+    )
+
+
+def cost_ratio(cost: float, baseline: float) -> float:
+    """(29): C_m / C_b."""
+    return cost / baseline
+
+
+def cost_reduction(target: float, other: float) -> float:
+    """(30), PCR: (C_o - C_t) / C_o x 100; positive when the target costs less."""
+    return (other - target) / other * 100.0

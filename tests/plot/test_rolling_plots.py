@@ -1,0 +1,52 @@
+"""Pictures of runs over time, read back from their artists."""
+
+from __future__ import annotations
+
+import pytest
+from rolling.small import three_jobs
+
+pytest.importorskip("matplotlib")
+
+from optsched.plot import (
+    plot_cost_by_policy,
+    plot_late_by_load,
+    plot_nodes_in_use,
+    plot_run,
+)
+from optsched.rolling.bounds import BoundSettings
+from optsched.rolling.run import Rolled, roll
+
+
+@pytest.fixture(scope="module")
+def rolled() -> list[Rolled]:
+    return list(roll(three_jobs(), ["sts", "edf"], bound=BoundSettings(iterations=20)))
+
+
+def test_a_run_shows_each_segments_gpus(rolled: list[Rolled]) -> None:
+    """b holds one GPU from 4 to 12 s, two from 12 to 15 and from 20 to 24.5: 28 GPU seconds."""
+    ax = plot_run(three_jobs(), rolled[0].run)
+    bars = [bar for bar in ax.patches if bar.get_gid() == "job-b"]
+    assert sum(bar.get_width() for bar in bars) * 3600 == pytest.approx(8 + 2 * 3 + 2 * 4.5)
+
+
+def test_nodes_in_use_rise_and_fall(rolled: list[Rolled]) -> None:
+    ax = plot_nodes_in_use(three_jobs(), [each.run for each in rolled])
+    line = next(line for line in ax.lines if line.get_gid() == "policy-sts")
+    assert line.get_ydata()[0] == 1
+    assert line.get_ydata()[-1] == 0
+    assert line.get_xdata()[-1] * 3600 == pytest.approx(32.5)
+
+
+def test_costs_stack_above_the_bound(rolled: list[Rolled]) -> None:
+    ax = plot_cost_by_policy(rolled)
+    tops = [bar.get_y() + bar.get_height() for bar in ax.patches[2:]]
+    assert tops == pytest.approx([123, 193])
+    bound = next(line for line in ax.lines if line.get_gid() == "bound")
+    assert bound.get_ydata()[0] == pytest.approx(rolled[0].bound)
+
+
+def test_late_jobs_by_load_are_in_percent() -> None:
+    ax = plot_late_by_load({"sts": [(0.6, 0.2), (0.2, 0.0)], "edf": [(0.2, 0.1), (0.6, 0.5)]})
+    line = next(line for line in ax.lines if line.get_gid() == "policy-sts")
+    assert list(line.get_xdata()) == [0.2, 0.6]
+    assert list(line.get_ydata()) == [0.0, 20.0]

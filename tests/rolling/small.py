@@ -1,0 +1,46 @@
+"""Small rolling instances for the tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from optsched.rolling.instance import SCHEMA, RollingInstance
+
+
+def job(name: str, submit: float, due: float, epochs: Any, **more: Any) -> dict[str, Any]:
+    """A job of two speeds: 2 s an epoch on one GPU, 1.25 s on two."""
+    if not isinstance(epochs, dict):
+        epochs = {"values": [epochs], "probabilities": [1.0]}
+    return {
+        "name": name,
+        "submit_time": submit,
+        "due_date": due,
+        "tardiness_weight": 10.0,
+        "memory_bytes": 4.0,
+        "epochs": epochs,
+        "epoch_time": {"A": [2.0, 1.25]},
+    } | more
+
+
+def instance(jobs: list[dict[str, Any]], **more: Any) -> RollingInstance:
+    """One node of two GPUs at 1 $/s each."""
+    return RollingInstance.from_dict(
+        {
+            "schema": SCHEMA,
+            "version": 1,
+            "name": "small",
+            "now": 0.0,
+            "interval": 1000.0,
+            "postponement_penalty": 2.0,
+            "gpu_types": {"A": {"memory_bytes": 8.0, "slowdown": {}}},
+            "nodes": [{"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": [1.0, 2.0]}],
+            "jobs": jobs,
+        }
+        | more
+    )
+
+
+def three_jobs(**more: Any) -> RollingInstance:
+    """The hand-worked timeline's jobs."""
+    jobs = [job("a", 0.0, 100.0, 10), job("b", 4.0, 19.5, 10), job("c", 15.0, 18.0, 4)]
+    return instance(jobs, **more)

@@ -1,0 +1,104 @@
+"""One job on free GPUs: the run's energy is what its speed profile expects."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from rolling.small import instance, job
+
+import optsched
+from optsched.rolling.draws import true_epochs
+from optsched.rolling.instance import RollingInstance
+from optsched.rolling.metrics import metrics_of
+from optsched.rolling.policies import RollingSettings, policy
+from optsched.rolling.simulator import simulate
+from optsched.rolling.world import World
+from optsched.selection.options import SelectionOptions
+from optsched.speed_profile.instance import SCHEMA, SpeedProfileInstance
+
+
+def alone(seed: int, epochs: dict[str, Any] | None = None, **more: Any) -> RollingInstance:
+    """A random job on one node of four GPUs, due within what its speeds can do."""
+    rng = np.random.default_rng(seed)
+    if epochs is None:
+        epochs = {"values": [float(rng.integers(10, 100))], "probabilities": [1.0]}
+    times = (rng.uniform(10, 60) / np.arange(1, 5) ** rng.uniform(0.5, 0.95)).tolist()
+    most = max(epochs["values"]) - more.get("completed_epochs", 0)
+    due = 100.0 + most * float(rng.uniform(times[-1], times[0] * 1.1))
+    rates = (0.3 * np.arange(1, 5) ** rng.uniform(0.8, 1.2)).tolist()
+    node = {"name": "n", "gpu_type": "A", "gpus": 4, "cost_rate": rates}
+    one = job("a", 100.0, due, epochs, epoch_time={"A": times}, **more)
+    return instance([one], nodes=[node], interval=float(rng.uniform(200, 4000)))
+
+
+def expected_energy(rolling: RollingInstance) -> float:
+    """The optimum of (P3), by the speed-profile slice's exact method and checker."""
+    one, node = rolling.jobs[0], rolling.nodes[0]
+    profile = SpeedProfileInstance.from_dict(
+        {
+            "schema": SCHEMA,
+            "version": 1,
+            "name": "p",
+            "speeds": [1 / t for t in one.epoch_time["A"]],
+            "power": list(node.cost_rate),
+            "deadline": one.due_date - one.submit_time,
+            "completed": one.completed_epochs,
+            "work": one.epochs.model_dump(),
+        }
+    )
+    value = optsched.solve(profile, "hull").objective
+    assert value is not None
+    return value
+
+
+def energy(rolling: RollingInstance, *, seed: int = 0, epochs: float | None = None) -> float:
+    world = World(rolling, SelectionOptions())
+    given = None if epochs is None else (epochs,)
+    run = simulate(world, policy("sts", world, RollingSettings()), seed=seed, epochs=given)
+    return metrics_of(rolling, run).energy_cost
+
+
+RANDOM = {"values": [12.0, 30.0, 47.0, 80.0, 100.0], "probabilities": [0.2, 0.3, 0.1, 0.25, 0.15]}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_deterministic_epochs_cost_the_profiles_energy(seed: int) -> None:
+    rolling = alone(seed)
+    assert energy(rolling) == pytest.approx(expected_energy(rolling), rel=1e-9)
+
+
+@pytest.mark.parametrize(("seed", "done"), [(0, 0), (1, 0), (2, 15), (3, 0), (4, 47), (5, 0)])
+def test_weighted_by_probability_random_epochs_cost_the_profiles_energy(
+    seed: int, done: float
+) -> None:
+    """Stronger than a mean of draws: every value of W once, exactly weighted."""
+    rolling = alone(seed, RANDOM, completed_epochs=done)
+    left = [
+        (w, p) for w, p in zip(RANDOM["values"], RANDOM["probabilities"], strict=True) if w > done
+    ]
+    mean = sum(p * energy(rolling, epochs=w) for w, p in left) / sum(p for _, p in left)
+    assert mean == pytest.approx(expected_energy(rolling), rel=1e-9)
+
+
+def assert_close(energies: np.ndarray, expected: float) -> None:
+    error = energies.std(ddof=1) / np.sqrt(len(energies))
+    assert abs(energies.mean() - expected) <= 4 * error
+
+
+def test_the_mean_over_draws_is_the_profiles_energy() -> None:
+    """10,000 seeds; runs of equal true epochs are equal, so each value is simulated once."""
+    rolling = alone(1, RANDOM)
+    once = cache(lambda epochs: energy(rolling, epochs=epochs))
+    drawn = np.array([once(true_epochs(rolling, seed)[0]) for seed in range(10_000)])
+    assert_close(drawn, expected_energy(rolling))
+    assert energy(rolling, seed=3) == once(true_epochs(rolling, 3)[0])
+
+
+@pytest.mark.full
+def test_the_mean_over_10000_simulated_draws_is_the_profiles_energy() -> None:
+    rolling = alone(1, RANDOM)
+    energies = np.array([energy(rolling, seed=seed) for seed in range(10_000)])
+    assert_close(energies, expected_energy(rolling))

@@ -1,0 +1,150 @@
+"""The rolling format, the generator and the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rolling.small import three_jobs
+
+import optsched
+from optsched.cli import _code
+from optsched.errors import InputError
+from optsched.files import write_document
+from optsched.generate.rolling import generate_rolling, rolling_settings
+from optsched.generate.rolling_trace import generate_from_trace, read_trace
+from optsched.rolling.instance import RollingInstance
+from optsched.rolling.load import offered_load
+from optsched.schemas import json_schema
+
+KEYS = {
+    "policy", "total_cost", "energy_cost", "tardiness_cost", "late_jobs", "cost_bound", "audit",
+    "decision_time",
+}  # fmt: skip
+
+
+def refused(change: dict[str, Any], at: str) -> None:
+    document = three_jobs().to_dict()
+    document["jobs"][0] |= change
+    with pytest.raises(InputError) as caught:
+        RollingInstance.from_dict(document, "f")
+    assert str(caught.value).startswith(f"f: jobs[0]{at}")
+    assert "\n" not in str(caught.value)
+
+
+def test_hostile_files_are_refused_in_a_line() -> None:
+    refused({"submit_time": -1.0}, ".submit_time")
+    refused({"submit_time": float("nan")}, ".submit_time")
+    refused({"true_epochs": 11}, ".true_epochs")
+    refused({"true_epochs": 0}, ".true_epochs")
+    refused({"true_epochs": 3, "completed_epochs": 3}, ".true_epochs")
+    refused({"arrival": 3}, ".arrival")
+    for key, value in (("interval", 0.0), ("reconfiguration_delay", -1.0), ("schema", "x")):
+        with pytest.raises(InputError, match=key):
+            RollingInstance.from_dict(three_jobs().to_dict() | {key: value}, "f")
+
+
+def test_files_round_trip(tmp_path: Path) -> None:
+    document = three_jobs(reconfiguration_delay=3).to_dict()
+    path = tmp_path / "f.json"
+    write_document(path, document)
+    loaded = optsched.load(path)
+    assert isinstance(loaded, RollingInstance)
+    assert loaded.to_dict() == document == json.loads(path.read_text())
+
+
+def test_the_json_schema_accepts_what_is_generated() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    made = generate_rolling(rolling_settings(2, jobs=3), seed=1)
+    jsonschema.validate(json.loads(json.dumps(made.to_dict())), json_schema("rolling"))
+
+
+def test_generating_is_seeded() -> None:
+    settings = rolling_settings(3, arrivals="poisson-low")
+    one = generate_rolling(settings, seed=3)
+    assert one.to_dict() == generate_rolling(settings, seed=3).to_dict()
+    assert one.to_dict() != generate_rolling(settings, seed=4).to_dict()
+    assert len(one.jobs) == 30
+
+
+def test_arrivals_follow_the_paper() -> None:
+    """Exponential gaps of mean 50,000 / nodes; the high rate is four times the low one."""
+
+    def last(arrivals: str) -> float:
+        settings = rolling_settings(10, jobs=2000, arrivals=arrivals)
+        return max(job.submit_time for job in generate_rolling(settings, seed=1).jobs)
+
+    assert last("exponential") / 2000 == pytest.approx(5000, rel=0.1)
+    assert last("poisson-low") == pytest.approx(4 * last("poisson-high"), rel=1e-6)
+
+
+@pytest.mark.parametrize("load", [0.2, 0.6, 1.0])
+def test_the_load_asked_for_is_the_load_offered(load: float) -> None:
+    settings = rolling_settings(5, jobs=1000, arrivals="load", load=load)
+    assert offered_load(generate_rolling(settings, seed=2)) == pytest.approx(load, rel=0.1)
+
+
+def test_settings_out_of_range_are_refused() -> None:
+    for change in ({"load": 0.0}, {"arrivals": "weekly"}, {"a100_speed": 100.0}, {"nodes": 0}):
+        with pytest.raises(InputError):
+            rolling_settings(**change)
+
+
+def test_a_trace_gives_arrivals_and_durations(tmp_path: Path) -> None:
+    """A job's expected time on one GPU of its slowest type is the trace's duration."""
+    path = tmp_path / "trace.csv"
+    path.write_text("job_id,submit_time,duration\na,50,3600\nb,20,1800\nc,90,0\nd,80,60\n")
+    rows = read_trace(path)
+    assert [(row.submit_time, row.duration) for row in rows] == [(0, 1800), (30, 3600), (60, 60)]
+    made = generate_from_trace(rolling_settings(3, jobs=3), rows, seed=1)
+    for row, one in zip(rows, made.jobs, strict=True):
+        mean = sum(w * p for w, p in zip(one.epochs.values, one.epochs.probabilities, strict=True))
+        slowest = max(times[0] for times in one.epoch_time.values())
+        assert mean * slowest == pytest.approx(row.duration)
+        assert one.submit_time == row.submit_time
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "submit_time\n", "submit_time\nx\n"])
+def test_a_bad_trace_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "trace.csv"
+    path.write_text(text)
+    with pytest.raises(InputError):
+        read_trace(path)
+
+
+def test_roll_prints_the_contracts_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "f.json"
+    write_document(path, three_jobs().to_dict())
+    assert (
+        _code(["roll", str(path), "--policy", "sts,edf", "--json", "--records", str(tmp_path)]) == 0
+    )
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["policy"] for row in rows] == ["sts", "edf"]
+    assert all(set(row) >= KEYS for row in rows)
+    assert [row["total_cost"] for row in rows] == pytest.approx([123, 193])
+    assert all(row["audit"] == {"feasible": True, "violations": []} for row in rows)
+    assert all(0 < row["cost_bound"] <= 123 for row in rows)
+    assert (tmp_path / "small-sts-s0.json").is_file()
+    assert _code(["roll", str(path)]) == 0
+    assert "clean" in capsys.readouterr().out
+
+
+def test_roll_refuses_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "f.json"
+    write_document(path, three_jobs().to_dict())
+    assert _code(["roll", str(path), "--policy", "nobody"]) == 2
+    assert _code(["roll", str(path), "--option", "node_opening=printed"]) == 2
+    assert _code(["solve", str(path)]) == 2
+    assert _code(["roll", str(tmp_path / "none.json")]) == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 4
+    assert all(line.startswith("optsched: ") for line in lines)
+
+
+def test_generate_writes_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["generate", "rolling", "--nodes", "2", "--count", "2", "-o", str(tmp_path)]
+    assert _code(arguments) == 0
+    assert len(list(tmp_path.glob("*.json"))) == 2
+    assert "rho = " in capsys.readouterr().err

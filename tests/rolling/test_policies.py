@@ -1,0 +1,125 @@
+"""What each policy promises over time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from rolling.small import instance, job
+
+from optsched.errors import InputError
+from optsched.generate.rolling import generate_rolling, rolling_settings
+from optsched.rolling.instance import RollingInstance
+from optsched.rolling.policies import POLICIES, RollingSettings, policy
+from optsched.rolling.records import RollingRun
+from optsched.rolling.simulator import simulate
+from optsched.rolling.world import World
+from optsched.selection.options import SelectionOptions
+
+SLOW = ("patterns", "price-patterns")
+
+
+def workload(seed: int, load: float = 0.8, **changes: Any) -> RollingInstance:
+    settings = rolling_settings(3, arrivals="load", load=load, **({"jobs": 20} | changes))
+    return generate_rolling(settings, seed=seed)
+
+
+def run_on(
+    instance: Any, name: str, seed: int = 0, sharing: str = "on", passes: int = 3
+) -> RollingRun:
+    world = World(instance, SelectionOptions(sharing=sharing))
+    settings = RollingSettings(seed=seed, iterations=passes, time_limit=5.0)
+    return simulate(world, policy(name, world, settings), seed=seed)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_without_sharing_is_with_fractions_of_one(name: str) -> None:
+    """Sharing off = sharing on where no type offers a fraction below 1."""
+    shared = workload(3) if name not in SLOW else workload(3, jobs=8)
+    document = shared.to_dict()
+    for gpu in document["gpu_types"].values():
+        gpu["slowdown"] = {}
+    whole = RollingInstance.from_dict(document)
+    assert run_on(shared, name, sharing="off").same_course(run_on(whole, name, sharing="on"))
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_equal_input_and_seed_give_equal_records(name: str) -> None:
+    one = workload(4) if name not in SLOW else workload(4, jobs=8)
+    assert run_on(one, name, 5).same_course(run_on(one, name, 5))
+
+
+def test_every_policy_meets_the_same_true_epochs() -> None:
+    one = workload(5)
+    epochs = [[r.epochs for r in run_on(one, name, 7).jobs] for name in ("sts", "edf", "price")]
+    assert epochs[0] == epochs[1] == epochs[2]
+    assert epochs[0] != [r.epochs for r in run_on(one, "sts", 8).jobs]
+
+
+@pytest.mark.parametrize("name", ["edf", "avg-edf", "fifo"])
+def test_queues_never_reevaluate(name: str) -> None:
+    run = run_on(workload(6, load=1.5), name)
+    assert len(run.segments) == len(run.jobs)
+
+
+def test_dedicated_gpus_only_for_the_baselines() -> None:
+    for name in ("edf", "rg", "dp"):
+        assert all(s.fraction == 1.0 for s in run_on(workload(7), name).segments)
+    assert any(s.fraction < 1.0 for s in run_on(workload(7, load=1.2), "price").segments)
+
+
+def test_average_plans_revert_to_the_worst_case() -> None:
+    """E[W] = 28: 56 s on one GPU seem in time. After 28 epochs, 72 more are planned."""
+    epochs = {"values": [20, 100], "probabilities": [0.9, 0.1]}
+    one = instance([job("a", 0.0, 90.0, epochs, true_epochs=100)], interval=30.0)
+    gpus = [(s.start, len(s.gpus)) for s in run_on(one, "avg-rg", passes=1).segments]
+    assert gpus == [(0.0, 1), (60.0, 2)]
+    assert [len(s.gpus) for s in run_on(one, "rg", passes=1).segments] == [2]
+
+
+def test_sts_gpus_never_fall_within_a_type() -> None:
+    """k_0: alone, a job only speeds up."""
+    epochs = {"values": [10, 40, 80], "probabilities": [0.5, 0.3, 0.2]}
+    one = instance([job("a", 0.0, 130.0, epochs, true_epochs=80)], interval=7.0)
+    sizes = [len(s.gpus) for s in run_on(one, "sts").segments]
+    assert sizes == [1, 2]
+
+
+def test_an_unknown_policy_is_refused() -> None:
+    world = World(workload(1), SelectionOptions())
+    with pytest.raises(InputError, match="found 'srpt', expected one of sts"):
+        policy("srpt", world, RollingSettings())
+
+
+def test_patterns_optimises_each_interval() -> None:
+    """At the first decision its value of (P1) is at most that of STS's seats."""
+    from optsched.rolling.world import View
+    from optsched.selection.assignment import expected_cost
+
+    one = workload(8, load=3.0, jobs=6)
+    world = World(one, SelectionOptions())
+    view = View(world, 0.0, tuple(range(6)), (0.0,) * 6, {}, frozenset())
+    values = {
+        name: expected_cost(view.costed, policy(name, world, RollingSettings()).decide(view).seats)
+        for name in ("patterns", "sts", "rg", "dp", "price")
+    }
+    assert values["patterns"] <= min(values.values()) * (1 + 2e-4)
+
+
+def test_the_indexed_cluster_fits_as_the_plain_one_does() -> None:
+    """The same seats as `ClusterState`, request after request."""
+    import numpy as np
+
+    from optsched.rolling.cluster import IndexedCluster
+    from optsched.selection.cluster_state import ClusterState
+
+    for seed in range(20):
+        settings = rolling_settings(12, jobs=2, cost_classes=seed % 3)
+        world = World(generate_rolling(settings, seed=seed), SelectionOptions())
+        plain, indexed = ClusterState(world.all), IndexedCluster(world.all)
+        rng = np.random.default_rng(seed)
+        for _ in range(60):
+            kind = int(rng.integers(len(world.all.kinds)))
+            wanted = int(rng.integers(len(world.all.kinds[kind].configurations)))
+            assert plain.most_free(kind) == indexed.most_free(kind)
+            assert plain.seat(kind, wanted) == indexed.seat(kind, wanted)

@@ -1,0 +1,148 @@
+"""The price policy's parts, by hand and against brute force."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from rolling.small import instance, job
+
+from optsched.generate.rolling import generate_rolling, rolling_settings
+from optsched.rolling.price import Price, PriceConstants
+from optsched.rolling.price_kernel import clear_prices, due_date_multipliers
+from optsched.rolling.seating import seat_by_gain
+from optsched.rolling.seating_model import seat_by_patterns
+from optsched.rolling.world import View, World
+from optsched.selection.assignment import Seat
+from optsched.selection.cost import Tables
+from optsched.selection.options import SelectionOptions
+
+
+def multiplier(due: float, weight: float = 10.0) -> tuple[float, float]:
+    """W = 10 or 20, evenly; speeds of 2 s an epoch for 2 $ and 1.25 s for 2.5 $; slope 2/3."""
+    found, change = np.empty(1), np.empty(1)
+    due_date_multipliers(
+        np.array([0.0, 10.0, 20.0]), np.array([1.0, 0.5]), np.array([0, 2]),
+        np.array([[2.0, 1.25]]), np.array([[2.0, 2.5]]), np.array([due]), np.array([weight]),
+        found, change,
+    )  # fmt: skip
+    return float(found[0]), float(change[0])
+
+
+def test_multipliers_by_hand() -> None:
+    """eta M against slope x max(v, M): v = 1 for 10 epochs, 0.5 for 10 more; 2/3 v = 10 M.
+
+    In 40 s all epochs may be slow: M = 0. Overdue: M = 1. In 32.5 s the first ten are slow (20 s)
+    and the others fast (12.5 s): M from 2/3 x 0.5 / 10 = 1/30 on. In 30 s all are fast: 25 s,
+    M = 2/3 x 1 / 10 = 1/15.
+    """
+    assert multiplier(40.0) == (0.0, np.inf)
+    assert multiplier(-1.0)[0] == 1.0
+    found, change = multiplier(32.5)
+    assert found == pytest.approx(1 / 30, abs=1e-9)
+    assert change == 10.0
+    found, change = multiplier(30.0)
+    assert found == pytest.approx(1 / 15, abs=1e-9)
+    assert change == np.inf
+
+
+def test_prices_clear_the_demand() -> None:
+    """Three jobs worth 3, 2 and 1 $/s on one of two GPUs at no cost: the price is 1."""
+    prices = np.zeros(1)
+    speeds = np.ones((3, 1, 1))
+    clear_prices(
+        np.array([3.0, 2.0, 1.0]),
+        speeds,
+        np.ones((1, 1)),
+        np.zeros(1),
+        np.array([2.0]),
+        3,
+        40,
+        prices,
+    )
+    assert prices[0] == pytest.approx(1.0, abs=1e-6)
+    clear_prices(
+        np.array([3.0, 2.0, 1.0]),
+        speeds,
+        np.ones((1, 1)),
+        np.zeros(1),
+        np.array([3.0]),
+        3,
+        40,
+        prices,
+    )
+    assert prices[0] == 0.0
+
+
+def view_of(seed: int, jobs: int, nodes: int) -> View:
+    settings = rolling_settings(nodes, jobs=jobs, gpus_per_node=2, arrivals="load", load=1.0)
+    world = World(generate_rolling(settings, seed=seed), SelectionOptions())
+    return View(world, 0.0, tuple(range(jobs)), (0.0,) * jobs, {}, frozenset())
+
+
+def total(tables: Tables, gain: np.ndarray, seats: dict[int, Seat]) -> float:
+    return sum(gain[j, tables.kind_of[s.node], s.configuration] for j, s in seats.items())
+
+
+def fits(tables: Tables, choice: tuple[tuple[int, int], ...]) -> bool:
+    """Two GPUs on the one node of each type: whole GPUs and the fractions of shared ones."""
+    for t, kind in enumerate(tables.kinds):
+        held = [kind.configurations[c] for u, c in choice if u == t]
+        whole = sum(each.gpus for each in held if not each.shares)
+        shares = [each.fraction for each in held if each.shares]
+        if whole > 2 or not any(
+            all(sum(s for s, b in zip(shares, bins, strict=True) if b == g) <= 1 for g in (0, 1))
+            for bins in itertools.product(range(2 - whole), repeat=len(shares))
+        ):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_seating_by_patterns_is_optimal(seed: int) -> None:
+    """Against brute force on 2 nodes x 2 GPUs and 4 jobs; greedy seating is never better."""
+    view = view_of(seed, 4, 2)
+    tables, rng = view.tables, np.random.default_rng(seed)
+    gain = np.where(
+        np.isfinite(tables.seconds), rng.normal(0.5, 1.0, tables.seconds.shape), -np.inf
+    )
+    options = [
+        [(-1, -1), *((int(t), int(c)) for t, c in np.argwhere(gain[j] > 0))] for j in range(4)
+    ]
+    best = max(
+        sum(gain[j, t, c] for j, (t, c) in enumerate(choice) if t >= 0)
+        for choice in itertools.product(*options)
+        if fits(tables, choice)
+    )
+    found = total(tables, gain, seat_by_patterns(tables, gain, 10.0))
+    assert found == pytest.approx(best, rel=1e-3)
+    greedy = total(tables, gain, seat_by_gain(tables, gain, gain, gain.reshape(4, -1).max(axis=1)))
+    assert greedy <= best + 1e-9
+
+
+def test_constants_are_exposed() -> None:
+    world = World(instance([job("a", 0.0, 100.0, 10)]), SelectionOptions())
+    view = View(world, 0.0, (0,), (0.0,), {}, frozenset())
+    assert Price(world, constants=PriceConstants(wake=60.0)).decide(view).wake == 60.0
+    assert Price(world).decide(view).wake == 900.0
+
+
+def test_a_job_alone_takes_its_cheapest_gpus_while_there_is_time() -> None:
+    world = World(instance([job("a", 0.0, 100.0, 10)]), SelectionOptions())
+    plan = Price(world).decide(View(world, 0.0, (0,), (0.0,), {}, frozenset()))
+    assert len(plan.seats[0].gpus) == 1
+
+
+def test_jobs_with_ample_time_run_now_all_the_same() -> None:
+    """At M = 0 the cheapest GPUs gain exactly what they cost: rounding must not decide."""
+    for rate in (0.1, 0.3, 0.7, 1.1):
+        node = {"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": [rate, 2 * rate]}
+        for seconds in (1.7, 2.3, 3.1):
+            times = {"A": [seconds, seconds / 1.6]}
+            one = instance([job("a", 0.0, 1e4, 10, epoch_time=times)], nodes=[node])
+            world = World(one, SelectionOptions())
+            view = View(world, 0.0, (0,), (0.0,), {}, frozenset())
+            for patterns in (False, True):
+                plan = Price(world, by_patterns=patterns).decide(view)
+                assert len(plan.seats[0].gpus) == 1
