@@ -27,7 +27,7 @@ SCRIPTS = {
         "Makespan: seconds and certified excess of SJF-BCO",
     ),
     "selection": (
-        ["--part", "sts,profiles", "--runs", "2"],
+        ["--part", "sts,hull", "--runs", "2"],
         "Selection: one decision of STS, and speed profiles",
     ),
     "online": (

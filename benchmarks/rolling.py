@@ -2,7 +2,7 @@
 
     python benchmarks/rolling.py [--nodes 100] [--jobs 1000] [--profile]
 
-Issue targets: 1,000 jobs on 100 nodes with sts and with price in at most 60 s each, in one process;
+Aims: 1,000 jobs on 100 nodes with sts and with price in at most 60 s each;
 a decision at 100 nodes and 400 queued jobs in at most 50 ms.
 """
 

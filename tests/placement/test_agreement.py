@@ -74,7 +74,7 @@ def test_exact_methods_equal_brute_force_in_full(seed: int) -> None:
 
 
 def test_the_random_instances_cover_what_they_should() -> None:
-    """What the issue names: single-GPU and equal servers, chains, zero activations, both trees."""
+    """Single-GPU and equal servers, chains, zero activations, both trees."""
     documents = [instance(seed)[0] for seed in REDUCED]
     seen = {
         "single GPU": any(1 in d["free_gpus"] for d in documents),
