@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from optsched.experiments.artefacts import Scale
+from optsched.experiments.papers.artefact import Scale
 
 DONE, FAILED = 0, 4
 
@@ -40,8 +40,8 @@ def reproduce(
     """Reproduce a table or a figure of a paper, with the paper's values beside ours."""
     from optsched.cli.show import console
     from optsched.errors import InputError
-    from optsched.experiments.artefacts import ARTEFACTS, names_of, verdicts
-    from optsched.experiments.reproduction_page import write_page
+    from optsched.experiments.papers.artefacts import ARTEFACTS, names_of, verdicts
+    from optsched.experiments.papers.reproduction_page import write_page
 
     out = console()
     if list_all:
@@ -70,7 +70,7 @@ def _made(name: str, folder: str, scale: Scale, carry_on: bool) -> bool:
     """Make one artefact; of several, one that fails does not stop the others."""
     from optsched.cli.show import console, note
     from optsched.errors import OptschedError
-    from optsched.experiments.artefacts import reproduce as run
+    from optsched.experiments.papers.artefacts import reproduce as run
 
     began = time.perf_counter()
     try:

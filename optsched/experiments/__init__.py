@@ -6,18 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from optsched.experiments.artefacts import ARTEFACTS as ARTEFACTS
-    from optsched.experiments.artefacts import reproduce as reproduce
+    from optsched.experiments.papers.artefacts import ARTEFACTS as ARTEFACTS
+    from optsched.experiments.papers.artefacts import reproduce as reproduce
     from optsched.experiments.plan import read_plan as read_plan
     from optsched.experiments.report import write_report as write_report
     from optsched.experiments.runner import sweep as sweep
     from optsched.experiments.table import gap_table as gap_table
 
 _HOMES = {
-    "ARTEFACTS": "artefacts",
+    "ARTEFACTS": "papers.artefacts",
     "gap_table": "table",
     "read_plan": "plan",
-    "reproduce": "artefacts",
+    "reproduce": "papers.artefacts",
     "sweep": "runner",
     "write_report": "report",
 }

@@ -13,10 +13,10 @@ import pytest
 from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.experiments import ARTEFACTS
-from optsched.experiments.artefacts import names_of
-from optsched.experiments.pictures import save, strips
-from optsched.experiments.reproduction_page import COLUMNS, COMMAND, page
-from optsched.experiments.verdict import Finding, Verdict, read_verdict, write_verdict
+from optsched.experiments.papers.artefacts import names_of
+from optsched.experiments.papers.pictures import save, strips
+from optsched.experiments.papers.reproduction_page import COLUMNS, COMMAND, page
+from optsched.experiments.papers.verdict import Finding, Verdict, read_verdict, write_verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 VERDICT = Verdict("a-srpt-table2", Finding.PARTLY, "6%", "26%", "3-56%", "ours", False, "Because.")

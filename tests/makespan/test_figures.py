@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from optsched.experiments import reproduce
-from optsched.experiments import sjf_bco_figures as figures
-from optsched.experiments.sjf_bco_figures import Point
+from optsched.experiments.papers import sjf_bco_figures as figures
+from optsched.experiments.papers.sjf_bco_figures import Point
 
 
 def points(values: dict[str, list[float | None]]) -> list[Point]:

@@ -47,7 +47,7 @@ def test_figure_5_states_its_conditions(tmp_path: Path) -> None:
 def test_recurrence_claims_are_not_testable_without_the_trace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("optsched.experiments.a_srpt_figures.PREDICTORS", ("group-mean",))
+    monkeypatch.setattr("optsched.experiments.papers.a_srpt_figures.PREDICTORS", ("group-mean",))
     assert "not testable here" in reproduce("a-srpt-fig4", tmp_path, quick=True)
 
 

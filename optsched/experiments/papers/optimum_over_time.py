@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from optsched.experiments.rolling_runs import Row, average, loads, of, rows_of, spread, write_rows
+from optsched.experiments.papers.rolling_runs import (
+    Row,
+    average,
+    loads,
+    of,
+    rows_of,
+    spread,
+    write_rows,
+)
 from optsched.files import write_text
 from optsched.generate.rolling import rolling_settings
 

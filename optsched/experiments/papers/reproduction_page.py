@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from optsched import __version__
-from optsched.experiments.artefacts import ARTEFACTS, Artefact
-from optsched.experiments.verdict import Finding, Verdict
+from optsched.experiments.papers.artefact import Artefact
+from optsched.experiments.papers.artefacts import ARTEFACTS
+from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.files import write_text
 
 COMMAND = "optsched reproduce all -o results --page docs/reproduction.md"

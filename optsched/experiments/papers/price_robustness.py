@@ -12,7 +12,15 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from optsched.experiments.rolling_runs import Row, average, loads, of, rows_of, spread, write_rows
+from optsched.experiments.papers.rolling_runs import (
+    Row,
+    average,
+    loads,
+    of,
+    rows_of,
+    spread,
+    write_rows,
+)
 from optsched.files import write_text
 from optsched.generate.rolling import rolling_settings
 

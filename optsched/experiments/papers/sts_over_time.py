@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from optsched.experiments.rolling_runs import Row, average, loads, of, rows_of, write_rows
+from optsched.experiments.papers.rolling_runs import Row, average, loads, of, rows_of, write_rows
 from optsched.files import write_text
 from optsched.generate.rolling import rolling_settings
 from optsched.rolling.metrics import cost_ratio, cost_reduction

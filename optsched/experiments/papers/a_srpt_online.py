@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import InputError
-from optsched.experiments.artefacts import Scale
+from optsched.experiments.papers.artefact import Scale
 from optsched.files import write_text
 from optsched.generate.workload import WorkloadShape, generate_workload
 from optsched.online.cluster import OnlineCluster

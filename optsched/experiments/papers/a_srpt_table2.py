@@ -15,8 +15,8 @@ from pathlib import Path
 from statistics import mean, median
 
 from optsched.comparing import compare_each
-from optsched.experiments.pictures import save, strips
-from optsched.experiments.verdict import Finding, Verdict, write_verdict
+from optsched.experiments.papers.pictures import save, strips
+from optsched.experiments.papers.verdict import Finding, Verdict, write_verdict
 from optsched.files import write_text
 from optsched.generate.placement import generate_placement
 from optsched.placement.instance import PlacementInstance

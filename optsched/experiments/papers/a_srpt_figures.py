@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from optsched.experiments.a_srpt_online import (
+from optsched.experiments.papers.a_srpt_online import (
     BASELINES,
     LOAD,
     Row,
@@ -32,7 +32,7 @@ from optsched.experiments.a_srpt_online import (
     write,
     write_rows,
 )
-from optsched.experiments.artefacts import Scale
+from optsched.experiments.papers.artefact import Scale
 from optsched.generate.workload import WorkloadShape
 from optsched.online.cluster import OnlineCluster
 from optsched.online.jobs import Jobs

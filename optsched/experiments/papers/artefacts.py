@@ -1,0 +1,76 @@
+"""The artefacts by name, and the command that makes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from optsched.errors import InputError, shown
+from optsched.experiments.papers import a_srpt, sjf_bco, sts
+from optsched.experiments.papers.artefact import Artefact, Scale
+from optsched.experiments.papers.verdict import Verdict, read_verdict, verdict_file
+from optsched.problem import resolve
+
+ALL = "all"
+ARTEFACTS: dict[str, Artefact] = {
+    artefact.name: artefact for artefact in (*a_srpt.ARTEFACTS, *sjf_bco.ARTEFACTS, *sts.ARTEFACTS)
+}
+
+
+def names_of(asked: list[str]) -> list[str]:
+    """The artefacts behind names, "all" for every one; raises InputError."""
+    for name in asked:
+        if name != ALL and name not in ARTEFACTS:
+            known = ", ".join(ARTEFACTS)
+            raise InputError("reproduce", "artefact", shown(name), f"one of {known}")
+    return list(ARTEFACTS) if ALL in asked else list(dict.fromkeys(asked))
+
+
+def reproduce(
+    name: str,
+    folder: str | Path,
+    *,
+    quick: bool = False,
+    full: bool = False,
+    trace: str | None = None,
+) -> str:
+    """Make one artefact.
+
+    Parameters
+    ----------
+    name : str
+        A name of `ARTEFACTS`.
+    folder : str or Path
+        Where its files go.
+    quick : bool
+        Fewer seeds: a smoke test, and the verdict says so.
+    full : bool
+        The paper's sizes, for the artefacts that are scaled down by default.
+    trace : str, optional
+        A PAI job CSV for the artefacts that need one; without it they run on synthetic jobs.
+
+    Returns
+    -------
+    str
+        The table and the verdict.
+
+    Raises
+    ------
+    InputError
+        If there is no artefact of that name.
+    """
+    names_of([name])
+    artefact = ARTEFACTS[name]
+    if (full or trace) and not artefact.scales:
+        raise InputError("reproduce", name, "--full or --trace", "neither: it has one size")
+    if quick and full:
+        raise InputError("reproduce", name, "--quick and --full", "one of them")
+    folder = Path(folder)
+    verdict_file(folder, name).unlink(missing_ok=True)
+    how = Scale(quick, full, trace) if artefact.scales else quick
+    text: str = resolve(artefact.run)(folder, how)
+    return text
+
+
+def verdicts(folder: str | Path) -> dict[str, Verdict | None]:
+    """The verdict of every artefact in a folder of results; None where there is none."""
+    return {name: read_verdict(Path(folder), name) for name in ARTEFACTS}
