@@ -15,8 +15,11 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "optsched"
 HEAVY = ("numpy", "pandas", "pyomo", "numba", "scipy", "networkx", "highspy", "matplotlib")
-CHECKERS = sorted(PACKAGE.glob("*/check.py"))
-DATA = ("instance", "solution", "options")
+CHECKERS = [
+    *sorted(PACKAGE.glob("*/check.py")),
+    PACKAGE / "selection" / "check_certificate.py",
+]
+DATA = ("instance", "solution", "options", "check_certificate")
 VALIDATION = ("progress",)
 """What an instance's own validation needs; a checker reaches it there and never imports it."""
 SOLVER_INTERFACES = (
@@ -119,7 +122,7 @@ def test_there_are_checkers() -> None:
     assert PACKAGE / "placement" / "check.py" in CHECKERS
 
 
-@pytest.mark.parametrize("path", CHECKERS, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", CHECKERS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_checker_imports_its_data_and_nothing_else(path: Path) -> None:
     slice_name = f"optsched.{path.parent.name}"
     allowed = {"optsched.checking", *(f"{slice_name}.{name}" for name in DATA)}
@@ -131,7 +134,7 @@ def test_a_checker_imports_its_data_and_nothing_else(path: Path) -> None:
             assert name.partition(".")[0] in sys.stdlib_module_names, name
 
 
-@pytest.mark.parametrize("path", CHECKERS, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", CHECKERS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_checker_reaches_no_method(path: Path) -> None:
     names = reached(path)
     tops = {name.partition(".")[0] for name in names}

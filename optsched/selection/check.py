@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from optsched.checking import CheckReport, Violation, claim_violation
+from optsched.selection.check_certificate import certificate_violations
 from optsched.selection.instance import Node, SelectionInstance, SelectionJob
 from optsched.selection.options import SelectionOptions
 from optsched.selection.solution import JobPlacement, SelectionSolution
@@ -41,7 +42,8 @@ def check(
     -----
     Rules: "instance", "job" (each listed once) (4), "node", "GPU index" (12'), "GPUs" (11),
     "fraction" (8')(8'')(10'), "sharing", "GPU type" (6)(7), "memory" (15), "capacity" (9),
-    "node opening" (16') and "claimed objective" (P1.1). `verify` adds "certificate".
+    "node opening" (16') and "claimed objective" (P1.1); "certificate" where the solution carries
+    prices: the bound that they prove, recomputed without a solver.
     """
     chosen = SelectionOptions.from_dict(solution.options if options is None else options)
     found = [*_named(instance, solution), *_listed(instance, solution)]
@@ -58,6 +60,8 @@ def check(
     if solution.objective is not None:
         claim = claim_violation(solution.objective, cost)
         found += [] if claim is None else [claim]
+    if solution.certificate is not None:
+        found += certificate_violations(instance, solution.certificate, chosen, cost)
     return CheckReport(cost, tuple(found))
 
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import ast
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
+from oracles.random_selection import tiny
+from oracles.selection import optimum
 
 import optsched
 from optsched import check, solve
+from optsched.cli import _code
+from optsched.files import read_document, write_document
+from optsched.selection.check_certificate import price_bound
 from optsched.selection.instance import SCHEMA, SelectionInstance
-from optsched.selection.solution import SelectionSolution
+from optsched.selection.options import SelectionOptions
+from optsched.selection.solution import Certificate, SelectionSolution
 
 JOB = {
     "due_date": 30.0,
@@ -161,11 +168,87 @@ def test_certificate_is_recomputed_and_refused_when_wrong() -> None:
     assert "certificate" in with_certificate(jobs=inflated)  # other prices prove less than claimed
 
 
-def test_checker_imports_only_data() -> None:
-    root = Path(optsched.__file__).parent
-    allowed = {"optsched.checking", "optsched.selection.instance", "optsched.selection.options"}
-    allowed |= {"optsched.selection.solution", "optsched.selection.certificate_check"}
-    for name in ("check.py", "certificate_check.py"):
-        tree = ast.parse((root / "selection" / name).read_text())
-        imported = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
-        assert {m for m in imported if m and m.startswith("optsched")} <= allowed
+@pytest.mark.parametrize("opening", ["free", "printed"])
+def test_any_prices_prove_a_bound(opening: str) -> None:
+    """Random prices, good or bad, never prove more than the optimum by brute force."""
+    rng = np.random.default_rng(7)
+    close = 0
+    for seed in range(16):
+        given = tiny(seed)
+        best = optimum(given.to_dict(), opening)
+        if not best:
+            continue
+        options = SelectionOptions(node_opening=opening)
+        prices = solve(given, "columns", options=options.to_dict()).solution.certificate
+        close += float(price_bound(given, prices, options)) > 0.8 * best
+        for _ in range(20):
+            scaled = prices.model_copy(
+                update={
+                    "jobs": tuple(p * rng.uniform(0.5, 2.0) for p in prices.jobs),
+                    "slots": {
+                        name: tuple(p * rng.uniform(0.0, 2.0) for p in mu)
+                        for name, mu in prices.slots.items()
+                    },
+                    "opening": prices.opening + (rng.normal() if opening == "printed" else 0.0),
+                }
+            )
+            assert price_bound(given, scaled, options) <= best * (1 + 1e-9)
+    assert close >= 4
+
+
+def test_certificate_by_hand() -> None:
+    # mu = 0, lam = 1000: lam'_0 is the least tardiness of a follower, 2 GPUs of A: 3 s an epoch,
+    # 15 or 30 s, never late: 0, likewise lam'_1. A leader costs its energy, at least 22.5 s x 1.5
+    # on two GPUs, 30 s x 1 on one: 30 $ on A; on B 60 $ late and 60 s x 0.25. Nothing is saved by
+    # opening a node, so kappa = 0 and LB = 0.
+    options = SelectionOptions()
+    free = {"A": (0.0,) * 5, "B": (0.0,)}
+    hand = Certificate(jobs=(1000.0, 1000.0), slots=free, bound=0.0)
+    assert price_bound(instance(), hand, options) == 0
+    # At mu = 50 everywhere lam' = 50. A leader alone on a GPU of A: 10 late + 30 energy - 50 = -10;
+    # with a second GPU beside it, shared in tenths: 10 + 45 - 50 - R(1), R(1) = 10 x 50; as the
+    # leader in a tenth (6 s: late by 0 or 30, 30 $; 45 s): 30 + 45 x 1.5 - 50 - 500 - 9 x 50.
+    # B holds one job, on its own: 60 + 15 - 50 > 0. LB = 100 - 902.5.
+    dear = Certificate(jobs=(1000.0, 1000.0), slots={"A": (50.0,) * 5, "B": (50.0,)}, bound=0.0)
+    bound = price_bound(instance(), dear, options)
+    assert float(bound) == pytest.approx(100 + (30 + 45 * 1.5 - 50 - 500 - 450))
+
+
+def test_a_certificate_is_exact_to_the_last_digit() -> None:
+    """Costs are rounded down: the bound exceeds no exact cost, even where floats are coarse."""
+    jobs = [{"name": f"j{i}", **JOB, "due_date": 0.1 * i} for i in range(3)]
+    given = instance(jobs=jobs)
+    postponed = {"A": (1e9,) * 5, "B": (1e9,)}
+    dear = Certificate(jobs=(1e12,) * 3, slots=postponed, bound=0.0)
+    exact = sum(20 * (100 + 80 - Fraction(0.1 * i)) for i in range(3))
+    bound = price_bound(given, dear, SelectionOptions())
+    assert bound < exact  # nodes that cost nothing beside such slot prices: kappa < 0
+    assert price_bound(given, dear.model_copy(update={"jobs": (1.0,) * 3}), SelectionOptions()) < 3
+    idle = Certificate(jobs=(1.0, 2.0, 0.25), slots={"A": (0.0,) * 5, "B": (0.0,)}, bound=0.0)
+    assert price_bound(given, idle, SelectionOptions()) <= Fraction(13, 4)
+
+
+def test_fractions_too_fine_are_refused_and_not_believed() -> None:
+    slowdown = {f"0.0000{p}": 1.1 for p in (10001, 10007, 10009, 10037)}
+    types = {
+        "A": {"memory_bytes": 40.0, "slowdown": slowdown},
+        "B": instance().to_dict()["gpu_types"]["B"],
+    }
+    jobs = [{"name": f"j{i}", **JOB, "memory_bytes": 1e-4} for i in range(2)]
+    given = instance(jobs=jobs, gpu_types=types)
+    prices = {"jobs": [1.0, 1.0], "slots": {"A": [0.0] * 6, "B": [0.0]}, "bound": 0.0}
+    found = check(given, solution({**ON_A, "fraction": 1.0}, ON_B, certificate=prices)).violations
+    assert [v.equation for v in found] == ["h_t(L)"]
+
+
+def test_the_command_line_verifies_the_certificate(tmp_path: Path) -> None:
+    given = tiny(3)
+    write_document(tmp_path / "i.json", given.to_dict())
+    target = tmp_path / "s.json"
+    argv = ["solve", str(tmp_path / "i.json"), "--method", "columns", "-o", str(target)]
+    assert _code(argv) == 0
+    assert _code(["check", str(tmp_path / "i.json"), str(target)]) == 0
+    document = read_document(target)
+    document["certificate"]["bound"] *= 1.001
+    write_document(target, document)
+    assert _code(["check", str(tmp_path / "i.json"), str(target)]) == 1
