@@ -127,6 +127,43 @@ def solve_model(
     return _solve_with_highs(model, settings, start, build_time)
 
 
+def relax_model(
+    model: pyo.ConcreteModel, settings: Settings
+) -> tuple[float, NDArray[np.float64]] | None:
+    """The optimum of a Pyomo model with integrality dropped, by HiGHS.
+
+    Returns
+    -------
+    (objective, reduced costs) or None
+        Reduced costs in the order of ``model.component_data_objects(Var)``; None when the
+        relaxation is not solved: infeasible, or out of time.
+
+    Raises
+    ------
+    SolverError
+        If the solver fails.
+    """
+    import highspy
+    import pyomo.environ as pyo
+    from pyomo.contrib.solver.common.factory import SolverFactory
+
+    solver = SolverFactory("highs")
+    solver.set_instance(model)
+    highs = solver._solver_model  # private: the public interface cannot drop integrality
+    highs.silent()
+    _set_options(highs, settings)
+    count = highs.getNumCol()
+    kinds = np.full(count, int(highspy.HighsVarType.kContinuous), dtype=np.uint8)
+    highs.changeColsIntegrality(count, np.arange(count, dtype=np.int32), kinds)
+    highs.run()
+    status, objective, _ = _status(highs, settings)
+    if status is not Termination.OPTIMAL or objective is None:
+        return None
+    duals, columns = highs.getSolution().col_dual, solver._pyomo_var_to_solver_var_map
+    variables = model.component_data_objects(pyo.Var, active=True)
+    return objective, np.array([duals[columns[id(x)]] for x in variables])
+
+
 def solve_arrays(problem: MilpArrays, settings: Settings) -> Answer:
     """Solve a programme given as arrays with HiGHS.
 

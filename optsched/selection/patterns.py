@@ -17,7 +17,7 @@ from functools import cached_property
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
-from optsched.backends import require_solver, solve_model
+from optsched.backends import require_solver
 from optsched.errors import NotApplicableError
 from optsched.result import Outcome, Settings
 from optsched.selection.cost import Tables, tables_of
@@ -26,6 +26,7 @@ from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
 from optsched.selection.outcomes import model_outcome
 from optsched.selection.packings import maximal_fills, partition_count, partitions, read, written
+from optsched.selection.sifting import solve_sifted
 
 MOST_PATTERNS = 60_000
 MOST_FILLS = 2_000
@@ -62,7 +63,7 @@ def patterns(instance: SelectionInstance, options: SelectionOptions, settings: S
     began = time.perf_counter()
     data = pattern_data(tables_of(instance, options))
     model = build(data)
-    answer = solve_model(model, settings, build_time=time.perf_counter() - began)
+    answer = solve_sifted(model, settings, build_time=time.perf_counter() - began)
     assignment = assignment_of(data.tables, read_counted(model)) if answer.has_solution else None
     return model_outcome(data.tables, answer, assignment, data.unit, settings)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pyomo.environ as pyo
 import pytest
 from oracles.random_selection import tiny
+from oracles.selection import optimum
 
 from optsched import build_model, solve
 from optsched.backends import solve_model
-from optsched.result import Settings
+from optsched.result import Settings, Termination
+from optsched.selection import sifting
 from optsched.selection.arc_arrays import skeleton_of
 from optsched.selection.cost import tables_of
 from optsched.selection.options import SelectionOptions
@@ -93,3 +95,33 @@ def test_grouped_columns_keep_a_valid_bound(monkeypatch: pytest.MonkeyPatch) -> 
     assert grouped.bound <= exact.objective * (1 + 1e-9)
     assert grouped.objective >= exact.bound * (1 - 1e-9)
     assert grouped.gap < 0.01
+
+
+@pytest.mark.parametrize("share", [1e-12, 1e-2])
+def test_sifting_loses_no_optimum(monkeypatch: pytest.MonkeyPatch, share: float) -> None:
+    """Variables left out at first come back while they could be in a better selection."""
+    monkeypatch.setattr(sifting, "FEW_VARIABLES", 0)
+    monkeypatch.setattr(sifting, "FIRST_SHARE", share)
+    solved = []
+    monkeypatch.setattr(
+        sifting, "solve_model", lambda *a, **k: solved.append(a[0]) or solve_model(*a, **k)
+    )
+    for seed in range(8):
+        for opening in ("free", "printed"):
+            instance = tiny(seed)
+            best = optimum(instance.to_dict(), opening)
+            result = solve(instance, "patterns", options={"node_opening": opening})
+            if best is None:
+                assert result.termination is Termination.INFEASIBLE
+                continue
+            assert result.proved
+            assert result.objective == pytest.approx(best, rel=1e-7)
+            assert result.bound <= best * (1 + 1e-9)
+    widened = len(solved) - len({id(model) for model in solved})
+    assert widened > 0 or share > 1e-3
+
+
+def test_sifting_out_of_time_keeps_a_valid_bound() -> None:
+    whole = solve("selection/10x40", "patterns")
+    cut = solve("selection/10x40", "patterns", time_limit=1e-3)
+    assert cut.bound is None or cut.bound <= whole.objective * (1 + 1e-9)
