@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli import make_makespan, make_placement, make_selection, simulate
+from optsched.cli import make_makespan, make_placement, make_selection, make_speed_profile, simulate
 from optsched.cli.roll import generate_rollings
 from optsched.cli.settings import Options, OutputFile, read_options
 
@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     generate = typer.Typer(rich_markup_mode=None)
     importing = typer.Typer(rich_markup_mode=None)
-    for problem in (make_placement, make_makespan, make_selection):
+    for problem in (make_placement, make_makespan, make_selection, make_speed_profile):
         problem.register(generate, importing)
     generate.command("workload")(simulate.generate_workloads)
     for name in simulate.TRACE_FORMATS:

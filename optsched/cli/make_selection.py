@@ -34,6 +34,8 @@ def generate_selections(
     overdue: Annotated[float, typer.Option(metavar="X", help="Share of overdue jobs.")] = 0.0,
     interval: Annotated[float, typer.Option(metavar="S", help="H.")] = 3600.0,
     penalty: Annotated[float, typer.Option(metavar="X", help="rho.")] = 10.0,
+    bin_width: Annotated[int, typer.Option(metavar="E", help="Epochs a bin of W.")] = 5,
+    name: Annotated[str | None, typer.Option(help="The instance's name, with --count 1.")] = None,
     count: Annotated[int, typer.Option(metavar="N", help="How many, from seeds on.")] = 1,
     seed: Seed = 0,
 ) -> int:
@@ -42,8 +44,9 @@ def generate_selections(
     from optsched.files import write_document
     from optsched.generate.selection import SelectionSettings, generate_selection
 
-    if not 1 <= count <= 100_000:
-        raise InputError("generate selection", "--count", shown(count), "1 to 100000")
+    if not 1 <= count <= 100_000 or (name is not None and count > 1):
+        expected = "1 to 100000; 1 with --name"
+        raise InputError("generate selection", "--count", shown(count), expected)
     settings = SelectionSettings(
         nodes=nodes,
         jobs=4 * nodes if jobs is None else jobs,
@@ -55,9 +58,10 @@ def generate_selections(
         overdue=overdue,
         interval=interval,
         penalty=penalty,
+        bin_width=bin_width,
     )
     for each in range(seed, seed + count):
-        instance = generate_selection(settings, seed=each)
+        instance = generate_selection(settings, seed=each, name=name)
         path = Path(output) / f"{instance.name}.json"
         write_document(path, instance.to_dict())
         note(f"wrote {path}")

@@ -8,7 +8,7 @@ exponent, seconds per epoch, GPUs a node, H = 1 h and rho = 10.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,11 @@ def generate_selection(
             "schema": SCHEMA,
             "version": 1,
             "name": name or f"{settings.nodes}x{settings.jobs}-s{seed}",
-            "provenance": {"generator": "optsched generate selection", "seed": seed},
+            "provenance": {
+                "generator": "optsched generate selection",
+                "seed": seed,
+                **asdict(settings),
+            },
             "now": 0.0,
             "interval": settings.interval,
             "postponement_penalty": settings.penalty,

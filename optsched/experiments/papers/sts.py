@@ -9,6 +9,8 @@ ARTEFACTS = (
         "sts-fig2",
         "jobs end late (AlexNet), early (ResNet, VGG16) or in the middle (MobileNetV2)",
         "optsched.experiments.papers.sts_fig2:run",
+        where="sts, Fig. 2",
+        runtime="3 s; --quick 2 s",
     ),
     Artefact(
         "sts-fig4",
@@ -39,5 +41,7 @@ ARTEFACTS = (
         "sts-fig7",
         "STS decides for 100 nodes and 400 jobs in under 5 s, RG and EDF faster",
         "optsched.experiments.papers.sts_fig7:run",
+        where="sts, Fig. 7",
+        runtime="2 min on two busy cores; --quick 10 s",
     ),
 )

@@ -8,69 +8,148 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
+from typing import TYPE_CHECKING
 
+from optsched.experiments.papers.pictures import new_figure, save
+from optsched.experiments.papers.verdict import Finding, Verdict, write_verdict
 from optsched.files import write_text
 from optsched.generate.selection import SelectionSettings, generate_selection
 from optsched.methods import warm_up
+from optsched.plot.axes import COLOURS
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS
 from optsched.result import Settings
 from optsched.selection.options import SelectionOptions
 
-METHODS = ("sts", "rg", "edf")
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAME = "sts-fig7"
+METHODS = ("sts", "edf", "rg")
+"""RG with one start here, as one of the paper's ten repetitions; `rg` itself takes twenty."""
 NODES, QUICK_NODES = (10, 20, 40, 60, 80, 100), (10, 100)
-SEEDS, QUICK_SEEDS = 3, 1
+JOBS_A_NODE = (2, 4)
+SEEDS, QUICK_SEEDS = 20, 3
 GPUS = 8
+PAPER_LIMIT, PAPER_MEAN = 5.0, 3.0
+PARAGRAPH = (
+    "STS decides far below the paper's 5 s, but it is not the slowest of the three here. The order "
+    "is one of implementations: our STS solves all single-job profiles of a GPU type in one "
+    "compiled call, while EDF and RG rank every configuration of every job in plain Python. All "
+    "three need milliseconds, so nothing hangs on it; that STS costs more work an allocation, as "
+    "the paper says, is true of the algorithm."
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One decision."""
+
+    nodes: int
+    jobs: int
+    seed: int
+    method: str
+    seconds: float
 
 
 def run(folder: Path, quick: bool) -> str:
-    """Make ``sts-fig7.csv`` (every run) and ``sts-fig7.md`` (medians, and a verdict)."""
+    """Time every decision: a CSV of every run, a Markdown table, a picture and a verdict.
+
+    Parameters
+    ----------
+    folder : Path
+        Gets ``sts-fig7`` with .csv, .md, .png, .pdf and .verdict.json.
+    quick : bool
+        Two sizes and three seeds instead of six sizes and twenty.
+    """
     warm_up("selection")
     seeds = range(QUICK_SEEDS if quick else SEEDS)
-    rows: list[tuple[int, int, int, str, float]] = []
-    for nodes in QUICK_NODES if quick else NODES:
-        for factor in (2, 4):
-            for seed in seeds:
-                settings = SelectionSettings(nodes=nodes, jobs=factor * nodes, gpus_per_node=GPUS)
-                instance = generate_selection(settings, seed=seed)
-                for method in METHODS:
-                    solve = resolve(PROBLEMS["selection"].method(method).run)
-                    outcome = solve(instance, SelectionOptions(), Settings(seed=seed))
-                    rows.append((nodes, factor * nodes, seed, method, outcome.solve_time))
+    runs = [
+        _decision(nodes, factor * nodes, seed, method)
+        for nodes in (QUICK_NODES if quick else NODES)
+        for factor in JOBS_A_NODE
+        for seed in seeds
+        for method in METHODS
+    ]
     lines = [
         f"# sts, Fig. 7: seconds of one decision, {GPUS} GPUs a node, seeds 0-{seeds[-1]}",
         "",
-        "RG is 20 starts, EDF one pass. Medians [min-max] over seeds.",
+        "One pass of each method. Medians [min-max] over seeds.",
         "",
         f"| nodes | jobs | {' | '.join(METHODS)} |",
         "|---|---|---|---|---|",
     ]
-    for nodes, jobs in sorted({(row[0], row[1]) for row in rows}):
-        here = [row for row in rows if row[:2] == (nodes, jobs)]
-        cells = [_cell([row[4] for row in here if row[3] == m]) for m in METHODS]
+    for nodes, jobs in sorted({(r.nodes, r.jobs) for r in runs}):
+        cells = [_cell(_seconds(runs, m, nodes, jobs)) for m in METHODS]
         lines.append(f"| {nodes} | {jobs} | {' | '.join(cells)} |")
-    lines += ["", f"Verdict: {_verdict(rows)}{' [smoke: 1 seed]' if quick else ''}"]
+    verdict = _verdict(runs, quick)
+    lines += ["", f"Verdict: {verdict}"]
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerows([("nodes", "jobs", "seed", "method", "seconds"), *rows])
-    write_text(folder / "sts-fig7.csv", stream.getvalue())
-    write_text(folder / "sts-fig7.md", "\n".join(lines) + "\n")
+    writer.writerow(("nodes", "jobs", "seed", "method", "seconds"))
+    writer.writerows((r.nodes, r.jobs, r.seed, r.method, r.seconds) for r in runs)
+    write_text(folder / f"{NAME}.csv", stream.getvalue())
+    write_text(folder / f"{NAME}.md", "\n".join(lines) + "\n")
+    save(_picture(runs), folder, NAME)
+    write_verdict(folder, verdict)
     return "\n".join(lines)
+
+
+def _decision(nodes: int, jobs: int, seed: int, method: str) -> Run:
+    settings = SelectionSettings(nodes=nodes, jobs=jobs, gpus_per_node=GPUS)
+    instance = generate_selection(settings, seed=seed)
+    solve = resolve(PROBLEMS["selection"].method(method).run)
+    outcome = solve(instance, SelectionOptions(), Settings(seed=seed, iterations=1))
+    return Run(nodes, jobs, seed, method, outcome.solve_time)
+
+
+def _seconds(runs: list[Run], method: str, nodes: int, jobs: int) -> list[float]:
+    here = (method, nodes, jobs)
+    return [r.seconds for r in runs if (r.method, r.nodes, r.jobs) == here]
 
 
 def _cell(times: list[float]) -> str:
     return f"{median(times):.4f} [{min(times):.4f}-{max(times):.4f}]"
 
 
-def _verdict(rows: list[tuple[int, int, int, str, float]]) -> str:
-    ours = [row[4] for row in rows if row[3] == "sts"]
-    means = {m: mean(row[4] for row in rows if row[3] == m) for m in METHODS}
-    holds = "holds" if max(ours) < 5 else "does not hold"
-    order = "holds" if means["sts"] >= max(means["rg"], means["edf"]) else "does not hold"
-    return (
-        f"STS under 5 s: {holds} (largest {max(ours):.3f} s, mean {means['sts']:.3f} s); "
-        f"STS slower than RG and EDF: {order} here "
-        f"(means: rg {means['rg']:.3f} s, edf {means['edf']:.3f} s)"
+def _verdict(runs: list[Run], quick: bool) -> Verdict:
+    ours = [r.seconds for r in runs if r.method == "sts"]
+    means = {m: mean(r.seconds for r in runs if r.method == m) for m in METHODS}
+    fast = max(ours) < PAPER_LIMIT and means["sts"] < PAPER_MEAN
+    slowest = means["sts"] >= max(means.values())
+    return Verdict(
+        artefact=NAME,
+        finding=Finding.HOLDS if fast and slowest else Finding.PARTLY if fast else Finding.FAILS,
+        paper="STS at most 5 s, 3 s on average; RG and EDF faster",
+        ours="means " + ", ".join(f"{m} {1e3 * means[m]:.0f} ms" for m in METHODS),
+        spread=f"STS {1e3 * min(ours):.1f}-{1e3 * max(ours):.0f} ms",
+        setting=(
+            f"generated queues, {GPUS} GPUs a node, {QUICK_SEEDS if quick else SEEDS} seeds, "
+            "one start of RG"
+        ),
+        smoke=quick,
+        paragraph="" if fast and slowest else PARAGRAPH,
     )
+
+
+def _picture(runs: list[Run]) -> Figure:
+    """A panel a load: median seconds of each method against nodes, and their range."""
+    figure = new_figure(8.4, 3.2)
+    panels = figure.subplots(1, len(JOBS_A_NODE), sharey=True)
+    sizes = sorted({r.nodes for r in runs})
+    for ax, factor in zip(panels, JOBS_A_NODE, strict=True):
+        for method, colour in zip(METHODS, COLOURS, strict=False):
+            times = [_seconds(runs, method, nodes, factor * nodes) for nodes in sizes]
+            ax.plot(sizes, [median(t) for t in times], "o-", color=colour, label=method)
+            low, high = [min(t) for t in times], [max(t) for t in times]
+            ax.fill_between(sizes, low, high, color=colour, alpha=0.2, linewidth=0)
+        ax.set_title(f"{factor} jobs a node", loc="left", fontsize="medium")
+        ax.set_xlabel("nodes")
+        ax.spines[["top", "right"]].set_visible(False)
+    panels[0].set_ylim(bottom=0)  # of both: they share it
+    panels[0].set_ylabel("seconds of one decision")
+    panels[0].legend(frameon=False)
+    return figure

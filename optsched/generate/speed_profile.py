@@ -1,0 +1,99 @@
+"""Speed-profile instances: one job of a network of sts, Fig. 2, on 1 to K GPUs of a node.
+
+Speeds are k^x / t1 epochs a second, power follows (1): k GPUs that work and K - k that idle. Chosen
+here, since the paper gives no such instance: t1 = 120 s, x = 0.8, 300 W a GPU.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from optsched.errors import InputError, shown
+from optsched.generate.epochs import fig2_distribution
+from optsched.speed_profile.instance import SCHEMA, SpeedProfileInstance
+from optsched.speed_profile.power import node_power
+
+
+@dataclass(frozen=True)
+class ProfileSettings:
+    """The job and its node.
+
+    Attributes
+    ----------
+    network : str
+        Whose distribution of epochs: AlexNet, ResNet, VGG16 or MobileNetV2.
+    gpus : int
+        K.
+    deadline : float
+        d, seconds.
+    epoch_time : float
+        Seconds per epoch on one GPU.
+    speedup : float
+        x of the speed k^x on k GPUs.
+    power, idle_power : float
+        Watts of a GPU at work, and of an idle one.
+    """
+
+    network: str = "AlexNet"
+    gpus: int = 8
+    deadline: float = 6000.0
+    epoch_time: float = 120.0
+    speedup: float = 0.8
+    power: float = 300.0
+    idle_power: float = 0.0
+    bin_width: int = 5
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("gpus", 1, 256),
+            ("deadline", 0.0, 1e12),
+            ("epoch_time", 1e-3, 1e9),
+            ("speedup", 0.1, 1.0),
+            ("power", 0.0, 1e9),
+            ("idle_power", 0.0, 1e9),
+            ("bin_width", 1, 100),
+        ):
+            value = getattr(self, name)
+            if not low <= value <= high:
+                where = f"--{name.replace('_', '-')}"
+                raise InputError("generate speed-profile", where, shown(value), f"{low} to {high}")
+
+
+def generate_speed_profile(
+    settings: ProfileSettings | None = None, *, seed: int = 0, name: str | None = None
+) -> SpeedProfileInstance:
+    """Generate one instance; equal arguments give equal instances.
+
+    Raises
+    ------
+    InputError
+        If a setting cannot be used.
+    """
+    settings = settings or ProfileSettings()
+    rng = np.random.default_rng(seed)
+    work = fig2_distribution(settings.network, rng, bin_width=settings.bin_width)
+    shares = [round(float(p), 6) for p in work.probabilities]
+    sizes = range(1, settings.gpus + 1)
+    return SpeedProfileInstance.from_dict(
+        {
+            "schema": SCHEMA,
+            "version": 1,
+            "name": name or f"{settings.network.lower()}-{settings.gpus}-s{seed}",
+            "provenance": {
+                "generator": "optsched generate speed-profile",
+                "seed": seed,
+                **asdict(settings),
+            },
+            "speeds": [round(k**settings.speedup / settings.epoch_time, 9) for k in sizes],
+            "power": list(node_power(settings.gpus, settings.power, settings.idle_power)),
+            "deadline": settings.deadline,
+            "completed": 0,
+            "work": {
+                "values": [int(w) for w in work.values],
+                "probabilities": [p / sum(shares) for p in shares],
+            },
+        },
+        "generate speed-profile",
+    )
