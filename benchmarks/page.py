@@ -27,7 +27,7 @@ SCRIPTS = {
         "Makespan: seconds and certified excess of SJF-BCO",
     ),
     "selection": (
-        ["--part", "sts,hull", "--runs", "2"],
+        ["--part", "sts,hull"],
         "Selection: one decision of STS, and speed profiles",
     ),
     "online": (

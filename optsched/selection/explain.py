@@ -62,6 +62,11 @@ class Breakdown:
         return sum(row.tardiness for row in self.jobs if row.node is None)
 
     @property
+    def waiting(self) -> int:
+        """How many jobs are postponed."""
+        return sum(row.node is None for row in self.jobs)
+
+    @property
     def total(self) -> float:
         """(P1.1)."""
         return self.energy + self.tardiness + self.postponement
@@ -74,6 +79,7 @@ class Breakdown:
             "energy": self.energy,
             "tardiness": self.tardiness,
             "postponement": self.postponement,
+            "postponed_jobs": self.waiting,
             "nodes": [asdict(row) for row in self.nodes],
             "jobs": [asdict(row) for row in self.jobs],
         }
@@ -100,7 +106,8 @@ class Breakdown:
         """The breakdown in words: the split, every open node, and the jobs that cost most."""
         made = [
             f"{self.instance}: {self.total:.6g} $ = {self.energy:.6g} energy + "
-            f"{self.tardiness:.6g} tardiness + {self.postponement:.6g} postponed"
+            f"{self.tardiness:.6g} tardiness + {self.postponement:.6g} for {self.waiting} of "
+            f"{len(self.jobs)} jobs postponed"
         ]
         for row in self.nodes:
             made.append(
