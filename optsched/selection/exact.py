@@ -11,7 +11,7 @@ from optsched.selection.options import SelectionOptions
 from optsched.selection.packings import maximal_fills
 from optsched.selection.patterns import MOST_FILLS, pattern_count, patterns
 
-FEW_PATTERNS = 6_000
+FEW_PATTERNS = 600
 FEW_CLASSES = 6
 
 

@@ -20,9 +20,11 @@ from optsched.result import Settings, Termination
 
 FEW_VARIABLES = 4_000
 """Smaller models are solved whole: it takes no longer."""
-FIRST_SHARE = 5e-4
+FIRST_SHARE = 2e-3
 """Reduced costs up to this share of the relaxation's optimum count as small at first."""
 WIDER = 10.0
+SPARE = 1.1
+"""How much more than the incumbent's distance is let in the second time, to be done with it."""
 SAFE = 0.95
 """Of the least cost of what is left out, how much is relied on: solvers round."""
 
@@ -52,7 +54,7 @@ def solve_sifted(model: pyo.ConcreteModel, settings: Settings, *, build_time: fl
         if over or not left_out or (answer.objective is not None and answer.objective <= least):
             return _with_left_out(answer, optimum, least, build_time, began)
         wider = 0.0 if answer.objective is None else (answer.objective - optimum) / SAFE
-        allowed = wider * (1 + 1e-9) if wider > allowed else WIDER * allowed
+        allowed = SPARE * wider if SPARE * wider > allowed else WIDER * allowed
 
 
 def _left(settings: Settings, began: float) -> Settings:

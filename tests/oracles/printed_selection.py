@@ -9,10 +9,10 @@ from optsched.backends import solve_model
 from optsched.result import Settings
 from optsched.selection.cost import tables_of
 from optsched.selection.formulation import formulation_data
-from optsched.selection.milp import build
+from optsched.selection.milp import _epoch_seconds, build
 from optsched.selection.options import SelectionOptions
 
-ERRATA = ("none", "(8)", "(12)", "(13)", "(16)", "(16) with (13)", "(20)")
+ERRATA = ("none", "(8)", "(12)", "(13)", "(16)", "(16) with (13)", "(19)", "(20)")
 
 
 def printed_optimum(path: str, erratum: str) -> float | None:
@@ -39,6 +39,17 @@ def printed_optimum(path: str, erratum: str) -> float | None:
             rule=lambda m, n, k: (
                 sum(m.assigned[j, n, g] for j in m.JOBS for g in range(data.size(n)))
                 == k * m.usage[n, k]
+            ),
+        )
+    elif erratum == "(19)":
+        model.tardiness_defined.deactivate()
+        works = data.tables.works
+        model.printed = pyo.Constraint(
+            model.JOBS,
+            rule=lambda m, j: (
+                works[j].mean * sum(_epoch_seconds(m, data, j, n) for n in m.NODES)
+                <= data.due(j)
+                + sum(p * m.tardiness[j, s] for s, p in enumerate(works[j].probabilities))
             ),
         )
     elif erratum == "(20)":

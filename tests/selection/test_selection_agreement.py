@@ -11,6 +11,7 @@ from optsched.problems import PROBLEMS
 from optsched.result import Termination
 
 OPENINGS = ("free", "at-most", "printed")
+FULL = 90
 HEURISTICS = ("sts", "edf", "fifo", "rg", "dp", "avg-edf", "avg-rg", "avg-dp")
 
 
@@ -52,25 +53,41 @@ def test_minlp_equals_brute_force() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("method", ["patterns", "columns", "milp"])
 def test_equals_brute_force_full(method: str) -> None:
-    for seed in range(60):
+    for seed in range(FULL):
         agree(seed, method)
 
 
 @pytest.mark.full
 def test_minlp_equals_brute_force_full() -> None:
     pytest.importorskip("pyscipopt")
-    for seed in range(60):
+    for seed in range(70):
         agree(seed, "minlp", jobs=3, nodes=2, most=2)
 
 
 @pytest.mark.full
+def test_the_full_count_has_sixty_that_are_not_free() -> None:
+    """Instances whose optimum is 0 test little; sixty others remain, every corner among them."""
+    instances = [tiny(seed) for seed in range(FULL)]
+    costly = [i for i in instances if optimum(i.to_dict()) > 0]
+    assert len(costly) >= 60
+    jobs = [(i, job) for i in costly for job in i.jobs]
+    assert sum(i.due_in(job) < 0 for i, job in jobs) >= 20
+    assert sum(job.memory_bytes == 10.0 for _, job in jobs) >= 20
+    small = [tiny(seed, jobs=3, nodes=2, most=2) for seed in range(70)]
+    assert sum(optimum(i.to_dict()) > 0 for i in small) >= 60
+
+
+@pytest.mark.full
 def test_patterns_equal_milp_on_mid_size() -> None:
-    for seed in range(3):
+    proved = 0
+    for seed in range(5):
         instance = tiny(seed, jobs=8, nodes=3, most=3)
         milp = solve(instance, "milp", time_limit=60)
         if milp.termination is Termination.OPTIMAL:
+            proved += 1
             patterns = solve(instance, "patterns")
             assert patterns.objective == pytest.approx(milp.objective, rel=1e-6)
+    assert proved >= 2
 
 
 def test_patterns_equal_milp_and_columns_beyond_brute_force() -> None:

@@ -1,0 +1,83 @@
+"""Epochs-to-target samples: a small file by hand, bad rows, and the published file."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from optsched.errors import InputError
+from optsched.selection.epoch_samples import read_epoch_samples
+
+TEXT = """dataset,network,batch_size,target_epoch
+cifar,resnet,64,3
+cifar,resnet,64,3
+cifar,resnet,128,5
+cifar,resnet,128,inf
+cifar,resnet,128,
+cifar,alexnet,64,nan
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "samples.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_groups_and_distribution(tmp_path: Path) -> None:
+    alexnet, resnet = read_epoch_samples(written(tmp_path, TEXT))
+    assert (alexnet.key, alexnet.epochs, alexnet.unfinished) == (("cifar", "alexnet"), (), 1)
+    assert (resnet.epochs, resnet.unfinished) == ((3.0, 3.0, 5.0), 2)
+    assert resnet.distribution.values.tolist() == [3, 5]
+    assert resnet.distribution.probabilities == pytest.approx([2 / 3, 1 / 3])
+    with pytest.raises(ValueError, match="at least one"):
+        _ = alexnet.distribution
+    finer = read_epoch_samples(tmp_path / "samples.csv", by=("network", "batch_size"))
+    assert [group.key for group in finer] == [
+        ("alexnet", "64"),
+        ("resnet", "128"),
+        ("resnet", "64"),
+    ]
+
+
+def test_a_gzipped_file_reads_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "samples.csv.gz"
+    path.write_bytes(gzip.compress(TEXT.encode()))
+    assert read_epoch_samples(path) == read_epoch_samples(written(tmp_path, TEXT))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("network,dataset\nresnet,cifar\n", "line 1: found no target_epoch"),
+        ("dataset,network,target_epoch\ncifar,resnet,3\ncifar,resnet,0\n", "line 3"),
+        ("dataset,network,target_epoch\ncifar,resnet,soon\n", "line 2"),
+    ],
+)
+def test_bad_files_are_one_line(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read_epoch_samples(written(tmp_path, text))
+    assert says in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_unreadable_files_are_one_line(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.csv.gz"
+    broken.write_bytes(gzip.compress(TEXT.encode())[:20])
+    for path in (tmp_path / "none.csv", broken):
+        with pytest.raises(InputError, match="a readable CSV file"):
+            read_epoch_samples(path)
+
+
+@pytest.mark.skipif("OPTSCHED_DATA" not in os.environ, reason="OPTSCHED_DATA is unset")
+def test_the_published_file() -> None:
+    path = Path(os.environ["OPTSCHED_DATA"]) / "traces" / "zeus_summary_train.csv.gz"
+    groups = {group.key: group for group in read_epoch_samples(path)}
+    assert len(groups) == 6
+    resnet = groups["imagenet", "resnet50"]
+    assert (len(resnet.epochs), resnet.unfinished) == (342, 152)
+    assert resnet.distribution.most == 77
+    assert resnet.distribution.mean == pytest.approx(7.8, abs=0.05)
