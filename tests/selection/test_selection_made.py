@@ -1,0 +1,107 @@
+"""What commands make: shipped instances again, example sweeps, the artefacts of the STS paper."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import optsched
+from optsched.cli import _code
+from optsched.errors import InputError, NotApplicableError
+from optsched.experiments import read_plan
+from optsched.experiments.papers import sts_fig2, sts_fig7
+from optsched.experiments.papers.verdict import Finding, read_verdict
+from optsched.experiments.units import expand
+from optsched.generate.speed_profile import ProfileSettings, generate_speed_profile
+from optsched.selection.cost import tables_of
+from optsched.selection.exact import prefers_patterns
+from optsched.selection.options import SelectionOptions
+
+ROOT = Path(__file__).resolve().parents[2]
+BY_HAND = {"one-atom", "plateau", "printed-loops", "printed-no-root", "printed-wrong"}
+
+
+@pytest.mark.parametrize("problem", ["selection", "speed-profile"])
+def test_scripts_make_the_shipped_instances_again(problem: str, tmp_path: Path) -> None:
+    name = f"make_{problem.replace('-', '_')}.sh"
+    text = (ROOT / "instances" / name).read_text(encoding="utf-8")
+    seed = ["--seed", "7"] if problem == "speed-profile" else []
+    made = set()
+    for line in re.findall(r"^make (\S+ .*)$", text, flags=re.M):
+        key, *arguments = shlex.split(line)
+        made.add(key)
+        if "100x400" in key or key == "40x160":
+            continue  # seconds, and nothing new
+        argv = ["generate", problem, "--name", key, *seed, "-o", str(tmp_path), *arguments]
+        assert _code(argv) == 0
+        again = (tmp_path / f"{key}.json").read_bytes()
+        assert again == (ROOT / "instances" / problem / f"{key}.json").read_bytes(), key
+    shipped = {p.stem for p in (ROOT / "instances" / problem).glob("*.json")} - {"best_known"}
+    assert made == shipped - BY_HAND
+
+
+def test_generated_profiles() -> None:
+    settings = ProfileSettings(network="ResNet", gpus=3, idle_power=50.0, epoch_time=10.0)
+    instance = generate_speed_profile(settings, seed=4)
+    assert instance == generate_speed_profile(settings, seed=4)
+    assert instance.speeds[0] == pytest.approx(0.1)
+    assert instance.power == (400.0, 650.0, 900.0)  # 300 W at work, 50 W idle, three GPUs
+    assert sum(instance.work.probabilities) == pytest.approx(1.0)
+    with pytest.raises(InputError, match="--gpus"):
+        ProfileSettings(gpus=0)
+    with pytest.raises(InputError, match="network"):
+        generate_speed_profile(ProfileSettings(network="GPT"))
+
+
+@pytest.mark.parametrize(("name", "units"), [("selection", 151), ("speed-profile", 216)])
+def test_example_plans_are_not_cut_by_time(name: str, units: int) -> None:
+    plan = read_plan(f"plans/{name}")
+    assert all(family.limits.time_limit is None for family in plan.families)
+    assert sum(len(planned.units) for planned in expand(plan)) == units
+
+
+def test_epoch_shapes_leave_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPTSCHED_DATA", raising=False)
+    assert "Real samples left out" in sts_fig2.run(tmp_path, quick=True)
+    for suffix in ("csv", "md", "png", "pdf", "verdict.json"):
+        assert (tmp_path / f"sts-fig2.{suffix}").stat().st_size > 100
+    verdict = read_verdict(tmp_path, "sts-fig2")
+    assert (verdict.finding, verdict.smoke) == (Finding.PARTLY, True)
+    assert "not published" in verdict.paragraph
+
+
+def test_decision_times_leave_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sts_fig7, "QUICK_NODES", (3, 6))
+    text = sts_fig7.run(tmp_path, quick=True)
+    assert "| 6 | 24 |" in text
+    for suffix in ("csv", "md", "png", "pdf", "verdict.json"):
+        assert (tmp_path / f"sts-fig7.{suffix}").stat().st_size > 100
+    runs = (tmp_path / "sts-fig7.csv").read_text(encoding="utf-8").splitlines()
+    assert len(runs) == 1 + 2 * 2 * 3 * len(sts_fig7.METHODS)  # sizes x loads x seeds x methods
+    assert read_verdict(tmp_path, "sts-fig7").finding is not Finding.FAILS
+
+
+def test_exact_says_which_it_picked() -> None:
+    assert optsched.solve("selection/3x6").chosen == "patterns"
+    assert optsched.solve("selection/12x48-distinct", gap=1e-3).chosen == "columns"
+    large = optsched.load("selection/10x20")  # 8 GPUs a node: more patterns than columns need
+    assert not prefers_patterns(tables_of(large, SelectionOptions()))
+
+
+@pytest.mark.parametrize(
+    "method", ["sts", "edf", "fifo", "rg", "dp", "avg-edf", "avg-rg", "avg-dp"]
+)
+def test_heuristics_refuse_an_exact_number_of_nodes_by_name(method: str) -> None:
+    with pytest.raises(NotApplicableError, match=f"{method}: found node_opening=printed"):
+        optsched.solve("selection/3x6", method, options={"node_opening": "printed"})
+
+
+def test_explaining_counts_the_postponed() -> None:
+    solution = optsched.solve("selection/10x40", "edf").solution
+    waiting = sum(job.node is None for job in solution.jobs)
+    breakdown = optsched.explain("selection/10x40", solution)
+    assert breakdown.to_dict()["postponed_jobs"] == waiting > 0
+    assert f"for {waiting} of 40 jobs postponed" in breakdown.lines()[0]
