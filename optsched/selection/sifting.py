@@ -73,6 +73,10 @@ def _with_left_out(
         if status is Termination.INFEASIBLE:  # over the variables let in, and out of time
             status, bound = Termination.TIME_LIMIT, None
         bound = optimum if bound is None else max(optimum, min(bound, least))
+    trace = tuple(
+        p if p.bound is None else replace(p, bound=max(optimum, min(p.bound, least)))
+        for p in answer.trace
+    )
     seconds = time.perf_counter() - began - answer.build_time
     return replace(
         answer,
@@ -80,4 +84,5 @@ def _with_left_out(
         bound=bound,
         build_time=build_time + answer.build_time,
         solve_time=seconds,
+        trace=trace,
     )
