@@ -138,7 +138,7 @@ class _Search:
         return impossible.astype(np.int64) if impossible.any() else None
 
     def _generate(self, columns: _Columns) -> Ints | None:
-        from optsched.column_lp import ColumnLp
+        from optsched.backends.column_lp import ColumnLp
 
         programme = ColumnLp(columns.demand.tolist(), columns.limit.tolist())
         for kind, members in self._kept(columns):

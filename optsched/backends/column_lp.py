@@ -1,4 +1,4 @@
-"""A covering programme that grows by columns; besides `backends`, the only file that knows HiGHS.
+"""A covering programme that grows by columns, for the column bound of makespan.
 
 min sum u_r   subject to   (columns that contain r) + u_r >= demand_r,  u, columns >= 0,
                            (columns of class c) <= limit_c

@@ -1,0 +1,107 @@
+"""What a solver answered, and our own reading of its gap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.errors import InputError, MissingExtraError
+from optsched.result import ARITHMETIC, Settings, Termination, TracePoint
+
+SOLVERS = ("highs", "scip")
+FEASIBILITY = 1e-9
+"""Primal and integer feasibility tolerance asked of every solver."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a solver ended.
+
+    Attributes
+    ----------
+    termination : Termination
+        "optimal" only if the gap between incumbent and bound is at most the one asked.
+    objective, bound : float or None
+        Incumbent's value and best proven bound.
+    values : array or None
+        Variables of `solve_arrays`; a Pyomo model carries its own.
+    trace : tuple of TracePoint
+        Incumbent and bound over time.
+    log : str
+        The solver's own log, where it was kept.
+    """
+
+    termination: Termination
+    objective: float | None
+    bound: float | None
+    build_time: float
+    solve_time: float
+    solver: str
+    values: NDArray[np.float64] | None = None
+    trace: tuple[TracePoint, ...] = ()
+    log: str = ""
+
+    @property
+    def has_solution(self) -> bool:
+        """True when there is an incumbent."""
+        return self.objective is not None
+
+
+def solver_version(solver: str) -> str:
+    """The installed version of a solver."""
+    if solver == "scip":
+        return str(_pyscipopt().Model().version())
+    import highspy
+
+    parts = (
+        highspy.HIGHS_VERSION_MAJOR,
+        highspy.HIGHS_VERSION_MINOR,
+        highspy.HIGHS_VERSION_PATCH,
+    )
+    return ".".join(str(part) for part in parts)
+
+
+def require_solver(name: str) -> None:
+    """Refuse a solver that is unknown or not installed.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown.
+    MissingExtraError
+        If the solver comes with an extra that is not installed.
+    """
+    if name not in SOLVERS:
+        raise InputError("settings", "solver", repr(name), " or ".join(SOLVERS))
+    if name == "scip":
+        _pyscipopt()
+
+
+def judged(
+    objective: float | None, bound: float | None, settings: Settings, infeasible: bool
+) -> Termination:
+    """Our own reading of the gap: the solvers say "optimal" at whatever gap they were given."""
+    if infeasible:
+        return Termination.INFEASIBLE
+    if objective is None or bound is None:
+        return Termination.TIME_LIMIT
+    # An objective of 0 has no relative gap; the models' units make 1 a large value.
+    rounding = ARITHMETIC * max(abs(objective), 1.0)
+    proved = abs(objective - bound) <= max(settings.gap * abs(objective), rounding)
+    return Termination.OPTIMAL if proved else Termination.TIME_LIMIT
+
+
+def finite(value: float) -> float | None:
+    """A solver's value; None where it means infinity."""
+    return float(value) if abs(value) < 1e29 else None
+
+
+def _pyscipopt() -> Any:
+    try:
+        import pyscipopt
+    except ImportError:
+        raise MissingExtraError("pyscipopt", "scip") from None
+    return pyscipopt

@@ -1,0 +1,126 @@
+"""Programmes given as arrays, for probes too small and too many for a Pyomo model each."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.backends.answer import Answer
+from optsched.backends.highs import set_options, status_of
+from optsched.result import Settings
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True)
+class MilpArrays:
+    """A mixed-integer linear programme: min c x, row and column bounds, integrality."""
+
+    cost: NDArray[np.float64]
+    matrix: csr_array
+    row_lower: NDArray[np.float64]
+    row_upper: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    integer: NDArray[np.bool_]
+
+
+def solve_arrays(problem: MilpArrays, settings: Settings) -> Answer:
+    """Solve a programme given as arrays with HiGHS.
+
+    Raises
+    ------
+    SolverError
+        If the solver fails.
+    """
+    import highspy
+
+    began = time.perf_counter()
+    highs = highspy.Highs()
+    highs.silent()
+    set_options(highs, settings)
+    highs.passModel(_highs_lp(problem))
+    built = time.perf_counter()
+    highs.run()
+    solved = time.perf_counter()
+    status, objective, bound = status_of(highs, settings)
+    values = None
+    if objective is not None:
+        values = np.array(highs.getSolution().col_value)
+        values[problem.integer] = np.rint(values[problem.integer])
+    return Answer(status, objective, bound, built - began, solved - built, "highs", values)
+
+
+@dataclass(frozen=True)
+class LpAnswer:
+    """Optimal value, column values and row duals (change of the value per unit of the row)."""
+
+    objective: float
+    values: NDArray[np.float64]
+    duals: NDArray[np.float64]
+
+
+class GrowingLp:
+    """A linear programme in HiGHS that gains columns between solves and keeps its basis."""
+
+    def __init__(self, problem: MilpArrays, settings: Settings) -> None:
+        import highspy
+
+        self._highs = highspy.Highs()
+        self._highs.silent()
+        set_options(self._highs, settings)
+        self._highs.passModel(_highs_lp(problem))
+
+    def add_columns(self, cost: NDArray[np.float64], matrix: csr_array) -> None:
+        """Add non-negative columns; row i of `matrix` holds column i's coefficients by row."""
+        count = len(cost)
+        self._highs.setOptionValue("simplex_strategy", 4)  # primal: the old basis stays feasible
+        self._highs.addCols(
+            count,
+            np.asarray(cost, dtype=float),
+            np.zeros(count),
+            np.full(count, np.inf),
+            matrix.nnz,
+            matrix.indptr[:-1].astype(np.int32),
+            matrix.indices.astype(np.int32),
+            matrix.data.astype(float),
+        )
+
+    def solve(self, time_limit: float | None = None) -> LpAnswer | None:
+        """Solve; None when a limit was hit or the programme is infeasible."""
+        import highspy
+
+        if time_limit is not None:
+            spent = self._highs.getRunTime()  # counted over all solves
+            self._highs.setOptionValue("time_limit", spent + max(time_limit, 0.0))
+        self._highs.run()
+        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        solution = self._highs.getSolution()
+        return LpAnswer(
+            float(self._highs.getInfo().objective_function_value),
+            np.array(solution.col_value),
+            np.array(solution.row_dual),
+        )
+
+
+def _highs_lp(problem: MilpArrays) -> Any:
+    import highspy
+
+    lp = highspy.HighsLp()
+    rows, columns = problem.matrix.shape
+    lp.num_col_, lp.num_row_ = columns, rows
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = problem.cost, problem.lower, problem.upper
+    lp.row_lower_, lp.row_upper_ = problem.row_lower, problem.row_upper
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = problem.matrix.indptr.astype(np.int32)
+    lp.a_matrix_.index_ = problem.matrix.indices.astype(np.int32)
+    lp.a_matrix_.value_ = problem.matrix.data
+    kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+    lp.integrality_ = [kinds[int(flag)] for flag in problem.integer]
+    return lp

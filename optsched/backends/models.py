@@ -1,0 +1,187 @@
+"""Pyomo models, solved by HiGHS or SCIP through Pyomo's interfaces."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.backends.answer import FEASIBILITY, Answer, finite, judged, require_solver
+from optsched.backends.highs import set_options, status_of
+from optsched.result import Settings, Termination, TracePoint
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+
+def solve_model(
+    model: pyo.ConcreteModel, settings: Settings, *, start: bool = False, build_time: float = 0.0
+) -> Answer:
+    """Solve a Pyomo model and load its incumbent, integers rounded, into its variables.
+
+    Parameters
+    ----------
+    start : bool
+        Hand the variables' present values to the solver as a first incumbent.
+    build_time : float
+        Seconds already spent on building the model; added to the answer's.
+
+    Raises
+    ------
+    SolverError
+        If the solver fails.
+    """
+    require_solver(settings.solver)
+    if settings.solver == "scip":
+        return _solve_with_scip(model, settings, build_time)
+    return _solve_with_highs(model, settings, start, build_time)
+
+
+def relax_model(
+    model: pyo.ConcreteModel, settings: Settings
+) -> tuple[float, NDArray[np.float64]] | None:
+    """The optimum of a Pyomo model with integrality dropped, by HiGHS.
+
+    Returns
+    -------
+    (objective, reduced costs) or None
+        Reduced costs in the order of ``model.component_data_objects(Var)``; None when the
+        relaxation is not solved: infeasible, or out of time.
+
+    Raises
+    ------
+    SolverError
+        If the solver fails.
+    """
+    import highspy
+    import pyomo.environ as pyo
+    from pyomo.contrib.solver.common.factory import SolverFactory
+
+    solver = SolverFactory("highs")
+    solver.set_instance(model)
+    highs = solver._solver_model  # private: the public interface cannot drop integrality
+    highs.silent()
+    set_options(highs, settings)
+    count = highs.getNumCol()
+    kinds = np.full(count, int(highspy.HighsVarType.kContinuous), dtype=np.uint8)
+    highs.changeColsIntegrality(count, np.arange(count, dtype=np.int32), kinds)
+    highs.run()
+    status, objective, _ = status_of(highs, settings)
+    if status is not Termination.OPTIMAL or objective is None:
+        return None
+    duals, columns = highs.getSolution().col_dual, solver._pyomo_var_to_solver_var_map
+    variables = model.component_data_objects(pyo.Var, active=True)
+    return objective, np.array([duals[columns[id(x)]] for x in variables])
+
+
+def _solve_with_highs(
+    model: pyo.ConcreteModel, settings: Settings, start: bool, build_time: float
+) -> Answer:
+    from pyomo.contrib.solver.common.factory import SolverFactory
+
+    began = time.perf_counter()
+    solver = SolverFactory("highs")
+    solver.config.load_solutions = False
+    solver.config.raise_exception_on_nonoptimal_result = False
+    solver.set_instance(model)
+    highs = solver._solver_model  # private: the public interface knows no start and no callback
+    set_options(highs, settings)
+    if start:
+        _hand_over_start(solver, highs)
+    recorder = _Recorder()
+    highs.cbMipLogging.subscribe(recorder)
+    highs.cbMipImprovingSolution.subscribe(recorder)
+    built = time.perf_counter()
+    recorder.began = built
+    results = solver.solve(model)
+    solved = time.perf_counter()
+    status, objective, bound = status_of(highs, settings)
+    if objective is not None:
+        results.solution_loader.load_vars()
+        _round_integers(model)
+    trace = (*recorder.points, TracePoint(solved - built, objective, bound))
+    return Answer(
+        status,
+        objective,
+        bound,
+        build_time + built - began,
+        solved - built,
+        "highs",
+        trace=trace,
+        log=results.solver_log,
+    )
+
+
+@dataclass
+class _Recorder:
+    """Collects the trace from HiGHS's callbacks."""
+
+    began: float = field(default_factory=time.perf_counter)
+    points: list[TracePoint] = field(default_factory=list)
+
+    def __call__(self, event: Any) -> None:
+        out = event.data_out
+        point = TracePoint(
+            time.perf_counter() - self.began,
+            finite(out.mip_primal_bound),
+            finite(out.mip_dual_bound),
+        )
+        last = self.points[-1] if self.points else None
+        if last is None or (last.incumbent, last.bound) != (point.incumbent, point.bound):
+            self.points.append(point)
+
+
+def _hand_over_start(solver: Any, highs: Any) -> None:
+    import highspy
+
+    values = np.zeros(highs.getNumCol())
+    for identity, column in solver._pyomo_var_to_solver_var_map.items():
+        value = solver._vars[identity][0].value
+        values[column] = 0.0 if value is None else value
+    solution = highspy.HighsSolution()
+    solution.col_value = list(values)
+    highs.setSolution(solution)
+
+
+def _solve_with_scip(model: pyo.ConcreteModel, settings: Settings, build_time: float) -> Answer:
+    from pyomo.contrib.solver.common.factory import SolverFactory
+    from pyomo.contrib.solver.common.results import TerminationCondition
+
+    solver = SolverFactory("scip_direct")
+    began = time.perf_counter()
+    results = solver.solve(
+        model,
+        load_solutions=False,
+        raise_exception_on_nonoptimal_result=False,
+        rel_gap=settings.gap,
+        abs_gap=0.0,
+        time_limit=settings.time_limit,
+        solver_options={"display/verblevel": 0, "numerics/feastol": FEASIBILITY},
+    )
+    seconds = time.perf_counter() - began
+    objective, bound = results.incumbent_objective, results.objective_bound
+    if objective is not None:
+        results.solution_loader.load_vars()
+        _round_integers(model)
+    infeasible = results.termination_condition is TerminationCondition.provenInfeasible
+    status = judged(objective, bound, settings, infeasible)
+    return Answer(
+        status,
+        objective,
+        bound,
+        build_time,
+        seconds,
+        "scip",
+        trace=(TracePoint(seconds, objective, bound),),
+    )
+
+
+def _round_integers(model: pyo.ConcreteModel) -> None:
+    import pyomo.environ as pyo
+
+    for variable in model.component_data_objects(pyo.Var, active=True):
+        if variable.value is not None and variable.is_integer():
+            variable.set_value(round(variable.value), skip_validation=True)
