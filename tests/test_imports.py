@@ -17,8 +17,6 @@ PACKAGE = ROOT / "optsched"
 HEAVY = ("numpy", "pandas", "pyomo", "numba", "scipy", "networkx", "highspy", "matplotlib")
 CHECKERS = sorted(PACKAGE.glob("*/check.py"))
 DATA = ("instance", "solution", "options")
-VALIDATION = ("progress",)
-"""What an instance's own validation needs; a checker reaches it there and never imports it."""
 SOLVER_INTERFACES = (
     "highspy",
     "pyscipopt",
@@ -139,7 +137,7 @@ def test_a_checker_reaches_no_method(path: Path) -> None:
     slice_name = f"optsched.{path.parent.name}"
     ours = {name for name in names if module_file(name) is not None}
     shared = {f"optsched.{name}" for name in ("checking", "errors", "schema", "files")}
-    assert ours <= {slice_name, *shared, *(f"{slice_name}.{name}" for name in (*DATA, *VALIDATION))}
+    assert ours <= {slice_name, *shared, *(f"{slice_name}.{name}" for name in DATA)}
 
 
 def test_only_backends_knows_the_solvers() -> None:

@@ -16,11 +16,11 @@ import pyomo.environ as pyo
 
 from optsched.backends import Answer, require_solver
 from optsched.errors import NotApplicableError
-from optsched.makespan import formulation
 from optsched.makespan.bounds import Bound, best_bound
 from optsched.makespan.contention import Schedule, evaluate
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.known import known_schedule
+from optsched.makespan.model_data import require_slots
 from optsched.makespan.nested import nested
 from optsched.makespan.options import MakespanOptions
 from optsched.makespan.outcome import outcome_of
@@ -40,7 +40,7 @@ def ilp(instance: MakespanInstance, options: MakespanOptions, settings: Settings
         Under continuous progress.
     """
     require_solver(settings.solver)
-    formulation.require_slots("ilp", instance)
+    require_slots("ilp", instance)
     return Pipeline(instance, settings).run()
 
 
