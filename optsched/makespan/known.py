@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from optsched.makespan.bounds import best_bound
 from optsched.makespan.contention import Schedule, evaluate, schedule_of
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
@@ -42,10 +43,9 @@ def candidates(instance: MakespanInstance, settings: Settings) -> dict[str, Sche
         if outcome.solution is not None:
             made[name] = schedule_of(instance, outcome.solution)
     if nested.applies(instance):
-        quick = replace(settings, time_limit=None, iterations=NESTED_MOVES)
-        outcome = nested.nested(instance, options, quick)
-        if outcome.solution is not None:
-            made["nested"] = schedule_of(instance, outcome.solution)
+        blocks = nested.Annealing(instance, best_bound(instance).value, settings.seed)
+        blocks.run(NESTED_MOVES, None, settings.gap)
+        made["nested"] = blocks.schedule()
     return made
 
 
