@@ -29,6 +29,7 @@ from optsched.makespan.model_runs import (
     every_job_runs_once,
     the_last_end_counts,
 )
+from optsched.makespan.model_symmetry import equal_jobs_are_ordered, equal_servers_are_ordered
 
 
 def build(data: MakespanModelData) -> pyo.ConcreteModel:
@@ -48,6 +49,8 @@ def build(data: MakespanModelData) -> pyo.ConcreteModel:
         links_are_in_use(model, data)
         levels_count_contending_jobs(model, data)
         iterations_are_done(model, data)
+    equal_servers_are_ordered(model, data)
+    equal_jobs_are_ordered(model, data)
     return model
 
 

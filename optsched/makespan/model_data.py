@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -74,6 +75,19 @@ class MakespanModelData:
     def speed(self, j: int, k: int, level: int) -> int:
         """phi_j(k, q): iterations a slot."""
         return int(iterations_per_slot(self.instance, self.instance.jobs[j], k, level))
+
+    def likeness(self, j: int) -> Hashable:
+        """Equal for jobs that the model cannot tell apart: GPUs, durations and shares done."""
+        done: tuple[float, ...] = ()
+        if self.contention:
+            needed = self.instance.jobs[j].iterations
+            done = tuple(
+                min(self.speed(j, k, level), needed) / needed
+                for k in self.widths(j)
+                for level in range(1, self.most_contending + 1)
+            )
+        spread = tuple(self.spanning_durations(j, k) for k in self.widths(j))
+        return self.gpus(j), self.inside(j), spread, done
 
     def spanning_durations(self, j: int, k: int) -> range:
         """d: slots a run over k servers can take, from alone to contended throughout."""
