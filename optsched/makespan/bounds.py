@@ -50,8 +50,8 @@ def simple_bound(durations: Durations) -> Bound:
     return max(longest_job(durations), area(durations), key=lambda bound: bound.value)
 
 
-BOUND_SHARE = 0.3
-"""Share of a heuristic's time limit that its bound may take."""
+BOUND_SHARE = 0.5
+"""Share of a heuristic's time limit that its bound may take; it mostly needs far less."""
 _known: dict[str, Bound] = {}
 """Column bounds of the instances met last, by hash: every heuristic's row asks for the same."""
 

@@ -30,7 +30,7 @@ def candidates(instance: MakespanInstance, settings: Settings) -> dict[str, Sche
     from optsched.makespan import baselines, list_scheduling, local_search, nested, sjf_bco
 
     options, made = MakespanOptions(), {}
-    short = replace(settings, time_limit=None, iterations=_moves(instance))
+    short = replace(settings, time_limit=None, iterations=search_moves(instance))
     runs = {
         "sjf-bco": sjf_bco.sjf_bco,
         "first-fit": baselines.first_fit,
@@ -49,5 +49,6 @@ def candidates(instance: MakespanInstance, settings: Settings) -> dict[str, Sche
     return made
 
 
-def _moves(instance: MakespanInstance) -> int:
+def search_moves(instance: MakespanInstance) -> int:
+    """Moves of a short local search: fewer for many jobs, whose moves take longer."""
     return max(200, SEARCH_MOVES * 20 // max(20, len(instance.jobs)))
