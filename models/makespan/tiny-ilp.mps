@@ -208,6 +208,8 @@ ROWS
  L  c_u_worst_link(1_2_3)_
  L  c_u_iterations(0)_
  L  c_u_iterations(1)_
+ L  c_u_server_order(0_1)_
+ L  c_u_server_order(1_2)_
 COLUMNS
      spanning_run(0_2_0_3) c_e_runs_once(0)_ 1
      spanning_run(0_2_0_3) c_u_ends(0)_ 3
@@ -781,121 +783,153 @@ COLUMNS
      held(0_0_0) c_e_held_in_all(0_0)_ 1
      held(0_0_0) c_u_capacity(0_0)_ 1
      held(0_0_0) c_u_link_of_holders(0_0_0)_ 1
+     held(0_0_0) c_u_server_order(0_1)_ -1
      held(0_0_1) c_u_held_running(0_0_1)_ -1
      held(0_0_1) c_u_held_no_more(0_0_1)_ 1
      held(0_0_1) c_e_held_in_all(0_1)_ 1
      held(0_0_1) c_u_capacity(0_1)_ 1
      held(0_0_1) c_u_link_of_holders(0_0_1)_ 1
+     held(0_0_1) c_u_server_order(0_1)_ -1
      held(0_0_2) c_u_held_running(0_0_2)_ -1
      held(0_0_2) c_u_held_no_more(0_0_2)_ 1
      held(0_0_2) c_e_held_in_all(0_2)_ 1
      held(0_0_2) c_u_capacity(0_2)_ 1
      held(0_0_2) c_u_link_of_holders(0_0_2)_ 1
+     held(0_0_2) c_u_server_order(0_1)_ -1
      held(0_0_3) c_u_held_running(0_0_3)_ -1
      held(0_0_3) c_u_held_no_more(0_0_3)_ 1
      held(0_0_3) c_e_held_in_all(0_3)_ 1
      held(0_0_3) c_u_capacity(0_3)_ 1
      held(0_0_3) c_u_link_of_holders(0_0_3)_ 1
+     held(0_0_3) c_u_server_order(0_1)_ -1
      held(0_1_0) c_u_held_running(0_1_0)_ -1
      held(0_1_0) c_u_held_no_more(0_1_0)_ 1
      held(0_1_0) c_e_held_in_all(0_0)_ 1
      held(0_1_0) c_u_capacity(1_0)_ 1
      held(0_1_0) c_u_link_of_holders(0_1_0)_ 1
+     held(0_1_0) c_u_server_order(0_1)_ 1
+     held(0_1_0) c_u_server_order(1_2)_ -1
      held(0_1_1) c_u_held_running(0_1_1)_ -1
      held(0_1_1) c_u_held_no_more(0_1_1)_ 1
      held(0_1_1) c_e_held_in_all(0_1)_ 1
      held(0_1_1) c_u_capacity(1_1)_ 1
      held(0_1_1) c_u_link_of_holders(0_1_1)_ 1
+     held(0_1_1) c_u_server_order(0_1)_ 1
+     held(0_1_1) c_u_server_order(1_2)_ -1
      held(0_1_2) c_u_held_running(0_1_2)_ -1
      held(0_1_2) c_u_held_no_more(0_1_2)_ 1
      held(0_1_2) c_e_held_in_all(0_2)_ 1
      held(0_1_2) c_u_capacity(1_2)_ 1
      held(0_1_2) c_u_link_of_holders(0_1_2)_ 1
+     held(0_1_2) c_u_server_order(0_1)_ 1
+     held(0_1_2) c_u_server_order(1_2)_ -1
      held(0_1_3) c_u_held_running(0_1_3)_ -1
      held(0_1_3) c_u_held_no_more(0_1_3)_ 1
      held(0_1_3) c_e_held_in_all(0_3)_ 1
      held(0_1_3) c_u_capacity(1_3)_ 1
      held(0_1_3) c_u_link_of_holders(0_1_3)_ 1
+     held(0_1_3) c_u_server_order(0_1)_ 1
+     held(0_1_3) c_u_server_order(1_2)_ -1
      held(0_2_0) c_u_held_running(0_2_0)_ -1
      held(0_2_0) c_u_held_no_more(0_2_0)_ 1
      held(0_2_0) c_e_held_in_all(0_0)_ 1
      held(0_2_0) c_u_capacity(2_0)_ 1
      held(0_2_0) c_u_link_of_holders(0_2_0)_ 1
+     held(0_2_0) c_u_server_order(1_2)_ 1
      held(0_2_1) c_u_held_running(0_2_1)_ -1
      held(0_2_1) c_u_held_no_more(0_2_1)_ 1
      held(0_2_1) c_e_held_in_all(0_1)_ 1
      held(0_2_1) c_u_capacity(2_1)_ 1
      held(0_2_1) c_u_link_of_holders(0_2_1)_ 1
+     held(0_2_1) c_u_server_order(1_2)_ 1
      held(0_2_2) c_u_held_running(0_2_2)_ -1
      held(0_2_2) c_u_held_no_more(0_2_2)_ 1
      held(0_2_2) c_e_held_in_all(0_2)_ 1
      held(0_2_2) c_u_capacity(2_2)_ 1
      held(0_2_2) c_u_link_of_holders(0_2_2)_ 1
+     held(0_2_2) c_u_server_order(1_2)_ 1
      held(0_2_3) c_u_held_running(0_2_3)_ -1
      held(0_2_3) c_u_held_no_more(0_2_3)_ 1
      held(0_2_3) c_e_held_in_all(0_3)_ 1
      held(0_2_3) c_u_capacity(2_3)_ 1
      held(0_2_3) c_u_link_of_holders(0_2_3)_ 1
+     held(0_2_3) c_u_server_order(1_2)_ 1
      held(1_0_0) c_u_held_running(1_0_0)_ -1
      held(1_0_0) c_u_held_no_more(1_0_0)_ 1
      held(1_0_0) c_e_held_in_all(1_0)_ 1
      held(1_0_0) c_u_capacity(0_0)_ 1
      held(1_0_0) c_u_link_of_holders(1_0_0)_ 1
+     held(1_0_0) c_u_server_order(0_1)_ -1
      held(1_0_1) c_u_held_running(1_0_1)_ -1
      held(1_0_1) c_u_held_no_more(1_0_1)_ 1
      held(1_0_1) c_e_held_in_all(1_1)_ 1
      held(1_0_1) c_u_capacity(0_1)_ 1
      held(1_0_1) c_u_link_of_holders(1_0_1)_ 1
+     held(1_0_1) c_u_server_order(0_1)_ -1
      held(1_0_2) c_u_held_running(1_0_2)_ -1
      held(1_0_2) c_u_held_no_more(1_0_2)_ 1
      held(1_0_2) c_e_held_in_all(1_2)_ 1
      held(1_0_2) c_u_capacity(0_2)_ 1
      held(1_0_2) c_u_link_of_holders(1_0_2)_ 1
+     held(1_0_2) c_u_server_order(0_1)_ -1
      held(1_0_3) c_u_held_running(1_0_3)_ -1
      held(1_0_3) c_u_held_no_more(1_0_3)_ 1
      held(1_0_3) c_e_held_in_all(1_3)_ 1
      held(1_0_3) c_u_capacity(0_3)_ 1
      held(1_0_3) c_u_link_of_holders(1_0_3)_ 1
+     held(1_0_3) c_u_server_order(0_1)_ -1
      held(1_1_0) c_u_held_running(1_1_0)_ -1
      held(1_1_0) c_u_held_no_more(1_1_0)_ 1
      held(1_1_0) c_e_held_in_all(1_0)_ 1
      held(1_1_0) c_u_capacity(1_0)_ 1
      held(1_1_0) c_u_link_of_holders(1_1_0)_ 1
+     held(1_1_0) c_u_server_order(0_1)_ 1
+     held(1_1_0) c_u_server_order(1_2)_ -1
      held(1_1_1) c_u_held_running(1_1_1)_ -1
      held(1_1_1) c_u_held_no_more(1_1_1)_ 1
      held(1_1_1) c_e_held_in_all(1_1)_ 1
      held(1_1_1) c_u_capacity(1_1)_ 1
      held(1_1_1) c_u_link_of_holders(1_1_1)_ 1
+     held(1_1_1) c_u_server_order(0_1)_ 1
+     held(1_1_1) c_u_server_order(1_2)_ -1
      held(1_1_2) c_u_held_running(1_1_2)_ -1
      held(1_1_2) c_u_held_no_more(1_1_2)_ 1
      held(1_1_2) c_e_held_in_all(1_2)_ 1
      held(1_1_2) c_u_capacity(1_2)_ 1
      held(1_1_2) c_u_link_of_holders(1_1_2)_ 1
+     held(1_1_2) c_u_server_order(0_1)_ 1
+     held(1_1_2) c_u_server_order(1_2)_ -1
      held(1_1_3) c_u_held_running(1_1_3)_ -1
      held(1_1_3) c_u_held_no_more(1_1_3)_ 1
      held(1_1_3) c_e_held_in_all(1_3)_ 1
      held(1_1_3) c_u_capacity(1_3)_ 1
      held(1_1_3) c_u_link_of_holders(1_1_3)_ 1
+     held(1_1_3) c_u_server_order(0_1)_ 1
+     held(1_1_3) c_u_server_order(1_2)_ -1
      held(1_2_0) c_u_held_running(1_2_0)_ -1
      held(1_2_0) c_u_held_no_more(1_2_0)_ 1
      held(1_2_0) c_e_held_in_all(1_0)_ 1
      held(1_2_0) c_u_capacity(2_0)_ 1
      held(1_2_0) c_u_link_of_holders(1_2_0)_ 1
+     held(1_2_0) c_u_server_order(1_2)_ 1
      held(1_2_1) c_u_held_running(1_2_1)_ -1
      held(1_2_1) c_u_held_no_more(1_2_1)_ 1
      held(1_2_1) c_e_held_in_all(1_1)_ 1
      held(1_2_1) c_u_capacity(2_1)_ 1
      held(1_2_1) c_u_link_of_holders(1_2_1)_ 1
+     held(1_2_1) c_u_server_order(1_2)_ 1
      held(1_2_2) c_u_held_running(1_2_2)_ -1
      held(1_2_2) c_u_held_no_more(1_2_2)_ 1
      held(1_2_2) c_e_held_in_all(1_2)_ 1
      held(1_2_2) c_u_capacity(2_2)_ 1
      held(1_2_2) c_u_link_of_holders(1_2_2)_ 1
+     held(1_2_2) c_u_server_order(1_2)_ 1
      held(1_2_3) c_u_held_running(1_2_3)_ -1
      held(1_2_3) c_u_held_no_more(1_2_3)_ 1
      held(1_2_3) c_e_held_in_all(1_3)_ 1
      held(1_2_3) c_u_capacity(2_3)_ 1
      held(1_2_3) c_u_link_of_holders(1_2_3)_ 1
+     held(1_2_3) c_u_server_order(1_2)_ 1
      on_link(0_0_0) c_u_link_taken(0_0_0)_ -1
      on_link(0_0_0) c_u_link_of_used(0_0_0)_ 1
      on_link(0_0_0) c_u_link_of_holders(0_0_0)_ -2
@@ -1379,6 +1413,8 @@ RHS
      RHS c_u_worst_link(1_2_3)_ 2
      RHS c_u_iterations(0)_ 0
      RHS c_u_iterations(1)_ 0
+     RHS c_u_server_order(0_1)_ 0
+     RHS c_u_server_order(1_2)_ 0
 BOUNDS
  BV BOUND spanning_run(0_2_0_3)
  BV BOUND spanning_run(0_2_0_4)

@@ -8,6 +8,7 @@ here too: a guarantee, not a bound.
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 
 from optsched.files import instance_sha256
@@ -49,6 +50,8 @@ def simple_bound(durations: Durations) -> Bound:
     return max(longest_job(durations), area(durations), key=lambda bound: bound.value)
 
 
+BOUND_SHARE = 0.5
+"""Share of a heuristic's time limit that its bound may take; it mostly needs far less."""
 _known: dict[str, Bound] = {}
 """Column bounds of the instances met last, by hash: every heuristic's row asks for the same."""
 
@@ -63,8 +66,10 @@ def best_bound(
     high : float, optional
         A makespan known to be possible, beyond which there is nothing to prove.
     time_limit : float, optional
-        Seconds for the column bound; without it the result repeats exactly.
+        Seconds for the column bound, which are not kept for the next to ask if they cut it;
+        without a limit the result repeats exactly.
     """
+    began = time.perf_counter()
     key = instance_sha256(instance.to_dict())
     if key in _known:
         return _known[key]
@@ -75,10 +80,16 @@ def best_bound(
         found = column_bound(durations, bound.value, top, time_limit=time_limit)
         if found is not None:
             bound = Bound(found.bound(instance.slotted), "column bound", found)
-    while len(_known) >= MOST_KEPT:
-        _known.pop(next(iter(_known)))
-    _known[key] = bound
+    if time_limit is None or time.perf_counter() - began < time_limit:
+        while len(_known) >= MOST_KEPT:
+            _known.pop(next(iter(_known)))
+        _known[key] = bound
     return bound
+
+
+def bound_within(instance: MakespanInstance, limit: float | None) -> Bound:
+    """The best bound in a heuristic's time limit, of which it takes no more than its share."""
+    return best_bound(instance, time_limit=None if limit is None else BOUND_SHARE * limit)
 
 
 def forget() -> None:

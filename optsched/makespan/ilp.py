@@ -1,8 +1,9 @@
 """Method ``ilp``: heuristics, bounds, the relaxation and the full MILP, until they meet.
 
-1. The heuristics give an upper bound UB; 2. area, longest job and columns a lower bound LB; 3. the
-contention-free relaxation raises LB, and its schedule, run under contention, may lower UB; 4. the
-full model asks for a schedule of at most UB - 1 slots. The details say where it stopped.
+1. The heuristics give an upper bound UB; 2. area, longest job and columns a lower bound LB; 3.
+local searches from other seeds, which stop at LB, may lower UB; 4. the contention-free relaxation
+raises LB, and its schedule, run under contention, may lower UB; 5. the full model asks for a
+schedule of at most UB - 1 slots. The details say where it stopped.
 
 Guarantee: optimal when it ends as "optimal"; at a time limit the incumbent and the bound stand.
 """
@@ -16,11 +17,12 @@ import pyomo.environ as pyo
 
 from optsched.backends import Answer, require_solver
 from optsched.errors import NotApplicableError
-from optsched.makespan import formulation
 from optsched.makespan.bounds import Bound, best_bound
 from optsched.makespan.contention import Schedule, evaluate
 from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.known import known_schedule
+from optsched.makespan.known import known_schedule, search_moves
+from optsched.makespan.local_search import search
+from optsched.makespan.model_data import require_slots
 from optsched.makespan.nested import nested
 from optsched.makespan.options import MakespanOptions
 from optsched.makespan.outcome import outcome_of
@@ -29,6 +31,8 @@ from optsched.result import Outcome, Settings, Termination
 
 RELAXATION_SHARE = 0.4
 """Share of the time left that the relaxation may take."""
+SEARCHES = 8
+"""Local searches before any model is built: each is far cheaper than closing a gap of one slot."""
 
 
 def ilp(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
@@ -40,7 +44,7 @@ def ilp(instance: MakespanInstance, options: MakespanOptions, settings: Settings
         Under continuous progress.
     """
     require_solver(settings.solver)
-    formulation.require_slots("ilp", instance)
+    require_slots("ilp", instance)
     return Pipeline(instance, settings).run()
 
 
@@ -68,6 +72,7 @@ class Pipeline:
         self._heuristics()
         for stage, work in (
             ("bounds", self._bounds),
+            ("search", self._search),
             ("relaxation", self._relaxation),
             ("full model", self._full_model),
         ):
@@ -87,6 +92,15 @@ class Pipeline:
 
     def _bounds(self) -> None:
         self.bound = best_bound(self.instance, high=self.value)
+
+    def _search(self) -> None:
+        """Cut by moves, so that it repeats; the clock is looked at between searches."""
+        moves = search_moves(self.instance)
+        for seed in range(self.settings.seed + 1, self.settings.seed + 1 + SEARCHES):
+            if self._met() or self._time_left() == 0:
+                return
+            short = replace(self.settings, seed=seed, iterations=moves, time_limit=None)
+            self._offer(search(self.instance, short, self.bound.value).schedule)
 
     def _relaxation(self) -> None:
         left = self._time_left()

@@ -6,12 +6,14 @@ section 4; FORMULATIONS of models/makespan/README.md.
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections import Counter
+from itertools import accumulate
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import FailFast, Field, model_validator
 
-from optsched.makespan.progress import fewest_servers, least_duration, server_prefix
 from optsched.schema import Between, FileModel, Name, NonNegative, Positive, fault, parse
 
 SCHEMA = "optsched/makespan"
@@ -157,16 +159,16 @@ class MakespanInstance(FileModel):
                 )
         if sum(job.gpus for job in self.jobs) > MOST_WORKERS:
             raise fault("jobs", "more workers", f"at most {MOST_WORKERS} in all")
-        prefix = server_prefix(self.servers)
+        held = list(accumulate(sorted(self.servers, reverse=True)))
         for index, job in enumerate(self.jobs):
-            self._can_run(f"jobs[{index}] ({job.name})", job, fewest_servers(job.gpus, prefix))
+            fewest = bisect_left(held, job.gpus) + 1
+            self._refuse_stuck(f"jobs[{index}] ({job.name})", self._least_slots(job, fewest))
         return self
 
-    def _can_run(self, where: str, job: RingJob, fewest: int) -> None:
-        slots = least_duration(self, job, fewest)
+    def _refuse_stuck(self, where: str, slots: float) -> None:
         if slots == 0:
             raise fault(where, "an iteration that takes no time", "tau above 0")
-        if slots == float("inf"):
+        if slots == math.inf:
             raise fault(
                 where,
                 f"an iteration longer than a slot ({self.slot:g} s) wherever it runs",
@@ -174,3 +176,32 @@ class MakespanInstance(FileModel):
             )
         if slots > self.horizon:
             raise fault(where, f"{slots:g} slots at best", f"at most horizon = {self.horizon}")
+
+    def _least_slots(self, job: RingJob, fewest: int) -> float:
+        """Slots in one server if one holds the job, or across the fewest with links to itself.
+
+        Only for refusing a job that can never run: methods have `progress`, the checker its own.
+        With its links to itself a job gets the whole bandwidth, since xi_1 <= 1 makes f = 1.
+        """
+        choices = [1] if fewest == 1 else []
+        if job.gpus > 1 and len(self.servers) > 1:
+            choices.append(max(2, fewest))
+        return min(self._slots_across(job, servers) for servers in choices)
+
+    def _slots_across(self, job: RingJob, servers: int) -> float:
+        network = self.network
+        bandwidth = network.intra_bandwidth if servers == 1 else network.inter_bandwidth
+        pays = servers > 1 or network.overhead_on_one_server
+        exchanged = job.gradient_bytes * (job.gpus - 1) / job.gpus
+        tau = (
+            exchanged * (2 / bandwidth + 1 / self.compute_rate)
+            + (network.overhead_per_server * servers if pays else 0.0)
+            + job.forward_time_per_sample * job.batch_size
+            + job.backward_time
+        )
+        if tau == 0:
+            return 0.0
+        if not self.slotted:
+            return job.iterations * tau / self.slot
+        whole = math.floor(min(self.slot / tau + 1e-9, job.iterations))
+        return math.inf if whole == 0 else float(-(-job.iterations // whole))

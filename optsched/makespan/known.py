@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from optsched.makespan.bounds import best_bound
 from optsched.makespan.contention import Schedule, evaluate, schedule_of
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
@@ -29,7 +30,7 @@ def candidates(instance: MakespanInstance, settings: Settings) -> dict[str, Sche
     from optsched.makespan import baselines, list_scheduling, local_search, nested, sjf_bco
 
     options, made = MakespanOptions(), {}
-    short = replace(settings, time_limit=None, iterations=_moves(instance))
+    short = replace(settings, time_limit=None, iterations=search_moves(instance))
     runs = {
         "sjf-bco": sjf_bco.sjf_bco,
         "first-fit": baselines.first_fit,
@@ -42,12 +43,12 @@ def candidates(instance: MakespanInstance, settings: Settings) -> dict[str, Sche
         if outcome.solution is not None:
             made[name] = schedule_of(instance, outcome.solution)
     if nested.applies(instance):
-        quick = replace(settings, time_limit=None, iterations=NESTED_MOVES)
-        outcome = nested.nested(instance, options, quick)
-        if outcome.solution is not None:
-            made["nested"] = schedule_of(instance, outcome.solution)
+        blocks = nested.Annealing(instance, best_bound(instance).value, settings.seed)
+        blocks.run(NESTED_MOVES, None, settings.gap)
+        made["nested"] = blocks.schedule()
     return made
 
 
-def _moves(instance: MakespanInstance) -> int:
+def search_moves(instance: MakespanInstance) -> int:
+    """Moves of a short local search: fewer for many jobs, whose moves take longer."""
     return max(200, SEARCH_MOVES * 20 // max(20, len(instance.jobs)))

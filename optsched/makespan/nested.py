@@ -2,13 +2,15 @@
 
 Applies when every size is a power of two and fits one server. Running each GPU's jobs widest first
 then leaves no gap, so the makespan is the largest sum of durations on a GPU: there is nothing to
-sequence. Anneals the sum over GPUs of max(0, load - T)^2; T starts at 1.005 x the certified bound,
-falls as it is met, and each restart from the incumbent draws T between bound and incumbent.
+sequence. Anneals the sum over GPUs of max(0, load - T)^2; T starts just above the certified bound,
+falls as it is met, and each restart from the incumbent draws T between bound and incumbent. Where
+few servers hold the widest jobs it pays to span: a short local search comes first, and the better
+of the two schedules is kept.
 
-Guarantee: a schedule without contention, never worse than greedy widest first; the excess over
-the certified bound comes with it. Anytime; equal (seed, iterations) give equal schedules.
-Complexity: O(width) a move, millions of moves a second. Beyond the paper. Elsewhere the method
-falls back, by name, to local-search.
+Guarantee: never worse than longest-first, nor than blocks filled greedily widest first; the excess
+over the certified bound comes with it. Anytime: bound, start and annealing share the time limit;
+equal (seed, iterations) give equal schedules. Complexity: O(width) a move, millions of moves a
+second. Beyond the paper. Elsewhere the method falls back, by name, to local-search.
 """
 
 from __future__ import annotations
@@ -18,12 +20,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from optsched.makespan.bounds import best_bound
+from optsched.makespan.bounds import bound_within
 from optsched.makespan.contention import Floats, Ints, Schedule
 from optsched.makespan.durations import Durations, durations_of
 from optsched.makespan.greedy import random_state
 from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.local_search import local_search
+from optsched.makespan.local_search import Found, local_search, search
 from optsched.makespan.nested_kernel import Blocks, anneal, loads_of, place_greedily
 from optsched.makespan.options import MakespanOptions
 from optsched.makespan.outcome import outcome_of
@@ -33,14 +35,16 @@ MOVES = 20_000_000
 """Moves when neither time nor iterations are limited."""
 MOVES_A_JOB = 10_000
 """Moves of one annealing for each job, between the two limits below."""
-FEWEST_MOVES, MOST_MOVES = 200_000, 20_000_000
+FEWEST_MOVES, MOST_MOVES = 200_000, 40_000_000
 FIRST_TARGET = 1.005
+MANY_JOBS, MANY_MOVES_A_JOB, MANY_FIRST_TARGET = 500, 20_000, 1.015
+"""From so many jobs on there is time for few annealings: slower, towards what they can reach."""
 RESTART = (0.1, 0.7)
 """Where between bound and incumbent a restart draws its target."""
 HOT, COLD = 8e-3, 4e-4
 """Square roots of the first and the last temperature, as shares of the bound."""
-BOUND_SHARE = 0.3
-"""Share of the time limit that the bound may take."""
+START_SHARE, START_EFFORT = 0.1, 400_000
+"""The local search before: share of the time limit; without one, its moves times jobs."""
 CHUNK = 100_000
 
 
@@ -49,15 +53,18 @@ def nested(instance: MakespanInstance, options: MakespanOptions, settings: Setti
     began = time.perf_counter()
     if not applies(instance):
         return replace(local_search(instance, options, settings), chosen="local-search")
-    limit = settings.time_limit
-    bound = best_bound(instance, time_limit=None if limit is None else BOUND_SHARE * limit)
+    until = None if settings.time_limit is None else began + settings.time_limit
+    bound = bound_within(instance, settings.time_limit)
+    start = _start(instance, settings, bound.value)
     annealing = Annealing(instance, bound.value, settings.seed)
-    cut = annealing.run(settings.iterations, None if limit is None else began + limit, settings.gap)
+    met = start.value <= bound.value
+    cut = not met and annealing.run(settings.iterations, until, settings.gap)
+    kept = "annealing" if annealing.best < start.value else "local search"
     return outcome_of(
         instance,
-        annealing.schedule(),
+        annealing.schedule() if kept == "annealing" else start.schedule,
         Termination.TIME_LIMIT if cut else Termination.FEASIBLE,
-        details={"moves": annealing.moves, "restarts": annealing.restarts},
+        details={"moves": annealing.moves, "restarts": annealing.restarts, "kept": kept},
         bound=bound.value,
         bound_source=bound.source,
         certificate=bound.certificate,
@@ -72,6 +79,16 @@ def applies(instance: MakespanInstance) -> bool:
         job.gpus & (job.gpus - 1) == 0 and job.gpus <= largest for job in instance.jobs
     )
     return sizes_nest and bool(np.isfinite(durations_of(instance).inside).all())
+
+
+def _start(instance: MakespanInstance, settings: Settings, bound: float) -> Found:
+    """A short local search, which may span servers."""
+    limit, moves = settings.time_limit, settings.iterations
+    most = max(200, START_EFFORT // len(instance.jobs))
+    if moves is not None or limit is None:
+        moves = most if moves is None else min(moves, most)
+    shorter = None if limit is None else START_SHARE * limit
+    return search(instance, replace(settings, time_limit=shorter, iterations=moves), bound)
 
 
 @dataclass
@@ -100,7 +117,7 @@ class Annealing:
     def run(self, most: int | None, until: float | None, gap: float) -> bool:
         """Anneal until the moves or the time are spent or the bound is met; whether time cut it."""
         most = MOVES if most is None and until is None else most
-        target = FIRST_TARGET * self.bound
+        target = (MANY_FIRST_TARGET if self.many else FIRST_TARGET) * self.bound
         while not self.done(gap):
             if most is not None and self.moves >= most:
                 return False
@@ -111,6 +128,11 @@ class Annealing:
             target = self.bound + (self.best - self.bound) * self.targets.uniform(low, high)
             self.position[:] = self.best_position
         return False
+
+    @property
+    def many(self) -> bool:
+        """Whether one annealing is a long one."""
+        return len(self.position) >= MANY_JOBS
 
     def done(self, gap: float) -> bool:
         """Whether the incumbent meets the bound."""
@@ -135,7 +157,8 @@ class Annealing:
 
     def _anneal(self, target: float, most: int | None, until: float | None) -> bool:
         """One annealing towards a target; false when the time was up."""
-        total = int(np.clip(MOVES_A_JOB * len(self.position), FEWEST_MOVES, MOST_MOVES))
+        a_job = MANY_MOVES_A_JOB if self.many else MOVES_A_JOB
+        total = int(np.clip(a_job * len(self.position), FEWEST_MOVES, MOST_MOVES))
         total = total if most is None else min(total, most - self.moves)
         loads_of(self.blocks, self.position, self.load)
         hot, cold = (HOT * self.bound) ** 2, (COLD * self.bound) ** 2

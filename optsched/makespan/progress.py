@@ -10,10 +10,8 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from optsched.makespan.instance import MakespanInstance, Network, RingJob
+from optsched.makespan.instance import MakespanInstance, Network, RingJob
 
 ROUNDING = 1e-9
 """Added before the floor of slot / tau, so that 1 / 0.1 counts as 10."""
@@ -81,9 +79,3 @@ def spanning_duration(instance: MakespanInstance, job: RingJob, fewest: int) -> 
     if job.gpus < 2 or len(instance.servers) < 2:
         return math.inf
     return duration(instance, job, max(2, fewest), 1)
-
-
-def least_duration(instance: MakespanInstance, job: RingJob, fewest: int) -> float:
-    """Least slots a job takes anywhere: in one server, or over the fewest, alone on its links."""
-    inside = duration(instance, job, 1, 0) if fewest == 1 else math.inf
-    return min(inside, spanning_duration(instance, job, fewest))

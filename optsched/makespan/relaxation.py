@@ -19,6 +19,7 @@ from optsched.makespan.bounds import Bound, best_bound
 from optsched.makespan.contention import Schedule, evaluate
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.known import known_schedule
+from optsched.makespan.model_data import model_data, require_slots
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Outcome, Settings, Termination
 
@@ -56,7 +57,7 @@ def ilp_relaxed(
     known = known_schedule(instance, settings)
     top = instance.horizon if known is None else int(evaluate(instance, known).makespan)
     bound = best_bound(instance, high=top)
-    formulation.require_slots("ilp-relaxed", instance)
+    require_slots("ilp-relaxed", instance)
     low = int(bound.value)
     if low >= top:
         return _outcome(bound, Termination.OPTIMAL, None, began)
@@ -75,9 +76,9 @@ def model_of(instance: MakespanInstance, *, contention: bool) -> pyo.ConcreteMod
     """Build a slotted model between the combinatorial bound and the best heuristic's makespan."""
     known = known_schedule(instance, Settings())
     top = instance.horizon if known is None else int(evaluate(instance, known).makespan)
-    formulation.require_slots("ilp" if contention else "ilp-relaxed", instance)
+    require_slots("ilp" if contention else "ilp-relaxed", instance)
     low = min(int(best_bound(instance, high=top).value), top)
-    return formulation.build(formulation.model_data(instance, top, low, contention=contention))
+    return formulation.build(model_data(instance, top, low, contention=contention))
 
 
 def solve_slotted(
@@ -85,7 +86,7 @@ def solve_slotted(
 ) -> Solved:
     """Build and solve a slotted model; see `formulation`."""
     began = time.perf_counter()
-    data = formulation.model_data(instance, horizon, low, contention=contention)
+    data = model_data(instance, horizon, low, contention=contention)
     built = formulation.build(data)
     answer = solve_model(built, settings, build_time=time.perf_counter() - began)
     if answer.termination is Termination.INFEASIBLE:

@@ -18,12 +18,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from optsched.makespan import formulation
 from optsched.makespan.bounds import best_bound
 from optsched.makespan.contention import Schedule, evaluate
 from optsched.makespan.durations import durations_of
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.known import known_schedule
+from optsched.makespan.model_data import require_slots
 from optsched.makespan.options import MakespanOptions
 from optsched.makespan.outcome import outcome_of
 from optsched.makespan.progress import iterations_per_slot
@@ -58,7 +58,7 @@ def state_search(
     NotApplicableError
         Under continuous progress.
     """
-    formulation.require_slots("state-search", instance)
+    require_slots("state-search", instance)
     began = time.perf_counter()
     known = known_schedule(instance, settings)
     value = instance.horizon + 1.0 if known is None else evaluate(instance, known).makespan

@@ -10,6 +10,7 @@ import optsched
 from optsched.best_known import read_best_known
 from optsched.errors import NotApplicableError
 from optsched.files import instance_sha256
+from optsched.generate.makespan import generate_makespan
 from optsched.library import shipped_folder
 from optsched.makespan.bounds import best_bound
 from optsched.makespan.check_certificate import check_certificate
@@ -39,6 +40,18 @@ def test_the_pipeline_says_where_it_stopped() -> None:
     assert full.details["stopped_at"] == "full model"
     assert full.proved
     assert full.bound_source == "full model"
+
+
+def test_searches_from_other_seeds_can_meet_the_bound() -> None:
+    """The first heuristics stop at 17 slots, the bound is 16; no model needs to be built."""
+    instance = generate_makespan(
+        24, 8, contention="strong", server_sizes=(2, 4, 8), largest_job=8, slot=30.0, seed=2
+    )
+    found = optsched.solve(instance, "ilp", time_limit=60)
+    assert found.details["stopped_at"] == "search"
+    assert found.proved
+    assert found.objective == found.bound == 16
+    assert found.build_time == 0
 
 
 def test_an_instance_too_large_for_the_model_keeps_its_incumbent() -> None:

@@ -7,9 +7,13 @@ import pytest
 import optsched
 from optsched.errors import InputError
 from optsched.generate.makespan import generate_makespan
-from optsched.makespan.bounds import theorem_5
+from optsched.makespan import bounds
+from optsched.makespan.bounds import simple_bound, theorem_5
+from optsched.makespan.contention import evaluate
+from optsched.makespan.durations import durations_of
 from optsched.makespan.explain import explain
-from optsched.makespan.nested import applies
+from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.nested import Annealing, applies
 from optsched.makespan.options import MakespanOptions
 from optsched.makespan.sjf_bco import kappas_of
 from optsched.result import Result
@@ -57,11 +61,15 @@ def test_nested_falls_back_by_name() -> None:
     assert run("makespan/paper-160x20", "nested").chosen is None
 
 
-def test_nested_schedules_never_contend() -> None:
-    result = run("makespan/paper-160x20-strong", "nested", iterations=200_000)
-    assert all(len(job.gpus) == 1 for job in result.solution.jobs)
-    assert result.excess is not None
-    assert result.excess < 0.1
+def test_annealed_schedules_never_contend() -> None:
+    instance = optsched.load("makespan/paper-160x20-strong")
+    annealing = Annealing(instance, bounds.best_bound(instance).value, 0)
+    annealing.run(200_000, None, 0.0)
+    schedule = annealing.schedule()
+    assert all(len(placed) == 1 for placed in schedule.placed)
+    found = evaluate(instance, schedule)
+    assert found.fits
+    assert found.makespan == annealing.best < 1.1 * annealing.bound
 
 
 def test_the_best_kappa_is_found_among_all() -> None:
@@ -135,3 +143,43 @@ def test_generated_shares_are_the_papers() -> None:
 def test_bad_arguments_are_refused(arguments: dict) -> None:
     with pytest.raises(InputError, match="generate makespan"):
         generate_makespan(**arguments)
+
+
+def crowded_wide_server() -> MakespanInstance:
+    """Five jobs of 8 GPUs and one server that holds them: blocks alone would queue them there."""
+    return generate_makespan(
+        24, 8, contention="strong", server_sizes=(2, 4, 8), largest_job=8, slot=30.0, seed=0
+    )
+
+
+def test_nested_keeps_a_schedule_that_spans_where_blocks_queue_up() -> None:
+    instance = crowded_wide_server()
+    assert applies(instance)
+    result = optsched.solve(instance, "nested", iterations=3000)
+    assert result.details["kept"] == "local search"
+    assert any(len(job.gpus) > 1 for job in result.solution.jobs)
+    assert result.objective is not None
+    assert result.objective <= optsched.solve(instance, "longest-first").objective < 30
+
+
+def test_nested_is_never_worse_than_longest_first() -> None:
+    for name in ("paper-160x20", "paper-160x20-strong", "continuous-12x3", "mixed-24x8-strong"):
+        start = run(f"makespan/{name}", "longest-first").objective
+        assert run(f"makespan/{name}", "nested").objective <= start
+
+
+@pytest.mark.parametrize("method", ["local-search", "nested"])
+def test_a_time_limit_covers_the_bound(method: str) -> None:
+    """The row's bound is the method's own, made within its time; the solve adds no other."""
+    result = run("makespan/paper-160x20", method, iterations=None, time_limit=1.0)
+    assert result.bound_source in ("area", "longest job", "column bound")
+    assert result.bound is not None
+    assert result.bound >= simple_bound(durations_of(optsched.load("makespan/paper-160x20"))).value
+
+
+def test_a_bound_cut_by_time_is_not_kept() -> None:
+    instance = optsched.load("makespan/paper-160x20")
+    bounds.forget()
+    cut = bounds.best_bound(instance, time_limit=0.0)
+    assert cut.source in ("area", "longest job")
+    assert bounds.best_bound(instance).value > cut.value
