@@ -7,6 +7,7 @@ they come up. A call is O(K x classes of the type + log N) instead of O(nodes of
 from __future__ import annotations
 
 from collections import defaultdict
+from fractions import Fraction
 from heapq import heappop, heappush
 
 from optsched.selection.assignment import Seat
@@ -24,6 +25,9 @@ class IndexedCluster(ClusterState):
         self._heaps: dict[tuple[int, int], list[int]] = defaultdict(list)
         self._count = [[0] * (kind.gpus + 1) for kind in tables.kinds]
         self._sharing = [False] * len(tables.kinds)
+        self._most = [kind.gpus for kind in tables.kinds]
+        self._rooms: list[dict[Fraction, list[tuple[int, int]]]] = [{} for _ in tables.kinds]
+        self._full = False
         self._free: dict[int, int] = {}
         for v, each in enumerate(tables.classes):
             self._classes[each.kind].append(v)
@@ -33,20 +37,32 @@ class IndexedCluster(ClusterState):
                 self._class_of[n], self._free[n] = v, each.gpus
 
     def most_free(self, kind: int) -> int:
-        """The most free GPUs on one node of a type."""
-        counts = self._count[kind]
-        return next((k for k in range(len(counts) - 1, 0, -1) if counts[k]), 0)
+        """The most free GPUs on one node of a type; they only ever grow fewer."""
+        most, counts = self._most[kind], self._count[kind]
+        while most and not counts[most]:
+            most -= 1
+        self._most[kind] = most
+        return most
 
     def may_share(self, kind: int) -> bool:
         """Whether some GPU of a type is shared."""
         return self._sharing[kind]
 
+    def is_full(self) -> bool:
+        """Whether no configuration of any type fits any more."""
+        if not self._full:
+            kinds = range(len(self.tables.kinds))
+            self._full = not any(self.most_free(t) or self._least_fits(t) for t in kinds)
+        return self._full
+
     def seat(self, kind: int, configuration: int) -> Seat | None:
         """As `ClusterState.seat`."""
         seat = super().seat(kind, configuration)
         if seat is not None:
-            wanted = self.tables.kinds[kind].configurations[configuration]
-            self._sharing[kind] |= wanted.shares
+            if self.tables.kinds[kind].configurations[configuration].shares:
+                self._sharing[kind] = True
+                room = self.nodes[seat.node].shared[seat.gpus[0]]
+                heappush(self._rooms[kind].setdefault(room, []), (seat.node, seat.gpus[0]))
             self.moved(seat.node)
         return seat
 
@@ -61,6 +77,22 @@ class IndexedCluster(ClusterState):
         self._free[node] = now
         if now:
             heappush(self._heaps[self._class_of[node], now], node)
+
+    def _least_fits(self, kind: int) -> bool:
+        sizes = self.tables.kinds[kind]
+        if not self._sharing[kind]:
+            return False
+        return self._room(kind, min(sizes.configurations[c].fraction for c in sizes.fractions)) is not None
+
+    def _room(self, kind: int, fraction: Fraction) -> tuple[NodeState, int] | None:
+        rooms = self._rooms[kind]
+        for room in sorted(room for room, held in rooms.items() if held and room >= fraction):
+            held = rooms[room]
+            while held and self.nodes[held[0][0]].shared.get(held[0][1]) != room:
+                heappop(held)
+            if held:
+                return self.nodes[held[0][0]], held[0][1]
+        return None
 
     def _best_fit(self, kind: int, gpus: int) -> NodeState | None:
         if gpus > self.most_free(kind):

@@ -19,7 +19,7 @@ from optsched.rolling.keep import keep_in_place
 from optsched.rolling.simulator import Plan
 from optsched.rolling.world import View, World
 from optsched.selection.assignment import Seat, expected_cost
-from optsched.selection.baselines import STARTS, Greedy, _shuffled
+from optsched.selection.baselines import STARTS, Greedy, shuffled
 from optsched.selection.cost import Tables
 from optsched.selection.dp import dp_allocation
 from optsched.selection.profiles import type_rates
@@ -80,7 +80,7 @@ class RandomisedGreedy:
         best = greedy.run(order.tolist())
         value = expected_cost(tables, best)
         for _ in range(self.starts - 1):
-            seats = greedy.run(_shuffled(order, rng).tolist(), rng)
+            seats = greedy.run(shuffled(order, rng).tolist(), rng)
             cost = expected_cost(tables, seats)
             if cost < value:
                 best, value = seats, cost

@@ -23,7 +23,6 @@ from optsched.rolling.seating_model import seat_by_patterns
 from optsched.rolling.simulator import Plan
 from optsched.rolling.world import View, World
 from optsched.selection.cost import Tables
-from optsched.selection.profiles import curves_of
 
 Floats = NDArray[np.float64]
 
@@ -130,7 +129,7 @@ class Price:
         backlog_each = mean / (alone * self.gpus).sum(axis=1)
         longest = (most / flat.max(axis=1)).mean()
         congestion = min(k.most_congestion, backlog_each.sum() / longest)
-        curves = curves_of(tables)
+        curves = view.curves
         multiplier, change = np.empty(tables.jobs), np.empty(tables.jobs)
         due_date_multipliers(
             curves.knots, curves.high, curves.start,
