@@ -119,5 +119,5 @@ def warm_up() -> None:
     from optsched.rolling.warm_up import tiny_instance
 
     world = World(tiny_instance(), SelectionOptions())
-    for name in ("sts", "dp", "price"):
+    for name in ("sts", "rg", "dp", "price"):
         simulate(world, policy(name, world, RollingSettings()))

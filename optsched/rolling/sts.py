@@ -72,6 +72,7 @@ class Sts:
                 self.selected[view.jobs[j]] = (kind, gpus)
         changes = self._changes(tables, pieces, seats, asked)
         if self.postprocessing:
+            state.settle()
             one_interval.raise_fractions(tables, state, seats, order)
             one_interval.raise_gpus(tables, state, seats, order)
         return Plan(keep_in_place(tables, seats, view.running), changes)

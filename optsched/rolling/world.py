@@ -21,6 +21,18 @@ from optsched.speed_profile.curve import Curve, discrete_curve
 Floats = NDArray[np.float64]
 
 
+class Left:
+    """What is left of a job: its remaining epochs W - w given W > w, and what is read off them."""
+
+    def __init__(self, work: Distribution) -> None:
+        self.work, self.mean, self.most = work, work.mean, work.most
+
+    @cached_property
+    def curve(self) -> Curve:
+        """F^c from now on."""
+        return discrete_curve(self.work)
+
+
 @dataclass(frozen=True)
 class View:
     """The cluster at a decision: jobs that have arrived and are not done, by local index.
@@ -47,32 +59,24 @@ class View:
     due_for_change: frozenset[int]
 
     @cached_property
-    def tables(self) -> Tables:
-        """Costs as methods for one interval take them, without those that only (P1.1) needs."""
-        return self.world.tables_at(self.time, self.jobs, self.done, with_lateness=False)
+    def left(self) -> tuple[Left, ...]:
+        """What is left of each job."""
+        return tuple(map(self.world.left, self.jobs, self.done))
 
     @cached_property
     def curves(self) -> CurveBatch:
         """F^c of every job's remaining epochs."""
-        lefts = [self.world.left(j, w) for j, w in zip(self.jobs, self.done, strict=True)]
-        return CurveBatch.of([left.curve for left in lefts])
+        return CurveBatch.of([left.curve for left in self.left])
+
+    @cached_property
+    def tables(self) -> Tables:
+        """Costs as methods for one interval take them, without those that only (P1.1) needs."""
+        return self.world.tables_at(self.time, self.jobs, self.left, with_lateness=False)
 
     @cached_property
     def costed(self) -> Tables:
         """All of them."""
-        return self.world.tables_at(self.time, self.jobs, self.done, with_lateness=True)
-
-
-class Left:
-    """What is left of a job: its remaining epochs W - w given W > w, and what is read off them."""
-
-    def __init__(self, work: Distribution) -> None:
-        self.work, self.mean, self.most = work, work.mean, work.most
-
-    @cached_property
-    def curve(self) -> Curve:
-        """F^c from now on."""
-        return discrete_curve(self.work)
+        return self.world.tables_at(self.time, self.jobs, self.left, with_lateness=True)
 
 
 class World:
@@ -85,6 +89,7 @@ class World:
         self.works = [
             Distribution.of(j.epochs.values, j.epochs.probabilities) for j in instance.jobs
         ]
+        self.means = np.array([work.mean for work in self.works])
         self.weights = np.array([float(job.tardiness_weight) for job in instance.jobs])
         flat = self.all.seconds.reshape(len(instance.jobs), -1)
         self._slowest = np.where(np.isfinite(flat), flat, 0.0).max(axis=1)
@@ -107,11 +112,10 @@ class World:
         return self._left[job][1]
 
     def tables_at(
-        self, time: float, jobs: tuple[int, ...], done: tuple[float, ...], *, with_lateness: bool
+        self, time: float, jobs: tuple[int, ...], lefts: tuple[Left, ...], *, with_lateness: bool
     ) -> Tables:
         """Tables of the jobs present. Complexity: O(jobs x configurations [x scenarios])."""
         index = np.array(jobs, dtype=np.int64)
-        lefts = [self.left(j, w) for j, w in zip(jobs, done, strict=True)]
         works = tuple(left.work for left in lefts)
         seconds = self.all.seconds[index]
         means = np.array([left.mean for left in lefts])
@@ -146,9 +150,7 @@ class World:
             works,
         )
 
-    def _postponed(
-        self, index: NDArray[np.int64], most: Floats, due: Floats
-    ) -> Floats:
+    def _postponed(self, index: NDArray[np.int64], most: Floats, due: Floats) -> Floats:
         longest = self.instance.interval + self._slowest[index] * most
         worst = np.maximum(longest - due, 0.0)
         penalty = self.instance.postponement_penalty
