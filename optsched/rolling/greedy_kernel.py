@@ -37,7 +37,8 @@ def best_of_passes(
         drawn = choices if index else 1
         seats = _one_pass(turn, ranked, counts, width, kind_of, gpus, rates, generator, drawn)
         cost = _expected_cost(
-            seats, kind_of, gpus, rates, seconds, means, dues, weights, postponed, knots, high, start
+            seats, kind_of, gpus, rates, seconds, means, dues, weights, postponed, knots, high,
+            start,
         )  # fmt: skip
         if cost < least:
             best, least = seats, cost

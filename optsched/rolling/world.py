@@ -89,6 +89,7 @@ class World:
         self.works = [
             Distribution.of(j.epochs.values, j.epochs.probabilities) for j in instance.jobs
         ]
+        self._ends = [work.values * (1 - _HAIR) for work in self.works]
         self.means = np.array([work.mean for work in self.works])
         self.weights = np.array([float(job.tardiness_weight) for job in instance.jobs])
         flat = self.all.seconds.reshape(len(instance.jobs), -1)
@@ -102,7 +103,7 @@ class World:
         if known is not None and known[0] == done:
             return known[1]
         work = self.works[job]
-        first = int(np.searchsorted(work.values * (1 - _HAIR), done, side="right"))
+        first = int(np.searchsorted(self._ends[job], done, side="right"))
         if first == len(work.values):  # rounding put the last epoch's end a hair too far
             left = Distribution(np.array([_HAIR]), np.array([1.0]))
         else:
