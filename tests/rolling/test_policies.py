@@ -123,3 +123,56 @@ def test_the_indexed_cluster_fits_as_the_plain_one_does() -> None:
             wanted = int(rng.integers(len(world.all.kinds[kind].configurations)))
             assert plain.most_free(kind) == indexed.most_free(kind)
             assert plain.seat(kind, wanted) == indexed.seat(kind, wanted)
+        indexed.settle()
+        for one, other in zip(plain.nodes, indexed.nodes, strict=True):
+            assert (one.free, one.shared) == (other.free, other.shared)
+
+
+def test_a_full_cluster_seats_nothing() -> None:
+    import numpy as np
+
+    from optsched.rolling.cluster import IndexedCluster
+
+    for seed in range(6):
+        world = World(workload(seed, sharing=True), SelectionOptions())
+        state, rng = IndexedCluster(world.all), np.random.default_rng(seed)
+        wanted = [
+            (t, c)
+            for t, kind in enumerate(world.all.kinds)
+            for c in range(len(kind.configurations))
+        ]
+        while not state.is_full():
+            fits = [state.seat(*wanted[i]) for i in rng.permutation(len(wanted))]
+            assert any(fits) or state.is_full()
+        assert all(state.seat(*each) is None for each in wanted)
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_compiled_passes_draw_as_those_of_one_interval(average: bool) -> None:
+    """The same seats, draw for draw, as `selection.baselines` gives for the jobs present."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from optsched.rolling.greedy import RandomisedGreedy, planned_times
+    from optsched.rolling.keep import keep_in_place
+    from optsched.rolling.world import View
+    from optsched.selection.assignment import expected_cost
+    from optsched.selection.baselines import Greedy, shuffled
+
+    for seed in range(12):
+        world = World(workload(seed, jobs=40, cost_classes=seed % 3), SelectionOptions())
+        jobs = tuple(range(0, 40, 1 + seed % 2))
+        done = tuple(float(j % 4) for j in jobs)
+        view = View(world, 3e4 * (seed % 3), jobs, done, {}, frozenset())
+        planned = replace(view.tables, expected=planned_times(view, average))
+        greedy, rng = Greedy(planned, average=True), np.random.default_rng([seed, 0])
+        fastest = greedy.times.reshape(planned.jobs, -1).min(axis=1)
+        order = np.argsort(planned.due - fastest, kind="stable")
+        passes = [greedy.run(order.tolist())]
+        passes += [greedy.run(shuffled(order, rng).tolist(), rng) for _ in range(4)]
+        best = min(passes, key=lambda seats: expected_cost(view.costed, seats))
+        compiled = RandomisedGreedy(world, "rg", average=average, seed=seed, starts=5)
+        assert compiled.decide(view).seats == keep_in_place(
+            view.tables, dict(sorted(best.items())), {}
+        )
