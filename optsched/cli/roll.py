@@ -51,6 +51,7 @@ def roll(
     from optsched.library import load
     from optsched.rolling.instance import RollingInstance
     from optsched.rolling.policies import RollingSettings
+    from optsched.rolling.price import constants_of
     from optsched.selection.options import SelectionOptions
 
     instance = load(file)
@@ -58,12 +59,14 @@ def roll(
         raise InputError(file, "schema", shown(instance.schema_), "optsched/rolling")
     if not 0 <= bound <= 100_000:
         raise InputError("roll", "--bound", shown(bound), "0 to 100000")
-    options = SelectionOptions.from_dict({"postprocessing": "off", **read_options(option)})
+    constants, given = constants_of(read_options(option))
+    options = SelectionOptions.from_dict({"postprocessing": "off", **given})
     settings = RollingSettings(
         seed=seed,
         iterations=iterations,
         time_limit=time_limit,
         postprocessing=options.postprocessing == "on",
+        constants=constants,
     )
     names = [name.strip() for name in policy.split(",")]
     done, interrupted = _rolled(instance, names, options, settings, bound)
@@ -162,6 +165,9 @@ def generate_rollings(
     ] = None,
     sharing: Annotated[bool, typer.Option(help="Due dates (31) with 20% more.")] = False,
     speedup: Annotated[float, typer.Option(metavar="X", help="Speed k^X on k GPUs.")] = 0.8,
+    gpu_types: Annotated[
+        str, typer.Option(metavar="T[,T...]", help="Types on the cluster.")
+    ] = "K80,M60,A100",
     a100_speed: Annotated[float, typer.Option(metavar="X", help="Factor on the A100's.")] = 1.0,
     interval: Annotated[float, typer.Option(metavar="S", help="H.")] = 3600.0,
     delay: Annotated[float, typer.Option(metavar="S", help="Reconfiguration delay.")] = 0.0,
@@ -196,6 +202,7 @@ def generate_rollings(
         sharing=sharing,
         speedup=speedup,
         a100_speed=a100_speed,
+        gpu_types=tuple(name.strip() for name in gpu_types.split(",")),
         interval=interval,
         reconfiguration_delay=delay,
         **({} if size is None else {"jobs": size}),

@@ -186,10 +186,13 @@ def test_roll_refuses_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[st
     write_document(path, three_jobs().to_dict())
     assert _code(["roll", str(path), "--policy", "nobody"]) == 2
     assert _code(["roll", str(path), "--option", "node_opening=printed"]) == 2
+    assert _code(["roll", str(path), "--option", "wake=soon"]) == 2
+    assert _code(["roll", str(path), "--option", "rounds=1.5"]) == 2
+    assert _code(["roll", str(path), "--option", "memory=nan"]) == 2
     assert _code(["solve", str(path)]) == 2
     assert _code(["roll", str(tmp_path / "none.json")]) == 2
     lines = capsys.readouterr().err.strip().splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 7
     assert all(line.startswith("optsched: ") for line in lines)
 
 
@@ -229,6 +232,29 @@ def test_an_interrupted_roll_keeps_the_complete_runs(
     assert [row["policy"] for row in rows] == ["sts"]
     assert rows[0]["total_cost"] == pytest.approx(123)
     assert _code(["roll", str(path), "--policy", "edf"]) == 130
+
+
+def test_the_prices_constants_are_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Awake every second, price decides at least once a second of its run."""
+    path = tmp_path / "f.json"
+    write_document(path, three_jobs().to_dict())
+    counts = []
+    for wake in ("1", "900"):
+        arguments = ["roll", str(path), "--policy", "price", "--json", "--option", f"wake={wake}"]
+        assert _code(arguments) == 0
+        counts.append(json.loads(capsys.readouterr().out)[0]["decisions"])
+    assert counts[0] >= 24 > counts[1]
+
+
+def test_a_cluster_of_some_gpu_types(tmp_path: Path) -> None:
+    arguments = ["generate", "rolling", "--nodes", "2", "--gpu-types", "A100", "-o", str(tmp_path)]
+    assert _code([*arguments, "--name", "a"]) == 0
+    made = optsched.load(tmp_path / "a.json")
+    assert isinstance(made, RollingInstance)
+    assert {node.gpu_type for node in made.nodes} == {"A100"}
+    assert _code([*arguments[:5], "H100", "-o", str(tmp_path)]) == 2
 
 
 def test_progress_counts_the_jobs_done() -> None:

@@ -109,7 +109,9 @@ def test_patterns_optimises_each_interval() -> None:
     assert values["patterns"] <= min(values.values()) * (1 + 2e-4)
 
 
-@pytest.mark.parametrize("name", ["milp", "minlp", "columns", "exact"])
+@pytest.mark.parametrize(
+    "name", ["milp", pytest.param("minlp", marks=pytest.mark.full), "columns", "exact"]
+)
 def test_optima_of_intervals_agree(name: str) -> None:
     """Every decision is worth what that of `patterns` is, which may seat the jobs otherwise."""
     from optsched.rolling.interval_optimum import IntervalOptimum
