@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ pytest.importorskip("matplotlib")
 
 from optsched.experiments import ARTEFACTS
 from optsched.experiments.papers import optimum_over_time, price_robustness, sts_over_time
+from optsched.experiments.papers.rolling_pictures import by_size
 from optsched.experiments.papers.rolling_runs import Task, late_share, of, ratios, rows_of
 from optsched.experiments.papers.sts_over_time_findings import finding4, reductions
 from optsched.experiments.papers.verdict import Finding, Verdict, read_verdict
@@ -99,8 +101,6 @@ def test_repeats_are_of_rg_only_on_the_same_epochs() -> None:
 def test_reductions_and_findings_by_hand() -> None:
     """STS 50 $, EDF 100 $: PCR 50%. All rivals so, no job late: the claim holds."""
     sts, rg = rows_of([Task("c", TINY, 3, ("sts", "rg"), passes=2)], parallel=False)
-    from dataclasses import replace
-
     rows = [replace(sts, total=50.0, late=0.0)]
     rows += [replace(rg, policy=p, total=100.0) for p in ("edf", "rg", "avg-edf", "avg-rg")]
     assert reductions(rows, "c", "edf", "total") == [50.0]
@@ -111,6 +111,18 @@ def test_reductions_and_findings_by_hand() -> None:
     assert finding4(dear, "s", smoke=False).finding is Finding.FAILS
     assert late_share(of(late, policy="sts")) == pytest.approx(25.0)
     assert ratios(of(rows, policy="sts"), of(rows, policy="edf")) == [0.5]
+
+
+def test_both_loads_stand_on_the_axis_or_in_the_legend() -> None:
+    rows = rows_of([Task("c", TINY, 3, ("sts", "edf"))], parallel=False)
+    sts, edf = of(rows, policy="sts"), of(rows, policy="edf")
+    loads = f"{sts[0].rho:.2f}", f"{sts[0].utilisation:.2f}"
+    (ax,) = by_size({"c": {"sts": (sts, edf)}}, "total", "ratio").axes
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["\n".join(("3", *loads))]
+    assert ax.lines[0].get_ydata()[0] == pytest.approx(sts[0].total / edf[0].total)
+    other = [replace(edf[0], case="d")]
+    (ax,) = by_size({"p": {"c": (sts, edf), "d": (sts, other)}}, "total", "ratio").axes
+    assert ax.lines[0].get_label() == f"c: rho, plan {', '.join(loads)}"
 
 
 @pytest.mark.full

@@ -20,6 +20,7 @@ Panels = Mapping[str, Mapping[str, tuple[Sequence[Row], Sequence[Row]]]]
 def by_size(panels: Panels, field: str, label: str, *, parts: bool = False) -> Figure:
     """A panel a group, a line a method: mean ratio by nodes, and its range over seeds.
 
+    Both loads stand on the axis; where each line has a base of its own, in the legend instead.
     With `parts`, below each panel: energy and tardiness over the base's total, all sizes together,
     and the share of late jobs.
     """
@@ -32,32 +33,42 @@ def by_size(panels: Panels, field: str, label: str, *, parts: bool = False) -> F
         axes[0][column].set_ylabel(label if column == 0 else "")
         if parts:
             _parts(axes[1][column], lines)
-    axes[0][0].legend(fontsize="small", frameon=False)
+        if column == 0 or _loads_differ(lines):
+            axes[0][column].legend(fontsize="small", frameon=False)
     if parts:
         axes[1][0].legend(fontsize="small", frameon=False)
     return figure
 
 
+def _loads_differ(lines: Mapping[str, tuple[Sequence[Row], Sequence[Row]]]) -> bool:
+    return len({row.case for _, base in lines.values() for row in base}) > 1
+
+
 def _lines(ax: Axes, lines: Mapping[str, tuple[Sequence[Row], Sequence[Row]]], field: str) -> None:
     ticks: dict[int, str] = {}
+    differ = _loads_differ(lines)
     for (name, (own, base)), colour in zip(lines.items(), COLOURS, strict=False):
         sizes = sorted({row.nodes for row in own})
         found = [ratios(of(own, nodes=n), of(base, nodes=n), field) for n in sizes]
         middle = [
             average(of(own, nodes=n), field) / average(of(base, nodes=n), field) for n in sizes
         ]
-        ax.fill_between(sizes, [min(f) for f in found], [max(f) for f in found],
-                        color=colour, alpha=0.15, linewidth=0)  # fmt: skip
-        ax.plot(sizes, middle, marker="o", color=colour, label=name)
+        low, high = [min(f) for f in found], [max(f) for f in found]
+        ax.fill_between(sizes, low, high, color=colour, alpha=0.15, linewidth=0)
+        label = f"{name}: rho, plan {_loads(base, ', ')}" if differ else name
+        ax.plot(sizes, middle, marker="o", color=colour, label=label, clip_on=False)
         for n in sizes:
-            here = of(base, nodes=n)
-            ticks[n] = f"{n}\n{average(here, 'rho'):.2f}\n{average(here, 'utilisation'):.2f}"
+            ticks[n] = str(n) if differ else f"{n}\n{_loads(of(base, nodes=n), chr(10))}"
     ax.set_xscale("log")
     ax.set_xticks(list(ticks), list(ticks.values()))
     ax.minorticks_off()
-    ax.set_xlabel("nodes; rho; fullest type of the clairvoyant plan")
+    ax.set_xlabel("nodes" if differ else "nodes; rho; fullest type of the clairvoyant plan")
     ax.set_ylim(bottom=0)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def _loads(rows: Sequence[Row], between: str) -> str:
+    return f"{average(rows, 'rho'):.2f}{between}{average(rows, 'utilisation'):.2f}"
 
 
 def _parts(ax: Axes, lines: Mapping[str, tuple[Sequence[Row], Sequence[Row]]]) -> None:
