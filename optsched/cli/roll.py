@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
 from optsched.cli.settings import Iterations, Json, Options, Seed, TimeLimit, read_options
 from optsched.errors import InputError, shown
 
-DONE, BROKEN = 0, 1
+if TYPE_CHECKING:
+    from optsched.rolling.instance import RollingInstance
+    from optsched.rolling.policies import RollingSettings
+    from optsched.rolling.run import Rolled
+    from optsched.selection.options import SelectionOptions
+
+DONE, BROKEN, INTERRUPTED = 0, 1, 130
+EVERY = 10.0
+"""Seconds between two lines of progress where there is no terminal."""
 
 
 def register(app: typer.Typer) -> None:
@@ -40,10 +49,9 @@ def roll(
     from optsched.cli import show
     from optsched.files import write_document
     from optsched.library import load
-    from optsched.rolling.bounds import BoundSettings
     from optsched.rolling.instance import RollingInstance
     from optsched.rolling.policies import RollingSettings
-    from optsched.rolling.run import roll as run
+    from optsched.rolling.price import constants_of
     from optsched.selection.options import SelectionOptions
 
     instance = load(file)
@@ -51,39 +59,96 @@ def roll(
         raise InputError(file, "schema", shown(instance.schema_), "optsched/rolling")
     if not 0 <= bound <= 100_000:
         raise InputError("roll", "--bound", shown(bound), "0 to 100000")
-    options = SelectionOptions.from_dict({"postprocessing": "off", **read_options(option)})
+    constants, given = constants_of(read_options(option))
+    options = SelectionOptions.from_dict({"postprocessing": "off", **given})
     settings = RollingSettings(
         seed=seed,
         iterations=iterations,
         time_limit=time_limit,
         postprocessing=options.postprocessing == "on",
+        constants=constants,
     )
     names = [name.strip() for name in policy.split(",")]
-    done = list(
-        run(
-            instance,
-            names,
-            options=options,
-            settings=settings,
-            bound=BoundSettings(iterations=bound) if bound else None,
-        )
-    )
+    done, interrupted = _rolled(instance, names, options, settings, bound)
     for each in done if records is not None else ():
         path = Path(str(records)) / f"{instance.name}-{each.run.policy}-s{seed}.json"
         write_document(path, each.run.to_dict())
         show.note(f"wrote {path}")
     if as_json:
         print(json.dumps([each.to_dict() for each in done], indent=1))
-    else:
+    elif done:
         _table(done)
+    if interrupted:
+        return INTERRUPTED
     return DONE if all(each.audit.feasible for each in done) else BROKEN
+
+
+def _rolled(
+    instance: RollingInstance,
+    names: list[str],
+    options: SelectionOptions,
+    settings: RollingSettings,
+    bound: int,
+) -> tuple[list[Rolled], bool]:
+    """The complete runs, and whether it was interrupted."""
+    from optsched.rolling.bounds import BoundSettings
+    from optsched.rolling.run import roll as run
+
+    done: list[Rolled] = []
+    effort = BoundSettings(iterations=bound) if bound else None
+    with _Bars(names, len(instance.jobs)) as bars:
+        try:
+            for each in run(
+                instance, names, options=options, settings=settings, bound=effort, progress=bars
+            ):
+                done.append(each)
+        except KeyboardInterrupt:
+            return done, True
+    return done, False
+
+
+class _Bars:
+    """A bar a policy on a terminal, else a line on standard error now and then."""
+
+    def __init__(self, names: list[str], jobs: int) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:.0f} of {task.total:.0f} jobs done"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._tasks = {name: self._bar.add_task(name, total=jobs) for name in names}
+        self._said = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def __call__(self, name: str, over: int, jobs: int) -> None:
+        """Show how many of a policy's jobs are done."""
+        from optsched.cli.show import note
+
+        self._bar.update(self._tasks[name], completed=over)
+        if self._bar.disable and time.monotonic() - self._said >= EVERY:
+            self._said = time.monotonic()
+            note(f"{name}: {over} of {jobs} jobs done")
 
 
 def generate_rollings(
     output: Annotated[str, typer.Option("-o", metavar="DIR", help="Folder to write into.")],
     nodes: Annotated[int, typer.Option(metavar="N", help="Nodes: K80, M60, A100 in turn.")] = 10,
     jobs: Annotated[
-        int | None, typer.Option(metavar="J", help="Jobs; by default 10 a node.")
+        int | None, typer.Option(metavar="J", help="Jobs; by default 10 a node, of a trace all.")
     ] = None,
     gpus_per_node: Annotated[int, typer.Option(metavar="K")] = 4,
     arrivals: Annotated[
@@ -94,8 +159,15 @@ def generate_rollings(
         str | None,
         typer.Option(metavar="FILE", help="CSV with submit_time and, if at hand, duration."),
     ] = None,
+    trace_format: Annotated[
+        str | None,
+        typer.Option(metavar="F", help="The trace is of this format of `optsched import`."),
+    ] = None,
     sharing: Annotated[bool, typer.Option(help="Due dates (31) with 20% more.")] = False,
     speedup: Annotated[float, typer.Option(metavar="X", help="Speed k^X on k GPUs.")] = 0.8,
+    gpu_types: Annotated[
+        str, typer.Option(metavar="T[,T...]", help="Types on the cluster.")
+    ] = "K80,M60,A100",
     a100_speed: Annotated[float, typer.Option(metavar="X", help="Factor on the A100's.")] = 1.0,
     interval: Annotated[float, typer.Option(metavar="S", help="H.")] = 3600.0,
     delay: Annotated[float, typer.Option(metavar="S", help="Reconfiguration delay.")] = 0.0,
@@ -108,13 +180,19 @@ def generate_rollings(
     from optsched.files import write_document
     from optsched.generate.rolling import generate_rolling, rolling_settings
     from optsched.generate.rolling_trace import generate_from_trace, read_trace
+    from optsched.rolling.bounds import clairvoyant_utilisation
+    from optsched.rolling.draws import true_epochs
     from optsched.rolling.load import offered_load
+    from optsched.rolling.world import World
+    from optsched.selection.options import SelectionOptions
 
     if not 1 <= count <= 100_000:
         raise InputError("generate rolling", "--count", shown(count), "1 to 100000")
     if name is not None and count != 1:
         raise InputError("generate rolling", "--name", shown(name), "--count 1")
-    rows = None if trace is None else read_trace(trace, most=jobs)
+    if trace is None and trace_format is not None:
+        raise InputError("generate rolling", "--trace-format", shown(trace_format), "--trace FILE")
+    rows = None if trace is None else read_trace(trace, most=jobs, file_format=trace_format)
     size = len(rows) if rows is not None else jobs
     settings = rolling_settings(
         nodes,
@@ -124,6 +202,7 @@ def generate_rollings(
         sharing=sharing,
         speedup=speedup,
         a100_speed=a100_speed,
+        gpu_types=tuple(name.strip() for name in gpu_types.split(",")),
         interval=interval,
         reconfiguration_delay=delay,
         **({} if size is None else {"jobs": size}),
@@ -135,11 +214,19 @@ def generate_rollings(
             instance = generate_from_trace(settings, rows, seed=each, name=name)
         path = Path(output) / f"{instance.name}.json"
         write_document(path, instance.to_dict())
-        note(f"wrote {path}: rho = {offered_load(instance):.3g}")
+        world = World(instance, SelectionOptions())
+        plan = clairvoyant_utilisation(world, true_epochs(instance, 0))
+        note(f"wrote {path}: {_load(offered_load(instance), plan)}")
     return DONE
 
 
-def _table(done: list) -> None:
+def _load(rho: float, plan: dict[str, float]) -> str:
+    """Both statements of the load."""
+    shares = ", ".join(f"{kind} {100 * share:.3g}%" for kind, share in plan.items())
+    return f"rho = {rho:.3g}; utilisation of the uncapacitated clairvoyant plan: {shares}"
+
+
+def _table(done: list[Rolled]) -> None:
     from rich.table import Table
 
     from optsched.cli import show
@@ -147,7 +234,7 @@ def _table(done: list) -> None:
     table = Table(box=None)
     for heading in ("policy", "total $", "energy $", "tardiness $", "late", "bound $", "excess"):
         table.add_column(heading, justify="left" if heading == "policy" else "right")
-    for heading in ("decision s", "longest ms", "audit"):
+    for heading in ("busy %", "decision s", "longest ms", "audit"):
         table.add_column(heading, justify="right")
     for each in done:
         m = each.metrics
@@ -159,8 +246,10 @@ def _table(done: list) -> None:
             f"{m.late_jobs} of {len(each.run.jobs)}",
             "-" if each.bound is None else f"{each.bound:.2f}",
             "-" if each.excess is None else f"{100 * each.excess:.1f}%",
+            " ".join(f"{kind} {100 * share:.0f}" for kind, share in m.utilisation.items()),
             f"{m.decision_time:.2f}",
             f"{1e3 * m.longest_decision:.1f}",
             "clean" if each.audit.feasible else str(each.audit.violations[0]),
         )
     show.console().print(table)
+    show.console().print(_load(done[0].load, done[0].plan), markup=False)

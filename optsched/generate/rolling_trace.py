@@ -9,16 +9,16 @@ GPU of its slowest type, and its due date keeps its place in (31).
 from __future__ import annotations
 
 import csv
-import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from optsched.errors import InputError, shown
-from optsched.files import LARGEST_FILE
 from optsched.generate.rolling import RollingGenerator, generate_rolling
+from optsched.online.traces.importing import import_trace
+from optsched.online.traces.reading import lines_of
 from optsched.rolling.instance import RollingInstance
 from optsched.schema import LARGEST
 
@@ -31,42 +31,60 @@ class TraceRow:
     duration: float | None
 
 
-def read_trace(path: str | Path, *, most: int | None = None) -> tuple[TraceRow, ...]:
+def read_trace(
+    path: str | Path, *, most: int | None = None, file_format: str | None = None
+) -> tuple[TraceRow, ...]:
     """Read the first `most` jobs of a trace, by submit time counted from the first.
+
+    Parameters
+    ----------
+    path : str or Path
+        Plain or .gz.
+    most : int, optional
+    file_format : str, optional
+        One of `optsched import`; by default a CSV file with the columns named above.
 
     Raises
     ------
     InputError
         If the file cannot be read, lacks ``submit_time``, or holds what is no number.
     """
+    if most is not None and most < 1:
+        raise InputError("generate rolling", "--jobs", shown(most), "a number from 1 up")
+    if file_format is not None:
+        return _imported(path, file_format, most)
     source = str(path)
-    try:
-        if Path(path).stat().st_size > LARGEST_FILE:
-            raise InputError(source, "", "a larger file", f"at most {LARGEST_FILE} bytes")
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise InputError(source, "", "no UTF-8", "UTF-8 text") from None
-    except OSError as error:
-        raise InputError(source, "", error.strerror or str(error), "a readable file") from None
-    reader = csv.DictReader(io.StringIO(text))
-    if "submit_time" not in (reader.fieldnames or ()):
-        raise InputError(source, "line 1", shown(reader.fieldnames), "a column submit_time")
-    rows = sorted(_rows(source, reader), key=lambda row: row.submit_time)[:most]
+    rows = sorted(_rows(source, lines_of(path)), key=lambda row: row.submit_time)[:most]
     if not rows:
         raise InputError(source, "", "no job", "at least one")
     begin = rows[0].submit_time
     return tuple(TraceRow(row.submit_time - begin, row.duration) for row in rows)
 
 
-def _rows(source: str, reader: csv.DictReader[str]) -> list[TraceRow]:
-    rows = []
-    for line, record in enumerate(reader, 2):
-        submit = _number(source, line, "submit_time", record["submit_time"])
-        if "duration" not in record:
-            rows.append(TraceRow(submit, None))
-        elif (duration := _number(source, line, "duration", record["duration"])) > 0:
-            rows.append(TraceRow(submit, duration))
-    return rows
+def _imported(path: str | Path, file_format: str, most: int | None) -> tuple[TraceRow, ...]:
+    trace = import_trace(file_format, path)
+    pairs = zip(trace.submit[:most].tolist(), trace.duration[:most].tolist(), strict=True)
+    return tuple(TraceRow(submit, duration if duration > 0 else None) for submit, duration in pairs)
+
+
+def _rows(source: str, lines: Iterator[tuple[int, str]]) -> list[TraceRow]:
+    reader = csv.DictReader(line for _, line in lines)
+    try:
+        if "submit_time" not in (reader.fieldnames or ()):
+            raise InputError(source, "line 1", shown(reader.fieldnames), "a column submit_time")
+        made = (_row(source, line, record) for line, record in enumerate(reader, 2))
+        return [row for row in made if row is not None]
+    except csv.Error as error:
+        raise InputError(source, f"line {reader.line_num}", str(error), "CSV") from None
+
+
+def _row(source: str, line: int, record: dict[str, str]) -> TraceRow | None:
+    """A job; None for one that took no time."""
+    submit = _number(source, line, "submit_time", record["submit_time"])
+    if "duration" not in record:
+        return TraceRow(submit, None)
+    duration = _number(source, line, "duration", record["duration"])
+    return TraceRow(submit, duration) if duration > 0 else None
 
 
 def _number(source: str, line: int, name: str, text: str | None) -> float:

@@ -7,11 +7,14 @@ they come up. A call is O(K x classes of the type + log N) instead of O(nodes of
 from __future__ import annotations
 
 from collections import defaultdict
+from fractions import Fraction
+from functools import cache
 from heapq import heappop, heappush
+from math import lcm
 
 from optsched.selection.assignment import Seat
 from optsched.selection.cluster_state import ClusterState, NodeState
-from optsched.selection.cost import Tables
+from optsched.selection.cost import Kind, Tables
 
 
 class IndexedCluster(ClusterState):
@@ -24,6 +27,13 @@ class IndexedCluster(ClusterState):
         self._heaps: dict[tuple[int, int], list[int]] = defaultdict(list)
         self._count = [[0] * (kind.gpus + 1) for kind in tables.kinds]
         self._sharing = [False] * len(tables.kinds)
+        self._most = [kind.gpus for kind in tables.kinds]
+        self._parts = [parts_of(kind) for kind in tables.kinds]
+        self._rooms: list[list[list[tuple[int, int]]]] = [
+            [[] for _ in range(whole + 1)] for whole, _ in self._parts
+        ]
+        self._room_on: dict[tuple[int, int], int] = {}
+        self._full = False
         self._free: dict[int, int] = {}
         for v, each in enumerate(tables.classes):
             self._classes[each.kind].append(v)
@@ -33,22 +43,49 @@ class IndexedCluster(ClusterState):
                 self._class_of[n], self._free[n] = v, each.gpus
 
     def most_free(self, kind: int) -> int:
-        """The most free GPUs on one node of a type."""
-        counts = self._count[kind]
-        return next((k for k in range(len(counts) - 1, 0, -1) if counts[k]), 0)
+        """The most free GPUs on one node of a type; they only ever grow fewer."""
+        most, counts = self._most[kind], self._count[kind]
+        while most and not counts[most]:
+            most -= 1
+        self._most[kind] = most
+        return most
 
     def may_share(self, kind: int) -> bool:
         """Whether some GPU of a type is shared."""
         return self._sharing[kind]
 
+    def is_full(self) -> bool:
+        """Whether no configuration of any type fits any more."""
+        if not self._full:
+            kinds = range(len(self.tables.kinds))
+            self._full = not any(self.most_free(t) or self._least_fits(t) for t in kinds)
+        return self._full
+
     def seat(self, kind: int, configuration: int) -> Seat | None:
-        """As `ClusterState.seat`."""
-        seat = super().seat(kind, configuration)
-        if seat is not None:
-            wanted = self.tables.kinds[kind].configurations[configuration]
-            self._sharing[kind] |= wanted.shares
-            self.moved(seat.node)
-        return seat
+        """As `ClusterState.seat`; `settle` must be called before rooms are read off the nodes."""
+        whole, parts = self._parts[kind]
+        part = parts[configuration]
+        if part < whole:
+            found = self._roomiest(kind, part)
+            if found is not None:
+                self._leave(kind, found, self._room_on[found] - part)
+                return Seat(found[0], (found[1],), configuration)
+        gpus = 1 if part < whole else configuration + 1
+        node = self._best_fit(kind, gpus)
+        if node is None:
+            return None
+        taken, node.free = tuple(node.free[:gpus]), node.free[gpus:]
+        if part < whole:
+            self._sharing[kind] = True
+            self._leave(kind, (node.index, taken[0]), whole - part)
+        self.moved(node.index)
+        return Seat(node.index, taken, configuration)
+
+    def settle(self) -> None:
+        """Write the rooms left on shared GPUs into the nodes' states."""
+        for (n, gpu), room in self._room_on.items():
+            node = self.nodes[n]
+            node.shared[gpu] = Fraction(room, self._parts[node.kind][0])
 
     def moved(self, node: int) -> None:
         """Note that a node's free GPUs have changed."""
@@ -61,6 +98,23 @@ class IndexedCluster(ClusterState):
         self._free[node] = now
         if now:
             heappush(self._heaps[self._class_of[node], now], node)
+
+    def _least_fits(self, kind: int) -> bool:
+        return self._sharing[kind] and self._roomiest(kind, min(self._parts[kind][1])) is not None
+
+    def _leave(self, kind: int, gpu: tuple[int, int], room: int) -> None:
+        self._room_on[gpu] = room
+        heappush(self._rooms[kind][room], gpu)
+
+    def _roomiest(self, kind: int, part: int) -> tuple[int, int] | None:
+        """The shared GPU of least sufficient room."""
+        for room in range(part, len(self._rooms[kind])):
+            held = self._rooms[kind][room]
+            while held and self._room_on[held[0]] != room:
+                heappop(held)
+            if held:
+                return held[0]
+        return None
 
     def _best_fit(self, kind: int, gpus: int) -> NodeState | None:
         if gpus > self.most_free(kind):
@@ -86,3 +140,11 @@ class IndexedCluster(ClusterState):
         while heap and self._free[heap[0]] != free:
             heappop(heap)
         return heap[0] if heap else None
+
+
+@cache
+def parts_of(kind: Kind) -> tuple[int, tuple[int, ...]]:
+    """A GPU in equal parts such that every fraction is a number of them; that number by
+    configuration, the whole for whole GPUs."""
+    whole = lcm(*(each.fraction.denominator for each in kind.configurations))
+    return whole, tuple(int(each.fraction * whole) for each in kind.configurations)

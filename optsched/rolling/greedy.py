@@ -9,17 +9,18 @@ epochs until a job has made so many, and with w^max from then on (sts, VII-A1). 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.rolling.cluster import IndexedCluster
+from optsched.rolling.greedy_kernel import LATE, NEVER, best_of_passes
 from optsched.rolling.keep import keep_in_place
 from optsched.rolling.simulator import Plan
 from optsched.rolling.world import View, World
-from optsched.selection.assignment import Seat, expected_cost
-from optsched.selection.baselines import STARTS, Greedy, _shuffled
+from optsched.selection.assignment import Seat
+from optsched.selection.baselines import CHOICES, STARTS, SWAP_SHARE
 from optsched.selection.cost import Tables
 from optsched.selection.dp import dp_allocation
 from optsched.selection.profiles import type_rates
@@ -49,15 +50,14 @@ class Queue:
                 j,
             )
         )
-        seats = dict(view.running)
+        seats, times = dict(view.running), planned_times(view, self.average)
         for j in waiting:
-            seat = _cheapest_in_time(view.tables, self._times(view, j), state, j)
+            if state.is_full():
+                break
+            seat = _cheapest_in_time(view.tables, times[j], state, j)
             if seat is not None:
                 seats[j] = seat
         return Plan(seats)
-
-    def _times(self, view: View, j: int) -> Floats:
-        return view.tables.seconds[j] * planned_epochs(view, j, self.average)
 
 
 class RandomisedGreedy:
@@ -68,22 +68,29 @@ class RandomisedGreedy:
     ) -> None:
         self.world, self.name, self.average = world, name, average
         self.seed, self.starts, self.decisions = seed, starts or STARTS, 0
+        nodes = world.instance.nodes
+        self.gpus = np.array([node.gpus for node in nodes])
+        self.rates = np.full((len(nodes), int(self.gpus.max())), np.inf)
+        for n, node in enumerate(nodes):
+            self.rates[n, : node.gpus] = node.cost_rate
 
     def decide(self, view: View) -> Plan:
         """Choose for all jobs anew."""
         rng = np.random.default_rng([self.seed, self.decisions])
         self.decisions += 1
-        tables = view.costed
-        greedy = Greedy(_planned(view, tables, self.average), average=True)
-        fastest = greedy.times.reshape(tables.jobs, -1).min(axis=1)
-        order = np.argsort(tables.due - fastest, kind="stable")
-        best = greedy.run(order.tolist())
-        value = expected_cost(tables, best)
-        for _ in range(self.starts - 1):
-            seats = greedy.run(_shuffled(order, rng).tolist(), rng)
-            cost = expected_cost(tables, seats)
-            if cost < value:
-                best, value = seats, cost
+        tables, curves = view.tables, view.curves
+        ranking = ranked(tables, planned_times(view, self.average))
+        seats = best_of_passes(
+            ranking.order, ranking.entries, ranking.counts, ranking.width, tables.kind_of,
+            self.gpus, self.rates, tables.seconds, np.array([left.mean for left in view.left]),
+            tables.due, self.world.weights[list(view.jobs)], tables.postponed, curves.knots,
+            curves.high, curves.start, rng, self.starts, CHOICES, SWAP_SHARE,
+        )  # fmt: skip
+        best = {
+            j: Seat(node, tuple(range(first, first + c + 1)), c)
+            for j, (node, first, c) in enumerate(seats.T.tolist())
+            if node >= 0
+        }
         return Plan(keep_in_place(tables, best, view.running))
 
 
@@ -95,7 +102,7 @@ class DynamicProgramme:
 
     def decide(self, view: View) -> Plan:
         """Choose for all jobs anew."""
-        tables = _planned(view, view.tables, self.average)
+        tables = replace(view.tables, expected=planned_times(view, self.average))
         allocation = dp_allocation(tables, average=True)
         state, seats = IndexedCluster(tables), {}
         arrival = [self.world.instance.jobs[j].submit_time for j in view.jobs]
@@ -108,11 +115,44 @@ class DynamicProgramme:
         return Plan(keep_in_place(tables, seats, view.running))
 
 
-def planned_epochs(view: View, j: int, average: bool) -> float:
-    """Epochs a baseline plans with: w^max's, or E[W]'s until they are made."""
-    work, done = view.world.works[view.jobs[j]], view.done[j]
-    mean = work.mean - done
-    return mean if average and mean > 0 else view.tables.works[j].most
+def planned_epochs(view: View, average: bool) -> Floats:
+    """Epochs a baseline plans with, by job: w^max's, or E[W]'s until they are made."""
+    most = np.array([left.most for left in view.left])
+    if not average:
+        return most
+    mean = view.world.means[list(view.jobs)] - np.array(view.done)
+    return np.where(mean > 0, mean, most)
+
+
+def planned_times(view: View, average: bool) -> Floats:
+    """Seconds to completion of so many epochs by job, type and configuration."""
+    return view.tables.seconds * planned_epochs(view, average)[:, None, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Jobs by pressure, and each one's dedicated configurations t * width + c, best first."""
+
+    order: NDArray[np.int64]
+    entries: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    width: int
+
+
+def ranked(tables: Tables, times: Floats) -> Ranking:
+    """Configurations in time by cost, then the late ones by completion time."""
+    width = times.shape[2]
+    cost = np.full(times.shape, np.inf)
+    standing = np.full(times.shape, NEVER)
+    for t, kind in enumerate(tables.kinds):
+        here = times[:, t, : kind.gpus]
+        late = here > tables.due[:, None]
+        cost[:, t, : kind.gpus] = np.where(late, here, here * type_rates(tables, t))
+        standing[:, t, : kind.gpus] = np.where(np.isfinite(here), late * LATE, NEVER)
+    keys = [each.reshape(tables.jobs, -1) for each in (times, cost, standing)]
+    order = np.argsort(tables.due - keys[0].min(axis=1), kind="stable")
+    entries, counts = np.lexsort(keys, axis=1), (keys[2] < NEVER).sum(axis=1)
+    return Ranking(order, entries, counts, width)
 
 
 def occupied(tables: Tables, seats: Mapping[int, Seat]) -> IndexedCluster:
@@ -123,12 +163,6 @@ def occupied(tables: Tables, seats: Mapping[int, Seat]) -> IndexedCluster:
         node.free = [gpu for gpu in node.free if gpu not in seat.gpus]
         state.moved(seat.node)
     return state
-
-
-def _planned(view: View, tables: Tables, average: bool) -> Tables:
-    """Tables whose expected times are those a baseline plans with."""
-    epochs = np.array([planned_epochs(view, j, average) for j in range(tables.jobs)])
-    return replace(tables, expected=tables.seconds * epochs[:, None, None])
 
 
 def _cheapest_in_time(tables: Tables, times: Floats, state: IndexedCluster, j: int) -> Seat | None:

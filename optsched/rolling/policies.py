@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from optsched.errors import InputError, shown
 from optsched.rolling.greedy import DynamicProgramme, Queue, RandomisedGreedy
-from optsched.rolling.interval_optimum import IntervalOptimum
+from optsched.rolling.interval_optimum import NAMES, IntervalOptimum
 from optsched.rolling.price import Price, PriceConstants
 from optsched.rolling.simulator import Policy
 from optsched.rolling.sts import Sts
@@ -25,7 +25,8 @@ class RollingSettings:
     iterations : int or None
         Passes of ``rg`` at each decision (default 20).
     time_limit : float or None
-        Seconds of ``patterns`` and of the assignment of ``price-patterns`` at each decision.
+        Seconds of ``patterns``, the other optima of intervals, and the assignment of
+        ``price-patterns`` at each decision.
     postprocessing : bool
         Whether ``sts`` hands idle GPUs of open nodes out.
     constants : PriceConstants or None
@@ -56,6 +57,12 @@ def _dp(name: str, *, average: bool) -> Maker:
     return lambda world, _: DynamicProgramme(world, name, average=average)
 
 
+def _optimum(name: str) -> Maker:
+    return lambda world, settings: IntervalOptimum(
+        world, name, time_limit=settings.time_limit, seed=settings.seed
+    )
+
+
 def _sts(world: World, settings: RollingSettings) -> Policy:
     return Sts(world, postprocessing=settings.postprocessing)
 
@@ -66,7 +73,6 @@ POLICIES: dict[str, Maker] = {
     "fifo": _queue("fifo", by_due_date=False, average=False),
     "rg": _rg("rg", average=False),
     "dp": _dp("dp", average=False),
-    "patterns": lambda world, s: IntervalOptimum(world, time_limit=s.time_limit),
     "price": lambda world, s: Price(world, constants=s.constants),
     "price-patterns": lambda world, s: Price(
         world,
@@ -78,6 +84,7 @@ POLICIES: dict[str, Maker] = {
     "avg-edf": _queue("avg-edf", by_due_date=True, average=True),
     "avg-rg": _rg("avg-rg", average=True),
     "avg-dp": _dp("avg-dp", average=True),
+    **{name: _optimum(name) for name in NAMES},
 }
 
 

@@ -11,11 +11,14 @@ O(J (T K + S log S) x bisections + J N).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.errors import InputError, shown
 from optsched.rolling.keep import keep_in_place
 from optsched.rolling.price_kernel import clear_prices, due_date_multipliers
 from optsched.rolling.seating import seat_by_gain
@@ -23,7 +26,6 @@ from optsched.rolling.seating_model import seat_by_patterns
 from optsched.rolling.simulator import Plan
 from optsched.rolling.world import View, World
 from optsched.selection.cost import Tables
-from optsched.selection.profiles import curves_of
 
 Floats = NDArray[np.float64]
 
@@ -63,6 +65,40 @@ class PriceConstants:
     memory: float = 0.5
     rounds: int = 3
     bisections: int = 14
+
+
+def constants_of(options: Mapping[str, str]) -> tuple[PriceConstants, dict[str, str]]:
+    """Constants named among options (``K=V``), and the other options.
+
+    Raises
+    ------
+    InputError
+        If a constant is no number that the policy can use.
+    """
+    changes: dict[str, float] = {}
+    others = dict(options)
+    for known in fields(PriceConstants):
+        if known.name not in others:
+            continue
+        text, whole = others.pop(known.name), isinstance(known.default, int)
+        least, most = _LIMITS.get(known.name, (0.0, 1e6))
+        try:
+            value = int(text) if whole else float(text)
+        except ValueError:
+            value = math.nan
+        if not least <= value <= most:
+            kind = "a whole number" if whole else "a number"
+            raise InputError("roll", known.name, shown(text), f"{kind} from {least:g} to {most:g}")
+        changes[known.name] = value
+    return replace(PriceConstants(), **changes), others  # type: ignore[arg-type]
+
+
+_LIMITS = {
+    "wake": (1.0, 1e9),
+    "memory": (0.0, 1.0),
+    "rounds": (1, 100),
+    "bisections": (1, 100),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +166,7 @@ class Price:
         backlog_each = mean / (alone * self.gpus).sum(axis=1)
         longest = (most / flat.max(axis=1)).mean()
         congestion = min(k.most_congestion, backlog_each.sum() / longest)
-        curves = curves_of(tables)
+        curves = view.curves
         multiplier, change = np.empty(tables.jobs), np.empty(tables.jobs)
         due_date_multipliers(
             curves.knots, curves.high, curves.start,

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from optsched.checking import CheckReport
 from optsched.rolling.audit import audit
-from optsched.rolling.bounds import BoundSettings, clairvoyant_bound
+from optsched.rolling.bounds import BoundSettings, clairvoyant_bound, clairvoyant_utilisation
 from optsched.rolling.draws import true_epochs
 from optsched.rolling.instance import RollingInstance
+from optsched.rolling.load import offered_load
 from optsched.rolling.metrics import Metrics, metrics_of
 from optsched.rolling.policies import RollingSettings, policy
 from optsched.rolling.records import RollingRun
 from optsched.rolling.simulator import simulate
 from optsched.rolling.world import World
 from optsched.selection.options import SelectionOptions
+
+Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -28,12 +31,18 @@ class Rolled:
     ----------
     bound : float or None
         Total cost that no policy can be below for these true epochs, dollars.
+    load : float
+        rho, offered work over capacity.
+    plan : dict
+        Utilisation by GPU type of the uncapacitated clairvoyant plan for these true epochs.
     """
 
     run: RollingRun
     metrics: Metrics
     audit: CheckReport
     bound: float | None
+    load: float
+    plan: dict[str, float]
 
     @property
     def excess(self) -> float | None:
@@ -65,6 +74,8 @@ class Rolled:
             "preemptions": m.preemptions,
             "migrations": m.migrations,
             "utilisation": m.utilisation,
+            "offered_load": self.load,
+            "clairvoyant_utilisation": self.plan,
         }
 
 
@@ -75,6 +86,7 @@ def roll(
     options: SelectionOptions | None = None,
     settings: RollingSettings | None = None,
     bound: BoundSettings | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[Rolled]:
     """Run policies on one draw of the true epochs (common random numbers).
 
@@ -89,6 +101,13 @@ def roll(
         The seed, and limits of single policies.
     bound : BoundSettings, optional
         How hard to try for the clairvoyant bound; None for no bound.
+    progress : callable, optional
+        Called with (policy, jobs done, jobs) after each event.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        When interrupted, after the runs that were complete have been yielded.
 
     Yields
     ------
@@ -101,16 +120,34 @@ def roll(
     made = [policy(name, world, settings) for name in policies]
     warm_up()
     epochs = true_epochs(instance, settings.seed)
-    found = [simulate(world, each, seed=settings.seed, epochs=epochs) for each in made]
+    found, interrupted = [], False
+    for each in made:
+        report = None if progress is None else partial(progress, each.name)
+        try:
+            run = simulate(world, each, seed=settings.seed, epochs=epochs, progress=report)
+        except KeyboardInterrupt:
+            interrupted = True
+            break
+        found.append(run)
+    if found:
+        yield from _judged(world, epochs, found, bound)
+    if interrupted:
+        raise KeyboardInterrupt
+
+
+def _judged(
+    world: World, epochs: tuple[float, ...], found: list[RollingRun], effort: BoundSettings | None
+) -> Iterator[Rolled]:
+    instance, value = world.instance, None
     metrics = [metrics_of(instance, run) for run in found]
-    value = None
-    if bound is not None:
+    if effort is not None:
         best = min(m.total_cost for m in metrics)
         last = max(record.completion for run in found for record in run.jobs)
-        value = clairvoyant_bound(world, epochs, best, bound, until=last).bound
+        value = clairvoyant_bound(world, epochs, best, effort, until=last).bound
+    load, plan = offered_load(instance), clairvoyant_utilisation(world, epochs)
     for run, m in zip(found, metrics, strict=True):
         claimed = {"energy_cost": m.energy_cost, "tardiness_cost": m.tardiness_cost}
-        yield Rolled(run, m, audit(instance, run, claimed), value)
+        yield Rolled(run, m, audit(instance, run, claimed), value, load, plan)
 
 
 @lru_cache
@@ -119,5 +156,5 @@ def warm_up() -> None:
     from optsched.rolling.warm_up import tiny_instance
 
     world = World(tiny_instance(), SelectionOptions())
-    for name in ("sts", "dp", "price"):
+    for name in ("sts", "rg", "dp", "price"):
         simulate(world, policy(name, world, RollingSettings()))

@@ -35,13 +35,15 @@ def seat_by_gain(tables: Tables, gain: Floats, priced: Floats, urgency: Floats) 
     best, count = flat.argmax(axis=1), tables.seconds.shape[2]
     value = flat[np.arange(tables.jobs), best]
     for j in map(int, np.argsort(-value, kind="stable")):
-        if value[j] <= 0:
+        if value[j] <= 0 or state.is_full():
             break
         kind, configuration = divmod(int(best[j]), count)
         seat = state.seat(kind, configuration)
         if seat is not None:
             seats[j] = seat
     for j in map(int, np.argsort(-urgency, kind="stable")):
+        if state.is_full():
+            break
         if j not in seats:
             seat = _best_that_fits(tables, state, gain[j])
             if seat is not None:
@@ -53,8 +55,6 @@ def seat_by_gain(tables: Tables, gain: Floats, priced: Floats, urgency: Floats) 
 def _best_that_fits(tables: Tables, state: IndexedCluster, gain: Floats) -> Seat | None:
     kinds = range(len(tables.kinds))
     most, rooms = [state.most_free(t) for t in kinds], [state.may_share(t) for t in kinds]
-    if not any(most) and not any(rooms):
-        return None
     for index in np.argsort(-gain, axis=None, kind="stable"):
         kind, configuration = divmod(int(index), gain.shape[1])
         if not gain[kind, configuration] > 0:

@@ -4,7 +4,7 @@ Per (type, GPUs) of nodes, integer y counts nodes cut into a partition of their 
 shared GPUs by maximal fill; x[j, t, c] >= 0 seats jobs. A slot may hold a smaller job, so for each
 size the jobs of at least that size fit the slots of at least that size. With y and g fixed the rows
 are laminar, so x comes out integral at a vertex. Guarantee: optimal for this one decision when the
-solver ends within its limit; else the best seating it has found.
+solver ends within its limits; else the best seating it has found.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from optsched.selection.packings import maximal_fills, partitions
 MOST_GPUS = 16
 MOST_FILLS = 2_000
 GAP = 1e-4
+MOST_NODES = 10_000
+"""Of branch and bound: a limit that does not depend on the machine's speed."""
 
 Floats = NDArray[np.float64]
 
@@ -85,7 +87,9 @@ def seat_by_patterns(tables: Tables, gain: Floats, time_limit: float | None) -> 
     whole = np.zeros(columns.count)
     whole[len(columns.seats) :] = 1
     unit = float(np.abs(worth).max())
-    options = {"mip_rel_gap": GAP} | ({} if time_limit is None else {"time_limit": time_limit})
+    options = {"mip_rel_gap": GAP, "node_limit": MOST_NODES} | (
+        {} if time_limit is None else {"time_limit": time_limit}
+    )
     answer = milp(
         -worth / unit,
         integrality=whole,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -82,7 +82,12 @@ class _Active:
 
 
 def simulate(
-    world: World, policy: Policy, *, seed: int = 0, epochs: tuple[float, ...] | None = None
+    world: World,
+    policy: Policy,
+    *,
+    seed: int = 0,
+    epochs: tuple[float, ...] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> RollingRun:
     """Run a policy to the completion of every job.
 
@@ -96,6 +101,8 @@ def simulate(
         Decides the true epochs that the instance leaves open.
     epochs : tuple of float, optional
         True epochs by job instead.
+    progress : callable, optional
+        Called with (jobs done, jobs) after each event.
 
     Raises
     ------
@@ -105,7 +112,8 @@ def simulate(
     targets = true_epochs(world.instance, seed) if epochs is None else epochs
     run = _Run(world, policy, targets)
     while run.step():
-        pass
+        if progress is not None:
+            progress(len(run.finished), len(run.jobs))
     return RollingRun(
         instance=world.instance.name,
         policy=policy.name,

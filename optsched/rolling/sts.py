@@ -26,10 +26,11 @@ from optsched.rolling.world import View, World
 from optsched.selection import sts as one_interval
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables
-from optsched.selection.profiles import CurveBatch, curves_of, type_rates
-from optsched.selection.sts import Wish
+from optsched.selection.profiles import CurveBatch, type_rates
 
 Floats = NDArray[np.float64]
+Wish = tuple[int, int]
+"""A GPU type and a configuration of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,30 +52,33 @@ class Sts:
         self.selected: dict[int, tuple[int, int]] = {}
 
     def decide(self, view: View) -> Plan:
-        """Algorithm 2."""
+        """Algorithm 2; once nothing is free, the jobs of less pressure wait unasked."""
         tables, state = view.tables, IndexedCluster(view.tables)
         pieces = self._pieces(view)
+        wishes = Wishes(tables, pieces)
         order = np.argsort(-one_interval.pressure(tables), kind="stable")
         seats: dict[int, Seat] = {}
-        wanted: dict[int, Wish] = {}
+        asked: dict[int, Wish] = {}
         for j in map(int, order):
-            wishes = self._wishes(tables, pieces, j)
-            wish = wishes[0]
-            seat = self._assign(tables, state, wishes)
+            if state.is_full():
+                break
+            wanted = wishes.of(j)
+            seat = self._assign(tables, state, wanted)
             if seat is not None:
                 kind = int(tables.kind_of[seat.node])
-                wish = next(w for w in wishes if w.kind == kind)
-                seats[j] = seat
-                self.selected[view.jobs[j]] = (kind, self._gpus(tables, wish))
-            wanted[j] = wish
-        changes = self._changes(tables, pieces, seats, wanted)
+                wish = next(w for w in wanted if w[0] == kind)
+                seats[j], asked[j] = seat, wish
+                gpus = tables.kinds[kind].configurations[wish[1]].gpus
+                self.selected[view.jobs[j]] = (kind, gpus)
+        changes = self._changes(tables, pieces, seats, asked)
         if self.postprocessing:
-            one_interval._raise_fractions(tables, state, seats, order)
-            one_interval._raise_gpus(tables, state, seats, order)
+            state.settle()
+            one_interval.raise_fractions(tables, state, seats, order)
+            one_interval.raise_gpus(tables, state, seats, order)
         return Plan(keep_in_place(tables, seats, view.running), changes)
 
     def _pieces(self, view: View) -> list[Pieces]:
-        tables, curves = view.tables, curves_of(view.tables)
+        tables, curves = view.tables, view.curves
         least = np.zeros((len(tables.kinds), tables.jobs), dtype=np.int64)
         for j, job in enumerate(view.jobs):
             kind, gpus = self.selected.get(job, (0, 0))
@@ -83,51 +87,62 @@ class Sts:
                 least[kind, j] = min(more, tables.kinds[kind].gpus) - 1
         return [_pieces_of(tables, curves, t, least[t]) for t in range(len(tables.kinds))]
 
-    def _wishes(self, tables: Tables, pieces: list[Pieces], j: int) -> list[Wish]:
-        """Algorithm 3: one wish a GPU type, best first."""
-        wishes = []
-        for t, kind in enumerate(tables.kinds):
-            if not tables.seconds[j, t, 0] < np.inf:
-                continue
-            k = int(pieces[t].speed[j])
-            if k >= 0:
-                c = k if k else _share(tables, j, t, float(pieces[t].length[j]))
-                wishes.append(Wish(t, c, (False, float(pieces[t].energy[j]), t)))
-            else:
-                c = int(tables.worst[j, t, : kind.gpus].argmin())
-                wishes.append(Wish(t, c, (True, float(tables.worst[j, t, c]), t)))
-        return sorted(wishes, key=lambda wish: wish.key)
-
     def _assign(self, tables: Tables, state: IndexedCluster, wishes: list[Wish]) -> Seat | None:
         """The first wish that fits, else fewer GPUs of its type."""
-        for wish in wishes:
-            seat = state.seat(wish.kind, wish.configuration)
+        for kind, configuration in wishes:
+            seat = state.seat(kind, configuration)
             if seat is not None:
                 return seat
-        for wish in wishes if tables.options.strict == "off" else ():
-            most = state.most_free(wish.kind)
+        for kind, _ in wishes if tables.options.strict == "off" else ():
+            most = state.most_free(kind)
             if most:  # less than was wanted, or it would have fitted
-                return state.seat(wish.kind, most - 1)
+                return state.seat(kind, most - 1)
         return None
-
-    def _gpus(self, tables: Tables, wish: Wish) -> int:
-        return tables.kinds[wish.kind].configurations[wish.configuration].gpus
 
     def _changes(
         self,
         tables: Tables,
         pieces: list[Pieces],
         seats: dict[int, Seat],
-        wanted: dict[int, Wish],
+        asked: dict[int, Wish],
     ) -> dict[int, float]:
         """T_j - T_c of the jobs that run as their profile wants."""
         found = {}
         for j, seat in seats.items():
-            wish = wanted[j]
-            length = pieces[wish.kind].length[j]
-            if seat.configuration == wish.configuration and length < np.inf:
-                found[j] = float(length * tables.seconds[j, wish.kind, wish.configuration])
+            kind, configuration = asked[j]
+            length = pieces[kind].length[j]
+            if seat.configuration == configuration and length < np.inf:
+                found[j] = float(length * tables.seconds[j, kind, configuration])
         return found
+
+
+class Wishes:
+    """Algorithm 3 for all jobs at once: the type of least energy in time first, else least late."""
+
+    def __init__(self, tables: Tables, pieces: list[Pieces]) -> None:
+        self.tables, self.pieces = tables, pieces
+        kinds = range(len(tables.kinds))
+        usable = np.isfinite(tables.seconds[:, :, 0])
+        speed = np.stack([each.speed for each in pieces], axis=1)
+        worst = [tables.worst[:, t, : tables.kinds[t].gpus] for t in kinds]
+        fastest = np.stack([each.argmin(axis=1) for each in worst], axis=1)
+        latest = np.stack([each.min(axis=1) for each in worst], axis=1)
+        energy = np.stack([each.energy for each in pieces], axis=1)
+        late = np.where(usable, speed < 0, 2)
+        self.order = np.lexsort((np.where(speed < 0, latest, energy), late), axis=1).tolist()
+        self.count = usable.sum(axis=1).tolist()
+        self.in_time = (speed >= 0).tolist()
+        self.wanted = np.where(speed < 0, fastest, speed).tolist()
+
+    def of(self, j: int) -> list[Wish]:
+        """One wish a GPU type that the job can use, best first."""
+        return [(t, self._configuration(j, t)) for t in self.order[j][: self.count[j]]]
+
+    def _configuration(self, j: int, t: int) -> int:
+        wanted: int = self.wanted[j][t]
+        if wanted == 0 and self.in_time[j][t] and self.tables.kinds[t].fractions:
+            return _share(self.tables, j, t, float(self.pieces[t].length[j]))
+        return wanted
 
 
 def _share(tables: Tables, j: int, kind: int, length: float) -> int:

@@ -15,8 +15,22 @@ from optsched.selection.cost import Tables, tables_of
 from optsched.selection.distribution import Distribution
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
+from optsched.selection.profiles import CurveBatch
+from optsched.speed_profile.curve import Curve, discrete_curve
 
 Floats = NDArray[np.float64]
+
+
+class Left:
+    """What is left of a job: its remaining epochs W - w given W > w, and what is read off them."""
+
+    def __init__(self, work: Distribution) -> None:
+        self.work, self.mean, self.most = work, work.mean, work.most
+
+    @cached_property
+    def curve(self) -> Curve:
+        """F^c from now on."""
+        return discrete_curve(self.work)
 
 
 @dataclass(frozen=True)
@@ -45,14 +59,24 @@ class View:
     due_for_change: frozenset[int]
 
     @cached_property
+    def left(self) -> tuple[Left, ...]:
+        """What is left of each job."""
+        return tuple(map(self.world.left, self.jobs, self.done))
+
+    @cached_property
+    def curves(self) -> CurveBatch:
+        """F^c of every job's remaining epochs."""
+        return CurveBatch.of([left.curve for left in self.left])
+
+    @cached_property
     def tables(self) -> Tables:
         """Costs as methods for one interval take them, without those that only (P1.1) needs."""
-        return self.world.tables_at(self.time, self.jobs, self.done, with_lateness=False)
+        return self.world.tables_at(self.time, self.jobs, self.left, with_lateness=False)
 
     @cached_property
     def costed(self) -> Tables:
         """All of them."""
-        return self.world.tables_at(self.time, self.jobs, self.done, with_lateness=True)
+        return self.world.tables_at(self.time, self.jobs, self.left, with_lateness=True)
 
 
 class World:
@@ -65,35 +89,38 @@ class World:
         self.works = [
             Distribution.of(j.epochs.values, j.epochs.probabilities) for j in instance.jobs
         ]
+        self._ends = [work.values * (1 - _HAIR) for work in self.works]
+        self.means = np.array([work.mean for work in self.works])
         self.weights = np.array([float(job.tardiness_weight) for job in instance.jobs])
         flat = self.all.seconds.reshape(len(instance.jobs), -1)
         self._slowest = np.where(np.isfinite(flat), flat, 0.0).max(axis=1)
-        self._left: dict[int, tuple[float, Distribution]] = {}
+        self._left: dict[int, tuple[float, Left]] = {}
         self._due = np.array([float(job.due_date) for job in instance.jobs])
 
-    def work_left(self, job: int, done: float) -> Distribution:
-        """Remaining epochs of a job that is not over: W - done given W > done."""
+    def left(self, job: int, done: float) -> Left:
+        """What remains of a job that is not over; kept until it makes progress."""
         known = self._left.get(job)
         if known is not None and known[0] == done:
             return known[1]
         work = self.works[job]
-        first = int(np.searchsorted(work.values * (1 - _HAIR), done, side="right"))
+        first = int(np.searchsorted(self._ends[job], done, side="right"))
         if first == len(work.values):  # rounding put the last epoch's end a hair too far
             left = Distribution(np.array([_HAIR]), np.array([1.0]))
         else:
             weights = work.probabilities[first:]
             left = Distribution(work.values[first:] - done, weights / weights.sum())
-        self._left[job] = (done, left)
-        return left
+        self._left[job] = (done, Left(left))
+        return self._left[job][1]
 
     def tables_at(
-        self, time: float, jobs: tuple[int, ...], done: tuple[float, ...], *, with_lateness: bool
+        self, time: float, jobs: tuple[int, ...], lefts: tuple[Left, ...], *, with_lateness: bool
     ) -> Tables:
         """Tables of the jobs present. Complexity: O(jobs x configurations [x scenarios])."""
         index = np.array(jobs, dtype=np.int64)
-        works = tuple(self.work_left(j, w) for j, w in zip(jobs, done, strict=True))
+        works = tuple(left.work for left in lefts)
         seconds = self.all.seconds[index]
-        means = np.array([work.mean for work in works])
+        means = np.array([left.mean for left in lefts])
+        most = np.array([left.most for left in lefts])
         due = self._due[index] - time
         moment = SelectionInstance.model_construct(
             schema_="optsched/selection",
@@ -120,14 +147,11 @@ class World:
             seconds,
             seconds * means[:, None, None],
             late,
-            self._postponed(index, works, due),
+            self._postponed(index, most, due),
             works,
         )
 
-    def _postponed(
-        self, index: NDArray[np.int64], works: tuple[Distribution, ...], due: Floats
-    ) -> Floats:
-        most = np.array([work.most for work in works])
+    def _postponed(self, index: NDArray[np.int64], most: Floats, due: Floats) -> Floats:
         longest = self.instance.interval + self._slowest[index] * most
         worst = np.maximum(longest - due, 0.0)
         penalty = self.instance.postponement_penalty

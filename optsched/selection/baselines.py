@@ -134,7 +134,7 @@ def _randomised(
     value = expected_cost(tables, best)
     starts = STARTS if settings.iterations is None else max(settings.iterations, 1)
     for _ in range(starts - 1):
-        seats = greedy.run(_shuffled(order, rng).tolist(), rng)
+        seats = greedy.run(shuffled(order, rng).tolist(), rng)
         cost = expected_cost(tables, seats)
         if cost < value:
             best, value = seats, cost
@@ -143,7 +143,7 @@ def _randomised(
     return heuristic_outcome(tables, best, began)
 
 
-def _shuffled(order: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+def shuffled(order: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
     """Neighbours change places with probability `SWAP_SHARE`."""
     order = order.copy()
     for index in range(len(order) - 1):

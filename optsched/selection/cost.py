@@ -28,7 +28,7 @@ class Configuration:
     gpus: int
     fraction: Fraction = Fraction(1)
 
-    @property
+    @cached_property
     def shares(self) -> bool:
         """True for a fraction below 1."""
         return self.fraction != 1
@@ -49,7 +49,7 @@ class Kind:
         """Indices of the configurations that a node of so many GPUs can give."""
         return [c for c, each in enumerate(self.configurations) if each.gpus <= gpus]
 
-    @property
+    @cached_property
     def fractions(self) -> list[int]:
         """Indices of the shared configurations."""
         return [c for c, each in enumerate(self.configurations) if each.shares]

@@ -68,8 +68,8 @@ def sts_assignment(tables: Tables) -> dict[int, Seat]:
         if seat is not None:
             seats[int(j)] = seat
     if tables.options.postprocessing == "on":
-        _raise_fractions(tables, state, seats, order)
-        _raise_gpus(tables, state, seats, order)
+        raise_fractions(tables, state, seats, order)
+        raise_gpus(tables, state, seats, order)
     return seats
 
 
@@ -124,7 +124,7 @@ def _assign(tables: Tables, state: ClusterState, wishes: list[Wish]) -> Seat | N
     return None
 
 
-def _raise_fractions(
+def raise_fractions(
     tables: Tables, state: ClusterState, seats: dict[int, Seat], order: NDArray[np.int64]
 ) -> None:
     """Give the most pressed sharers what is idle on their GPU: the least slowdown that fits."""
@@ -150,7 +150,7 @@ def _raise_fractions(
             seats[j] = Seat(seat.node, seat.gpus, best)
 
 
-def _raise_gpus(
+def raise_gpus(
     tables: Tables, state: ClusterState, seats: dict[int, Seat], order: NDArray[np.int64]
 ) -> None:
     """Give idle GPUs of open nodes to their most pressed jobs while those get faster."""

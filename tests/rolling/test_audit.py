@@ -13,6 +13,7 @@ from rolling.small import job, three_jobs
 import optsched.rolling.audit as module
 from optsched.generate.rolling import generate_rolling, rolling_settings
 from optsched.rolling.audit import audit
+from optsched.rolling.interval_optimum import NAMES
 from optsched.rolling.metrics import metrics_of
 from optsched.rolling.policies import POLICIES, RollingSettings, policy
 from optsched.rolling.records import RollingRun
@@ -21,7 +22,8 @@ from optsched.rolling.world import World
 from optsched.selection.options import SelectionOptions
 
 LOADS = (0.2, 0.6, 1.1)
-FAST = [name for name in POLICIES if name not in ("patterns", "price-patterns")]
+SLOW = (*NAMES, "price-patterns")
+FAST = [name for name in POLICIES if name not in SLOW]
 
 
 def run_on(instance: Any, name: str, *, seed: int = 0, sharing: str = "on") -> RollingRun:
@@ -50,9 +52,9 @@ def assert_clean(seed: int, name: str, load: float) -> None:
 
 
 @pytest.mark.parametrize("load", LOADS)
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", [*FAST, "patterns", "price-patterns"])
 def test_runs_are_clean(name: str, load: float) -> None:
-    for seed in range(1 if name in ("patterns", "price-patterns") else 4):
+    for seed in range(1 if name in SLOW else 4):
         assert_clean(seed, name, load)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from optsched.generate.rolling import generate_rolling, rolling_settings
 from optsched.generate.rolling_trace import generate_from_trace, read_trace
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.load import offered_load
+from optsched.rolling.run import roll
 from optsched.schemas import json_schema
 
 KEYS = {
@@ -106,6 +109,53 @@ def test_a_trace_gives_arrivals_and_durations(tmp_path: Path) -> None:
         assert one.submit_time == row.submit_time
 
 
+SMALL_PHILLY = """timestamp,duration,num_gpus,gpu_time,cluster
+2017-10-09 07:01:55,66.0,1,66.0,a
+2017-10-09 06:13:03,2951.0,1,2951.0,b
+2017-10-09 07:13:03,120.0,2,240.0,a
+"""
+
+
+def test_an_imported_trace_gives_arrivals_and_durations(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "philly.csv.gz"
+    path.write_bytes(gzip.compress(SMALL_PHILLY.encode()))
+    rows = read_trace(path, file_format="philly-csv")
+    assert [(row.submit_time, row.duration) for row in rows] == [(0, 2951), (2932, 66), (3600, 120)]
+    arguments = ["generate", "rolling", "--trace", str(path), "--trace-format", "philly-csv"]
+    assert _code([*arguments, "--nodes", "3", "--jobs", "2", "-o", str(tmp_path)]) == 0
+    made = optsched.load(tmp_path / "3x2-trace-s0.json")
+    assert isinstance(made, RollingInstance)
+    assert [job.submit_time for job in made.jobs] == [0, 2932]
+    assert _code([*arguments[:-1], "parchment", "-o", str(tmp_path)]) == 2
+    assert _code(["generate", "rolling", "--trace-format", "muri", "-o", str(tmp_path)]) == 2
+    assert "expected one of pai" in capsys.readouterr().err
+
+
+REAL = {
+    "philly_sia.csv.gz": "philly-csv",
+    "muri_trace1.csv.gz": "muri",
+    "chronus_philly_MIX1.csv.gz": "chronus",
+    "gavel_msr_seed0_11cb48.trace": "gavel",
+}
+
+
+@pytest.mark.parametrize("file", REAL)
+def test_real_traces_roll(file: str) -> None:
+    """Real arrivals and durations; gavel states iterations, so its durations are drawn."""
+    if "OPTSCHED_DATA" not in os.environ:
+        pytest.skip("OPTSCHED_DATA is not set")
+    path = Path(os.environ["OPTSCHED_DATA"]) / "traces" / file
+    rows = read_trace(path, most=60, file_format=REAL[file])
+    assert all((row.duration is None) == (REAL[file] == "gavel") for row in rows)
+    made = generate_from_trace(rolling_settings(6, jobs=60), rows, seed=1)
+    assert [job.submit_time for job in made.jobs] == pytest.approx([r.submit_time for r in rows])
+    for each in roll(made, ("sts", "price")):
+        assert each.audit.feasible
+        assert each.load > 0
+
+
 @pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "submit_time\n", "submit_time\nx\n"])
 def test_a_bad_trace_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "trace.csv"
@@ -136,10 +186,13 @@ def test_roll_refuses_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[st
     write_document(path, three_jobs().to_dict())
     assert _code(["roll", str(path), "--policy", "nobody"]) == 2
     assert _code(["roll", str(path), "--option", "node_opening=printed"]) == 2
+    assert _code(["roll", str(path), "--option", "wake=soon"]) == 2
+    assert _code(["roll", str(path), "--option", "rounds=1.5"]) == 2
+    assert _code(["roll", str(path), "--option", "memory=nan"]) == 2
     assert _code(["solve", str(path)]) == 2
     assert _code(["roll", str(tmp_path / "none.json")]) == 2
     lines = capsys.readouterr().err.strip().splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 7
     assert all(line.startswith("optsched: ") for line in lines)
 
 
@@ -147,4 +200,65 @@ def test_generate_writes_files(tmp_path: Path, capsys: pytest.CaptureFixture[str
     arguments = ["generate", "rolling", "--nodes", "2", "--count", "2", "-o", str(tmp_path)]
     assert _code(arguments) == 0
     assert len(list(tmp_path.glob("*.json"))) == 2
-    assert "rho = " in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert err.count("rho = ") == 2
+    assert err.count("clairvoyant plan: K80 ") == 2
+
+
+def test_roll_states_both_loads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "f.json"
+    write_document(path, three_jobs().to_dict())
+    assert _code(["roll", str(path), "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["offered_load"] == pytest.approx(offered_load(three_jobs()))
+    assert set(row["clairvoyant_utilisation"]) == set(row["utilisation"]) == {"A"}
+    assert _code(["roll", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert f"rho = {row['offered_load']:.3g}" in out
+    assert "busy %" in out
+
+
+def test_an_interrupted_roll_keeps_the_complete_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("optsched.rolling.greedy.Queue.decide", interrupt)
+    path = tmp_path / "f.json"
+    write_document(path, three_jobs().to_dict())
+    assert _code(["roll", str(path), "--policy", "sts,edf,price", "--json"]) == 130
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["policy"] for row in rows] == ["sts"]
+    assert rows[0]["total_cost"] == pytest.approx(123)
+    assert _code(["roll", str(path), "--policy", "edf"]) == 130
+
+
+def test_the_prices_constants_are_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Awake every second, price decides at least once a second of its run."""
+    path = tmp_path / "f.json"
+    write_document(path, three_jobs().to_dict())
+    counts = []
+    for wake in ("1", "900"):
+        arguments = ["roll", str(path), "--policy", "price", "--json", "--option", f"wake={wake}"]
+        assert _code(arguments) == 0
+        counts.append(json.loads(capsys.readouterr().out)[0]["decisions"])
+    assert counts[0] >= 24 > counts[1]
+
+
+def test_a_cluster_of_some_gpu_types(tmp_path: Path) -> None:
+    arguments = ["generate", "rolling", "--nodes", "2", "--gpu-types", "A100", "-o", str(tmp_path)]
+    assert _code([*arguments, "--name", "a"]) == 0
+    made = optsched.load(tmp_path / "a.json")
+    assert isinstance(made, RollingInstance)
+    assert {node.gpu_type for node in made.nodes} == {"A100"}
+    assert _code([*arguments[:5], "H100", "-o", str(tmp_path)]) == 2
+
+
+def test_progress_counts_the_jobs_done() -> None:
+    seen: list[tuple[str, int, int]] = []
+    list(roll(three_jobs(), ["sts"], progress=lambda *told: seen.append(told)))
+    assert seen[0] == ("sts", 0, 3)
+    assert seen[-1] == ("sts", 3, 3)

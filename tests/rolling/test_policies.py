@@ -10,13 +10,16 @@ from rolling.small import instance, job
 from optsched.errors import InputError
 from optsched.generate.rolling import generate_rolling, rolling_settings
 from optsched.rolling.instance import RollingInstance
+from optsched.rolling.interval_optimum import NAMES
 from optsched.rolling.policies import POLICIES, RollingSettings, policy
 from optsched.rolling.records import RollingRun
 from optsched.rolling.simulator import simulate
 from optsched.rolling.world import World
 from optsched.selection.options import SelectionOptions
 
-SLOW = ("patterns", "price-patterns")
+SLOW = (*NAMES, "price-patterns")
+TRIED = [name for name in POLICIES if name not in NAMES or name == "patterns"]
+"""The other optima of intervals are held against it below."""
 
 
 def workload(seed: int, load: float = 0.8, **changes: Any) -> RollingInstance:
@@ -32,7 +35,7 @@ def run_on(
     return simulate(world, policy(name, world, settings), seed=seed)
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", TRIED)
 def test_without_sharing_is_with_fractions_of_one(name: str) -> None:
     """Sharing off = sharing on where no type offers a fraction below 1."""
     shared = workload(3) if name not in SLOW else workload(3, jobs=8)
@@ -43,7 +46,7 @@ def test_without_sharing_is_with_fractions_of_one(name: str) -> None:
     assert run_on(shared, name, sharing="off").same_course(run_on(whole, name, sharing="on"))
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", TRIED)
 def test_equal_input_and_seed_give_equal_records(name: str) -> None:
     one = workload(4) if name not in SLOW else workload(4, jobs=8)
     assert run_on(one, name, 5).same_course(run_on(one, name, 5))
@@ -106,6 +109,56 @@ def test_patterns_optimises_each_interval() -> None:
     assert values["patterns"] <= min(values.values()) * (1 + 2e-4)
 
 
+@pytest.mark.parametrize(
+    "name", ["milp", pytest.param("minlp", marks=pytest.mark.full), "columns", "exact"]
+)
+def test_optima_of_intervals_agree(name: str) -> None:
+    """Every decision is worth what that of `patterns` is, which may seat the jobs otherwise."""
+    from optsched.rolling.interval_optimum import IntervalOptimum
+    from optsched.rolling.world import View
+    from optsched.selection.assignment import expected_cost
+
+    if name == "minlp":
+        pytest.importorskip("pyscipopt")
+    one = workload(8, load=3.0, jobs=4, gpus_per_node=2)
+    world = World(one, SelectionOptions())
+    for done in (0.0, 3.5):
+        view = View(world, 900.0, (0, 1, 3), (done,) * 3, {}, frozenset())
+        first, other = (IntervalOptimum(world, n, time_limit=30.0) for n in ("patterns", name))
+        values = [expected_cost(view.costed, each.decide(view).seats) for each in (first, other)]
+        assert (first.cut, other.cut, other.fallen_back) == (0, 0, 0)
+        assert values[1] == pytest.approx(values[0], rel=3e-4)
+
+
+def test_the_moment_counts_the_epochs_made() -> None:
+    """The costs of the instance at a decision are those that the view cuts from the tables."""
+    import numpy as np
+
+    from optsched.rolling.interval_optimum import moment_of
+    from optsched.rolling.world import View
+    from optsched.selection.cost import tables_of
+
+    world = World(workload(2), SelectionOptions())
+    view = View(world, 5000.0, (1, 4, 7), (0.0, 2.25, 1.0), {}, frozenset())
+    made, cut = tables_of(moment_of(view), world.options), view.costed
+    for field in ("seconds", "expected", "late", "postponed", "due"):
+        assert np.allclose(getattr(made, field), getattr(cut, field), rtol=1e-12, atol=0)
+
+
+def test_a_decision_without_an_answer_falls_back_on_sts(monkeypatch: pytest.MonkeyPatch) -> None:
+    from optsched.result import Outcome, Termination
+    from optsched.rolling.interval_optimum import IntervalOptimum
+    from optsched.rolling.world import View
+    from optsched.selection.sts import sts_assignment
+
+    world = World(workload(3), SelectionOptions())
+    view = View(world, 0.0, (0, 1), (0.0, 0.0), {}, frozenset())
+    each = IntervalOptimum(world, "patterns", time_limit=1.0)
+    monkeypatch.setattr(each, "_solve", lambda *_: Outcome(None, Termination.TIME_LIMIT))
+    assert set(each.decide(view).seats) == set(sts_assignment(view.tables))
+    assert (each.cut, each.fallen_back) == (1, 1)
+
+
 def test_the_indexed_cluster_fits_as_the_plain_one_does() -> None:
     """The same seats as `ClusterState`, request after request."""
     import numpy as np
@@ -123,3 +176,56 @@ def test_the_indexed_cluster_fits_as_the_plain_one_does() -> None:
             wanted = int(rng.integers(len(world.all.kinds[kind].configurations)))
             assert plain.most_free(kind) == indexed.most_free(kind)
             assert plain.seat(kind, wanted) == indexed.seat(kind, wanted)
+        indexed.settle()
+        for one, other in zip(plain.nodes, indexed.nodes, strict=True):
+            assert (one.free, one.shared) == (other.free, other.shared)
+
+
+def test_a_full_cluster_seats_nothing() -> None:
+    import numpy as np
+
+    from optsched.rolling.cluster import IndexedCluster
+
+    for seed in range(6):
+        world = World(workload(seed, sharing=True), SelectionOptions())
+        state, rng = IndexedCluster(world.all), np.random.default_rng(seed)
+        wanted = [
+            (t, c)
+            for t, kind in enumerate(world.all.kinds)
+            for c in range(len(kind.configurations))
+        ]
+        while not state.is_full():
+            fits = [state.seat(*wanted[i]) for i in rng.permutation(len(wanted))]
+            assert any(fits) or state.is_full()
+        assert all(state.seat(*each) is None for each in wanted)
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_compiled_passes_draw_as_those_of_one_interval(average: bool) -> None:
+    """The same seats, draw for draw, as `selection.baselines` gives for the jobs present."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from optsched.rolling.greedy import RandomisedGreedy, planned_times
+    from optsched.rolling.keep import keep_in_place
+    from optsched.rolling.world import View
+    from optsched.selection.assignment import expected_cost
+    from optsched.selection.baselines import Greedy, shuffled
+
+    for seed in range(12):
+        world = World(workload(seed, jobs=40, cost_classes=seed % 3), SelectionOptions())
+        jobs = tuple(range(0, 40, 1 + seed % 2))
+        done = tuple(float(j % 4) for j in jobs)
+        view = View(world, 3e4 * (seed % 3), jobs, done, {}, frozenset())
+        planned = replace(view.tables, expected=planned_times(view, average))
+        greedy, rng = Greedy(planned, average=True), np.random.default_rng([seed, 0])
+        fastest = greedy.times.reshape(planned.jobs, -1).min(axis=1)
+        order = np.argsort(planned.due - fastest, kind="stable")
+        passes = [greedy.run(order.tolist())]
+        passes += [greedy.run(shuffled(order, rng).tolist(), rng) for _ in range(4)]
+        best = min(passes, key=lambda seats: expected_cost(view.costed, seats))
+        compiled = RandomisedGreedy(world, "rg", average=average, seed=seed, starts=5)
+        assert compiled.decide(view).seats == keep_in_place(
+            view.tables, dict(sorted(best.items())), {}
+        )

@@ -1,9 +1,9 @@
 """The price policy against STS, where its constants were not found: loads, regimes, seeds.
 
 Beyond the paper. 20 seeds in each of three loads (rho 0.2, 0.6, 1.0) and four regimes: as
-generated; a weaker speed-up exponent; an A100 of half the speed; GPUs shared in fractions. The
-bound is the clairvoyant one, so the distance to it includes what no policy without foresight can
-save.
+generated; a weaker speed-up exponent; an A100 of half the speed; GPUs shared in fractions. Both
+seatings, greedy and by the pattern MILP, whose limit is a number of nodes. The bound is the
+clairvoyant one, so the distance to it includes what no policy without foresight can save.
 """
 
 from __future__ import annotations
@@ -12,19 +12,26 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from optsched.experiments.papers.pictures import save, strips
 from optsched.experiments.papers.rolling_runs import (
     Row,
+    Task,
     average,
+    late_share,
     loads,
     of,
+    ratios,
     rows_of,
     spread,
     write_rows,
 )
+from optsched.experiments.papers.verdict import Finding, Verdict, write_verdict
 from optsched.files import write_text
 from optsched.generate.rolling import rolling_settings
 
-POLICIES = ("sts", "price", "edf", "rg")
+NAME = "price-robustness"
+POLICIES = ("sts", "price", "price-patterns", "edf", "rg")
+OURS = ("price", "price-patterns")
 LOADS = (("light", 0.2), ("medium", 0.6), ("saturated", 1.0))
 REGIMES: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("as generated", {}, "off"),
@@ -32,21 +39,18 @@ REGIMES: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("A100 half as fast", {"a100_speed": 0.5}, "off"),
     ("fractions", {"sharing": True}, "on"),
 )
-SEEDS, QUICK_SEEDS = range(1000, 1020), range(1000, 1002)
+SEEDS, QUICK_SEEDS = range(1000, 1020), range(1000, 1001)
 NODES = 6
-BOUND = 50
+QUICK_JOBS = 20
+BOUND, QUICK_BOUND = 200, 10
+NEAR = 1.005
+"""A total within half a percent of the least counts as best."""
 
 
 def run(folder: Path, quick: bool) -> str:
-    """Make ``price-robustness.csv`` (every run) and ``price-robustness.md``."""
+    """Make the table: a CSV of every run, Markdown, a picture and a verdict."""
     seeds = QUICK_SEEDS if quick else SEEDS
-    rows: list[Row] = []
-    for name, load in LOADS:
-        for regime, changes, sharing in REGIMES:
-            settings = rolling_settings(NODES, arrivals="load", load=load, **changes)
-            case = f"{name}, {regime}"
-            rows += rows_of(case, settings, seeds, POLICIES, sharing=sharing, bound=BOUND, passes=2)
-            write_rows(folder / "price-robustness.csv", rows)
+    rows = rows_of(_tasks(quick), parallel=not quick)
     lines = [
         f"# price against sts: {NODES} nodes, {rows[0].jobs} jobs, {len(seeds)} seeds "
         f"({seeds[0]}-{seeds[-1]}), common random numbers",
@@ -56,52 +60,120 @@ def run(folder: Path, quick: bool) -> str:
         "uncapacitated clairvoyant plan.",
         "",
         "| case | rho | plan | policy | total $ | energy $ | tardiness $ | late | over STS "
-        "(mean ± sd [range]) | over the bound, mean |",
+        "(mean ± sd [range]) | over the bound (mean ± sd [range]) |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for case in dict.fromkeys(row.case for row in rows):
+    for case in _cases(rows):
         lines += [_line(rows, case, name) for name in POLICIES]
-    verdict = _verdict(rows) + (f" [smoke: {len(seeds)} seeds]" if quick else "")
-    lines += ["", f"Verdict: {verdict}"]
-    write_text(folder / "price-robustness.md", "\n".join(lines) + "\n")
+    verdict = _verdict(rows, len(seeds), quick)
+    lines += ["", str(verdict), *([verdict.paragraph] if verdict.paragraph else [])]
+    write_rows(folder / f"{NAME}.csv", rows)
+    write_text(folder / f"{NAME}.md", "\n".join(lines) + "\n")
+    panels = {
+        load: {
+            f"{name}, {regime}": _ratios(rows, f"{load}, {regime}", name)
+            for regime, _, _ in REGIMES
+            for name in OURS
+        }
+        for load, _ in LOADS
+    }
+    save(strips(panels, "total cost over STS's"), folder, NAME)
+    write_verdict(folder, verdict)
     return "\n".join(lines)
 
 
+def _tasks(quick: bool) -> list[Task]:
+    fewer = {"jobs": QUICK_JOBS} if quick else {}
+    return [
+        Task(
+            f"{name}, {regime}",
+            rolling_settings(NODES, arrivals="load", load=load, **(changes | fewer)),
+            seed,
+            POLICIES,
+            sharing=sharing,
+            bound=QUICK_BOUND if quick else BOUND,
+            passes=2,
+        )
+        for name, load in LOADS
+        for regime, changes, sharing in REGIMES
+        for seed in (QUICK_SEEDS if quick else SEEDS)
+    ]
+
+
+def _cases(rows: list[Row]) -> list[str]:
+    return list(dict.fromkeys(row.case for row in rows))
+
+
 def _ratios(rows: list[Row], case: str, policy: str, against: str = "sts") -> list[float]:
-    ours, theirs = of(rows, case=case, policy=policy), of(rows, case=case, policy=against)
-    return [a.total / b.total for a, b in zip(ours, theirs, strict=True)]
+    return ratios(of(rows, case=case, policy=policy), of(rows, case=case, policy=against))
 
 
 def _line(rows: list[Row], case: str, policy: str) -> str:
     own = of(rows, case=case, policy=policy)
-    over = mean(row.total / row.bound - 1 for row in own if row.bound)
-    late = sum(row.late for row in own) / sum(row.jobs for row in own)
+    over = [row.total / row.bound for row in own if row.bound]
     return (
         f"| {case} | {loads(own)} | {policy} | {average(own, 'total'):.1f} "
-        f"| {average(own, 'energy'):.1f} | {average(own, 'tardiness'):.1f} | {100 * late:.1f}% "
-        f"| {spread(_ratios(rows, case, policy))} | {100 * over:.1f}% |"
+        f"| {average(own, 'energy'):.1f} | {average(own, 'tardiness'):.1f} "
+        f"| {late_share(own):.1f}% | {spread(_ratios(rows, case, policy))} | {spread(over)} |"
     )
 
 
-def _verdict(rows: list[Row]) -> str:
-    parts = []
-    for name, _ in LOADS:
-        cases = [c for c in dict.fromkeys(r.case for r in rows) if c.startswith(name)]
-        means = [mean(_ratios(rows, case, "price")) for case in cases]
-        worse = sum(x > 1 for case in cases for x in _ratios(rows, case, "price"))
-        count = sum(len(of(rows, case=case, policy="price")) for case in cases)
-        parts.append(
-            f"{name}: price / sts {min(means):.2f}-{max(means):.2f} by regime, "
-            f"dearer than sts in {worse} of {count} runs"
-        )
-    best = [
-        case
-        for case in dict.fromkeys(row.case for row in rows)
-        if all(
-            average(of(rows, case=case, policy="price"), "total")
-            <= 1.005 * average(of(rows, case=case, policy=other), "total")
-            for other in POLICIES
-        )
-    ]
-    total = len({row.case for row in rows})
-    return "; ".join([*parts, f"best or within 0.5% of it in {len(best)} of {total} cells"])
+def _verdict(rows: list[Row], seeds: int, quick: bool) -> Verdict:
+    """The claim of our own: cheaper than STS on average, and best of all, in every cell."""
+    cases = _cases(rows)
+    ours, spreads = [], []
+    for load, _ in LOADS:
+        here = [case for case in cases if case.startswith(load)]
+        for name in OURS:
+            means = [mean(_ratios(rows, case, name)) for case in here]
+            every = [x for case in here for x in _ratios(rows, case, name)]
+            ours.append(f"{load}, {name}: {min(means):.2f}-{max(means):.2f} by regime")
+            spreads.append(
+                f"{load}, {name}: {min(every):.2f}-{max(every):.2f}, dearer than sts in "
+                f"{sum(x > 1 for x in every)} of {len(every)} runs"
+            )
+    cheaper = [mean(_ratios(rows, case, "price")) <= NEAR for case in cases]
+    best = [case for case in cases if _is_best(rows, case)]
+    return Verdict(
+        artefact=NAME,
+        finding=(
+            Finding.HOLDS
+            if all(cheaper) and len(best) == len(cases)
+            else Finding.PARTLY
+            if any(cheaper)
+            else Finding.FAILS
+        ),
+        paper="not in the paper; ours to show: price is cheaper than sts and the rest in each cell",
+        ours=f"price / sts, means: {'; '.join(ours)}; price or price-patterns least (within 0.5%) "
+        f"of all in {len(best)} of {len(cases)} cells",
+        spread="; ".join(spreads),
+        setting=f"{NODES} nodes x 4 GPUs, {rows[0].jobs} jobs, {seeds} seeds a cell; "
+        "rho 0.2, 0.6, 1.0 asked for",
+        smoke=quick,
+        paragraph=_paragraph(rows, cases, best),
+    )
+
+
+def _is_best(rows: list[Row], case: str) -> bool:
+    totals = {name: average(of(rows, case=case, policy=name), "total") for name in POLICIES}
+    return min(totals[name] for name in OURS) <= NEAR * min(totals.values())
+
+
+def _paragraph(rows: list[Row], cases: list[str], best: list[str]) -> str:
+    others = {}
+    for case in cases:
+        if case not in best:
+            totals = {p: average(of(rows, case=case, policy=p), "total") for p in POLICIES}
+            winner = min(totals, key=lambda p: totals[p])
+            least = min(totals[name] for name in OURS)
+            others[case] = f"{case}: {winner}, by {100 * (least / totals[winner] - 1):.1f}%"
+    if not others:
+        return ""
+    return (
+        "The constants of `price` were found on other seeds of the same generator and were not "
+        "tuned for these cells. Another policy is cheaper on average in: "
+        f"{'; '.join(others.values())}. STS keeps every due date that the worst case of the epochs "
+        "allows while GPUs are idle; `price` weighs it by its chance. So where the load is light "
+        "it spends less energy and has a late job now and then, which may cost more than was "
+        "saved (the table's columns of energy, tardiness and late jobs)."
+    )
