@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def sweep(
-    plan: Annotated[str, typer.Argument(metavar="PLAN.toml", help="A plan, or plans/small.")],
+    plan: Annotated[str, typer.Argument(metavar="PLAN.toml", help="A plan, or plans/placement.")],
     store: Annotated[str, typer.Option(metavar="RESULTS.sqlite", help="Where rows are kept.")],
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Processes; by default one a core.")

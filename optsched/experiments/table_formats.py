@@ -7,6 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
+from optsched.experiments.subjects import SUBJECTS
 from optsched.experiments.table import FamilyTable, Line
 
 HEADINGS = (
@@ -56,10 +57,15 @@ def ratio(value: float | None) -> str:
 
 def checked(line: Line) -> str:
     """How many of the planned runs the checker passed, and what became of the rest."""
-    open_ = line.planned - line.checked - line.refused - line.failed
+    open_ = line.planned - line.checked - line.bounds - line.refused - line.failed
     rest = [
         f"{count} {word}"
-        for count, word in ((line.refused, "refused"), (line.failed, "failed"), (open_, "without"))
+        for count, word in (
+            (line.bounds, "bounds"),
+            (line.refused, "refused"),
+            (line.failed, "failed"),
+            (open_, "without"),
+        )
         if count
     ]
     return f"{line.checked} of {line.planned}" + (f" ({', '.join(rest)})" if rest else "")
@@ -74,11 +80,7 @@ def title(table: FamilyTable) -> str:
 
 def not_default(table: FamilyTable, name: str, value: Any) -> bool:
     """Whether an option differs from the problem's default."""
-    from optsched.problem import resolve
-    from optsched.problems import PROBLEMS
-
-    default = resolve(PROBLEMS[table.problem].options)().to_dict()
-    return bool(default.get(name) != value)
+    return bool(SUBJECTS[table.problem].options({}).get(name) != value)
 
 
 def as_markdown(tables: Sequence[FamilyTable]) -> str:
