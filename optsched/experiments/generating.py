@@ -75,13 +75,24 @@ def generator(kind: str, source: str, place: str) -> Callable[..., Any]:
     return made
 
 
+def data_class(hint: Any) -> Any | None:
+    """The data class behind a type hint such as ``Hardware | None``."""
+    choices = typing.get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    return next((c for c in choices if isinstance(c, type) and is_dataclass(c)), None)
+
+
+def maker(made_of: Any) -> Callable[..., Any]:
+    """What makes a settings class of flat names: itself, or the function of `MAKERS`."""
+    return resolve(MAKERS[made_of.__name__]) if made_of.__name__ in MAKERS else made_of
+
+
 def _arguments(
     make: Callable[..., Any], given: Mapping[str, Any], source: str, place: str
 ) -> dict[str, Any]:
     """Arguments by name; fields of an argument that is a data class are named directly."""
     hints = typing.get_type_hints(make)
     names = [name for name in inspect.signature(make).parameters if name not in RESERVED]
-    classes = {name: c for name in names if (c := _data_class(hints.get(name))) is not None}
+    classes = {name: c for name in names if (c := data_class(hints.get(name))) is not None}
     owners = {key: owner for owner, c in classes.items() for key in _keys(c)}
     plain = [name for name in names if name not in classes]
     arguments: dict[str, Any] = {}
@@ -96,7 +107,7 @@ def _arguments(
             known = suggestion(key, [*plain, *owners])
             raise InputError(source, place, f"unknown key {key!r}", known)
     try:
-        made = {owner: _made(classes[owner], part) for owner, part in parts.items()}
+        made = {owner: maker(classes[owner])(**part) for owner, part in parts.items()}
     except (TypeError, ValueError) as error:
         raise InputError(source, place, str(error), "arguments it can use") from None
     return {**arguments, **made}
@@ -110,19 +121,8 @@ def _required(make: Callable[..., Any]) -> list[str]:
 def _keys(made_of: Any) -> list[str]:
     """Names of a data class's fields; a field that is a data class itself gives its own."""
     hints = typing.get_type_hints(made_of)
-    inner = {f.name: _data_class(hints[f.name]) for f in fields(made_of)}
+    inner = {f.name: data_class(hints[f.name]) for f in fields(made_of)}
     return [key for name, c in inner.items() for key in ([name] if c is None else _keys(c))]
-
-
-def _made(made_of: Any, part: Mapping[str, Any]) -> Any:
-    """A data class of such names; by the function that says so in `MAKERS`, if there is one."""
-    return resolve(MAKERS.get(made_of.__name__, f"{made_of.__module__}:{made_of.__name__}"))(**part)
-
-
-def _data_class(hint: Any) -> Any | None:
-    """The data class behind a type hint such as ``Hardware | None``."""
-    choices = typing.get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    return next((c for c in choices if isinstance(c, type) and is_dataclass(c)), None)
 
 
 def _files(plan: Plan, family: Family, entry: str) -> list[Path]:
