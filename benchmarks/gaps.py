@@ -1,8 +1,8 @@
-"""Write docs/gaps.md and the README's table: `python benchmarks/gaps.py [--only placement,online]`.
+"""Write docs/gaps.md, and the README's table and picture: `python benchmarks/gaps.py [--only ...]`.
 
 Sweeps every shipped plan into a store of its own and puts its tables on the page; the README gets
-the line of each family's first method, the paper's heuristic. With --only, the other sections stay
-as they are. Everything but the time ratios is the same on every machine.
+the line of each family's first method, the paper's heuristic. With `--only placement,online` the
+other sections stay as they are. Everything but the time ratios is the same on every machine.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import re
 import tempfile
 from pathlib import Path
 
+from gap_picture import picture
+
 from optsched.experiments import gap_table, read_plan, sweep
 from optsched.experiments.subjects import SUBJECTS
 from optsched.experiments.table import FamilyTable
@@ -20,6 +22,7 @@ from optsched.library import shipped_plans
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, README = ROOT / "docs" / "gaps.md", ROOT / "README.md"
+PICTURE = ROOT / "docs" / "gaps.svg"
 HEAD = """# Gap tables
 
 Written by `python benchmarks/gaps.py`; do not edit. One section a shipped plan, as `optsched sweep`
@@ -43,6 +46,7 @@ def main() -> None:
     ordered = [kept[name] for name in sorted(shipped_plans(), key=place) if name in kept]
     PAGE.write_text("\n".join([HEAD, *ordered]), encoding="utf-8")
     lines = [line for text in ordered for line in summary_of(text)]
+    PICTURE.write_text(picture(lines), encoding="utf-8")
     put_into_readme(SUMMARY + "".join(f"{line}\n" for line in lines))
 
 

@@ -77,3 +77,34 @@ def test_every_command_it_names_exists() -> None:
 def test_every_method_has_a_row() -> None:
     for name in optsched.METHODS["placement"]:
         assert f"| `{name}` |" in README
+
+
+def test_the_sizes_are_those_of_the_benchmark() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    measured = dict(re.findall(r"^(\w+) +\+?(\d+) +\d+$", page, re.MULTILINE))
+    stated = re.search(
+        r"the base takes (\d+) MB, online adds (\d+), plot (\d+), scip (\d+), cluster (\d+) "
+        r"and sweep (\d+)",
+        " ".join(README.split()),
+    )
+    assert stated is not None
+    names = ("base", "online", "plot", "scip", "cluster", "sweep")
+    assert stated.groups() == tuple(measured[name] for name in names)
+
+
+def test_links_lead_somewhere() -> None:
+    root = Path(__file__).parents[1]
+    for page in (*root.glob("*.md"), *root.glob("*/*.md")):
+        for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_table_two_is_the_verdicts() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"^\| `a-srpt-table2` \|.*$", page, re.MULTILINE)
+    ours = dict(re.findall(r"(VGG19|GPT-175B) ([\d.]+)%", row.split(" | ")[4]))
+    stated = dict(re.findall(r"^\| (VGG19|GPT-175B), [^|]* \| ([\d.]+)%", README, re.MULTILINE))
+    assert set(stated) == {"VGG19", "GPT-175B"}
+    for model, value in stated.items():
+        assert round(float(value), 1) == float(ours[model])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,12 @@ def test_the_page_is_of_todays_plans() -> None:
 def test_the_readmes_table_is_the_pages() -> None:
     assert TABLE
     assert [line for line in PAGE.splitlines() if line in TABLE] == TABLE
+
+
+def test_the_picture_is_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    picture = import_module("gap_picture").picture
+    assert (ROOT / "docs" / "gaps.svg").read_text(encoding="utf-8") == picture(TABLE)
 
 
 def test_plans_are_cut_by_iterations_or_their_own_nature_not_by_time() -> None:
