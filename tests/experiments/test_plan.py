@@ -97,6 +97,7 @@ def test_a_typo_is_one_line(
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert line in error
+    assert list(tmp_path.iterdir()) == [path]  # no store is left behind
 
 
 def test_a_plan_that_is_not_there() -> None:
