@@ -108,3 +108,23 @@ def test_table_two_is_the_verdicts() -> None:
     assert set(stated) == {"VGG19", "GPT-175B"}
     for model, value in stated.items():
         assert round(float(value), 1) == float(ours[model])
+
+
+def test_one_version_everywhere() -> None:
+    root = Path(__file__).parents[1]
+    stated = {
+        re.search(pattern, (root / name).read_text(encoding="utf-8"), re.MULTILINE)[1]  # type: ignore[index]
+        for name, pattern in (
+            ("pyproject.toml", r'^version = "(.+)"$'),
+            ("CITATION.cff", r"^version: (.+)$"),
+        )
+    }
+    assert stated == {optsched.__version__}
+
+
+def test_steps_to_contribute_are_few() -> None:
+    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## (.+)\n\n((?:(?!## ).*\n)+)", text, re.MULTILINE))
+    assert {"Add a method", "Add a problem", "Add an importer", "Releases"} <= set(sections)
+    for heading, body in sections.items():
+        assert len(body.strip().splitlines()) <= 10, heading

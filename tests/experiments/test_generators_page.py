@@ -9,11 +9,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_page_is_not_stale() -> None:
-    place = ROOT / "benchmarks" / "generators.py"
+    place = ROOT / "docs" / "generators.py"
     spec = importlib.util.spec_from_file_location("generators_page", place)
     assert spec is not None
     assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     page = (ROOT / "docs" / "generators.md").read_text(encoding="utf-8")
-    assert page == script.page(), "run python benchmarks/generators.py"
+    assert page == script.page(), "run python docs/generators.py"

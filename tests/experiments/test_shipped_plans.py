@@ -68,7 +68,7 @@ def test_the_page_is_of_todays_plans() -> None:
     stated = dict(re.findall(r"^## (plans/\S+)\n\n\d+ runs; plan's sha256 (\w+)$", PAGE, re.M))
     assert set(RERUN) <= set(stated) <= set(shipped_plans())
     for name, sha256 in stated.items():
-        assert read_plan(name).sha256.startswith(sha256), f"run benchmarks/gaps.py --only {name}"
+        assert read_plan(name).sha256.startswith(sha256), f"run docs/gaps.py --only {name}"
 
 
 def test_the_readmes_table_is_the_pages() -> None:
@@ -77,7 +77,7 @@ def test_the_readmes_table_is_the_pages() -> None:
 
 
 def test_the_picture_is_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
     picture = import_module("gap_picture").picture
     assert (ROOT / "docs" / "gaps.svg").read_text(encoding="utf-8") == picture(TABLE)
 

@@ -1,4 +1,4 @@
-"""Write docs/generators.md: `python benchmarks/generators.py`.
+"""Write docs/generators.md: `python docs/generators.py`.
 
 Each generator that a plan can name, with its parameters, read off the functions and classes
 themselves; a test compares the page with what this script would write.
@@ -22,7 +22,7 @@ COMMANDS = {"online": "workload"}
 """Commands of `optsched generate` that are not called like the generator."""
 HEAD = """# Generator families
 
-Written by `python benchmarks/generators.py`; do not edit. A plan's family names a generator and its
+Written by `python docs/generators.py`; do not edit. A plan's family names a generator and its
 `arguments`, the parameters below:
 
 ```toml

@@ -1,4 +1,4 @@
-"""Write docs/gaps.md, and the README's table and picture: `python benchmarks/gaps.py [--only ...]`.
+"""Write docs/gaps.md, and the README's table and picture: `python docs/gaps.py [--only ...]`.
 
 Sweeps every shipped plan into a store of its own and puts its tables on the page; the README gets
 the line of each family's first method, the paper's heuristic. With `--only placement,online` the
@@ -25,7 +25,7 @@ PAGE, README = ROOT / "docs" / "gaps.md", ROOT / "README.md"
 PICTURE = ROOT / "docs" / "gaps.svg"
 HEAD = """# Gap tables
 
-Written by `python benchmarks/gaps.py`; do not edit. One section a shipped plan, as `optsched sweep`
+Written by `python docs/gaps.py`; do not edit. One section a shipped plan, as `optsched sweep`
 and `optsched table` give it. Excess is objective / best proven bound - 1; the interval is of its
 mean, by bootstrap over the instances; the time ratio is this machine's, all else is the same
 everywhere.
