@@ -35,9 +35,9 @@ first_seed = 0
 ```
 
 `optsched generate KIND --help` names the options that write such instances as files. Equal
-parameters and seeds give equal instances. Speed profiles have no generator:
-`instances/speed-profile` holds the four shapes of sts, Fig. 2. Jobs of a trace are read by
-`optsched import` and `optsched generate rolling --trace`.
+parameters and seeds give equal instances.
+Jobs of a trace are read by `optsched import` and
+`optsched generate rolling --trace`.
 """
 
 
