@@ -79,7 +79,7 @@ def parameters(make: Callable[..., Any]) -> Iterator[Parameter]:
         if inner is not None:
             yield from attributes(inner)
         elif name not in RESERVED:
-            yield Parameter(name, shown(parameter.default), told[name])
+            yield Parameter(name, shown(parameter.default), told.get(name, ""))
 
 
 def attributes(made_of: Any) -> Iterator[Parameter]:
@@ -89,7 +89,7 @@ def attributes(made_of: Any) -> Iterator[Parameter]:
     for field in fields(made_of):
         inner = data_class(hints[field.name])
         if inner is None:
-            yield Parameter(field.name, shown(getattr(made, field.name)), told[field.name])
+            yield Parameter(field.name, shown(getattr(made, field.name)), told.get(field.name, ""))
             continue
         values = getattr(made, field.name)
         for parameter in attributes(inner):
