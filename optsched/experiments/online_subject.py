@@ -28,15 +28,17 @@ class OnlineSubject:
     """Policies of `optsched simulate`."""
 
     name = "online"
-    methods: tuple[str, ...] = (
-        BOUND,
-        *("a-srpt", "a-srpt-perfect", "spjf", "spwf", "wcs-duration", "wcs-workload"),
-        *("wcs-subtime", "srpt-workload-hold", "a-srpt-backfill"),
-    )
     defaults: tuple[str, ...] = (BOUND, "a-srpt", "a-srpt-perfect", "spjf", "wcs-subtime")
     bounds: tuple[str, ...] = (BOUND,)
     unit, shown_per_unit = "h", 1 / 3600
     bound_by_seed = True
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The bound, and every policy."""
+        from optsched.online.policies import POLICIES
+
+        return (BOUND, *POLICIES)
 
     def options(self, values: dict[str, Any]) -> dict[str, Any]:
         """The predictor's options and the policies' settings in full; raises InputError."""

@@ -26,15 +26,17 @@ class RollingSubject:
     """Policies of `optsched roll`."""
 
     name = "rolling"
-    methods: tuple[str, ...] = (
-        BOUND,
-        *("sts", "edf", "fifo", "rg", "dp", "patterns", "price", "price-patterns"),
-        *("avg-edf", "avg-rg", "avg-dp"),
-    )
     defaults: tuple[str, ...] = (BOUND, "sts", "edf", "fifo", "price")
     bounds: tuple[str, ...] = (BOUND,)
     unit, shown_per_unit = "$", 1.0
     bound_by_seed = True
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The bound, and every policy."""
+        from optsched.rolling.policies import POLICIES
+
+        return (BOUND, *POLICIES)
 
     def options(self, values: dict[str, Any]) -> dict[str, Any]:
         """`SelectionOptions` in full; as in `optsched roll`, postprocessing is off by default."""

@@ -24,8 +24,8 @@ class Subject(Protocol):
     ----------
     name : str
         As in the instances' schema, and the kind of its generator.
-    methods, defaults : tuple of str
-        What it can run, and what a family runs that names none.
+    defaults : tuple of str
+        What a family runs that names no methods.
     bounds : tuple of str
         Those of the methods that give a bound and no solution.
     unit, shown_per_unit : str, float
@@ -35,12 +35,15 @@ class Subject(Protocol):
     """
 
     name: str
-    methods: tuple[str, ...]
     defaults: tuple[str, ...]
     bounds: tuple[str, ...]
     unit: str
     shown_per_unit: float
     bound_by_seed: bool
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """What it can run, in the order of tables."""
 
     def options(self, values: dict[str, Any]) -> dict[str, Any]:
         """Options in full; raises InputError."""
@@ -63,10 +66,14 @@ class ProblemSubject:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self.name = problem.name
-        self.methods = tuple(method.name for method in problem.methods)
         self.defaults = problem.defaults
         self.bounds = tuple(method.name for method in problem.methods if method.kind == "bound")
         self.unit, self.shown_per_unit = problem.unit, problem.shown_per_unit
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """What it can run, in the order of tables."""
+        return tuple(method.name for method in self._problem.methods)
 
     def options(self, values: dict[str, Any]) -> dict[str, Any]:
         """Options in full; raises InputError."""

@@ -217,7 +217,8 @@ def _family(runs: list[Run]) -> FamilyTable:
 def _in_order(runs: Iterable[Run]) -> list[str]:
     """Methods as the problem lists them, so that tables do not depend on the plan's order."""
     present = {(r.problem, r.method) for r in runs}
-    return [m for s in SUBJECTS.values() for m in s.methods if (s.name, m) in present]
+    subjects = [SUBJECTS[name] for name in SUBJECTS if name in {problem for problem, _ in present}]
+    return [m for s in subjects for m in s.methods if (s.name, m) in present]
 
 
 def _line(method: str, runs: list[Run], reference: Mapping[tuple[str, int], float | None]) -> Line:

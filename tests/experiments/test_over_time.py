@@ -66,8 +66,8 @@ def content(store: Path) -> list[tuple[Any, ...]]:
 
 
 def test_every_policy_is_a_method() -> None:
-    assert set(RollingSubject.methods) == {*ROLLING, *RollingSubject.bounds}
-    assert set(OnlineSubject.methods) == {*ONLINE, *OnlineSubject.bounds}
+    assert set(RollingSubject().methods) == {*ROLLING, *RollingSubject.bounds}
+    assert set(OnlineSubject().methods) == {*ONLINE, *OnlineSubject.bounds}
     for subject in SUBJECTS.values():
         assert set(subject.defaults) <= set(subject.methods)
 
