@@ -7,12 +7,12 @@ thin line to the largest. The axis is in square roots, so that 2% and 200% both 
 from __future__ import annotations
 
 from html import escape
-from math import sqrt
+from math import log1p
 
 from optsched.experiments.report_plot import COLOURS
 
-WIDTH, ROW, LEFT, RIGHT, TOP, AXIS = 960, 26, 450, 90, 40, 48
-TICKS = (0, 1, 5, 10, 25, 50, 100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600)
+WIDTH, ROW, LEFT, RIGHT, TOP, AXIS = 960, 26, 450, 110, 40, 48
+TICKS = (0, 1, 3, 10, 30, 100, 300, 1000, 10_000, 100_000, 1_000_000)
 FONT = "13px system-ui, sans-serif"
 
 
@@ -35,7 +35,7 @@ def picture(rows: list[str]) -> str:
         f'<rect width="{WIDTH}" height="{bottom + AXIS}" fill="#fff"/>'
         f'<text x="14" y="22" style="font-weight:600">{title}</text>{"".join(parts)}'
         f'<text x="{(LEFT + WIDTH - RIGHT) / 2:g}" y="{bottom + 40}" text-anchor="middle">'
-        "excess % (square-root axis): mean, its 95% interval, largest</text></svg>\n"
+        "excess % (logarithm of 1 + excess): mean, its 95% interval, largest</text></svg>\n"
     )
 
 
@@ -63,4 +63,4 @@ def _tick(tick: float, last: float, bottom: int) -> str:
 
 
 def _x(value: float, last: float) -> float:
-    return LEFT + sqrt(value / last) * (WIDTH - LEFT - RIGHT)
+    return LEFT + log1p(value) / log1p(last) * (WIDTH - LEFT - RIGHT)
