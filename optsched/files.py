@@ -78,13 +78,21 @@ def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
 def write_text(path: str | Path, text: str) -> None:
     """Write text to a temporary neighbour of `path`, then rename it into place.
 
+    What is there and no regular file, such as /dev/stdout or a pipe, is written to, not replaced;
+    behind a symbolic link the file it names is replaced, not the link.
+
     Raises
     ------
     InputError
         If the file cannot be written.
     """
-    target = Path(path)
     try:
+        target = Path(path)
+        if target.exists() and not target.is_file() and not target.is_dir():
+            with target.open("w", encoding="utf-8", newline="\n") as stream:
+                stream.write(text)
+            return
+        target = Path(os.path.realpath(target))
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:

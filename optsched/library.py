@@ -12,6 +12,7 @@ from optsched.problem import resolve
 from optsched.problems import FORMATS, PROBLEMS, problem_of
 
 BEST_KNOWN = "best_known.json"
+PLANS = "plans"
 FOLDERS = (*PROBLEMS, *FORMATS)
 
 
@@ -33,8 +34,13 @@ def shipped_names() -> list[str]:
     )
 
 
+def shipped_plans() -> list[str]:
+    """Names of the shipped sweep plans, such as "plans/placement"."""
+    return sorted(f"{PLANS}/{path.stem}" for path in (shipped_folder() / PLANS).glob("*.toml"))
+
+
 def copy_shipped(target: str | Path) -> int:
-    """Copy the shipped instances into a new folder; returns how many files were written.
+    """Copy the shipped instances and plans into a new folder; returns how many files were written.
 
     Raises
     ------
@@ -44,7 +50,8 @@ def copy_shipped(target: str | Path) -> int:
     root, count = shipped_folder(), 0
     folder = Path(target)
     try:
-        for path in sorted(p for name in FOLDERS for p in (root / name).glob("*.json")):
+        instances = sorted(p for name in FOLDERS for p in (root / name).glob("*.json"))
+        for path in (*instances, *sorted((root / PLANS).glob("*.toml"))):
             copy = folder / path.parent.name / path.name
             if copy.exists():
                 raise InputError(str(copy), "", "a file", "none: choose an empty folder")

@@ -77,3 +77,54 @@ def test_every_command_it_names_exists() -> None:
 def test_every_method_has_a_row() -> None:
     for name in optsched.METHODS["placement"]:
         assert f"| `{name}` |" in README
+
+
+def test_the_sizes_are_those_of_the_benchmark() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    measured = dict(re.findall(r"^(\w+) +\+?(\d+) +\d+$", page, re.MULTILINE))
+    stated = re.search(
+        r"the base takes (\d+) MB, online adds (\d+), plot (\d+), scip (\d+), cluster (\d+) "
+        r"and sweep (\d+)",
+        " ".join(README.split()),
+    )
+    assert stated is not None
+    names = ("base", "online", "plot", "scip", "cluster", "sweep")
+    assert stated.groups() == tuple(measured[name] for name in names)
+
+
+def test_links_lead_somewhere() -> None:
+    root = Path(__file__).parents[1]
+    for page in (*root.glob("*.md"), *root.glob("*/*.md")):
+        for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_table_two_is_the_verdicts() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"^\| `a-srpt-table2` \|.*$", page, re.MULTILINE)
+    ours = dict(re.findall(r"(VGG19|GPT-175B) ([\d.]+)%", row.split(" | ")[4]))
+    stated = dict(re.findall(r"^\| (VGG19|GPT-175B), [^|]* \| ([\d.]+)%", README, re.MULTILINE))
+    assert set(stated) == {"VGG19", "GPT-175B"}
+    for model, value in stated.items():
+        assert round(float(value), 1) == float(ours[model])
+
+
+def test_one_version_everywhere() -> None:
+    root = Path(__file__).parents[1]
+    stated = {
+        re.search(pattern, (root / name).read_text(encoding="utf-8"), re.MULTILINE)[1]  # type: ignore[index]
+        for name, pattern in (
+            ("pyproject.toml", r'^version = "(.+)"$'),
+            ("CITATION.cff", r"^version: (.+)$"),
+        )
+    }
+    assert stated == {optsched.__version__}
+
+
+def test_steps_to_contribute_are_few() -> None:
+    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## (.+)\n\n((?:(?!## ).*\n)+)", text, re.MULTILINE))
+    assert {"Add a method", "Add a problem", "Add an importer", "Releases"} <= set(sections)
+    for heading, body in sections.items():
+        assert len(body.strip().splitlines()) <= 10, heading

@@ -17,15 +17,15 @@ def register(app: typer.Typer) -> None:
     instances = typer.Typer(rich_markup_mode=None)
     instances.command("list")(list_instances)
     instances.command("copy")(copy_instances)
-    app.add_typer(instances, name="instances", help="The instances that ship.")
+    app.add_typer(instances, name="instances", help="The instances and plans that ship.")
     app.command()(schema)
 
 
 def list_instances() -> int:
-    """List the shipped instances."""
-    from optsched.library import shipped_names
+    """List the shipped instances, and the plans for sweeps."""
+    from optsched.library import shipped_names, shipped_plans
 
-    for name in shipped_names():
+    for name in (*shipped_names(), *shipped_plans()):
         print(name)
     return DONE
 
@@ -33,7 +33,7 @@ def list_instances() -> int:
 def copy_instances(
     folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder without them.")],
 ) -> int:
-    """Copy the shipped instances into a folder."""
+    """Copy the shipped instances and plans into a folder."""
     from optsched.cli.show import note
     from optsched.library import copy_shipped
 

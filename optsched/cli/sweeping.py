@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def sweep(
-    plan: Annotated[str, typer.Argument(metavar="PLAN.toml", help="A plan, or plans/small.")],
+    plan: Annotated[str, typer.Argument(metavar="PLAN.toml", help="A plan, or plans/placement.")],
     store: Annotated[str, typer.Option(metavar="RESULTS.sqlite", help="Where rows are kept.")],
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Processes; by default one a core.")
@@ -60,7 +60,13 @@ def sweep(
 
 
 def table(
-    store: StoreFile, csv: ToFile = None, latex: ToFile = None, markdown: ToFile = None
+    store: StoreFile,
+    csv: ToFile = None,
+    latex: ToFile = None,
+    markdown: ToFile = None,
+    pairs: Annotated[
+        str | None, typer.Option(metavar="FILE", help="CSV of wins, ties and losses by pair.")
+    ] = None,
 ) -> int:
     """Print the gap table of each family, or write it as CSV, LaTeX or Markdown."""
     from optsched.cli.gap_tables import show_tables
@@ -74,6 +80,7 @@ def table(
         (csv, table_formats.as_csv),
         (latex, table_formats.as_latex),
         (markdown, table_formats.as_markdown),
+        (pairs, table_formats.pairs_as_csv),
     ]
     for path, form in formats:
         if path is not None:

@@ -16,11 +16,15 @@ from typing import Any
 from optsched.errors import InputError
 from optsched.experiments.plan import Family, Plan
 from optsched.experiments.plan_fields import suggestion
+from optsched.experiments.subjects import SUBJECTS
 from optsched.library import BEST_KNOWN, find, load, shipped_folder
-from optsched.problems import PROBLEMS
+from optsched.online.instance import FILES, OnlineInstance
+from optsched.problem import resolve
 
 RESERVED = ("seed", "name")
 """Arguments of a generator that the family sets itself."""
+MAKERS = {"RollingGenerator": "optsched.generate.rolling:rolling_settings"}
+"""Functions that make a settings class from flat names, with defaults that depend on others."""
 
 
 def instances_of(plan: Plan, family: Family) -> Iterator[Any]:
@@ -34,7 +38,7 @@ def instances_of(plan: Plan, family: Family) -> Iterator[Any]:
     if family.generator is None:
         for entry in family.instances:
             for path in _files(plan, family, entry):
-                yield load(path)
+                yield OnlineInstance.of_folder(path) if path.is_dir() else load(path)
         return
     make = generator(family.generator, plan.source, f"families.{family.name}.generator")
     place = f"families.{family.name}.arguments"
@@ -52,10 +56,10 @@ def instances_of(plan: Plan, family: Family) -> Iterator[Any]:
 
 def generators() -> list[str]:
     """Kinds of instances that can be generated: ``optsched.generate.KIND:generate_KIND``."""
-    kinds = [name.replace("-", "_") for name in PROBLEMS]
+    kinds = [name.replace("-", "_") for name in SUBJECTS]
     return [
         name
-        for name, kind in zip(PROBLEMS, kinds, strict=True)
+        for name, kind in zip(SUBJECTS, kinds, strict=True)
         if find_spec(f"optsched.generate.{kind}") is not None
     ]
 
@@ -71,17 +75,28 @@ def generator(kind: str, source: str, place: str) -> Callable[..., Any]:
     return made
 
 
+def data_class(hint: Any) -> Any | None:
+    """The data class behind a type hint such as ``Hardware | None``."""
+    choices = typing.get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    return next((c for c in choices if isinstance(c, type) and is_dataclass(c)), None)
+
+
+def maker(made_of: Any) -> Callable[..., Any]:
+    """What makes a settings class of flat names: itself, or the function of `MAKERS`."""
+    return resolve(MAKERS[made_of.__name__]) if made_of.__name__ in MAKERS else made_of
+
+
 def _arguments(
     make: Callable[..., Any], given: Mapping[str, Any], source: str, place: str
 ) -> dict[str, Any]:
     """Arguments by name; fields of an argument that is a data class are named directly."""
     hints = typing.get_type_hints(make)
     names = [name for name in inspect.signature(make).parameters if name not in RESERVED]
-    classes = {name: c for name in names if (c := _data_class(hints.get(name))) is not None}
-    owners = {f.name: owner for owner, c in classes.items() for f in fields(c)}
+    classes = {name: c for name in names if (c := data_class(hints.get(name))) is not None}
+    owners = {key: owner for owner, c in classes.items() for key in _keys(c)}
     plain = [name for name in names if name not in classes]
     arguments: dict[str, Any] = {}
-    parts: dict[str, dict[str, Any]] = {}
+    parts: dict[str, dict[str, Any]] = {name: {} for name in classes if name in _required(make)}
     for key, value in given.items():
         usable = tuple(value) if isinstance(value, list) else value
         if key in plain:
@@ -92,16 +107,22 @@ def _arguments(
             known = suggestion(key, [*plain, *owners])
             raise InputError(source, place, f"unknown key {key!r}", known)
     try:
-        made = {owner: classes[owner](**part) for owner, part in parts.items()}
+        made = {owner: maker(classes[owner])(**part) for owner, part in parts.items()}
     except (TypeError, ValueError) as error:
         raise InputError(source, place, str(error), "arguments it can use") from None
     return {**arguments, **made}
 
 
-def _data_class(hint: Any) -> Any | None:
-    """The data class behind a type hint such as ``Hardware | None``."""
-    choices = typing.get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    return next((c for c in choices if isinstance(c, type) and is_dataclass(c)), None)
+def _required(make: Callable[..., Any]) -> list[str]:
+    parameters = inspect.signature(make).parameters.values()
+    return [p.name for p in parameters if p.default is inspect.Parameter.empty]
+
+
+def _keys(made_of: Any) -> list[str]:
+    """Names of a data class's fields; a field that is a data class itself gives its own."""
+    hints = typing.get_type_hints(made_of)
+    inner = {f.name: data_class(hints[f.name]) for f in fields(made_of)}
+    return [key for name, c in inner.items() for key in ([name] if c is None else _keys(c))]
 
 
 def _files(plan: Plan, family: Family, entry: str) -> list[Path]:
@@ -121,6 +142,8 @@ def _files(plan: Plan, family: Family, entry: str) -> list[Path]:
 
 
 def _inside(path: Path) -> list[Path]:
+    if path.is_dir() and (path / FILES[0]).is_file():
+        return [path]
     if path.is_dir():
         return sorted(p for p in path.glob("*.json") if p.name != BEST_KNOWN)
     return [path] if path.suffix == ".json" and path.name != BEST_KNOWN else []

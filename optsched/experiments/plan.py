@@ -124,7 +124,7 @@ def read_plan(reference: str | Path) -> Plan:
     Parameters
     ----------
     reference : str or Path
-        A TOML file, or the name of a shipped plan such as "plans/small".
+        A TOML file, or the name of a shipped plan such as "plans/placement".
 
     Raises
     ------

@@ -28,7 +28,8 @@ svg text { font: 12px system-ui, sans-serif; fill: #333; }
 summary { cursor: pointer; padding: .15rem 0; overflow-wrap: anywhere; }
 code, pre { font-size: .85rem; overflow-wrap: anywhere; } pre { overflow-x: auto; }
 nav li { margin: .2rem 0; }
-@media (max-width: 40rem) { svg text { font-size: 19px; } body { padding: .7rem; } }
+@media (max-width: 40rem) { svg text { font-size: 19px; } body { padding: .7rem; }
+  th, td { padding-right: .45rem; font-size: .8rem; } nav ul { padding-left: 1.1rem; } }
 """
 NOTES = (
     "Excess is objective / best proven bound - 1; where the bound is the optimum it is the "

@@ -9,14 +9,14 @@ from typing import Any
 
 from optsched.experiments.report_plot import excess_plot
 from optsched.experiments.row import FAILURES
+from optsched.experiments.subjects import SUBJECTS
 from optsched.experiments.table import FamilyTable, Run
 from optsched.experiments.table_formats import HEADINGS, cells, percent, title
-from optsched.problems import PROBLEMS
 
 MOST_INSTANCES = 300
 """Instances a family shows in full: those with the largest excess."""
 
-RUN_HEADINGS = ("method", "seed", "objective", "excess %", "status", "seconds", "checked")
+RUN_HEADINGS = ("method", "seed", "objective", "bound", "excess %", "status", "seconds", "checked")
 
 
 def family(table: FamilyTable, anchor: str) -> str:
@@ -108,9 +108,12 @@ def _largest(runs: Sequence[Run]) -> float:
 
 def _instance(problem: str, runs: Sequence[Run]) -> str:
     first = runs[0]
+    known = sorted({run.bound for run in runs if run.bound is not None})
     bound = "no bound"
-    if first.bound is not None:
-        bound = f"bound {_value(problem, first.bound)} by {first.bound_source}"
+    if known:
+        ends = dict.fromkeys((known[0], known[-1]))  # a run's seed may have a bound of its own
+        span = " to ".join(_value(problem, value) for value in ends)
+        bound = f"bound {span} by {first.bound_source}"
     head = f"{first.instance}: largest excess {percent(_largest(runs))}%, {bound}"
     return (
         f"<details><summary>{escape(head)}</summary>"
@@ -126,6 +129,7 @@ def _run(problem: str, run: Run) -> tuple[str, ...]:
         method,
         str(run.seed),
         "-" if run.objective is None else _value(problem, run.objective),
+        "-" if run.bound is None else _value(problem, run.bound),
         percent(run.excess),
         f"{run.termination}" if status == "done" else f"{status}: {run.message or ''}",
         "-" if run.seconds is None else f"{run.seconds:.4f}",
@@ -134,5 +138,5 @@ def _run(problem: str, run: Run) -> tuple[str, ...]:
 
 
 def _value(problem: str, value: float) -> str:
-    shown = PROBLEMS[problem]
+    shown = SUBJECTS[problem]
     return f"{value * shown.shown_per_unit:.3f} {shown.unit}"

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any, Protocol
 
 from optsched import __version__
 from optsched.backends import require_solver
+from optsched.errors import InputError
 from optsched.experiments.local import LocalPool, Lost
 from optsched.experiments.plan import Limits, Plan, read_plan
 from optsched.experiments.row import FAILURES, Row, failed
@@ -101,8 +103,9 @@ def sweep(
     for family in plan.families:
         require_solver(family.limits.solver)
     problems: set[str] = set()
-    with Store(store) as base:
+    with _none_left_empty(Path(store)), Store(store) as base:
         total = base.register(plan.name, plan.sha256, plan.text, _noting(plan, problems))
+    with Store(store) as base:
         pending = base.pending(plan.name, retry_errors=retry_errors)
         standing = Standing(total, total - len(pending))
         if progress is not None:
@@ -126,6 +129,18 @@ def environment() -> str:
         except PackageNotFoundError:
             continue
     return canonical({**versions, "platform": platform.platform(), "cores": os.cpu_count()})
+
+
+@contextmanager
+def _none_left_empty(store: Path) -> Iterator[None]:
+    """Take away a store that was made for a plan that then could not be used."""
+    is_new = not store.exists()
+    try:
+        yield
+    except InputError:
+        if is_new:
+            store.unlink(missing_ok=True)
+        raise
 
 
 def _noting(plan: Plan, problems: set[str]) -> Any:

@@ -1,8 +1,9 @@
 """The gap table of a result store: a line a method, for each family of its plans.
 
 Excess is objective / best proven bound - 1. The bound of an instance is the best that any row of
-the store proves for it under the same options. An interval resamples instances, not runs: the seeds
-of one instance are averaged first. Only rows that the checker passed count.
+the store proves for it under the same options, and the same seed where that draws what happens. An
+interval resamples instances, not runs: the seeds of one instance are averaged first. Only rows that
+the checker passed count.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from optsched.errors import InputError
 from optsched.experiments.row import FAILURES, Status
 from optsched.experiments.statistics import Interval, bootstrap_mean
 from optsched.experiments.store import StoreReader
-from optsched.problems import PROBLEMS
+from optsched.experiments.subjects import SUBJECTS
 from optsched.result import Termination, is_proved
 
 REFERENCE = "exact"
@@ -37,7 +38,7 @@ FROM members m JOIN instances i ON i.sha256 = m.sha256 LEFT JOIN results r ON r.
 GROUP BY m.plan, m.family, m.key ORDER BY m.plan, min(m.number)
 """
 BOUNDS = """
-SELECT sha256, options, bound, bound_source FROM results
+SELECT problem, sha256, options, seed, bound, bound_source FROM results
 WHERE bound IS NOT NULL AND status = 'done' AND termination <> 'error'
 """
 
@@ -74,6 +75,12 @@ class Run:
         return max(self.objective / self.bound - 1, 0.0)
 
     @property
+    def only_bounds(self) -> bool:
+        """Whether the method was to give a bound, and did."""
+        asked = self.method in SUBJECTS[self.problem].bounds
+        return asked and self.status == Status.DONE and self.objective is None
+
+    @property
     def proved(self) -> bool:
         """Whether the row's value is proved optimal, by whatever bound."""
         if not self.feasible or self.objective is None:
@@ -90,6 +97,7 @@ class Line:
     method: str
     planned: int
     checked: int
+    bounds: int
     refused: int
     failed: int
     mean: float | None
@@ -147,14 +155,21 @@ def gap_table(store: str | Path) -> list[FamilyTable]:
 
 def read_runs(base: StoreReader) -> list[Run]:
     """Every planned run of a store, with the best bound of its instance."""
-    best: dict[tuple[str, str], tuple[float, str | None]] = {}
+    best: dict[tuple[str, str, int | None], tuple[float, str | None]] = {}
     for row in base.rows(BOUNDS):
-        key = (row["sha256"], row["options"])
+        key = _bounded_by(row, row["options"])
         if key not in best or row["bound"] > best[key][0]:
             best[key] = (row["bound"], row["bound_source"])
     return [
-        _run(row, best.get((row["sha256"], row["asked"]), (None, None))) for row in base.rows(QUERY)
+        _run(row, best.get(_bounded_by(row, row["asked"]), (None, None)))
+        for row in base.rows(QUERY)
     ]
+
+
+def _bounded_by(row: Mapping[str, Any], options: str) -> tuple[str, str, int | None]:
+    """What a bound holds for: an instance and options, and for some subjects one seed."""
+    seed = row["seed"] if SUBJECTS[row["problem"]].bound_by_seed else None
+    return row["sha256"], options, seed
 
 
 def _run(row: Mapping[str, Any], best: tuple[float | None, str | None]) -> Run:
@@ -202,7 +217,8 @@ def _family(runs: list[Run]) -> FamilyTable:
 def _in_order(runs: Iterable[Run]) -> list[str]:
     """Methods as the problem lists them, so that tables do not depend on the plan's order."""
     present = {(r.problem, r.method) for r in runs}
-    return [m.name for p in PROBLEMS.values() for m in p.methods if (p.name, m.name) in present]
+    subjects = [SUBJECTS[name] for name in SUBJECTS if name in {problem for problem, _ in present}]
+    return [m for s in subjects for m in s.methods if (s.name, m) in present]
 
 
 def _line(method: str, runs: list[Run], reference: Mapping[tuple[str, int], float | None]) -> Line:
@@ -223,6 +239,7 @@ def _line(method: str, runs: list[Run], reference: Mapping[tuple[str, int], floa
         method=method,
         planned=len(runs),
         checked=len(checked),
+        bounds=sum(r.only_bounds for r in runs),
         refused=sum(r.status == Status.REFUSED for r in runs),
         failed=sum(r.status in FAILURES for r in runs),
         mean=fmean(means) if means else None,

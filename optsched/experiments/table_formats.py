@@ -7,6 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
+from optsched.experiments.subjects import SUBJECTS
 from optsched.experiments.table import FamilyTable, Line
 
 HEADINGS = (
@@ -56,10 +57,15 @@ def ratio(value: float | None) -> str:
 
 def checked(line: Line) -> str:
     """How many of the planned runs the checker passed, and what became of the rest."""
-    open_ = line.planned - line.checked - line.refused - line.failed
+    open_ = line.planned - line.checked - line.bounds - line.refused - line.failed
     rest = [
         f"{count} {word}"
-        for count, word in ((line.refused, "refused"), (line.failed, "failed"), (open_, "without"))
+        for count, word in (
+            (line.bounds, "bounds"),
+            (line.refused, "refused"),
+            (line.failed, "failed"),
+            (open_, "without"),
+        )
         if count
     ]
     return f"{line.checked} of {line.planned}" + (f" ({', '.join(rest)})" if rest else "")
@@ -74,11 +80,7 @@ def title(table: FamilyTable) -> str:
 
 def not_default(table: FamilyTable, name: str, value: Any) -> bool:
     """Whether an option differs from the problem's default."""
-    from optsched.problem import resolve
-    from optsched.problems import PROBLEMS
-
-    default = resolve(PROBLEMS[table.problem].options)().to_dict()
-    return bool(default.get(name) != value)
+    return bool(SUBJECTS[table.problem].options({}).get(name) != value)
 
 
 def as_markdown(tables: Sequence[FamilyTable]) -> str:
@@ -112,10 +114,30 @@ def as_latex(tables: Sequence[FamilyTable]) -> str:
             *(" & ".join(_tex(c) for c in cells(line)) + r" \\" for line in table.lines),
             r"\bottomrule",
             r"\end{tabular}",
+            *_latex_pairs(table),
             r"\end{table}",
             "",
         ]
     return "\n".join(text)
+
+
+def _latex_pairs(table: FamilyTable) -> list[str]:
+    if not table.pairings:
+        return []
+    rows = (
+        (f"{p.first} against {p.second}", f"{p.wins}", f"{p.ties}", f"{p.losses}")
+        for p in table.pairings
+    )
+    return [
+        r"\par\medskip",
+        r"\begin{tabular}{lrrr}",
+        r"\toprule",
+        r"pair & wins & ties & losses \\",
+        r"\midrule",
+        *(" & ".join(_tex(cell) for cell in row) + r" \\" for row in rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
 
 
 def as_csv(tables: Sequence[FamilyTable]) -> str:
@@ -134,6 +156,18 @@ def as_csv(tables: Sequence[FamilyTable]) -> str:
             figures = (line.mean, low, high, line.median, line.largest, line.proved)
             times = (line.seconds, line.time_ratio)
             writer.writerow([*start, line.method, *counts, *figures, *times])
+    return stream.getvalue()
+
+
+def pairs_as_csv(tables: Sequence[FamilyTable]) -> str:
+    """CSV of the paired counts: a line a family and pair of methods."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(("plan", "family", "first", "second", "wins", "ties", "losses"))
+    for table in tables:
+        for p in table.pairings:
+            start = (table.plan, table.family, p.first, p.second)
+            writer.writerow((*start, p.wins, p.ties, p.losses))
     return stream.getvalue()
 
 

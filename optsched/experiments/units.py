@@ -13,9 +13,8 @@ from optsched.errors import InputError
 from optsched.experiments.generating import instances_of
 from optsched.experiments.plan import Family, Plan
 from optsched.experiments.plan_fields import suggestion
+from optsched.experiments.subjects import Subject, subject_of
 from optsched.files import instance_sha256
-from optsched.methods import problem_for
-from optsched.problem import Problem, resolve
 
 
 @dataclass(frozen=True)
@@ -82,30 +81,28 @@ def canonical(value: Any) -> str:
 
 
 def _planned(plan: Plan, family: Family, instance: Any) -> PlannedInstance:
-    problem = problem_for(instance)
+    subject = subject_of(instance)
     place = f"families.{family.name}"
-    known = [method.name for method in problem.methods]
     for name in family.methods:
-        if name not in known:
+        if name not in subject.methods:
             where = f"{place}.methods"
-            raise InputError(plan.source, where, repr(name), suggestion(name, known))
-    options = canonical(_options(plan, problem, family))
+            raise InputError(plan.source, where, repr(name), suggestion(name, subject.methods))
+    options = canonical(_options(plan, subject, family))
     settings = canonical(family.limits.settings())
     document = instance.to_dict()
     sha256 = instance_sha256(document)
     units = tuple(
-        Unit(family.name, problem.name, instance.name, sha256, method, options, settings, seed)
-        for method in family.methods or problem.defaults
+        Unit(family.name, subject.name, instance.name, sha256, method, options, settings, seed)
+        for method in family.methods or subject.defaults
         for seed in family.seeds
     )
-    return PlannedInstance(sha256, instance.name, problem.name, canonical(document), units)
+    return PlannedInstance(sha256, instance.name, subject.name, canonical(document), units)
 
 
-def _options(plan: Plan, problem: Problem, family: Family) -> dict[str, Any]:
+def _options(plan: Plan, subject: Subject, family: Family) -> dict[str, Any]:
     try:
-        made: dict[str, Any] = resolve(problem.options).from_dict(dict(family.options)).to_dict()
+        return subject.options(dict(family.options))
     except InputError as error:
         where = f"families.{family.name}.options"
         place = f"{where}.{error.where}" if error.where else where
         raise InputError(plan.source, place, error.found, error.expected) from None
-    return made

@@ -15,10 +15,8 @@ from typing import Any
 
 from optsched.errors import InputError, NotApplicableError, OptschedError, one_line
 from optsched.experiments.row import Row, Status, done, failed
+from optsched.experiments.subjects import SUBJECTS, solve
 from optsched.experiments.units import Unit
-from optsched.methods import solve, warm_up
-from optsched.problem import resolve
-from optsched.problems import PROBLEMS
 
 LONGEST_MESSAGE = 300
 
@@ -29,7 +27,7 @@ def prepare(problems: tuple[str, ...]) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     for problem in problems:
         with suppress(Exception):  # the unit that needs it will say so
-            warm_up(problem)
+            SUBJECTS[problem].warm_up()
 
 
 def run_unit(unit: Unit, document: str, memory: int | None = None) -> Row:
@@ -90,7 +88,7 @@ def _address_space(memory: int) -> tuple[tuple[int, int], tuple[int, int]] | Non
 
 @lru_cache(maxsize=4)
 def _instance(problem: str, sha256: str, document: str) -> Any:
-    return resolve(PROBLEMS[problem].instance).from_dict(json.loads(document), sha256[:12])
+    return SUBJECTS[problem].instance(json.loads(document), sha256[:12])
 
 
 def _end_with_parent() -> None:

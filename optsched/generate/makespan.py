@@ -52,7 +52,17 @@ CONTENTION = {
 
 @dataclass(frozen=True)
 class Workload:
-    """Ranges of a job's iterations, iteration time (s) and execution time (s) on one server."""
+    """Ranges of what jobs are like on one server.
+
+    Attributes
+    ----------
+    iterations : tuple of int
+        Least and most iterations of a job.
+    iteration_time : tuple of float
+        Least and most seconds of an iteration.
+    execution_time : tuple of float
+        Least and most seconds in all.
+    """
 
     iterations: tuple[int, int] = (1000, 6000)
     iteration_time: tuple[float, float] = (0.01, 0.05)
@@ -84,10 +94,14 @@ def generate_makespan(
         alone, and several times under contention.
     server_sizes : tuple of int
         Sizes to draw from, uniformly.
+    largest_job : int
+        GPUs of the largest jobs there are; at most all GPUs.
     workload : Workload, optional
         Ranges to draw from, uniformly.
     slot : float
         Seconds a slot.
+    progress : str
+        "floor": whole iterations a slot, as in the paper; "continuous": real starts and ends.
     horizon : int, optional
         Slots; by default the paper's 1,200 s, four times as many under strong contention.
     seed : int

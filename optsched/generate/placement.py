@@ -21,7 +21,17 @@ MOST_GPUS = 4096
 
 @dataclass(frozen=True)
 class Hardware:
-    """Servers of a-srpt's section V-B: 8 GPUs, 10 Gbit/s NICs, 300 GB/s inside a server."""
+    """Servers of a-srpt's section V-B: 8 GPUs, 10 Gbit/s NICs, 300 GB/s inside a server.
+
+    Attributes
+    ----------
+    gpus_per_server : int
+        g.
+    inter_bandwidth : float
+        Of a server's NIC, bytes/s.
+    intra_bandwidth : float
+        Between the GPUs of a server, bytes/s.
+    """
 
     gpus_per_server: int = 8
     inter_bandwidth: float = 1.25e9

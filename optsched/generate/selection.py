@@ -61,6 +61,12 @@ class SelectionSettings:
         Jobs speed up by k^x with x uniform within 0.1 of this.
     overdue : float
         Share of the jobs whose due date has passed.
+    interval : float
+        H, seconds.
+    penalty : float
+        rho of (P1), the factor on the tardiness of postponed jobs.
+    bin_width : int
+        Epochs that one value of a job's length stands for.
     """
 
     nodes: int = 10

@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import time
 
-import numpy as np
 import pyomo.environ as pyo
 
 from optsched.backends import require_solver, solve_model
@@ -19,6 +18,7 @@ from optsched.placement.cost import Ints
 from optsched.placement.graph import activation_weight, all_reduce_edges, all_reduce_weight
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.limits import refuse_many_columns, refuse_many_replicas
+from optsched.placement.model_counts import add_up
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination
@@ -89,10 +89,7 @@ def build(instance: PlacementInstance) -> pyo.ConcreteModel:
 
 def read_counts(model: pyo.ConcreteModel) -> Ints:
     """The counts, stages x servers, of the values in the model."""
-    counts = np.zeros((len(model.STAGES), len(model.SERVERS)), dtype=np.int64)
-    for s, m, v in model.COUNTS:
-        counts[s, m] += v * round(pyo.value(model.holds[s, m, v]))
-    return counts
+    return add_up(model, ((s, m, v, model.holds[s, m, v]) for s, m, v in model.COUNTS))
 
 
 def _declare_counts(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:

@@ -18,6 +18,7 @@ from optsched.placement.bounds_kernel import most_saving
 from optsched.placement.cost import CostTables, Ints, tables_of, time_matrix
 from optsched.placement.instance import PlacementInstance, equal_neighbours
 from optsched.placement.limits import refuse_many_columns
+from optsched.placement.model_counts import add_up
 from optsched.placement.options import PlacementOptions
 
 ROUNDING = 1e-9
@@ -128,10 +129,7 @@ def set_start(model: pyo.ConcreteModel, data: PlacementModelData, counts: Ints) 
 
 def read_counts(model: pyo.ConcreteModel) -> Ints:
     """The counts, stages x servers, of the values in the model."""
-    counts = np.zeros((len(model.STAGES), len(model.SERVERS)), dtype=np.int64)
-    for s, m, v, w in model.COLUMNS:
-        counts[s, m] += v * round(pyo.value(model.place[s, m, v, w]))
-    return counts
+    return add_up(model, ((s, m, v, model.place[s, m, v, w]) for s, m, v, w in model.COLUMNS))
 
 
 def _declare_sets(model: pyo.ConcreteModel, data: PlacementModelData) -> None:

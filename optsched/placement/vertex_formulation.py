@@ -20,6 +20,7 @@ from optsched.placement.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.ilp import in_seconds
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.limits import refuse_many_replicas
+from optsched.placement.model_counts import add_up
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings
@@ -105,10 +106,7 @@ def build(data: VertexModelData) -> pyo.ConcreteModel:
 
 def read_counts(model: pyo.ConcreteModel) -> Ints:
     """The counts, stages x servers, of the values in the model."""
-    counts = np.zeros((len(model.STAGES), len(model.SERVERS)), dtype=np.int64)
-    for s, r, m in model.assign:
-        counts[s, m] += round(pyo.value(model.assign[s, r, m]))
-    return counts
+    return add_up(model, ((s, m, 1, model.assign[s, r, m]) for s, r, m in model.assign))
 
 
 def _declare_sets(model: pyo.ConcreteModel, data: VertexModelData) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import distributed
 import pytest
 
 from optsched.cli import _code
@@ -16,8 +17,6 @@ from optsched.experiments.runner import Standing
 from optsched.experiments.store import Store, StoreReader
 from optsched.experiments.units import expand
 from optsched.experiments.worker import run_unit
-
-distributed = pytest.importorskip("distributed")
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAN = """

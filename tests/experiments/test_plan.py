@@ -10,9 +10,10 @@ from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.experiments.generating import generators
 from optsched.experiments.plan import Limits, read_plan
+from optsched.experiments.subjects import SUBJECTS
 from optsched.experiments.units import expand
 from optsched.library import shipped_folder
-from optsched.problems import METHODS, PROBLEMS
+from optsched.problems import FORMATS, METHODS
 
 GOOD = """
 name = "good"
@@ -96,20 +97,21 @@ def test_a_typo_is_one_line(
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert line in error
+    assert list(tmp_path.iterdir()) == [path]  # no store is left behind
 
 
 def test_a_plan_that_is_not_there() -> None:
     with pytest.raises(InputError, match="No such file"):
         read_plan("plans/nothing")
     with pytest.raises(InputError, match="No such file"):
-        read_plan("small")
+        read_plan("placement")
 
 
 def test_the_shipped_plans() -> None:
-    assert read_plan("plans/small").name == "small"
+    assert read_plan("plans/placement").name == "placement"
     for path in sorted((shipped_folder() / "plans").glob("*.toml")):
         read = read_plan(path)
         assert all(family.limits.time_limit is None for family in read.families)
         for family in read.families:
             assert family.generator is None or family.generator in generators()
-    assert set(generators()) <= set(PROBLEMS) == set(METHODS)
+    assert set(generators()) <= set(SUBJECTS) == {*METHODS, *FORMATS, "online"}

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from privileges import as_nobody, read_only
 
 from optsched.cli import _code
 from optsched.errors import InputError
@@ -149,40 +150,14 @@ def test_a_read_only_folder(store: Path, tmp_path: Path) -> None:
     with StoreReader(store) as base:
         assert len(base.content()) == 1
     os.chmod(store, 0o444)
-    os.chmod(tmp_path, 0o555)
-    for parent in list(tmp_path.parents)[:3]:
-        if parent.owner() == Path.home().owner() and parent != Path("/"):
-            os.chmod(parent, 0o755)
-    try:
+    with read_only(tmp_path):
         assert as_nobody(lambda: str(rows(store))) == "1"
         line = as_nobody(lambda: refused(lambda: Store(store)))
         assert "expected a writable folder and file" in line
         line = as_nobody(lambda: refused(lambda: Store(tmp_path / "new.sqlite")))
         assert "unable to open database file, expected a writable folder and file" in line
-    finally:
-        os.chmod(tmp_path, 0o755)
-        os.chmod(store, 0o644)
+    os.chmod(store, 0o644)
     assert rows(store) == 1
-
-
-def as_nobody(call: Callable[[], str]) -> str:
-    """What a function returns in a child process that is not root."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            if os.getuid() == 0:
-                os.setuid(65534)
-            text = call()
-        except BaseException as error:
-            text = f"{type(error).__name__}: {error}"
-        os.write(write, text.encode())
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as stream:
-        text = stream.read()
-    os.waitpid(child, 0)
-    return text
 
 
 def test_the_commands_say_it_in_one_line(

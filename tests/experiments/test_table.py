@@ -19,7 +19,7 @@ from optsched.experiments.row import Row, Status, failed
 from optsched.experiments.statistics import bootstrap_mean
 from optsched.experiments.store import Store
 from optsched.experiments.table import gap_table
-from optsched.experiments.table_formats import as_csv, as_latex, as_markdown
+from optsched.experiments.table_formats import as_csv, as_latex, as_markdown, pairs_as_csv
 from optsched.experiments.units import Unit, expand
 
 PLAN = """
@@ -102,9 +102,13 @@ def test_csv_latex_and_markdown(store: Path, tmp_path: Path) -> None:
     read = list(csv.DictReader(io.StringIO(as_csv(tables))))
     assert [r["method"] for r in read] == ["heavy-edge", "repartition", "exact"]
     assert float(read[0]["mean_excess"]) == tables[0].lines[0].mean
+    pairs = list(csv.DictReader(io.StringIO(pairs_as_csv(tables))))
+    assert len(pairs) == sum(len(table.pairings) for table in tables) > 0
+    assert {int(p["wins"]) + int(p["ties"]) + int(p["losses"]) for p in pairs} - {0}
     latex = as_latex(tables)
     assert r"\caption{A \& <b>|50\% (placement, 3 instances)}" in latex
-    assert latex.count(r"\toprule") == latex.count(r"\bottomrule") == 1
+    assert latex.count(r"\toprule") == latex.count(r"\bottomrule") == 2  # gaps, pairs
+    assert "heavy-edge against exact & 0 & 1 & 2" in latex
     assert "heavy-edge & 31.67 & " in latex
     markdown = as_markdown(tables)
     assert r"### A & &lt;b>\|50% (placement, 3 instances)" in markdown

@@ -1,0 +1,102 @@
+"""Write docs/gaps.md, and the README's table and picture: `python docs/gaps.py [--only ...]`.
+
+Sweeps every shipped plan into a store of its own and puts its tables on the page; the README gets
+the line of each family's first method, the paper's heuristic. With `--only placement,online` the
+other sections stay as they are. Everything but the time ratios is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tempfile
+from pathlib import Path
+
+from gap_picture import picture
+
+from optsched.experiments import gap_table, read_plan, sweep
+from optsched.experiments.subjects import SUBJECTS
+from optsched.experiments.table import FamilyTable
+from optsched.experiments.table_formats import as_markdown, cells
+from optsched.library import shipped_plans
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE, README = ROOT / "docs" / "gaps.md", ROOT / "README.md"
+PICTURE = ROOT / "docs" / "gaps.svg"
+HEAD = """# Gap tables
+
+Written by `python docs/gaps.py`; do not edit. One section a shipped plan, as `optsched sweep`
+and `optsched table` give it. Excess is objective / best proven bound - 1; the interval is of its
+mean, by bootstrap over the instances; the time ratio is this machine's, all else is the same
+everywhere.
+"""
+SUMMARY = (
+    "| plan | family | method | instances | mean excess % | 95% interval | largest % | proved % |\n"
+    "|---|---|---|---:|---:|---:|---:|---:|\n"
+)
+
+
+def main() -> None:
+    """Sweep the plans, write the page, and put its summary into the README."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default=",".join(n.partition("/")[2] for n in shipped_plans()))
+    kept = sections(PAGE.read_text(encoding="utf-8")) if PAGE.is_file() else {}
+    for name in parser.parse_args().only.split(","):
+        kept[f"plans/{name}"] = section(f"plans/{name}")
+    ordered = [kept[name] for name in sorted(shipped_plans(), key=place) if name in kept]
+    PAGE.write_text("\n".join([HEAD, *ordered]), encoding="utf-8")
+    lines = [line for text in ordered for line in summary_of(text)]
+    PICTURE.write_text(picture(lines), encoding="utf-8")
+    put_into_readme(SUMMARY + "".join(f"{line}\n" for line in lines))
+
+
+def section(plan: str) -> str:
+    """A plan's section: command, hash, summary, full tables."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "results.sqlite"
+        standing = sweep(plan, store)
+        tables = gap_table(store)
+    print(f"{plan}: {standing.run} runs, {standing.failed} failed", flush=True)
+    lines = "\n".join(summary(table) for table in tables)
+    return (
+        f"## {plan}\n\n{standing.total} runs; plan's sha256 {read_plan(plan).sha256[:12]}\n\n"
+        f"```sh\noptsched sweep {plan} --store results.sqlite\noptsched table results.sqlite\n"
+        f"```\n\n{SUMMARY}{lines}\n\n{as_markdown(tables)}"
+    )
+
+
+def summary(table: FamilyTable) -> str:
+    """The row of a family's first method that has a gap."""
+    line = next((line for line in table.lines if line.mean is not None), table.lines[0])
+    method, mean, interval, _, largest, proved, *_ = cells(line)
+    parts = (table.plan, table.family, method, str(table.instances))
+    return f"| {' | '.join((*parts, mean, interval, largest, proved))} |"
+
+
+def place(plan: str) -> tuple[int, str]:
+    """Plans named after a problem first, as the package lists the problems."""
+    names, name = list(SUBJECTS), plan.partition("/")[2]
+    return (names.index(name) if name in names else len(names)), name
+
+
+def summary_of(text: str) -> list[str]:
+    """The summary's rows of a section."""
+    return text.partition(SUMMARY)[2].partition("\n\n")[0].splitlines()
+
+
+def sections(page: str) -> dict[str, str]:
+    """The page's sections by plan."""
+    parts = re.split(r"(?m)^(?=## plans/)", page)[1:]
+    return {part[3:].splitlines()[0].strip(): part.rstrip("\n") + "\n" for part in parts}
+
+
+def put_into_readme(table: str) -> None:
+    """Replace what stands between the README's two marks."""
+    text = README.read_text(encoding="utf-8")
+    marked = re.compile(r"(<!-- gaps -->\n).*?(<!-- /gaps -->)", re.DOTALL)
+    assert marked.search(text), "README.md has lost its marks <!-- gaps --> and <!-- /gaps -->"
+    README.write_text(marked.sub(lambda m: f"{m[1]}{table}{m[2]}", text, count=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""Policies over time in sweeps: the same figures as their own commands, beside their own bounds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from optsched.cli import _code
+from optsched.errors import InputError
+from optsched.experiments import gap_table, read_plan
+from optsched.experiments.online_subject import OnlineSubject
+from optsched.experiments.rolling_subject import RollingSubject
+from optsched.experiments.store import Store, StoreReader
+from optsched.experiments.subjects import SUBJECTS, solve
+from optsched.experiments.units import expand
+from optsched.experiments.worker import run_unit
+from optsched.generate.online import generate_online
+from optsched.library import load
+from optsched.online.instance import OnlineInstance
+from optsched.online.policies import POLICIES as ONLINE
+from optsched.rolling.policies import POLICIES as ROLLING
+
+ROLLING_PLAN = """
+[limits]
+iterations = 5
+[[families]]
+name = "shipped"
+instances = ["rolling/three-by-hand"]
+methods = ["clairvoyant-bound", "sts", "edf"]
+seeds = 2
+[[families]]
+name = "made"
+generator = "rolling"
+arguments = { nodes = 2, jobs = 6, arrivals = "load", load = 0.6, gpus_per_node = 2 }
+count = 2
+"""
+ONLINE_PLAN = """
+[[families]]
+name = "made"
+generator = "online"
+arguments = { jobs = 60, servers = 4, load = 0.7, sizes = [2, 4], size_weights = [0.5, 0.5] }
+count = 2
+options = { predictor = "perfect" }
+"""
+
+
+def swept(folder: Path, text: str) -> Path:
+    """A store of a plan, its units run in this process, through JSON as in a worker."""
+    path = folder / "plan.toml"
+    path.write_text(text, encoding="utf-8")
+    plan = read_plan(path)
+    with Store(folder / "s.sqlite") as base:
+        base.register(plan.name, plan.sha256, plan.text, expand(plan))
+        for number in base.pending(plan.name):
+            unit = base.unit(plan.name, number)
+            base.add(run_unit(unit, base.document(unit.sha256)))
+    return folder / "s.sqlite"
+
+
+def content(store: Path) -> list[tuple[Any, ...]]:
+    with StoreReader(store) as base:
+        return base.content()
+
+
+def test_every_policy_is_a_method() -> None:
+    assert set(RollingSubject().methods) == {*ROLLING, *RollingSubject.bounds}
+    assert set(OnlineSubject().methods) == {*ONLINE, *OnlineSubject.bounds}
+    for subject in SUBJECTS.values():
+        assert set(subject.defaults) <= set(subject.methods)
+
+
+def test_the_hand_worked_timeline_is_a_row(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # tests/rolling/test_timeline.py: STS 123 $, EDF 193 $ whatever the seed: epochs are given.
+    shipped, made = gap_table(swept(tmp_path, ROLLING_PLAN))
+    cost = {(r.method, r.seed): r.objective for r in shipped.runs}
+    assert [cost["sts", s] for s in (0, 1)] == pytest.approx([123.0, 123.0])
+    assert [cost["edf", s] for s in (0, 1)] == pytest.approx([193.0, 193.0])
+    assert [line.bounds for line in shipped.lines] == [2, 0, 0]
+    assert all(run.feasible for run in shipped.runs if run.method != "clairvoyant-bound")
+    for table in (shipped, made):
+        for run in table.runs:
+            assert run.bound is not None
+            if run.objective is not None:
+                assert run.objective >= run.bound * (1 - 1e-9)
+    capsys.readouterr()
+    assert _code(["table", str(tmp_path / "s.sqlite")]) == 0
+    assert "2 bounds" in capsys.readouterr().out
+
+
+def test_a_bound_holds_for_its_own_seed_only(tmp_path: Path) -> None:
+    text = ROLLING_PLAN.partition('[[families]]\nname = "made"')[2]
+    head = '[limits]\niterations = 5\n[[families]]\nname = "made"'
+    (table,) = gap_table(swept(tmp_path, f"{head}{text}seeds = 3\n"))
+    first = [run for run in table.runs if run.instance == table.runs[0].instance]
+    bounds = {run.seed: run.bound for run in first}
+    own = {run.seed: run.bound for run in first if run.method == "clairvoyant-bound"}
+    assert bounds == own
+    assert len(set(bounds.values())) == 3  # other epochs, another bound
+
+
+def test_as_the_command_rolls(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "rolling/delay-3x30"
+    argv = ["roll", name, "--policy", "edf", "--seed", "4", "--bound", "0", "--json"]
+    assert _code(argv) == 0
+    (said,) = json.loads(capsys.readouterr().out)
+    result = solve(load(name), "edf", seed=4)
+    assert result.objective == said["total_cost"]
+    assert result.options == said["options"]
+
+
+def test_online_policies_beside_a_flow_bound(tmp_path: Path) -> None:
+    store = swept(tmp_path, ONLINE_PLAN)
+    (table,) = gap_table(store)
+    assert [line.bounds for line in table.lines] == [2, 0, 0, 0, 0]
+    for run in table.runs:
+        if run.method != "flow-bound":
+            assert run.feasible
+            assert run.excess is not None
+    values = {(r.instance, r.method): r.objective for r in table.runs}
+    for instance in {r.instance for r in table.runs}:  # it knows the lengths already
+        assert values[instance, "a-srpt"] == values[instance, "a-srpt-perfect"]
+    (tmp_path / "again").mkdir()
+    assert content(swept(tmp_path / "again", ONLINE_PLAN)) == content(store)
+
+
+def test_a_folder_that_generate_wrote_is_an_instance(tmp_path: Path) -> None:
+    argv = ["generate", "workload", "-o", str(tmp_path / "w"), "--jobs", "40", "--servers", "4"]
+    assert _code(argv) == 0
+    text = '[[families]]\nname = "mine"\ninstances = ["w"]\nmethods = ["flow-bound", "spjf"]\n'
+    (table,) = gap_table(swept(tmp_path, text))
+    assert [run.instance for run in table.runs] == ["w", "w"]
+    assert table.lines[1].checked == 1
+
+
+def test_an_online_instance_survives_json() -> None:
+    made = generate_online(30, 3, seed=2)
+    again = OnlineInstance.from_dict(json.loads(json.dumps(made.to_dict())))
+    assert again.to_dict() == made.to_dict()
+    assert solve(again, "spjf").objective == solve(made, "spjf").objective
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("perfect", "prefect", "options.predictor: found 'prefect', expected one of"),
+        ("predictor =", "forecast =", "found an unknown option, expected one of predictor"),
+        ("sizes =", "size =", "arguments: found unknown key 'size', expected 'sizes'"),
+        ("load = 0.7", "load = -1", "load"),
+    ],
+)
+def test_a_typo_is_an_input_error(old: str, new: str, line: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=line.replace("'", ".")):
+        swept(tmp_path, ONLINE_PLAN.replace(old, new))

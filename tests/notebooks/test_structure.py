@@ -1,0 +1,55 @@
+"""Notebooks share a form: goal, prerequisites, exercises with folded answers at the end."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+ANSWER = re.compile(r"<details><summary>Answer</summary>\n\n.+?</details>", re.DOTALL)
+
+
+def cells(path: Path) -> list[dict[str, Any]]:
+    return json.loads(path.read_text(encoding="utf-8"))["cells"]
+
+
+def text(cell: dict[str, Any]) -> str:
+    return "".join(cell["source"])
+
+
+def test_there_is_one_a_number() -> None:
+    assert [path.name[:2] for path in NOTEBOOKS] == [f"{i:02}" for i in range(8)]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_goal_and_prerequisites_come_first(path: Path) -> None:
+    opening = text(cells(path)[0])
+    assert opening.startswith("# ")
+    assert 0 < opening.index("**Goal.**") < opening.index("**Prerequisites.**")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_exercises_come_last_with_their_answers_folded(path: Path) -> None:
+    every = [text(c) if c["cell_type"] == "markdown" else "" for c in cells(path)]
+    (start,) = [i for i, each in enumerate(every) if re.search(r"^## .*Exercises$", each, re.M)]
+    ending = "\n\n".join(every[start:])
+    asked = re.findall(r"^\*\*(?:\d+\.)?\d+\.?\*\*", ending, re.M)
+    assert len(asked) >= 2
+    assert len(ANSWER.findall(ending)) == len(asked) == ending.count("<details>")
+    assert not any("<details>" in each for each in every[:start])
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_it_reads_without_being_run(path: Path) -> None:
+    """GitHub shows what is stored: outputs in order, no error, no machine's paths."""
+    code = [cell for cell in cells(path) if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    for cell in code:
+        assert all(output["output_type"] != "error" for output in cell["outputs"])
+        for output in cell["outputs"]:
+            assert not re.search(r"/tmp/|/root/|/home/", json.dumps(output.get("text", "")))
