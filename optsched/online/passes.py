@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from optsched.online.backfilling import forget, list_fitting, next_behind
 from optsched.online.heaps import pop, push, push_keyed
 from optsched.online.iteration_cache import cached_time
+from optsched.online.lean import lean
 from optsched.online.offers import pattern, rule_for, take
 from optsched.online.state import (
     BACKFILL,
@@ -34,7 +34,7 @@ IMPROVEMENT = 1e-9
 """A better offer's alpha is below kappa (1 - 1e-9)."""
 
 
-@njit(cache=True)
+@lean
 def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     """A job may start from now on."""
     rank = rows.rank[row]
@@ -51,7 +51,7 @@ def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     queue.size[bucket] += 1
 
 
-@njit(cache=True)
+@lean
 def current_head(rules: Any, queue: Any, state: Any) -> int:
     """The first row of the queue, or -1; not for policies that scan on."""
     if state.index[QUEUED] == 0:
@@ -63,7 +63,7 @@ def current_head(rules: Any, queue: Any, state: Any) -> int:
     return queue.row_at[state.index[HEAD]]
 
 
-@njit(cache=True)
+@lean
 def schedule(
     rows: Any,
     packed: Any,
@@ -99,7 +99,7 @@ def schedule(
             _backfill(rows, packed, rules, queue, state, piece_server, piece_gpus, now, seen)
 
 
-@njit(cache=True)
+@lean
 def _seen(state: Any) -> int:
     """How many releases a pass has looked at with the GPUs free as now; 0 after a start or end.
 
@@ -114,7 +114,7 @@ def _seen(state: Any) -> int:
     return seen
 
 
-@njit(cache=True)
+@lean
 def _scan_on(
     rows: Any,
     packed: Any,
@@ -146,7 +146,7 @@ def _scan_on(
         _start(rows, rules, state, piece_server, piece_gpus, row, alpha, now)
 
 
-@njit(cache=True)
+@lean
 def _backfill(
     rows: Any,
     packed: Any,
@@ -181,7 +181,7 @@ def _backfill(
         version += 1
 
 
-@njit(cache=True)
+@lean
 def _offered_time(rows: Any, packed: Any, rules: Any, state: Any, row: int) -> float:
     configuration = rows.configuration[row]
     rule = rule_for(rules.offer, rows.heavy[configuration])
@@ -189,12 +189,12 @@ def _offered_time(rows: Any, packed: Any, rules: Any, state: Any, row: int) -> f
     return cached_time(state.cache, packed, configuration, state.taken, pieces)
 
 
-@njit(cache=True)
+@lean
 def _is_good(rows: Any, packed: Any, rules: Any, row: int, alpha: float) -> bool:
     return alpha <= rules.comm_heavy * packed.estimate[rows.configuration[row]]
 
 
-@njit(cache=True)
+@lean
 def _is_accepted(
     rows: Any, packed: Any, rules: Any, state: Any, row: int, alpha: float, now: float
 ) -> bool:
@@ -213,7 +213,7 @@ def _is_accepted(
     return accepted or now >= state.window[row]
 
 
-@njit(cache=True)
+@lean
 def _unqueue_head(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     if rules.scan == BACKFILL:
         forget(queue, rows.bucket[row], state.index[HEAD])
@@ -223,7 +223,7 @@ def _unqueue_head(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> No
     state.index[QUEUED] -= 1
 
 
-@njit(cache=True)
+@lean
 def _start(
     rows: Any,
     rules: Any,
