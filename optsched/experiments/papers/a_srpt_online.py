@@ -178,8 +178,8 @@ def spread(values: Sequence[float], form: str) -> str:
 
 def percent(values: Sequence[float]) -> str:
     """Median and range in percent."""
-    scaled = [100 * value for value in values]
-    return f"{median(scaled):.0f}% [{min(scaled):.0f} to {max(scaled):.0f}]"
+    middle, low, high = (round(100 * of(values)) for of in (median, min, max))
+    return f"{middle}% [{low} to {high}]"
 
 
 def write(
