@@ -73,6 +73,7 @@ def test_recurrence_claims_are_not_testable_without_the_trace(
 def test_findings_by_hand(own: float, last: float, found: Finding) -> None:
     """Baselines take 100 s: a-srpt at 50 is 50% below; claimed 30-60%, growing to the last case."""
     labels = {"a-srpt tau=1": 100.0, "a-srpt hold=inf": 50.0, "srpt-workload-hold": 40.0}
+    labels["a-srpt-perfect"] = 30.0
     rows = [
         Row(case, seed, label, 10, value, value, value)
         for seed in range(3)
@@ -88,6 +89,7 @@ def test_findings_by_hand(own: float, last: float, found: Finding) -> None:
         assert "hold=inf at 50%; srpt-workload-hold, beyond the paper, is at 60%" in (
             verdict.paragraph
         )
+        assert "knows every length, is at 70%" in verdict.paragraph
 
 
 def test_a_users_trace_is_taken(tmp_path: Path) -> None:
