@@ -43,6 +43,7 @@ def simulated(
             ):
                 done.append(run)
         except KeyboardInterrupt:
+            note(f"interrupted between runs: {len(done)} of {len(names)} policies are done")
             return done, True
     interrupted = bool(done) and not done[-1].records.complete
     if interrupted:

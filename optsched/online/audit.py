@@ -12,18 +12,13 @@ from numpy.typing import NDArray
 
 from optsched.checking import Violation
 from optsched.online.audit_offers import offer_violations
-from optsched.online.audit_queue import IN_ORDER, SCANNING, STOPPING, queue_violations
+from optsched.online.audit_queue import CHECKED, queue_violations
+from optsched.online.audit_time import recomputed_time
 from optsched.online.jobs import Jobs
 from optsched.online.records import Records
-from optsched.placement.cost import cost_tables, time_matrix
-from optsched.placement.heavy_edge import graph_arrays, heavy_edge_counts
-from optsched.placement.options import PlacementOptions
 
 ARITHMETIC = 1e-9
 """Relative rounding allowed in a recomputed duration."""
-
-POLICY_NAMES = (*STOPPING, *SCANNING, *IN_ORDER, "srpt-workload-hold", "a-srpt-backfill")
-"""Policies whose offer rule is known; the settings of a user's own say nothing about it."""
 
 MOST_LISTED = 20
 """Violations listed for each rule."""
@@ -45,7 +40,8 @@ def audit(jobs: Jobs, records: Records, *, spot_checks: int = 200) -> tuple[Viol
     -------
     tuple of Violation
         Rules: records (each job once, as submitted), start (1), gang (2), no preemption and
-        duration (7), capacity (3), the policy's queue rule, the offer rule. At most 20 a rule.
+        duration (7), capacity (3), the policy's queue rule, with a-srpt's delay and its window,
+        the offer rule. At most 20 a rule.
     """
     rows, found = _match(jobs, records)
     if found:
@@ -58,7 +54,7 @@ def audit(jobs: Jobs, records: Records, *, spot_checks: int = 200) -> tuple[Viol
         found += _duration_violations(jobs, records, rows)
     if not found and spot_checks > 0 and len(records):
         found += queue_violations(jobs, records, rows, spot_checks)
-        if records.policy in POLICY_NAMES:
+        if records.policy in CHECKED:  # the settings of a user's own say nothing about it
             found += offer_violations(jobs, records, rows, spot_checks)
     return tuple(found)
 
@@ -145,7 +141,7 @@ def _duration_violations(jobs: Jobs, records: Records, rows: NDArray[np.int64]) 
         held = records.taken[records.first[index] : records.first[index + 1]]
         key = (int(configuration[index]), tuple(sorted(held.tolist(), reverse=True)))
         if key not in known:
-            known[key] = _alpha(jobs, *key)
+            known[key] = recomputed_time(jobs, *key)
         alpha[index] = known[key]
     off = np.abs(records.alpha - alpha) / alpha
     bad = np.flatnonzero(~(off <= ARITHMETIC))
@@ -155,13 +151,6 @@ def _duration_violations(jobs: Jobs, records: Records, rows: NDArray[np.int64]) 
     off = np.abs(records.end - records.start - length)
     bad = np.flatnonzero(~(off <= allowed))
     return found + _listed("duration", "(7)", records, bad, off[bad], ARITHMETIC)
-
-
-def _alpha(jobs: Jobs, configuration: int, held: tuple[int, ...]) -> float:
-    job = jobs.configurations.jobs[configuration]
-    counts = heavy_edge_counts(graph_arrays(job), held)
-    tables = cost_tables(job, jobs.cluster.hardware, max(held))
-    return float(time_matrix(tables, counts, PlacementOptions()).max())
 
 
 def _listed(

@@ -34,24 +34,15 @@ def offer_violations(jobs: Jobs, records: Records, rows: Ints, spot_checks: int)
         named = rule
         if rule == "adaptive":
             named = "most" if heavy[jobs.configuration[rows[i]]] else "least"
-        expected = _expected(_free_before(records, owner, i), named, int(records.gpus[i]))
+        expected = expected_offer(_free_before(records, owner, i), named, int(records.gpus[i]))
         if expected != dict(records[int(i)].servers):
             where = f"job {records.job_id[i]}"
             found.append(Violation("offer", f"offer {named}", where, float(records.gpus[i])))
     return found[:20]
 
 
-def _free_before(records: Records, owner: Ints, i: int) -> list[int]:
-    """Free GPUs by server when job i starts: those whose end is at that instant have ended."""
-    t = records.start[i]
-    holds = ((records.start < t) & (records.end > t))[owner]
-    used = np.bincount(
-        records.server[holds], weights=records.taken[holds], minlength=records.servers
-    )
-    return (records.gpus_per_server - used).astype(int).tolist()
-
-
-def _expected(free: list[int], rule: str, gpus: int) -> dict[int, int]:
+def expected_offer(free: list[int], rule: str, gpus: int) -> dict[int, int]:
+    """GPUs by server that a rule other than adaptive gives a job."""
     order = [m for m in range(len(free)) if free[m] > 0]
     if rule in ("most", "best-fit-last"):
         order.sort(key=lambda m: -free[m])
@@ -68,3 +59,13 @@ def _expected(free: list[int], rule: str, gpus: int) -> dict[int, int]:
             )
         pieces[server] = min(left, free[server])
     return pieces
+
+
+def _free_before(records: Records, owner: Ints, i: int) -> list[int]:
+    """Free GPUs by server when job i starts: those whose end is at that instant have ended."""
+    t = records.start[i]
+    holds = ((records.start < t) & (records.end > t))[owner]
+    used = np.bincount(
+        records.server[holds], weights=records.taken[holds], minlength=records.servers
+    )
+    return (records.gpus_per_server - used).astype(int).tolist()

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.checking import Violation
+from optsched.online.audit_delay import delay_violations
 from optsched.online.jobs import Jobs
 from optsched.online.records import Records
 
@@ -19,6 +20,9 @@ Floats = NDArray[np.float64]
 STOPPING = ("spjf", "spwf")
 SCANNING = ("wcs-duration", "wcs-workload", "wcs-subtime")
 IN_ORDER = ("a-srpt", "a-srpt-perfect")
+BEYOND = ("srpt-workload-hold", "a-srpt-backfill")
+CHECKED = (*STOPPING, *SCANNING, *IN_ORDER, *BEYOND)
+"""Policies whose rules are known."""
 
 
 def queue_violations(jobs: Jobs, records: Records, rows: Ints, spot_checks: int) -> list[Violation]:
@@ -29,11 +33,11 @@ def queue_violations(jobs: Jobs, records: Records, rows: Ints, spot_checks: int)
     order = np.lexsort((rows, records.start))
     chosen = order[chosen]
     if records.policy in STOPPING:
-        return _stopping(jobs, records, rows, chosen)
+        return _stopping(jobs, records, rows, chosen, records.submit)
     if records.policy in SCANNING:
         return _scanning(jobs, records, rows, chosen)
-    if records.policy in IN_ORDER:
-        return _in_virtual_order(jobs, records, rows)
+    if records.policy in (*IN_ORDER, *BEYOND) and records.complete:
+        return _virtual(jobs, records, rows, chosen, spot_checks)
     return []
 
 
@@ -45,13 +49,15 @@ def _key(jobs: Jobs, records: Records) -> Floats:
     return np.asarray(records.gpus * records.predicted * records.estimate)
 
 
-def _stopping(jobs: Jobs, records: Records, rows: Ints, chosen: Ints) -> list[Violation]:
-    """No job starts while one with a smaller key waits."""
+def _stopping(
+    jobs: Jobs, records: Records, rows: Ints, chosen: Ints, queued: Floats
+) -> list[Violation]:
+    """No job starts while one with a smaller key waits, queued since `queued`."""
     key = _key(jobs, records)
     found = []
     for i in chosen:
         t = records.start[i]
-        waits = (records.submit <= t) & (records.start > t)
+        waits = (queued <= t) & (records.start > t)
         before = (key < key[i]) | ((key == key[i]) & (rows < rows[i]))
         overtaken = np.flatnonzero(waits & before)
         if len(overtaken):
@@ -75,25 +81,62 @@ def _scanning(jobs: Jobs, records: Records, rows: Ints, chosen: Ints) -> list[Vi
     return found
 
 
-def _in_virtual_order(jobs: Jobs, records: Records, rows: Ints) -> list[Violation]:
-    """Jobs start in the order of their virtual completions, none before its own."""
+def _virtual(
+    jobs: Jobs, records: Records, rows: Ints, chosen: Ints, spot_checks: int
+) -> list[Violation]:
+    """The rules of policies whose jobs queue at their virtual completion."""
     predicted = np.zeros(len(jobs))
     predicted[rows] = records.predicted
-    if not records.complete:
-        return []
     work = jobs.gpus / jobs.cluster.gpus * predicted * jobs.estimate
     done, place = virtual_order(jobs.submit, work)
+    found = _released(records, rows, done)
+    if records.policy == "srpt-workload-hold":
+        return found + _stopping(jobs, records, rows, chosen, done[rows])
+    if records.policy == "a-srpt-backfill":
+        return found + _backfilled(jobs, records, rows, chosen, done[rows], place[rows])
+    found += _in_virtual_order(records, rows, place)
+    return found or delay_violations(jobs, records, rows, done, place, spot_checks)
+
+
+def _released(records: Records, rows: Ints, done: Floats) -> list[Violation]:
+    """No job starts before its virtual completion."""
     found = []
     for i in np.flatnonzero(records.start < done[rows])[:20]:
         where = f"job {records.job_id[i]} before its virtual completion"
         found.append(
             Violation("queue order", "Algorithm 1", where, float(done[rows[i]] - records.start[i]))
         )
+    return found
+
+
+def _in_virtual_order(records: Records, rows: Ints, place: Ints) -> list[Violation]:
+    """Jobs start in the order of their virtual completions."""
+    found = []
     in_place = np.argsort(place[rows])
     back = np.flatnonzero(np.diff(records.start[in_place]) < 0)
     for i in back[:20]:
         where = f"job {records.job_id[in_place[i + 1]]} before job {records.job_id[in_place[i]]}"
         found.append(Violation("queue order", "Algorithm 1", where, 1.0))
+    return found
+
+
+def _backfilled(
+    jobs: Jobs, records: Records, rows: Ints, chosen: Ints, done: Floats, place: Ints
+) -> list[Violation]:
+    """A job overtakes only a heavy head, and itself is light or on an offer good enough."""
+    made = jobs.configurations
+    heavy = (made.worst / made.estimate >= records.settings.comm_heavy)[jobs.configuration[rows]]
+    good = records.alpha <= records.settings.comm_heavy * records.estimate * (1 + 1e-9)
+    found = []
+    for i in chosen:
+        t = records.start[i]
+        ahead = np.flatnonzero((done <= t) & (records.start > t) & (place < place[i]))
+        if not len(ahead):
+            continue
+        head = ahead[np.argmin(place[ahead])]
+        if not heavy[head] or (heavy[i] and not good[i]):
+            where = f"job {records.job_id[i]} before job {records.job_id[head]}"
+            found.append(Violation("queue order", "backfilling", where, float(len(ahead))))
     return found
 
 

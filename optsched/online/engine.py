@@ -190,6 +190,10 @@ def _rows_and_queue(
         gpus=gpus,
         configuration=configuration,
         skip=skip.astype(np.int64),
+        front=np.zeros(len(sizes), dtype=np.int64),
+        fitting=np.empty(len(sizes), dtype=np.int64),
+        upcoming=np.empty(len(sizes), dtype=np.int64),
+        failed=np.empty(len(sizes), dtype=np.int64),
     )
     return rows, queue
 

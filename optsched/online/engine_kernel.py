@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from optsched.online.heaps import pop_keyed
+from optsched.online.lean import lean
 from optsched.online.offers import set_free
 from optsched.online.passes import current_head, enqueue, schedule
 from optsched.online.state import NEXT, PIECES, RUNNING
@@ -22,7 +22,7 @@ from optsched.online.virtual_machine import arrive, complete, next_completion
 DONE, MORE, NEEDS_ROOM = 0, 1, 2
 
 
-@njit(cache=True)
+@lean
 def advance(
     rows: Any,
     packed: Any,
@@ -57,7 +57,7 @@ def advance(
     return MORE
 
 
-@njit(cache=True)
+@lean
 def _next_event(rows: Any, rules: Any, queue: Any, state: Any) -> float:
     at = np.inf
     if state.index[NEXT] < len(rows.submit):
@@ -73,7 +73,7 @@ def _next_event(rows: Any, rules: Any, queue: Any, state: Any) -> float:
     return at
 
 
-@njit(cache=True)
+@lean
 def _next_multiple(time: float, slot: float) -> float:
     count = np.ceil(time / slot)
     while count * slot < time:
@@ -81,7 +81,7 @@ def _next_multiple(time: float, slot: float) -> float:
     return count * slot
 
 
-@njit(cache=True)
+@lean
 def _free_ended(state: Any, piece_server: Any, piece_gpus: Any, now: float) -> None:
     while state.index[RUNNING] > 0 and state.end_time[0] <= now:
         _, row = pop_keyed(state.end_time, state.end_row, state.index[RUNNING])
@@ -92,7 +92,7 @@ def _free_ended(state: Any, piece_server: Any, piece_gpus: Any, now: float) -> N
             set_free(state.servers, server, state.servers.free[server] + piece_gpus[piece])
 
 
-@njit(cache=True)
+@lean
 def _admit(rows: Any, rules: Any, queue: Any, state: Any, now: float) -> None:
     while state.index[NEXT] < len(rows.submit) and rows.submit[state.index[NEXT]] <= now:
         row = state.index[NEXT]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from optsched.online.lean import lean, owning
 from optsched.placement.heavy_edge_kernel import grow_servers
 
 LARGEST_TABLE = 2**25
@@ -34,7 +34,7 @@ def empty_cache(gpus_per_server: int) -> IterationCache:
     return IterationCache(key, np.empty(entries), np.zeros(1, dtype=np.int64))
 
 
-@njit(cache=True)
+@lean
 def cached_time(cache: Any, packed: Any, configuration: int, taken: Any, pieces: int) -> float:
     """alpha in seconds of a configuration on an offer of `pieces` pieces, counted by size."""
     if pieces == 1:  # all on one server: alpha~ by definition
@@ -58,7 +58,7 @@ def cached_time(cache: Any, packed: Any, configuration: int, taken: Any, pieces:
     return value
 
 
-@njit(cache=True)
+@owning
 def iteration_time(packed: Any, c: int, taken: Any, pieces: int) -> float:
     """alpha of (7) with Heavy-Edge's placement; the same arithmetic as the placement slice."""
     offer = np.empty(pieces, dtype=np.int64)
@@ -81,7 +81,7 @@ def iteration_time(packed: Any, c: int, taken: Any, pieces: int) -> float:
     return _slowest(packed, c, counts)
 
 
-@njit(cache=True)
+@lean
 def _slowest(packed: Any, c: int, counts: Any) -> float:
     first, width, cell = packed.stage[c], packed.width[c], packed.cell[c]
     stages, servers = counts.shape
@@ -99,7 +99,7 @@ def _slowest(packed: Any, c: int, counts: Any) -> float:
     return slowest
 
 
-@njit(cache=True)
+@lean
 def _is_key(key: Any, configuration: int, taken: Any) -> bool:
     if key[0] != configuration:
         return False
@@ -109,7 +109,7 @@ def _is_key(key: Any, configuration: int, taken: Any) -> bool:
     return True
 
 
-@njit(cache=True)
+@lean
 def _hash(configuration: int, taken: Any) -> Any:
     mixed = np.uint64(configuration + 1) * np.uint64(0x9E3779B97F4A7C15)
     for size in range(1, len(taken)):

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
-
 from optsched.online.heaps import pop, push
+from optsched.online.lean import lean
 
 MOST, LEAST, FIRST_FIT, BEST_FIT_LAST, ADAPTIVE = 0, 1, 2, 3, 4
 RULES = {
@@ -27,7 +26,7 @@ RULES = {
 """Offer rules by name; adaptive: heavy jobs by most, the others by least."""
 
 
-@njit(cache=True)
+@lean
 def rule_for(rule: int, heavy: bool) -> int:
     """The rule a job is offered by: `ADAPTIVE` resolved."""
     if rule != ADAPTIVE:
@@ -35,7 +34,7 @@ def rule_for(rule: int, heavy: bool) -> int:
     return MOST if heavy else LEAST
 
 
-@njit(cache=True)
+@lean
 def pattern(servers: Any, rule: int, gpus: int, taken: Any, scratch: Any) -> int:
     """Count the pieces of each size that a rule gives; nothing is taken.
 
@@ -76,7 +75,7 @@ def pattern(servers: Any, rule: int, gpus: int, taken: Any, scratch: Any) -> int
     return pieces
 
 
-@njit(cache=True)
+@lean
 def take(servers: Any, rule: int, gpus: int, piece_server: Any, piece_gpus: Any, at: int) -> int:
     """Take the GPUs and write the pieces from `at` on; returns where they end."""
     largest = len(servers.histogram) - 1
@@ -103,7 +102,7 @@ def take(servers: Any, rule: int, gpus: int, piece_server: Any, piece_gpus: Any,
     return at
 
 
-@njit(cache=True)
+@lean
 def set_free(servers: Any, server: int, count: int) -> None:
     """Change a server's free GPUs."""
     before = servers.free[server]
@@ -116,7 +115,7 @@ def set_free(servers: Any, server: int, count: int) -> None:
         _list(servers, 0, server)
 
 
-@njit(cache=True)
+@lean
 def _list(servers: Any, row: int, server: int) -> None:
     if not servers.listed[row, server]:
         servers.listed[row, server] = True
@@ -124,7 +123,7 @@ def _list(servers: Any, row: int, server: int) -> None:
         servers.size[row] += 1
 
 
-@njit(cache=True)
+@lean
 def _pop_first(servers: Any, row: int) -> int:
     while True:
         server = pop(servers.heap[row], servers.size[row])
@@ -135,7 +134,7 @@ def _pop_first(servers: Any, row: int) -> int:
             return server
 
 
-@njit(cache=True)
+@lean
 def _first_fit_pattern(servers: Any, gpus: int, taken: Any, scratch: Any) -> int:
     left, pieces = gpus, 0
     while left > 0:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from optsched.online.backfilling import first_behind, forget
+from optsched.online.backfilling import forget, list_fitting, next_behind
 from optsched.online.heaps import pop, push, push_keyed
 from optsched.online.iteration_cache import cached_time
+from optsched.online.lean import lean
 from optsched.online.offers import pattern, rule_for, take
 from optsched.online.state import (
     BACKFILL,
@@ -24,6 +24,9 @@ from optsched.online.state import (
     RELEASED,
     RUNNING,
     SCAN_ON,
+    SEEN_RELEASED,
+    SEEN_RUNNING,
+    SEEN_STARTED,
     STARTED,
 )
 
@@ -31,7 +34,7 @@ IMPROVEMENT = 1e-9
 """A better offer's alpha is below kappa (1 - 1e-9)."""
 
 
-@njit(cache=True)
+@lean
 def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     """A job may start from now on."""
     rank = rows.rank[row]
@@ -48,7 +51,7 @@ def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     queue.size[bucket] += 1
 
 
-@njit(cache=True)
+@lean
 def current_head(rules: Any, queue: Any, state: Any) -> int:
     """The first row of the queue, or -1; not for policies that scan on."""
     if state.index[QUEUED] == 0:
@@ -60,7 +63,7 @@ def current_head(rules: Any, queue: Any, state: Any) -> int:
     return queue.row_at[state.index[HEAD]]
 
 
-@njit(cache=True)
+@lean
 def schedule(
     rows: Any,
     packed: Any,
@@ -75,9 +78,12 @@ def schedule(
     if rules.scan == SCAN_ON:
         _scan_on(rows, packed, rules, queue, state, piece_server, piece_gpus, now)
         return
+    seen = _seen(state)
     while state.index[QUEUED] > 0:
         row = current_head(rules, queue, state)
         fits = rows.gpus[row] <= state.servers.total[0]
+        if fits and rules.delays and seen > 0 and not np.isnan(state.kappa[row]):
+            fits = now >= state.window[row]  # the offer is the one refused before
         alpha = np.inf
         if fits:
             alpha = _offered_time(rows, packed, rules, state, row)
@@ -86,13 +92,29 @@ def schedule(
             break
         _unqueue_head(rows, rules, queue, state, row)
         _start(rows, rules, state, piece_server, piece_gpus, row, alpha, now)
+        seen = 0
     if rules.scan == BACKFILL and state.index[QUEUED] > 0:
         head = current_head(rules, queue, state)
         if not np.isnan(state.kappa[head]) and now < state.window[head]:
-            _backfill(rows, packed, rules, queue, state, piece_server, piece_gpus, now)
+            _backfill(rows, packed, rules, queue, state, piece_server, piece_gpus, now, seen)
 
 
-@njit(cache=True)
+@lean
+def _seen(state: Any) -> int:
+    """How many releases a pass has looked at with the GPUs free as now; 0 after a start or end.
+
+    A pass that starts something is taken up again from the front by the next one: what another
+    start leaves free may suit a heavy job that was refused before it.
+    """
+    index = state.index
+    same = index[SEEN_STARTED] == index[STARTED] and index[SEEN_RUNNING] == index[RUNNING]
+    seen = index[SEEN_RELEASED] if same else 0
+    index[SEEN_STARTED], index[SEEN_RUNNING] = index[STARTED], index[RUNNING]
+    index[SEEN_RELEASED] = index[RELEASED]
+    return seen
+
+
+@lean
 def _scan_on(
     rows: Any,
     packed: Any,
@@ -124,7 +146,7 @@ def _scan_on(
         _start(rows, rules, state, piece_server, piece_gpus, row, alpha, now)
 
 
-@njit(cache=True)
+@lean
 def _backfill(
     rows: Any,
     packed: Any,
@@ -134,38 +156,32 @@ def _backfill(
     piece_server: Any,
     piece_gpus: Any,
     now: float,
+    seen: int,
 ) -> None:
     """Start later jobs in queue order that fit now: heavy ones only on an offer good enough.
 
     A bucket holds light jobs of one size or heavy jobs of one configuration, so that its jobs
     fail together until a start changes what is free.
     """
-    buckets = len(queue.size)
-    failed = np.full(buckets, -1)
-    version, behind = 0, state.index[HEAD]
-    while state.servers.total[0] > 0:
-        best, chosen = len(rows.submit), -1
-        for bucket in range(buckets):
-            if failed[bucket] == version or queue.gpus[bucket] > state.servers.total[0]:
-                continue
-            rank = first_behind(queue, bucket, behind)
-            if 0 <= rank < best:
-                best, chosen = rank, bucket
-        if chosen < 0:
+    behind = max(state.index[HEAD], seen - 1)
+    count, version = list_fitting(queue, state.servers.total[0], behind), 0
+    while True:
+        at = next_behind(queue, count, state.servers.total[0], behind, version)
+        if at < 0:
             return
-        behind = best
-        row = queue.row_at[best]
+        behind, bucket = queue.upcoming[at], queue.fitting[at]
+        row = queue.row_at[behind]
         alpha = _offered_time(rows, packed, rules, state, row)
-        if queue.configuration[chosen] >= 0 and not _is_good(rows, packed, rules, row, alpha):
-            failed[chosen] = version
+        if queue.configuration[bucket] >= 0 and not _is_good(rows, packed, rules, row, alpha):
+            queue.failed[at] = version
             continue
-        forget(queue, chosen, best)
+        forget(queue, bucket, behind)
         state.index[QUEUED] -= 1
         _start(rows, rules, state, piece_server, piece_gpus, row, alpha, now)
         version += 1
 
 
-@njit(cache=True)
+@lean
 def _offered_time(rows: Any, packed: Any, rules: Any, state: Any, row: int) -> float:
     configuration = rows.configuration[row]
     rule = rule_for(rules.offer, rows.heavy[configuration])
@@ -173,12 +189,12 @@ def _offered_time(rows: Any, packed: Any, rules: Any, state: Any, row: int) -> f
     return cached_time(state.cache, packed, configuration, state.taken, pieces)
 
 
-@njit(cache=True)
+@lean
 def _is_good(rows: Any, packed: Any, rules: Any, row: int, alpha: float) -> bool:
     return alpha <= rules.comm_heavy * packed.estimate[rows.configuration[row]]
 
 
-@njit(cache=True)
+@lean
 def _is_accepted(
     rows: Any, packed: Any, rules: Any, state: Any, row: int, alpha: float, now: float
 ) -> bool:
@@ -197,7 +213,7 @@ def _is_accepted(
     return accepted or now >= state.window[row]
 
 
-@njit(cache=True)
+@lean
 def _unqueue_head(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     if rules.scan == BACKFILL:
         forget(queue, rows.bucket[row], state.index[HEAD])
@@ -207,7 +223,7 @@ def _unqueue_head(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> No
     state.index[QUEUED] -= 1
 
 
-@njit(cache=True)
+@lean
 def _start(
     rows: Any,
     rules: Any,

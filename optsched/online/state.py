@@ -14,6 +14,8 @@ STOP_AT_MISFIT, SCAN_ON, BACKFILL = 0, 1, 2
 BETTER, GOOD_IN_WINDOW, GOOD = 0, 1, 2
 HOLDS = {"none": BETTER, "window": GOOD_IN_WINDOW, "inf": GOOD}
 NEXT, RUNNING, PIECES, HEAD, RELEASED, QUEUED, STARTED = range(7)
+SEEN_RELEASED, SEEN_RUNNING, SEEN_STARTED = range(7, 10)
+COUNTERS = 10
 
 
 class Rules(NamedTuple):
@@ -66,6 +68,10 @@ class Queue(NamedTuple):
         configuration: of buckets of heavy jobs, with backfilling; else -1.
     skip : (n,) int
         With backfilling: the next entry of the bucket that has not started, with shortcuts.
+    front : (B,) int
+        With backfilling: no entry of the bucket before this one is left.
+    fitting, upcoming, failed : (B,) int
+        Of a backfilling pass: buckets that fit, the next rank of each, and when it last failed.
     """
 
     row_at: Any
@@ -75,6 +81,10 @@ class Queue(NamedTuple):
     gpus: Any
     configuration: Any
     skip: Any
+    front: Any
+    fitting: Any
+    upcoming: Any
+    failed: Any
 
 
 class State(NamedTuple):
@@ -82,8 +92,9 @@ class State(NamedTuple):
 
     Attributes
     ----------
-    index : (7,) int
-        Counters: next arrival, running jobs, pieces written, head, releases, queued, started.
+    index : (COUNTERS,) int
+        Next arrival, running jobs, pieces written, head, releases, queued, started; and three of
+        these as the last pass found them.
     now : (1,) float
         The clock, in seconds.
     end_time, end_row
@@ -119,7 +130,7 @@ def new_state(rows: int, servers: int, gpus_per_server: int, rules: Rules) -> St
     running = min(rows, servers * gpus_per_server)
     delayed = rows if rules.delays else 0
     return State(
-        index=np.zeros(7, dtype=np.int64),
+        index=np.zeros(COUNTERS, dtype=np.int64),
         now=np.full(1, -np.inf),
         end_time=np.empty(running),
         end_row=np.empty(running, dtype=np.int32),

@@ -15,6 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from optsched.online.heaps import pop_keyed, push_keyed
+from optsched.online.lean import lean
 
 IDLE = -1
 CURRENT, WAITING = 0, 1
@@ -50,7 +51,7 @@ def idle_machine(rows: int) -> Machine:
     )
 
 
-@njit(cache=True)
+@lean
 def next_completion(machine: Any) -> float:
     """When the row that runs will be complete if none arrives before; inf when idle."""
     if machine.index[CURRENT] == IDLE:
@@ -58,7 +59,7 @@ def next_completion(machine: Any) -> float:
     return machine.clock[LAST] + machine.clock[REMAINING]
 
 
-@njit(cache=True)
+@lean
 def complete(machine: Any) -> int:
     """Complete the row that runs, at its own time, and turn to the next one."""
     done = machine.index[CURRENT]
@@ -74,7 +75,7 @@ def complete(machine: Any) -> int:
     return done
 
 
-@njit(cache=True)
+@lean
 def arrive(machine: Any, now: float, row: int, work: float) -> None:
     """A row with positive work arrives; completions up to `now` have been taken out."""
     current = machine.index[CURRENT]

@@ -10,6 +10,10 @@ from oracles.random_online import random_case
 
 from optsched.errors import InputError
 from optsched.experiments import ARTEFACTS, reproduce
+from optsched.experiments.papers.a_srpt_findings import Claim, ranged
+from optsched.experiments.papers.a_srpt_online import BASELINES, Row
+from optsched.experiments.papers.artefact import Scale
+from optsched.experiments.papers.verdict import Finding, read_verdict
 from optsched.online.engine import simulate
 
 
@@ -42,6 +46,13 @@ def test_figure_5_states_its_conditions(tmp_path: Path) -> None:
     assert (tmp_path / "a-srpt-fig5.md").read_text().strip() == text.strip()
     rows = (tmp_path / "a-srpt-fig5.csv").read_text().splitlines()
     assert len(rows) == 1 + 2 * 7
+    for suffix in ("png", "pdf"):
+        assert (tmp_path / f"a-srpt-fig5.{suffix}").stat().st_size > 1000
+    verdict = read_verdict(tmp_path, "a-srpt-fig5")
+    assert verdict is not None
+    assert verdict.smoke
+    assert "tau 0" in verdict.setting
+    assert "baselines by most-available" in verdict.setting
 
 
 def test_recurrence_claims_are_not_testable_without_the_trace(
@@ -49,6 +60,36 @@ def test_recurrence_claims_are_not_testable_without_the_trace(
 ) -> None:
     monkeypatch.setattr("optsched.experiments.papers.a_srpt_figures.PREDICTORS", ("group-mean",))
     assert "not testable here" in reproduce("a-srpt-fig4", tmp_path, quick=True)
+    verdict = read_verdict(tmp_path, "a-srpt-fig4")
+    assert verdict is not None
+    assert verdict.finding is Finding.NOT_TESTABLE
+    assert "--trace" in verdict.paragraph
+
+
+@pytest.mark.parametrize(
+    ("own", "last", "found"),
+    [(50.0, 40.0, Finding.HOLDS), (50.0, 60.0, Finding.PARTLY), (95.0, 101.0, Finding.FAILS)],
+)
+def test_findings_by_hand(own: float, last: float, found: Finding) -> None:
+    """Baselines take 100 s: a-srpt at 50 is 50% below; claimed 30-60%, growing to the last case."""
+    labels = {"a-srpt tau=1": 100.0, "a-srpt hold=inf": 50.0, "srpt-workload-hold": 40.0}
+    labels["a-srpt-perfect"] = 30.0
+    rows = [
+        Row(case, seed, label, 10, value, value, value)
+        for seed in range(3)
+        for case, mine in (("1 jobs", own), ("2 jobs", last))
+        for label, value in {**labels, "a-srpt": mine, **dict.fromkeys(BASELINES, 100.0)}.items()
+    ]
+    claim = Claim("a-srpt-fig6", "30-60%", 0.3, 0.6, rising=True)
+    verdict = ranged(rows, ["1 jobs", "2 jobs"], claim, Scale())
+    assert verdict.finding is found
+    assert (verdict.paragraph == "") == (found is Finding.HOLDS)
+    if found is Finding.FAILS:
+        assert "spjf in 3 of 6 runs" in verdict.paragraph
+        assert "hold=inf at 50%; srpt-workload-hold, beyond the paper, is at 60%" in (
+            verdict.paragraph
+        )
+        assert "knows every length, is at 70%" in verdict.paragraph
 
 
 def test_a_users_trace_is_taken(tmp_path: Path) -> None:

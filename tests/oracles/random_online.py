@@ -10,12 +10,17 @@ from optsched.online.jobs import Jobs, prepare_jobs
 from optsched.online.workload import Workload
 from optsched.placement.instance import Job, Stage
 
+VOLUMES = (0.0, 1e5, 1e7, 2e8)
+LARGE_VOLUMES = (1e8, 5e8, 1e9)
 
-def random_job(rng: np.random.Generator, gpus: int, name: str) -> Job:
+
+def random_job(
+    rng: np.random.Generator, gpus: int, name: str, volumes_of: tuple[float, ...] = VOLUMES
+) -> Job:
     """A job of `gpus` replicas in random stages; sizes from light to heavy communication."""
     cuts = np.sort(rng.choice(np.arange(1, gpus), min(gpus - 1, int(rng.integers(0, 4))), False))
     replicas = np.diff(np.concatenate(([0], cuts, [gpus]))).tolist()
-    scale = float(rng.choice([0.0, 1e5, 1e7, 2e8]))
+    scale = float(rng.choice(volumes_of))
     volumes = [scale * float(rng.integers(1, 4)) for _ in replicas[1:]]
     stages = []
     for s, count in enumerate(replicas):
@@ -34,17 +39,26 @@ def random_job(rng: np.random.Generator, gpus: int, name: str) -> Job:
     return Job(model=name, all_reduce=kind, stages=tuple(stages))
 
 
-def random_case(seed: int, jobs: tuple[int, int] = (30, 200)) -> tuple[Jobs, np.ndarray]:
-    """Jobs on a small cluster, and mispredicted iterations; the largest job fills the cluster."""
+def random_case(
+    seed: int, jobs: tuple[int, int] = (30, 200), *, delays: bool = False
+) -> tuple[Jobs, np.ndarray]:
+    """Jobs on a small cluster, and mispredicted iterations; the largest job fills the cluster.
+
+    With `delays` most jobs of several GPUs communicate much and few wait for GPUs, so that a-srpt
+    refuses offers, waits, and sees windows end.
+    """
     rng = np.random.default_rng(seed)
-    per_server = int(rng.choice([1, 2, 4, 8]))
-    cluster = OnlineCluster.of(int(rng.integers(1, 7)), per_server, 1.25e9, 3e11)
+    per_server = int(rng.choice([2, 4, 8] if delays else [1, 2, 4, 8]))
+    cluster = OnlineCluster.of(int(rng.integers(3 if delays else 1, 7)), per_server, 1.25e9, 3e11)
     sizes = sorted({1, 2, 3, per_server, per_server + 1, cluster.gpus, cluster.gpus // 2 + 1})
     sizes = [size for size in sizes if size <= cluster.gpus]
+    if delays:
+        sizes = [*range(2, per_server + 1), per_server + 2]
     models = {}
     for number in range(int(rng.integers(2, 9))):
         gpus = int(rng.choice(sizes))
-        models[f"m{number}"] = random_job(rng, gpus, f"m{number}")
+        volumes = LARGE_VOLUMES if delays else VOLUMES
+        models[f"m{number}"] = random_job(rng, gpus, f"m{number}", volumes)
     models["all"] = random_job(rng, cluster.gpus, "all")
     models["one"] = random_job(rng, 1, "one")
     count = int(rng.integers(*jobs, endpoint=True))
@@ -59,6 +73,9 @@ def random_case(seed: int, jobs: tuple[int, int] = (30, 200)) -> tuple[Jobs, np.
     iterations = rng.integers(1, 40, count).astype(float)
     if rng.random() < 0.5:
         iterations = iterations * rng.lognormal(0.0, 1.0, count)
+    if delays:  # a load of about 0.5 to 1.5 at some 0.3 s an iteration
+        span = 0.3 * float((np.array(gpus) * iterations).sum()) / cluster.gpus
+        submit = np.round(rng.random(count) * span / rng.uniform(0.5, 1.5))
     predicted = iterations * rng.choice([0.0, 0.5, 1.0, 1.0, 1.0, 2.0, 10.0], count)
     workload = Workload.of(
         submit_time=submit.tolist(),

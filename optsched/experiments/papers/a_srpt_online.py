@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from optsched.errors import InputError
 from optsched.experiments.papers.artefact import Scale
+from optsched.experiments.papers.verdict import Verdict, write_verdict
 from optsched.files import write_text
 from optsched.generate.workload import WorkloadShape, generate_workload
 from optsched.online.cluster import OnlineCluster
@@ -177,30 +178,47 @@ def spread(values: Sequence[float], form: str) -> str:
 
 def percent(values: Sequence[float]) -> str:
     """Median and range in percent."""
-    scaled = [100 * value for value in values]
-    return f"{median(scaled):.0f}% [{min(scaled):.0f} to {max(scaled):.0f}]"
+    middle, low, high = (round(100 * of(values)) for of in (median, min, max))
+    return f"{middle}% [{low} to {high}]"
 
 
 def write(
-    folder: Path, name: str, scale: Scale, header: Sequence[str], lines: list[str], verdict: str
+    folder: Path,
+    scale: Scale,
+    header: Sequence[str],
+    lines: Sequence[str],
+    verdict: Verdict,
 ) -> str:
-    """Write and return the text: title, what it ran on, tables, verdict."""
-    source = f"trace {Path(scale.trace).name}" if scale.trace else "synthetic"
+    """Write the verdict and the text, and return it: title, what it ran on, tables, verdict."""
     size = "the paper's sizes" if scale.full else "scaled down"
-    mark = " [smoke: 2 seeds]" if scale.quick else ""
+    mark = f" [smoke: {QUICK_SEEDS} seeds]" if scale.quick else ""
+    found = [f"Verdict: {verdict}{mark}", *([verdict.paragraph] if verdict.paragraph else [])]
     text = "\n".join(
-        [f"# {name} ({source}, {size})", "", *header, "", *lines, f"Verdict: {verdict}{mark}"]
+        [f"# {verdict.artefact} ({source(scale)}, {size})", "", *header, "", *lines, "", *found]
     )
-    write_text(folder / f"{name}.md", text + "\n")
+    write_text(folder / f"{verdict.artefact}.md", text + "\n")
+    write_verdict(folder, verdict)
     return text
+
+
+def source(scale: Scale) -> str:
+    """What the jobs are."""
+    return f"trace {Path(scale.trace).name}" if scale.trace else "synthetic"
 
 
 def write_rows(folder: Path, name: str, rows: Sequence[Row]) -> None:
     """Every run as CSV."""
+    header = tuple(Row.__dataclass_fields__)
+    write_csv(folder, name, header, [[getattr(row, f) for f in header] for row in rows])
+
+
+def write_csv(
+    folder: Path, name: str, header: Sequence[str], rows: Sequence[Sequence[object]]
+) -> None:
+    """A table as CSV."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(Row.__dataclass_fields__)
-    writer.writerows([getattr(row, f) for f in Row.__dataclass_fields__] for row in rows)
+    writer.writerows([header, *rows])
     write_text(folder / f"{name}.csv", stream.getvalue())
 
 

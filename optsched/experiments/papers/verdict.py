@@ -1,4 +1,4 @@
-"""What a reproduction found: a claim of a paper holds, holds partly, or does not hold."""
+"""What a reproduction found: a claim holds, holds partly, does not hold, or needs other data."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from optsched.files import read_document, write_document
 
 
 class Finding(StrEnum):
-    """Whether a claim holds on our settings."""
+    """Whether a claim holds on our settings; not testable: it rests on data that is not at hand."""
 
     HOLDS = "holds"
     PARTLY = "partly"
     FAILS = "does not hold"
+    NOT_TESTABLE = "not testable here"
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Verdict:
     smoke : bool
         Too few seeds to conclude anything: a test that the command works.
     paragraph : str
-        For a claim that does not hold: why, in plain words.
+        For a claim that does not hold or cannot be tested: why, in plain words.
     """
 
     artefact: str

@@ -1,0 +1,143 @@
+"""The audit's replay of a-srpt's head of the queue: when had this job to start?
+
+Jobs start in the order of their virtual completions and nothing overtakes the head, so a job comes
+to the head when it is complete virtually and the one before it has started; from then on only ends
+change what is free. The records give both, and with them the first offer, kappa, the window's end
+and the first better offer. Source: models/online/README.md, "a-srpt".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.checking import Violation
+from optsched.online.audit_offers import expected_offer
+from optsched.online.audit_time import recomputed_time
+from optsched.online.jobs import Jobs
+from optsched.online.records import Records
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+INF = float("inf")
+IMPROVEMENT = 1e-9
+ARITHMETIC = 1e-9
+"""Relative rounding allowed in a recomputed start."""
+
+MOST_OFFERS = 5_000
+"""Offers replayed in an audit; checks end there."""
+
+
+def delay_violations(
+    jobs: Jobs, records: Records, rows: Ints, done: Floats, place: Ints, spot_checks: int
+) -> list[Violation]:
+    """Replay the head of a-srpt for jobs spread evenly over the run, half of them heavy ones.
+
+    Parameters
+    ----------
+    done, place : (n,) float, (n,) int
+        Virtual completion of each row, and its place in the queue.
+    """
+    replay = _Replay(jobs, records, rows, done, place)
+    found = []
+    for i in _chosen(replay.heavy, spot_checks):
+        if replay.offers > MOST_OFFERS:
+            break
+        expected = replay.start_of(i)
+        off = abs(float(records.start[i]) - expected)
+        if not off <= ARITHMETIC * max(1.0, expected):
+            if expected == INF:  # no moment up to its start allows one
+                off = float(records.start[i]) - replay.head_from(i)
+            where = f"job {records.job_id[i]}"
+            found.append(Violation("delay", "Algorithm 1", where, off, ARITHMETIC))
+    return found[:20]
+
+
+def _chosen(heavy: NDArray[np.bool_], spot_checks: int) -> list[int]:
+    chosen: set[int] = set()
+    for kind in (np.flatnonzero(heavy), np.flatnonzero(~heavy)):
+        if len(kind):
+            spread = np.linspace(0, len(kind) - 1, min(len(kind), spot_checks // 2 + 1))
+            chosen.update(kind[spread.astype(np.int64)].tolist())
+    return sorted(chosen)
+
+
+@dataclass
+class _Replay:
+    jobs: Jobs
+    records: Records
+    rows: Ints
+    done: Floats
+    place: Ints
+    offers: int = 0
+
+    def __post_init__(self) -> None:
+        records, made = self.records, self.jobs.configurations
+        ratio = made.worst / made.estimate
+        self.configuration = self.jobs.configuration[self.rows]
+        self.heavy = (ratio >= records.settings.comm_heavy)[self.configuration]
+        self.order = np.argsort(self.place[self.rows])
+        self.position = np.argsort(self.order)
+        self.owner = np.repeat(np.arange(len(records)), np.diff(records.first))
+        self.known: dict[tuple[int, tuple[int, ...]], float] = {}
+
+    def head_from(self, i: int) -> float:
+        """When a job comes to the head of the queue."""
+        at = self.position[i]
+        before = self.records.start[self.order[at - 1]] if at else 0.0
+        return max(float(self.done[self.rows[i]]), float(before))
+
+    def start_of(self, i: int) -> float:
+        """When a-srpt starts a job; inf if nothing up to its recorded start allows one."""
+        records, settings = self.records, self.records.settings
+        good = settings.comm_heavy * float(records.estimate[i])
+        work = records.gpus[i] / self.jobs.cluster.gpus * records.predicted[i] * records.estimate[i]
+        kappa, window = INF, INF
+        for now, free in self._moments(i):
+            if window < now:
+                return window
+            if sum(free) < records.gpus[i]:
+                continue
+            if not self.heavy[i]:
+                return now
+            alpha = self._offered_time(i, free)
+            if kappa < INF and settings.hold == "none":
+                accepted = alpha < kappa * (1 - IMPROVEMENT)
+            else:
+                accepted = alpha <= good
+            if kappa == INF and not accepted:
+                kappa = alpha
+                if settings.hold != "inf":
+                    window = now + settings.tau * float(work)
+            if accepted or now >= window:
+                return now
+        return window
+
+    def _moments(self, i: int) -> list[tuple[float, list[int]]]:
+        """When what is free changes while a job is at the head, and what is free from then on."""
+        records, head = self.records, self.head_from(i)
+        ahead = np.zeros(len(records), dtype=bool)
+        ahead[self.order[: self.position[i]]] = True
+        late = ahead & (records.end > head)
+        ends = np.unique(records.end[late & (records.end <= records.start[i])])
+        held = np.flatnonzero(late[self.owner])
+        moments = []
+        for now in (head, *ends.tolist()):
+            holds = held[records.end[self.owner[held]] > now]
+            used = np.bincount(
+                records.server[holds], weights=records.taken[holds], minlength=records.servers
+            )
+            moments.append((now, (records.gpus_per_server - used).astype(int).tolist()))
+        return moments
+
+    def _offered_time(self, i: int, free: list[int]) -> float:
+        self.offers += 1
+        rule = self.records.settings.offer or "most"
+        rule = "most" if rule == "adaptive" else rule  # of heavy jobs
+        offer = expected_offer(free, rule, int(self.records.gpus[i]))
+        key = (int(self.configuration[i]), tuple(sorted(offer.values(), reverse=True)))
+        if key not in self.known:
+            self.known[key] = recomputed_time(self.jobs, *key)
+        return self.known[key]

@@ -1,0 +1,80 @@
+"""`optsched simulate` interrupted from outside: what had started is kept and said to be a part."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from optsched.cli import _code
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="a process of Windows cannot send itself SIGINT"
+)
+INTERRUPTED = 130
+DRIVER = """
+import os, signal, sys
+import rich.progress
+import optsched.online.engine as engine
+from optsched.cli import main
+
+engine.STEPS = 5
+real, calls, looks = rich.progress.Progress.update, [], int(sys.argv[1])
+
+def update(self, *arguments, **options):
+    real(self, *arguments, **options)
+    calls.append(1)
+    if len(calls) == looks:
+        os.kill(os.getpid(), signal.SIGINT)
+
+rich.progress.Progress.update = update
+sys.argv = ["optsched", *sys.argv[2:]]
+main()
+"""
+"""The program itself, looking up every five events; at so many looks it is sent SIGINT."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("workload")
+    command = "generate workload --jobs 300 --servers 6 --seed 1 -o"
+    assert _code([*command.split(), str(folder)]) == 0
+    return folder
+
+
+def interrupted(folder: Path, looks: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    files = [str(folder / "workload.csv"), "--cluster", str(folder / "cluster.json")]
+    command = ["simulate", *files, "--policy", "spwf,a-srpt", *arguments]
+    return subprocess.run(
+        [sys.executable, "-c", DRIVER, str(looks), *command],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_a_part_of_the_first_run_is_kept(folder: Path, tmp_path: Path) -> None:
+    records = tmp_path / "records.csv"
+    done = interrupted(folder, 20, "--records", str(records), "--audit", "--json", "--bound")
+    assert done.returncode == INTERRUPTED, done.stderr
+    (row,) = json.loads(done.stdout)
+    assert (row["policy"], row["complete"], row["flow_bound"]) == ("spwf", False, None)
+    assert row["audit"] == {"feasible": True, "violations": []}
+    with records.open() as stream:
+        kept = list(csv.DictReader(stream))
+    assert 0 < len(kept) == row["jobs"] < 300
+    assert f"interrupted: {len(kept)} jobs of spwf had started" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_runs_before_it_are_whole(folder: Path, tmp_path: Path) -> None:
+    records = tmp_path / "records.csv"
+    done = interrupted(folder, 150, "--records", str(records))
+    assert done.returncode == INTERRUPTED, done.stderr
+    assert "a-srpt (part)" in done.stdout
+    with records.open() as stream:
+        policies = [row["policy"] for row in csv.DictReader(stream)]
+    assert policies.count("spwf") == 300
+    assert 0 < policies.count("a-srpt") < 300
