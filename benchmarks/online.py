@@ -6,7 +6,7 @@ Cases: compile (a first process with an empty compile cache against a second one
 jobs on 250 x 8 GPUs, every policy), million (1,000,000 jobs), servers (30,000 jobs at 250, 2,500
 and 25,000 servers, same load), python (the plain-Python protocol against the compiled loop on the
 same policy and jobs), command (`optsched simulate` on 1,000 jobs in new processes), predictors.
-Workloads come from the generator at its defaults (load 0.8; seed 0, for paper seeds 0 to 2, a row
+Workloads come from the generator at its defaults (load 0.8; seed 0, for paper seeds 0 to 19, a row
 each), predictions are online group means. Times are medians with [min-max]; every run of a row
 gives the same records. Memory is the peak resident set of a process of its own that does the case
 once, from workload file in memory to records.
@@ -40,7 +40,7 @@ from optsched.online.protocol import View, simulate_policy
 from optsched.online.traces.importing import import_trace, workload_of_trace
 from optsched.online.warm_up import warm_up
 
-SEED, SEEDS, LOAD = 0, 3, 0.8
+SEED, SEEDS, LOAD = 0, 20, 0.8
 CHOSEN: list[str] = []
 
 

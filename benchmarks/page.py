@@ -1,7 +1,8 @@
 """Write docs/benchmarks.md: `python benchmarks/page.py [--only sweep,import_time]`.
 
 Runs the benchmark scripts and puts what they print on the page, dated, with the command and the
-machine. With --only, the other sections stay as they are.
+machine: hours, on a quiet machine. With --only, the other sections stay as they are;
+`--only NAME --printed FILE` takes what that section's command printed into a file the same day.
 """
 
 from __future__ import annotations
@@ -18,30 +19,36 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
-SCRIPTS = {
-    "import_time": ([], "Time of `import optsched` and of the command line's help"),
-    "sweep": (["--units", "10000"], "Overhead of a sweep on 10,000 trivial units"),
-    "placement": (["--summary"], "Placement: seconds and excess of every method"),
-    "makespan": (
-        ["--part", "sjf-bco", "--seeds", "5", "--runs", "3"],
-        "Makespan: seconds and certified excess of SJF-BCO",
+SECTIONS = {
+    "import_time": ("Time of `import optsched` and of the command line's help", "import_time.py"),
+    "installed_size": ("Installed size, and what each extra adds", "installed_size.py"),
+    "sweep": ("Overhead of a sweep on 10,000 trivial units", "sweep.py --units 10000"),
+    "placement": ("Placement: seconds and excess of every method", "placement.py --summary"),
+    "makespan-sjf-bco": ("Makespan: SJF-BCO", "makespan.py --part sjf-bco"),
+    "makespan-local-search": ("Makespan: local search", "makespan.py --part local-search"),
+    "makespan-nested": ("Makespan: nested annealing", "makespan.py --part nested"),
+    "makespan-large": ("Makespan: 1,600 jobs on 200 servers", "makespan.py --part large"),
+    "makespan-ilp": ("Makespan: what the ILP proves", "makespan.py --part ilp"),
+    "selection-proofs": (
+        "Selection: proofs by patterns and columns",
+        "selection.py --part patterns,six,columns,large",
     ),
-    "selection": (
-        ["--part", "sts,hull"],
+    "selection-rivals": (
+        "Selection: many patterns, and how far milp and minlp come",
+        "selection.py --part eight,rivals",
+    ),
+    "selection-times": (
         "Selection: one decision of STS, and speed profiles",
+        "selection.py --part sts,hull",
     ),
-    "online": (
-        ["--only", "paper", "--policies", "a-srpt,spjf", "--runs", "5"],
-        "Online: 150,000 jobs on 250 servers",
+    "online": ("Online: the simulator, every policy", "online.py --runs 5"),
+    "rolling": ("Rolling: seconds of a run and of a decision", "rolling.py --profile"),
+    "fuzz_files": (
+        "Broken and hostile files: no traceback, and soon",
+        "fuzz_files.py --seconds 20",
     ),
-    "rolling": (
-        ["--jobs", "100"],
-        "Rolling: seconds of a run and of a decision",
-    ),
-    "installed_size": ([], "Installed size, and what each extra adds"),
-    "fuzz_files": (["--seconds", "20"], "Broken and hostile files: no traceback, and soon"),
 }
-"""Scripts of this folder, their arguments, and the headings of their sections."""
+"""Sections by name: heading, and the script of this folder with its arguments."""
 
 HEAD = """# Benchmarks
 
@@ -53,45 +60,55 @@ on the day and machine it names; machines that do other work at the time are slo
 def main() -> None:
     """Run the scripts and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default=",".join(SCRIPTS))
-    chosen = parser.parse_args().only.split(",")
-    kept = sections(PAGE.read_text(encoding="utf-8")) if PAGE.is_file() else {}
+    parser.add_argument("--only", help="names of sections, separated by commas")
+    parser.add_argument(
+        "--printed", metavar="FILE", help="what the one section's command printed, if it ran before"
+    )
+    given = parser.parse_args()
+    chosen = given.only.split(",") if given.only else list(SECTIONS)
+    if given.printed and len(chosen) > 1:
+        parser.error("--printed goes with one section")
     for name in chosen:
-        kept[name] = section(name)
-    text = HEAD + "".join(f"\n{kept[name]}\n" for name in SCRIPTS if name in kept)
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(text, encoding="utf-8")
+        printed = Path(given.printed).read_text(encoding="utf-8") if given.printed else run(name)
+        kept = sections(PAGE.read_text(encoding="utf-8")) if PAGE.is_file() else {}
+        kept[name] = section(name, printed)
+        text = HEAD + "".join(f"\n{kept[name]}\n" for name in SECTIONS if name in kept)
+        PAGE.write_text(text, encoding="utf-8")  # after each: hours of runs are not lost at the end
 
 
 def sections(text: str) -> dict[str, str]:
-    """The page's sections by their scripts."""
+    """The page's sections by name."""
     parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]
-    found = {}
-    for part in parts:
-        match = re.search(r"`python benchmarks/(\w+)\.py", part)
-        if match:
-            found[match[1]] = part.strip()
-    return found
+    by_heading = {part.splitlines()[0].removeprefix("## "): part.strip() for part in parts}
+    return {
+        name: by_heading[heading]
+        for name, (heading, _) in SECTIONS.items()
+        if heading in by_heading
+    }
 
 
-def section(name: str) -> str:
-    """Run a script; its section."""
-    arguments, heading = SCRIPTS[name]
-    command = shlex.join([f"benchmarks/{name}.py", *arguments])
+def run(name: str) -> str:
+    """What a section's script prints."""
     path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
-    done = subprocess.run(
-        [sys.executable, *shlex.split(command)],
+    script, *arguments = shlex.split(SECTIONS[name][1])
+    return subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / script), *arguments],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": path},
         stdout=subprocess.PIPE,
         text=True,
         check=True,
-    )
+    ).stdout
+
+
+def section(name: str, printed: str) -> str:
+    """A section: heading, command, day, machine, and what was printed."""
+    heading, command = SECTIONS[name]
     day = datetime.now(UTC).date().isoformat()
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     return (
-        f"## {heading}\n\n`python {command}`, {day}, {machine}\n\n"
-        f"```text\n{done.stdout.strip()}\n```"
+        f"## {heading}\n\n`python benchmarks/{command}`, {day}, {machine}\n\n"
+        f"```text\n{printed.strip()}\n```"
     )
 
 
