@@ -112,7 +112,7 @@ def one_decision(nodes: int, sharing: str, seed: int) -> None:
             spent.append(1e3 * (time.process_time() - used))
         print(
             f"one decision, {nodes} nodes x {QUEUED} queued jobs, sharing {sharing:3} seed {seed} "
-            f"{name:6} median {median(times):.1f} ms, least {min(times):.1f}, most {max(times):.1f}; "
+            f"{name:6} median {median(times):.1f} ms [{min(times):.1f}-{max(times):.1f}]; "
             f"CPU median {median(spent):.1f}",
             flush=True,
         )
