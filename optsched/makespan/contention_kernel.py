@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from optsched.lean import lean
+
 
 class Jobs(NamedTuple):
     """An instance as arrays; units as in `optsched.makespan.instance`.
@@ -38,7 +40,7 @@ class Jobs(NamedTuple):
     slotted: bool
 
 
-@njit(cache=True)
+@lean
 def speed(jobs: Jobs, j: int, servers: int, level: int) -> float:
     """phi: iterations a slot of job j on so many servers at contention level p; (6)-(8)."""
     if servers == 1:
@@ -61,7 +63,7 @@ def speed(jobs: Jobs, j: int, servers: int, level: int) -> float:
     return np.floor(min(jobs.slot / tau + 1e-9, jobs.iterations[j]))
 
 
-@njit(cache=True)
+@lean
 def slots_left(jobs: Jobs, remaining: float, rate: float) -> float:
     """Slots until so many iterations are done."""
     if rate <= 0.0:
@@ -69,7 +71,7 @@ def slots_left(jobs: Jobs, remaining: float, rate: float) -> float:
     return np.ceil(remaining / rate) if jobs.slotted else remaining / rate
 
 
-@njit(cache=True)
+@lean
 def level_of(jobs: Jobs, j: int, where: Any, used: Any, sharing: Any) -> int:
     """p_j: most spanning jobs on any server of job j; 0 inside one server (6)."""
     if used[j] <= 1:
@@ -81,7 +83,7 @@ def level_of(jobs: Jobs, j: int, where: Any, used: Any, sharing: Any) -> int:
     return most
 
 
-@njit(cache=True)
+@lean
 def share(jobs: Jobs, j: int, where: Any, used: Any, sharing: Any, change: int) -> None:
     """Count job j in or out of the jobs that span and use its servers."""
     if used[j] > 1:
@@ -90,7 +92,7 @@ def share(jobs: Jobs, j: int, where: Any, used: Any, sharing: Any, change: int) 
             sharing[where[i]] += change
 
 
-@njit(cache=True)
+@lean
 def refresh(
     jobs: Jobs, now: float, running: Any, count: int, where: Any, used: Any, sharing: Any,
     level: Any, rate: Any, remaining: Any, since: Any, finish: Any,
@@ -109,7 +111,7 @@ def refresh(
             finish[j] = now + slots_left(jobs, remaining[j], rate[j])
 
 
-@njit(cache=True)
+@lean
 def begin(
     jobs: Jobs, j: int, now: float, where: Any, used: Any, sharing: Any,
     level: Any, rate: Any, remaining: Any, since: Any, finish: Any,
@@ -123,10 +125,13 @@ def begin(
     finish[j] = now + slots_left(jobs, remaining[j], rate[j])
 
 
-@njit(cache=True)
+@lean
 def any_moves(running: Any, count: int, rate: Any) -> bool:
     """Whether any running job makes progress."""
-    return rate[running[:count]].max() > 0.0
+    fastest = 0.0
+    for r in range(count):
+        fastest = max(fastest, rate[running[r]])
+    return fastest > 0.0
 
 
 @njit(cache=True)

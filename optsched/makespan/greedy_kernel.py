@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from optsched.lean import lean
 from optsched.makespan.contention_kernel import Jobs, any_moves, begin, refresh, share
 
 FIRST, LEAST_USED, LEAST_BUSY_SERVERS, RANDOM = 0, 1, 2, 3
@@ -108,7 +109,7 @@ def simulate(
     return np.inf
 
 
-@njit(cache=True)
+@lean
 def _pick(
     how: int, size: int, limit: float, busy_time: Any, idle: Any, server_of: Any, allowed: Any,
     random: Any, chosen: Any,
@@ -140,7 +141,7 @@ def _pick(
     return found >= size
 
 
-@njit(cache=True)
+@lean
 def draw(state: Any) -> float:
     """The next number in [0, 1) of an xorshift64* generator; advances `state`."""
     x = state[0]
@@ -151,13 +152,13 @@ def draw(state: Any) -> float:
     return ((x * np.uint64(2685821657736338717)) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@njit(cache=True)
+@lean
 def _after(a: int, b: int, busy_time: Any) -> bool:
     """Whether GPU a is less wanted than b: busier, or as busy and of higher index."""
     return busy_time[a] > busy_time[b] or (busy_time[a] == busy_time[b] and a > b)
 
 
-@njit(cache=True)
+@lean
 def _sift_up(heap: Any, child: int, busy_time: Any) -> None:
     while child > 0:
         parent = (child - 1) // 2
@@ -167,7 +168,7 @@ def _sift_up(heap: Any, child: int, busy_time: Any) -> None:
         child = parent
 
 
-@njit(cache=True)
+@lean
 def _sift_down(heap: Any, size: int, busy_time: Any) -> None:
     parent = 0
     while True:
@@ -192,7 +193,7 @@ def _least_busy(server_time: Any, capacity: Any, wanted: float, allowed: Any) ->
         held += capacity[s]
 
 
-@njit(cache=True)
+@lean
 def _occupy(
     jobs: Jobs, j: int, chosen: Any, server_of: Any, taken: Any, where: Any, held: Any, used: Any
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from optsched.lean import lean
 from optsched.makespan.contention_kernel import Jobs, any_moves, begin, refresh, share
 
 
@@ -102,7 +103,7 @@ def schedule_list(
             )  # fmt: skip
 
 
-@njit(cache=True)
+@lean
 def _tightest(room: Any, size: int) -> int:
     best, least = -1, np.iinfo(np.int64).max
     for s in range(len(room)):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from optsched.lean import lean
 from optsched.makespan.contention_kernel import Jobs
 from optsched.makespan.greedy_kernel import draw
 from optsched.makespan.list_kernel import schedule_list
@@ -66,7 +67,7 @@ def improve(
     return value, best_value, done
 
 
-@njit(cache=True)
+@lean
 def _reinsert(order: Any, a: int, b: int) -> None:
     """Move the entry at a to b; what lies between shifts by one."""
     moved = order[a]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.online.lean import lean
+from optsched.lean import lean
 
 NEVER = -1
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from optsched.lean import lean
 from optsched.online.heaps import pop_keyed
-from optsched.online.lean import lean
 from optsched.online.offers import set_free
 from optsched.online.passes import current_head, enqueue, schedule
 from optsched.online.state import NEXT, PIECES, RUNNING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.online.lean import lean
+from optsched.lean import lean
 
 
 @lean

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.online.lean import lean, owning
+from optsched.lean import lean, owning
 from optsched.placement.heavy_edge_kernel import grow_servers
 
 LARGEST_TABLE = 2**25

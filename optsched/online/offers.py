@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from optsched.lean import lean
 from optsched.online.heaps import pop, push
-from optsched.online.lean import lean
 
 MOST, LEAST, FIRST_FIT, BEST_FIT_LAST, ADAPTIVE = 0, 1, 2, 3, 4
 RULES = {

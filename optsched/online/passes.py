@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from optsched.lean import lean
 from optsched.online.backfilling import forget, list_fitting, next_behind
 from optsched.online.heaps import pop, push, push_keyed
 from optsched.online.iteration_cache import cached_time
-from optsched.online.lean import lean
 from optsched.online.offers import pattern, rule_for, take
 from optsched.online.state import (
     BACKFILL,

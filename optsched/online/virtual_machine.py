@@ -14,8 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from optsched.lean import lean
 from optsched.online.heaps import pop_keyed, push_keyed
-from optsched.online.lean import lean
 
 IDLE = -1
 CURRENT, WAITING = 0, 1

@@ -1,7 +1,9 @@
-"""The engine against the naive simulator: the same records, to the last bit."""
+"""The engine against the naive simulator: the same records, to the last bit, above every bound."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 from oracles.online import Rule, Simulator, Task
 from oracles.random_online import random_case
 
+from optsched.online.bounds import FlowBounds, flow_bounds
 from optsched.online.engine import simulate
 from optsched.online.jobs import Jobs
 from optsched.online.offers import RULES
@@ -62,6 +65,13 @@ def settings_of(name: str, seed: int) -> Settings:
     )
 
 
+@cache
+def bounds_of(seed: int) -> FlowBounds:
+    """Bounds on the flow of any policy; any known flow will do to aim the prices."""
+    jobs, predicted = random_case(seed, delays=seed % 2 == 1)
+    return flow_bounds(jobs, known_flow=simulate(jobs, "spjf", predicted).flow.sum())
+
+
 def check(name: str, offer: str, seed: int) -> None:
     jobs, predicted = random_case(seed, delays=seed % 2 == 1)
     chosen = settings_of(name, seed)
@@ -77,6 +87,9 @@ def check(name: str, offer: str, seed: int) -> None:
         settings.slot,
     )
     assert_same(records, naive(jobs, known, rule))
+    bounds = bounds_of(seed)
+    for bound in asdict(bounds).values():
+        assert 0 < bound <= records.flow.sum() * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(("name", "offer"), list(product(POLICIES, OFFERS)))

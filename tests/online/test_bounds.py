@@ -26,7 +26,7 @@ def tiny_case(seed: int) -> Jobs:
     cluster = OnlineCluster.of(int(rng.integers(1, 4)), 2, 1.25e9, 3e11)
     most = min(cluster.gpus, 4)
     models = {f"m{g}": random_job(rng, g, f"m{g}") for g in range(1, most + 1)}
-    count = int(rng.integers(2, 6))
+    count = int(rng.integers(2, 7))
     gpus = rng.integers(1, most + 1, count)
     workload = Workload.of(
         submit_time=rng.integers(0, 6, count).astype(float).tolist(),

@@ -8,11 +8,11 @@ import sys
 import pytest
 from oracles.random_online import random_case
 
-import optsched.online.lean as lean_module
+import optsched.lean as lean_module
+from optsched.lean import lean
 from optsched.online.engine import simulate
 from optsched.online.engine_kernel import advance
 from optsched.online.iteration_cache import iteration_time
-from optsched.online.lean import lean
 
 
 def test_numba_knows_the_option() -> None:
