@@ -34,6 +34,8 @@ class ProfileSettings:
         x of the speed k^x on k GPUs.
     power, idle_power : float
         Watts of a GPU at work, and of an idle one.
+    bin_width : int
+        Epochs that one value of the job's length stands for.
     """
 
     network: str = "AlexNet"
