@@ -8,8 +8,8 @@ and 25,000 servers, same load), python (the plain-Python protocol against the co
 same policy and jobs), command (`optsched simulate` on 1,000 jobs in new processes), predictors.
 Workloads come from the generator at its defaults (load 0.8; seed 0, for paper also seeds 1 to 19,
 one run each), predictions are online group means. Times are medians with [min-max]; every run of a
-row gives the same records. Memory is the peak resident set of a process of its own that does the case
-once, from workload file in memory to records.
+row gives the same records. Memory is the peak resident set of a process of its own that does the
+case once, from workload file in memory to records.
 """
 
 from __future__ import annotations
