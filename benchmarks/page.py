@@ -34,8 +34,8 @@ SECTIONS = {
         "selection.py --part patterns,six,columns,large",
     ),
     "selection-rivals": (
-        "Selection: many patterns, and how far milp and minlp come",
-        "selection.py --part eight,rivals",
+        "Selection: how far milp and minlp come",
+        "selection.py --part rivals",
     ),
     "selection-times": (
         "Selection: one decision of STS, and speed profiles",
