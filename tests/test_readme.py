@@ -92,6 +92,16 @@ def test_the_sizes_are_those_of_the_benchmark() -> None:
     assert stated.groups() == tuple(measured[name] for name in names)
 
 
+def test_the_figures_are_those_of_the_benchmarks() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    table = README.partition("<!-- figures -->")[2].partition("<!-- /figures -->")[0]
+    rows = re.findall(r"^\| .+ \| ([\d.]+)[% s]+\| ([\d.-]+) \| `(.+)` \|$", table, re.MULTILINE)
+    assert len(rows) == len(table.strip().splitlines()) - 2
+    for median, spread, command in rows:
+        section = page.partition(f"`python benchmarks/{command}`")[2].partition("\n## ")[0]
+        assert re.search(rf"{re.escape(median)} (s )?\[{re.escape(spread)}\]", section), command
+
+
 def test_links_lead_somewhere() -> None:
     root = Path(__file__).parents[1]
     for page in (*root.glob("*.md"), *root.glob("*/*.md")):
