@@ -24,6 +24,7 @@ TINY = rolling_settings(3, jobs=8, arrivals="load", load=0.6)
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sts_over_time, "QUICK_SIZES", {2: 1})
+    monkeypatch.setattr(sts_over_time, "QUICK_REPEATS", {2: 2})
     monkeypatch.setattr(price_robustness, "QUICK_JOBS", 6)
     monkeypatch.setattr(price_robustness, "QUICK_BOUND", 3)
     monkeypatch.setattr(optimum_over_time, "QUICK_JOBS", 4)

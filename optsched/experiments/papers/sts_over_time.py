@@ -40,7 +40,7 @@ from optsched.rolling.metrics import cost_ratio, cost_reduction
 ARRIVALS = ("exponential", "poisson-low", "poisson-high")
 SIZES = {10: 5, 20: 5, 50: 3, 100: 3}
 """Seeds by number of nodes; the paper has three."""
-REPEATS = {10: 10, 20: 10, 50: 3, 100: 1}
+REPEATS = {10: 10, 20: 5, 50: 2, 100: 1}
 """Runs of RG on a workload by number of nodes."""
 QUICK_SIZES = {6: 2}
 QUICK_REPEATS = {6: 2}
