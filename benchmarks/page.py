@@ -33,10 +33,6 @@ SECTIONS = {
         "Selection: proofs by patterns and columns",
         "selection.py --part patterns,six,columns,large",
     ),
-    "selection-rivals": (
-        "Selection: how far milp and minlp come",
-        "selection.py --part rivals",
-    ),
     "selection-times": (
         "Selection: one decision of STS, and speed profiles",
         "selection.py --part sts,hull",

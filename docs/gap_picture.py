@@ -1,7 +1,8 @@
 """The README's picture, drawn from the summary rows of docs/gaps.md; `gaps.py` writes it.
 
 A row a family: a tick at the mean excess of the paper's heuristic, a bar for its 95% interval, a
-thin line to the largest. The axis is in square roots, so that 2% and 200% both can be read.
+thin line to the largest. The axis is logarithmic in 1 + excess, so that 2% and 2000% both can be
+read.
 """
 
 from __future__ import annotations

@@ -9,6 +9,10 @@ from numba import njit
 
 from optsched.speed_profile.hull_kernel import INFEASIBLE, _area, solve_profile
 
+SHORTEST = 1e-3
+"""Seconds: a shorter first piece is left out, the next speed starts at once. Where two GPU types
+take turns in having a sliver of slack left, time would otherwise come to a standstill."""
+
 
 @njit(cache=True)
 def first_pieces(
@@ -26,8 +30,9 @@ def first_pieces(
 ) -> Any:
     """For each job: its first speed (-1 infeasible), epochs until the next one, expected energy.
 
-    As `first_speeds`, with the speeds below ``least[j]`` left out; ``lengths`` is infinite when
-    the first piece is the last. ``inverse`` and ``energy`` are overwritten below ``least``.
+    As `first_speeds`, with the speeds below ``least[j]`` left out and first pieces of less than
+    `SHORTEST` seconds; ``lengths`` is infinite when the first piece is the last. ``inverse`` and
+    ``energy`` are overwritten below ``least``.
     """
     kinds = inverse.shape[1]
     vertices, changes = np.empty(kinds, np.int64), np.empty(kinds)
@@ -45,12 +50,14 @@ def first_pieces(
             speeds[j], costs[j] = -1, np.inf
             continue
         speeds[j] = vertices[edges]
-        before, total = k[0], 0.0
+        before, total, found = k[0], 0.0, False
         for e in range(edges + 1):
             after = changes[e] if e < edges else k[-1]
-            if after > before and before == k[0]:
+            length = (after - before) * inverse[j, vertices[e]]
+            if not found and after > before and (length >= SHORTEST or after >= k[-1]):
+                found = True
                 speeds[j] = vertices[e]
-                lengths[j] = after - before if after < k[-1] else np.inf
+                lengths[j] = after - k[0] if after < k[-1] else np.inf
             total += energy[j, vertices[e]] * _area(k, h, f, before, after)
             before = max(before, after)
         costs[j] = total

@@ -25,6 +25,8 @@ from optsched.selection.assignment import Seat
 
 SAME_MOMENT = 1e-9
 """Seconds within which events are one."""
+SHORTEST = 1e-3
+"""Seconds: a policy's planned change takes effect no sooner, so that time always moves on."""
 MOST_IDLE_DECISIONS = 10_000
 """Decisions in a row that place nothing, with nothing running, before a run is given up."""
 
@@ -213,7 +215,7 @@ class _Run:
         for i, (j, state) in enumerate(zip(jobs, states, strict=True)):
             self._apply(now, j, state, plan.seats.get(i))
             after = plan.changes.get(i, math.inf)
-            state.change = now + after if state.seat is not None else math.inf
+            state.change = now + max(after, SHORTEST) if state.seat is not None else math.inf
         self._note_use(now)
         self.timer = now + min(self.world.instance.interval, plan.wake or math.inf)
         self._refuse_idling(bool(plan.seats))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -13,8 +14,8 @@ from optsched.rolling.instance import RollingInstance
 from optsched.rolling.interval_optimum import NAMES
 from optsched.rolling.policies import POLICIES, RollingSettings, policy
 from optsched.rolling.records import RollingRun
-from optsched.rolling.simulator import simulate
-from optsched.rolling.world import World
+from optsched.rolling.simulator import SHORTEST, Plan, simulate
+from optsched.rolling.world import View, World
 from optsched.selection.options import SelectionOptions
 
 SLOW = (*NAMES, "price-patterns")
@@ -229,3 +230,36 @@ def test_compiled_passes_draw_as_those_of_one_interval(average: bool) -> None:
         assert compiled.decide(view).seats == keep_in_place(
             view.tables, dict(sorted(best.items())), {}
         )
+
+
+class Restless:
+    """Plans every change a picosecond ahead, as types with a sliver of slack by turns would."""
+
+    name = "restless"
+
+    def __init__(self, world: World) -> None:
+        self.inner = policy("edf", world, RollingSettings())
+        self.decisions = 0
+
+    def decide(self, view: View) -> Plan:
+        self.decisions += 1
+        plan = self.inner.decide(view)
+        first = self.decisions <= 50
+        return Plan(plan.seats, dict.fromkeys(plan.seats, 1e-12) if first else {})
+
+
+def test_time_moves_on_whatever_a_policy_plans() -> None:
+    """A change planned 1e-12 s ahead is below the rounding of a clock at 1e4 s."""
+    given = workload(1, jobs=5)
+    world = World(given, SelectionOptions(sharing="off"))
+    run = simulate(world, Restless(world), seed=1)
+    times = [decision.time for decision in run.decisions]
+    assert len(times) > 50
+    assert all(b - a >= SHORTEST * (1 - 1e-6) for a, b in pairwise(times))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_first_piece_of_sts_is_a_sliver(seed: int) -> None:
+    for sharing in ("off", "on"):
+        run = run_on(workload(seed, load=1.0), "sts", seed, sharing)
+        assert all(s.end - s.start >= SHORTEST * (1 - 1e-6) for s in run.segments if s.epochs > 0)

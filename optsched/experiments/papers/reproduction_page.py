@@ -50,7 +50,9 @@ def _kept(name: str, before: str) -> tuple[str, list[str]]:
     """An artefact's row and paragraph on the page as it was; both empty if it has none."""
     row = re.search(rf"^\| `{re.escape(name)}` \|.*$", before, re.MULTILINE)
     section = re.search(rf"^## {re.escape(name)}: .*?(?=^## |\Z)", before, re.MULTILINE | re.DOTALL)
-    return (row[0] if row else "", [section[0].rstrip(), ""] if section else [])
+    if row is None or "| not run |" in row[0]:
+        return "", []
+    return row[0], [section[0].rstrip(), ""] if section else []
 
 
 def _row(artefact: Artefact, verdict: Verdict | None) -> str:
