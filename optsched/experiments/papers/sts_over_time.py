@@ -40,6 +40,8 @@ from optsched.rolling.metrics import cost_ratio, cost_reduction
 ARRIVALS = ("exponential", "poisson-low", "poisson-high")
 SIZES = {10: 5, 20: 5, 50: 3, 100: 3}
 """Seeds by number of nodes; the paper has three."""
+SHARING_SIZES = {10: 5, 20: 5, 50: 2, 100: 1}
+"""Of Fig. 6, which has four times the clusters."""
 REPEATS = {10: 10, 20: 5, 50: 2, 100: 1}
 """Runs of RG on a workload by number of nodes."""
 QUICK_SIZES = {6: 2}
@@ -55,32 +57,33 @@ def fig4(folder: Path, quick: bool) -> str:
     repeats = _by_size(QUICK_REPEATS if quick else REPEATS)
     lines = _heading(
         "Fig. 4: total cost over EDF's (energy + tardiness), no sharing",
-        quick,
+        _sizes(quick),
         f"RG: runs of a workload {repeats}, 5 passes a decision. ",
     )
     lines += _ratio_table(rows, FIG4, "total", parts=True)
     lines += ["", *_reduction_table(rows, FIG4, "total")]
     figure = by_size(_panels(rows, FIG4), "total", "total cost over EDF's", parts=True)
     save(figure, folder, "sts-fig4")
-    return _written(folder, "sts-fig4", lines, rows, finding4(rows, _setting(quick), quick))
+    return _written(folder, "sts-fig4", lines, rows, finding4(rows, _setting(_sizes(quick)), quick))
 
 
 def fig5(folder: Path, quick: bool) -> str:
     """Energy cost over EDF's with DP, and the PCR of STS."""
     rows = _rows(FIG5, quick)
-    lines = _heading("Fig. 5: energy cost over EDF's, no sharing", quick)
+    lines = _heading("Fig. 5: energy cost over EDF's, no sharing", _sizes(quick))
     lines += _ratio_table(rows, FIG5, "energy")
     lines += ["", *_reduction_table(rows, FIG5, "energy")]
     save(by_size(_panels(rows, FIG5), "energy", "energy cost over EDF's"), folder, "sts-fig5")
-    return _written(folder, "sts-fig5", lines, rows, finding5(rows, _setting(quick), quick))
+    return _written(folder, "sts-fig5", lines, rows, finding5(rows, _setting(_sizes(quick)), quick))
 
 
 def fig6(folder: Path, quick: bool) -> str:
     """STS with shared GPUs over STS without, due dates (31) relaxed by 20%, by GPU family."""
+    sizes = QUICK_SIZES if quick else SHARING_SIZES
     tasks = []
     for family, types in FAMILIES:
         for arrivals in ARRIVALS:
-            for n, count in _sizes(quick).items():
+            for n, count in sizes.items():
                 settings = rolling_settings(n, arrivals=arrivals, sharing=True, gpu_types=types)
                 tasks += [
                     Task(f"{family}, {arrivals}", settings, seed, ("sts",), sharing=sharing)
@@ -88,7 +91,7 @@ def fig6(folder: Path, quick: bool) -> str:
                     for seed in range(count)
                 ]
     rows = rows_of(tasks, parallel=not quick)
-    lines = _heading("Fig. 6: STS with GPU sharing over STS without, due dates + 20%", quick)
+    lines = _heading("Fig. 6: STS with GPU sharing over STS without, due dates + 20%", sizes)
     lines += [
         "| case | nodes | rho | plan | total ratio | energy ratio | PCR | late, off | on |",
         "|---" * 9 + "|",
@@ -112,7 +115,7 @@ def fig6(folder: Path, quick: bool) -> str:
         for family, _ in FAMILIES
     }
     save(by_size(panels, "total", "total cost, shared over not"), folder, "sts-fig6")
-    return _written(folder, "sts-fig6", lines, rows, finding6(rows, _setting(quick), quick))
+    return _written(folder, "sts-fig6", lines, rows, finding6(rows, _setting(sizes), quick))
 
 
 def _sizes(quick: bool) -> dict[int, int]:
@@ -134,8 +137,7 @@ def _rows(policies: tuple[str, ...], quick: bool) -> list[Row]:
     )
 
 
-def _setting(quick: bool) -> str:
-    sizes = _sizes(quick)
+def _setting(sizes: dict[int, int]) -> str:
     return f"our generator; {'-'.join(map(str, sizes))} nodes x 4 GPUs, seeds: {_by_size(sizes)}"
 
 
@@ -143,11 +145,11 @@ def _by_size(counts: dict[int, int]) -> str:
     return ", ".join(f"{count} at {n}" for n, count in counts.items())
 
 
-def _heading(title: str, quick: bool, words: str = "") -> list[str]:
+def _heading(title: str, sizes: dict[int, int], words: str = "") -> list[str]:
     return [
         f"# sts, {title}",
         "",
-        f"{_setting(quick)}; 10 jobs a node. {words}Ratios of means over seeds, [range over "
+        f"{_setting(sizes)}; 10 jobs a node. {words}Ratios of means over seeds, [range over "
         "seeds]. Load: rho, and the fullest type's share in the uncapacitated clairvoyant plan.",
         "",
     ]
