@@ -33,6 +33,10 @@ SECTIONS = {
         "Selection: proofs by patterns and columns",
         "selection.py --part patterns,six,columns,large",
     ),
+    "selection-rivals": (
+        "Selection: how far milp and minlp come",
+        "selection.py --part rivals --runs 2",
+    ),
     "selection-times": (
         "Selection: one decision of STS, and speed profiles",
         "selection.py --part sts,hull",
