@@ -30,8 +30,8 @@ ARTEFACTS = (
         "sts-fig6",
         "sharing GPUs saves STS about 17%, 29% on A100",
         "optsched.experiments.papers.sts_over_time:fig6",
-        where="",
-        runtime="about 10 min on two cores; --quick 10 s",
+        where="sts, Fig. 6",
+        runtime="6 min on two cores; --quick 10 s",
     ),
     Artefact(
         "price-robustness",

@@ -131,7 +131,7 @@ def finding6(rows: list[Row], setting: str, smoke: bool) -> Verdict:
         setting=f"{setting}, one family of GPU types a cluster; {_loads(of(rows, sharing='off'))}",
         smoke=smoke,
         paragraph=(
-            f"An A100 gains {'more than' if order else 'no more in every case than'} the smaller "
+            f"An A100 gains {'more than' if order else 'not in every case more than'} the smaller "
             "GPUs from being shared. What sharing saves depends on the load, which the paper does "
             "not state. While GPUs are idle, a fraction saves only the energy of jobs that have "
             "time to be slowed down, and STS gives a fraction only where the job still meets its "
