@@ -5,11 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from rolling.small import instance, job
 
 from optsched.errors import InputError
 from optsched.generate.rolling import generate_rolling, rolling_settings
+from optsched.rolling.first_piece_kernel import first_pieces
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.interval_optimum import NAMES
 from optsched.rolling.policies import POLICIES, RollingSettings, policy
@@ -258,8 +260,20 @@ def test_time_moves_on_whatever_a_policy_plans() -> None:
     assert all(b - a >= SHORTEST * (1 - 1e-6) for a, b in pairwise(times))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_no_first_piece_of_sts_is_a_sliver(seed: int) -> None:
-    for sharing in ("off", "on"):
-        run = run_on(workload(seed, load=1.0), "sts", seed, sharing)
-        assert all(s.end - s.start >= SHORTEST * (1 - 1e-6) for s in run.segments if s.epochs > 0)
+@pytest.mark.parametrize(
+    ("slack", "speed", "length"), [(0.1, 0, 0.1), (2e-3, 0, 2e-3), (4e-4, 1, np.inf)]
+)
+def test_a_sliver_of_a_first_piece_is_left_out(slack: float, speed: int, length: float) -> None:
+    """10 epochs of 2 s (1 $) or 1 s (2 $), due in 10 s + slack.
+
+    x slow epochs take 2 x + (10 - x) = 10 + x s, so x = slack and the first piece lasts 2 x s:
+    0.2 s and 4 ms are kept, 0.8 ms is below `SHORTEST` and the job starts at the faster speed.
+    """
+    knots, one = np.array([0.0, 10.0]), np.array([1.0])
+    speeds, lengths, costs = np.empty(1, np.int64), np.empty(1), np.empty(1)
+    inverse, energy = np.array([[2.0, 1.0]]), np.array([[1.0, 2.0]])
+    due, least = np.array([10.0 + slack]), np.zeros(1, np.int64)
+    starts = np.array([0, 1])
+    first_pieces(knots, one, one, starts, inverse, energy, due, least, speeds, lengths, costs)
+    assert speeds[0] == speed
+    assert lengths[0] == pytest.approx(length, rel=1e-6)
