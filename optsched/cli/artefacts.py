@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -68,14 +68,20 @@ def reproduce(
 
 def _made(name: str, folder: str, scale: Scale, carry_on: bool) -> bool:
     """Make one artefact; of several, one that fails does not stop the others."""
+    from optsched.cli.progress import StepProgress
     from optsched.cli.show import console, note
     from optsched.errors import OptschedError
     from optsched.experiments.papers.artefacts import reproduce as run
 
     began = time.perf_counter()
+    how: dict[str, Any] = {"quick": scale.quick, "full": scale.full, "trace": scale.trace}
     try:
-        made = run(name, folder, quick=scale.quick, full=scale.full, trace=scale.trace)
+        with StepProgress(name) as progress:
+            made = run(name, folder, **how, progress=progress)
         console().print(made, markup=False, soft_wrap=True)
+    except KeyboardInterrupt:
+        note(f"{name}: what is finished is kept in {folder}, and the same command goes on from it")
+        raise
     except OptschedError as error:
         if not carry_on:
             raise

@@ -1,4 +1,4 @@
-"""How far a sweep is, with the time that remains: a bar on a terminal, else a line now and then."""
+"""How far long work is, and what time remains: a bar on a terminal, else a line now and then."""
 
 from __future__ import annotations
 
@@ -15,21 +15,33 @@ EVERY = 10.0
 """Seconds between two lines where there is no terminal."""
 
 
-class SweepProgress:
-    """Call it with each `Standing`; use it as a context manager."""
+class StepProgress:
+    """Call it with how many steps are done, and of how many; use it as a context manager.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    name : str
+        What the steps belong to.
+    steps : str
+        What a step is called, in the plural.
+    """
+
+    def __init__(self, name: str = "", steps: str = "steps") -> None:
         console = Console(stderr=True)
         columns = (
+            TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[failed]} failed, remaining"),
+            TextColumn("{task.fields[aside]} remaining"),
             TimeRemainingColumn(),
         )
-        self._bar = Progress(*columns, console=console) if console.is_terminal else None
-        self._task = None if self._bar is None else self._bar.add_task("", total=None, failed=0)
+        self._name, self._steps = name, steps
+        self._bar = (
+            Progress(*columns, console=console, transient=True) if console.is_terminal else None
+        )
+        self._task = None if self._bar is None else self._bar.add_task(name, total=None, aside="")
         self._began = self._said = time.monotonic()
-        self._before = 0
+        self._before: int | None = None
 
     def __enter__(self) -> Self:
         if self._bar is not None:
@@ -40,24 +52,44 @@ class SweepProgress:
         if self._bar is not None:
             self._bar.stop()
 
-    def __call__(self, standing: Standing) -> None:
-        """Show a standing."""
-        if standing.run == 0:
-            self._before = standing.done
-        done = self._before + standing.run
+    def __call__(self, done: int, total: int, aside: str = "") -> None:
+        """Show how far it is; the first call, and one that falls back, counts as done before."""
+        if self._before is None or done < self._before:
+            self._before, self._began = done, time.monotonic()
         if self._bar is not None and self._task is not None:
-            self._bar.update(
-                self._task, total=standing.total, completed=done, failed=standing.failed
-            )
+            self._bar.update(self._task, total=total, completed=done, aside=aside)
             return
         now = time.monotonic()
-        if standing.run == 0 or done >= standing.total or now - self._said >= EVERY:
+        if self._due(done, total, now):
             self._said = now
-            print(self._line(standing, done, now - self._began), file=sys.stderr, flush=True)
+            print(self._line(done, total, aside, now), file=sys.stderr, flush=True)
 
-    def _line(self, standing: Standing, done: int, elapsed: float) -> str:
-        left = standing.total - done
-        line = f"{done} of {standing.total} units, {standing.failed} failed now"
-        if not standing.run or left <= 0:
+    def _due(self, done: int, total: int, now: float) -> bool:
+        return now - self._said >= EVERY
+
+    def _line(self, done: int, total: int, aside: str, now: float) -> str:
+        start = f"{self._name}: " if self._name else ""
+        line = f"{start}{done} of {total} {self._steps}{f', {aside}' if aside else ''}"
+        run = done - (self._before or 0)
+        if run <= 0 or done >= total:
             return line
-        return f"{line}, about {elapsed / standing.run * left:.0f} s remaining"
+        return f"{line}, about {(now - self._began) / run * (total - done):.0f} s remaining"
+
+
+class SweepProgress(StepProgress):
+    """Call it with each `Standing` of a sweep."""
+
+    def __init__(self) -> None:
+        super().__init__(steps="units")
+        self._done_before = 0
+
+    def standing(self, standing: Standing) -> None:
+        """Show a standing."""
+        if standing.run == 0:
+            self._done_before = standing.done
+        done = self._done_before + standing.run
+        self(done, standing.total, f"{standing.failed} failed now")
+
+    def _due(self, done: int, total: int, now: float) -> bool:
+        """The first and the last line too: a resumed sweep may have nothing to do."""
+        return done == self._before or done >= total or super()._due(done, total, now)

@@ -53,7 +53,7 @@ def sweep(
             dask=dask,
             retry_errors=retry == "errors",
             command=shlex.join(["optsched", *sys.argv[1:]]),
-            progress=progress,
+            progress=progress.standing,
         )
     print(f"{store}: {standing.total} units, {standing.run} run now, {standing.failed} failed now")
     return DONE

@@ -23,11 +23,16 @@ LONGEST_MESSAGE = 300
 
 def prepare(problems: tuple[str, ...]) -> None:
     """Make a new worker process ready: compiled code loaded, its life tied to its parent's."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    tie_to_parent()
     for problem in problems:
         with suppress(Exception):  # the unit that needs it will say so
             SUBJECTS[problem].warm_up()
+
+
+def tie_to_parent() -> None:
+    """End with the parent, and leave it to the parent what an interrupt means."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def run_unit(unit: Unit, document: str, memory: int | None = None) -> Row:
@@ -92,7 +97,7 @@ def _instance(problem: str, sha256: str, document: str) -> Any:
 
 
 def _end_with_parent() -> None:
-    """Leave no worker behind a sweep that was killed."""
+    """Leave no worker behind a process that was killed."""
     parent = parent_process()
     if parent is not None:
         connection.wait([parent.sentinel])

@@ -7,6 +7,7 @@ training prefix of four times the jobs; on synthetic jobs the two predict alike,
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -40,6 +41,7 @@ from optsched.experiments.papers.a_srpt_pictures import (
     error_shares,
 )
 from optsched.experiments.papers.artefact import Scale
+from optsched.experiments.papers.gathering import gather
 from optsched.generate.workload import WorkloadShape
 from optsched.online.cluster import OnlineCluster
 from optsched.online.jobs import Jobs
@@ -53,6 +55,19 @@ STATED = (
 PREDICTORS = ("forest", "group-mean", "group-median", "log-forest", "constant")
 
 
+@dataclass(frozen=True)
+class FitRow:
+    """One predictor fitted to 80% of one draw's jobs; `errors` are shares of the rest by bin."""
+
+    predictor: str
+    seed: int
+    exact: float
+    within_tenth: float
+    mean_absolute_error: float
+    fit_s: float
+    errors: list[float]
+
+
 def figure_4(folder: Path, scale: Scale) -> str:
     """Errors of the predictors after 80% of the jobs."""
     count = (
@@ -63,33 +78,27 @@ def figure_4(folder: Path, scale: Scale) -> str:
         "| predictor | exact | within 10% | mean absolute error | fit s |",
         "|---|---:|---:|---:|---:|",
     ]
-    exact: dict[str, list[float]] = {}
-    shares: dict[str, list[list[float]]] = {}
-    rows: list[list[object]] = []
-    for name in PREDICTORS:
-        made = []
-        for seed in seeds(scale):
-            fitted = predict(
-                case_jobs(count, cluster, seed, scale), name, training_share=0.8, seed=seed
-            )
-            each = report(fitted)
-            errors = error_shares(fitted.iterations, fitted.jobs.iterations)
-            shares.setdefault(name, []).append(errors)
-            rows.append([name, seed, each.exact, each.within_tenth, each.mean_absolute_error,
-                         each.fit_time, *errors])  # fmt: skip
-            made.append(each)
-        exact[name] = [each.exact for each in made]
-        lines.append(
-            f"| {name} | {percent(exact[name])} | {percent([m.within_tenth for m in made])} "
-            f"| {spread([m.mean_absolute_error for m in made], '.4g')} "
-            f"| {spread([m.fit_time for m in made], '.2f')} |"
-        )
+    rows = gather(
+        [(name, seed) for name in PREDICTORS for seed in seeds(scale)],
+        lambda at: [_fitted_row(at[0], at[1], case_jobs(count, cluster, at[1], scale))],
+        FitRow,
+    )
+    made = {name: [row for row in rows if row.predictor == name] for name in PREDICTORS}
+    exact = {name: [row.exact for row in each] for name, each in made.items()}
+    shares = {name: [row.errors for row in each] for name, each in made.items()}
+    lines += [
+        f"| {name} | {percent(exact[name])} | {percent([row.within_tenth for row in each])} "
+        f"| {spread([row.mean_absolute_error for row in each], '.4g')} "
+        f"| {spread([row.fit_s for row in each], '.2f')} |"
+        for name, each in made.items()
+    ]
+    *header, _ = FitRow.__dataclass_fields__
     bins = [f"error_from_{low:.2f}" for low in EDGES[:-1]]
     write_csv(
         folder,
         "a-srpt-fig4",
-        ["predictor", "seed", "exact", "within_tenth", "mean_absolute_error", "fit_s", *bins],
-        rows,
+        [*header, *bins],
+        [[*(getattr(row, name) for name in header), *row.errors] for row in rows],
     )
     draw_errors(folder, "a-srpt-fig4", shares)
     holds = "forest" in exact and abs(median(exact["forest"]) - 0.6) <= 0.1
@@ -164,16 +173,28 @@ def figure_8(folder: Path, scale: Scale) -> str:
 def figure_9(folder: Path, scale: Scale) -> str:
     """Predictors of a-srpt, fitted on 80%; baselines with the forest."""
     count, cluster = (750_000 if scale.full else _fitted(scale)), _cluster(scale)
-    case, rows = "the last 20% of the jobs", list[Row]()
+    case = "the last 20% of the jobs"
+    draws = [
+        (name, seed) for seed in seeds(scale) for name in ("forest", "group-mean", "group-median")
+    ]
+    shape = WorkloadShape(load=LOAD)
+
+    def runs_of(name: str, seed: int) -> list[Row]:
+        chosen = [Variant(f"a-srpt {name}", "a-srpt", Settings())]
+        if name == "forest":
+            chosen += [Variant(each, each, Settings()) for each in PAPER]
+        jobs = case_jobs(count, cluster, seed, scale, shape)
+        return run_case(case, jobs, seed, chosen, name)
+
+    rows = gather(draws, lambda at: runs_of(*at), Row)
+    fits = gather(
+        draws,
+        lambda at: [_fitted_row(*at, case_jobs(count, cluster, at[1], scale, shape))],
+        FitRow,
+    )
     errors: dict[str, list[float]] = {}
-    for seed in seeds(scale):
-        jobs = case_jobs(count, cluster, seed, scale, WorkloadShape(load=LOAD))
-        for name in ("forest", "group-mean", "group-median"):
-            variant = Variant(f"a-srpt {name}", "a-srpt", Settings())
-            rows += run_case(case, jobs, seed, [variant], name)
-            errors.setdefault(name, []).append(report(predict(jobs, name)).mean_absolute_error)
-        rest = [Variant(name, name, Settings()) for name in PAPER]
-        rows += run_case(case, jobs, seed, rest, "forest")
+    for fit in fits:
+        errors.setdefault(fit.predictor, []).append(fit.mean_absolute_error)
     write_rows(folder, "a-srpt-fig9", rows)
     labels = ["a-srpt-perfect", *(f"a-srpt {name}" for name in errors), *BASELINES]
     above = {
@@ -226,6 +247,20 @@ def _figure(
 def _fitted(scale: Scale) -> int:
     """Jobs where predictors are fitted and only the last fifth is simulated."""
     return 4_000 if scale.quick else 10_000
+
+
+def _fitted_row(name: str, seed: int, jobs: Jobs) -> FitRow:
+    fitted = predict(jobs, name, training_share=0.8, seed=seed)
+    said = report(fitted)
+    return FitRow(
+        name,
+        seed,
+        said.exact,
+        said.within_tenth,
+        said.mean_absolute_error,
+        said.fit_time,
+        error_shares(fitted.iterations, fitted.jobs.iterations),
+    )
 
 
 def _labels(chosen: list[Variant]) -> list[str]:

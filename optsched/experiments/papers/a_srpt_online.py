@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from optsched.errors import InputError
 from optsched.experiments.papers.artefact import Scale
+from optsched.experiments.papers.gathering import gather
 from optsched.experiments.papers.verdict import Verdict, write_verdict
 from optsched.files import write_text
 from optsched.generate.workload import WorkloadShape, generate_workload
@@ -31,7 +32,7 @@ from optsched.online.prediction import predict
 from optsched.online.traces.importing import import_trace, workload_of_trace
 from optsched.online.traces.trace import Trace
 
-SEEDS, QUICK_SEEDS = 10, 2
+SEEDS, QUICK_SEEDS = 10, 3
 LOAD = 0.8
 BASELINES = PAPER[2:]
 REFERENCE = OnlineCluster.of()
@@ -75,7 +76,7 @@ def variants(tau: float = 100.0, *, extra: bool = True) -> list[Variant]:
 
 
 def seeds(scale: Scale) -> range:
-    """Ten, or two for a smoke test."""
+    """Ten, or three for a smoke test."""
     return range(QUICK_SEEDS if scale.quick else SEEDS)
 
 
@@ -229,12 +230,13 @@ def sweep(
     predictor: str,
 ) -> list[Row]:
     """Every case, seed and variant."""
-    return [
-        row
-        for case, make in cases
-        for seed in seeds(scale)
-        for row in run_case(case, make(seed), seed, chosen, predictor)
-    ]
+    labels = [variant.label for variant in chosen]
+    return gather(
+        [(case, make, seed) for case, make in cases for seed in seeds(scale)],
+        lambda at: run_case(at[0], at[1](at[2]), at[2], chosen, predictor),
+        Row,
+        key=lambda at: repr((at[0], at[2], predictor, labels)),
+    )
 
 
 def _reference(cluster: OnlineCluster) -> OnlineCluster:

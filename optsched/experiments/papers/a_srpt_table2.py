@@ -10,11 +10,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean, median
 
 from optsched.comparing import compare_each
+from optsched.experiments.papers.gathering import gather
 from optsched.experiments.papers.pictures import save, strips
 from optsched.experiments.papers.verdict import Finding, Verdict, write_verdict
 from optsched.files import write_text
@@ -36,10 +37,6 @@ PARAGRAPH = (
     "a placement apart). The paper states neither its stage configuration nor its availability "
     "vectors, so its 6% may hold on its own."
 )
-COLUMNS = (
-    "model", "gpus", "replicas", "seed", "free_gpus", "method", "chosen", "pitt_ms", "pct_ms",
-    "bound_ms", "excess", "termination", "checked",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,6 +53,25 @@ class Case:
     def title(self) -> str:
         """A heading's words."""
         return f"{self.model}, {self.gpus} GPUs"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method on one availability vector; its fields are the columns of the CSV."""
+
+    model: str
+    gpus: int
+    replicas: str
+    seed: int
+    free_gpus: str
+    method: str
+    chosen: str
+    pitt_ms: float | None
+    pct_ms: float
+    bound_ms: float | None
+    excess: float | None
+    termination: str
+    checked: bool
 
 
 CASES = (
@@ -79,7 +95,7 @@ def run(folder: Path, quick: bool) -> str:
         Three availability vectors instead of twenty.
     """
     seeds = range(QUICK_VECTORS if quick else VECTORS)
-    rows: list[list[object]] = []
+    rows = gather([(case, seed) for case in CASES for seed in seeds], lambda at: _rows(*at), Row)
     text = [
         f"# a-srpt, Table II, over {len(seeds)} availability vectors (seeds 0-{seeds[-1]})",
         "",
@@ -88,19 +104,10 @@ def run(folder: Path, quick: bool) -> str:
     ]
     verdicts, excesses = [], {}
     for case in CASES:
-        instances = [
-            generate_placement(case.model, case.gpus, stages=case.stages, seed=seed)
-            for seed in seeds
-        ]
-        groups = list(compare_each(instances, METHODS, time_limit=TIME_LIMIT))
-        rows += [
-            _row(case, instance, seed, result)
-            for seed, instance, group in zip(seeds, instances, groups, strict=True)
-            for result in group
-        ]
-        text += [*_table(case, instances[0], groups), ""]
-        verdicts.append(_verdict(case, groups))
-        excesses[case] = {method: _excess(groups, method) for method in METHODS}
+        own = {m: [r for r in rows if (r.model, r.method) == (case.model, m)] for m in METHODS}
+        text += [*_table(case, own), ""]
+        verdicts.append(_verdict(case, own))
+        excesses[case] = {method: _excess(own[method]) for method in METHODS}
     verdict = "; ".join(verdicts) + (" [smoke: 3 vectors]" if quick else "")
     text.append(f"Verdict: {verdict}")
     _write(folder, rows, "\n".join(text) + "\n")
@@ -111,64 +118,65 @@ def run(folder: Path, quick: bool) -> str:
     return "\n".join(text)
 
 
-def _row(case: Case, instance: PlacementInstance, seed: int, result: Result) -> list[object]:
-    return [
-        case.model,
-        case.gpus,
-        _plan(instance),
-        seed,
-        " ".join(str(free) for free in instance.free_gpus),
-        result.method,
-        result.chosen or "",
-        None if result.objective is None else 1e3 * result.objective,
-        1e3 * (result.build_time + result.solve_time),
-        None if result.bound is None else 1e3 * result.bound,
-        result.excess,
-        result.termination.value,
-        result.check is not None and result.check.feasible,
-    ]
+def _rows(case: Case, seed: int) -> list[Row]:
+    instance = generate_placement(case.model, case.gpus, stages=case.stages, seed=seed)
+    (results,) = compare_each([instance], METHODS, time_limit=TIME_LIMIT)
+    return [_row(case, instance, seed, result) for result in results]
 
 
-def _table(case: Case, instance: PlacementInstance, groups: list[list[Result]]) -> list[str]:
+def _row(case: Case, instance: PlacementInstance, seed: int, result: Result) -> Row:
+    return Row(
+        model=case.model,
+        gpus=case.gpus,
+        replicas=_plan(instance),
+        seed=seed,
+        free_gpus=" ".join(str(free) for free in instance.free_gpus),
+        method=result.method,
+        chosen=result.chosen or "",
+        pitt_ms=None if result.objective is None else 1e3 * result.objective,
+        pct_ms=1e3 * (result.build_time + result.solve_time),
+        bound_ms=None if result.bound is None else 1e3 * result.bound,
+        excess=result.excess,
+        termination=result.termination.value,
+        checked=result.check is not None and result.check.feasible,
+    )
+
+
+def _table(case: Case, own: dict[str, list[Row]]) -> list[str]:
     lines = [
-        f"## {case.model}, {case.gpus} GPUs, replicas by stage {_plan(instance)}",
+        f"## {case.model}, {case.gpus} GPUs, replicas by stage {own[METHODS[0]][0].replicas}",
         "",
         f"Paper: {case.paper}",
         "",
         "| method | PITT ms | PCT ms | excess over the bound, mean | largest | proved |",
         "|---|---|---|---|---|---|",
     ]
-    for index, method in enumerate(METHODS):
-        results = [group[index] for group in groups]
-        excess = [100 * max(r.excess, 0.0) for r in results if r.excess is not None]
-        proved = sum(r.termination is Termination.OPTIMAL for r in results)
+    for method, rows in own.items():
+        excess = _excess(rows)
+        proved = sum(row.termination == Termination.OPTIMAL for row in rows)
         lines.append(
-            f"| {method} | {_spread([1e3 * r.objective for r in results if r.objective])} "
-            f"| {_spread([1e3 * (r.build_time + r.solve_time) for r in results])} "
+            f"| {method} | {_spread([row.pitt_ms for row in rows if row.pitt_ms])} "
+            f"| {_spread([row.pct_ms for row in rows])} "
             f"| {_percent(excess, mean)} | {_percent(excess, max)} "
-            f"| {f'{proved} of {len(results)}' if method in METHODS[2:] else '-'} |"
+            f"| {f'{proved} of {len(rows)}' if method in METHODS[2:] else '-'} |"
         )
     return lines
 
 
-def _verdict(case: Case, groups: list[list[Result]]) -> str:
-    def seconds(method: str) -> float:
-        results = [group[METHODS.index(method)] for group in groups]
-        return median(r.build_time + r.solve_time for r in results)
-
-    ours = mean(_excess(groups, "heavy-edge"))
+def _verdict(case: Case, own: dict[str, list[Row]]) -> str:
+    times = {method: median(row.pct_ms for row in rows) for method, rows in own.items()}
+    ours = mean(_excess(own["heavy-edge"]))
     holds = "holds" if _holds(case, ours) else "does not hold on this configuration"
-    ratio = seconds("ilp-vertex") / seconds("exact")
     return (
         f"{case.model}: Heavy-Edge {ours:.1f}% above optimal (paper {case.claimed:.1f}%): {holds}; "
-        f"exact {1e3 * seconds('exact'):.1f} ms median, {ratio:.0f} x faster than ilp-vertex"
+        f"exact {times['exact']:.1f} ms median, {times['ilp-vertex'] / times['exact']:.0f} x "
+        "faster than ilp-vertex"
     )
 
 
-def _excess(groups: list[list[Result]], method: str) -> list[float]:
-    """Excess of a method in percent, a value an availability vector."""
-    results = [group[METHODS.index(method)] for group in groups]
-    return [100 * max(r.excess, 0.0) for r in results if r.excess is not None]
+def _excess(rows: list[Row]) -> list[float]:
+    """Excess in percent, a value an availability vector."""
+    return [100 * max(row.excess, 0.0) for row in rows if row.excess is not None]
 
 
 def _holds(case: Case, mean_excess: float) -> bool:
@@ -209,9 +217,10 @@ def _percent(values: list[float], of: object) -> str:
     return f"{of(values):.2f}%" if values and callable(of) else "-"
 
 
-def _write(folder: Path, rows: list[list[object]], text: str) -> None:
+def _write(folder: Path, rows: list[Row], text: str) -> None:
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerows([COLUMNS, *rows])
+    writer = csv.DictWriter(stream, list(Row.__dataclass_fields__), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(row) for row in rows)
     write_text(folder / f"{NAME}.csv", stream.getvalue())
     write_text(folder / f"{NAME}.md", text)

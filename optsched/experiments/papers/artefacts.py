@@ -7,6 +7,7 @@ from pathlib import Path
 from optsched.errors import InputError, shown
 from optsched.experiments.papers import a_srpt, sjf_bco, sts
 from optsched.experiments.papers.artefact import Artefact, Scale
+from optsched.experiments.papers.gathering import Progress, making
 from optsched.experiments.papers.verdict import Verdict, read_verdict, verdict_file
 from optsched.problem import resolve
 
@@ -32,8 +33,9 @@ def reproduce(
     quick: bool = False,
     full: bool = False,
     trace: str | None = None,
+    progress: Progress | None = None,
 ) -> str:
-    """Make one artefact.
+    """Make one artefact; where it is stopped, the same call goes on from what was finished.
 
     Parameters
     ----------
@@ -47,6 +49,8 @@ def reproduce(
         The paper's sizes, for the artefacts that are scaled down by default.
     trace : str, optional
         A PAI job CSV for the artefacts that need one; without it they run on synthetic jobs.
+    progress : callable, optional
+        Called with how many of the artefact's steps are done, and of how many.
 
     Returns
     -------
@@ -66,8 +70,9 @@ def reproduce(
         raise InputError("reproduce", name, "--quick and --full", "one of them")
     folder = Path(folder)
     verdict_file(folder, name).unlink(missing_ok=True)
-    how = Scale(quick, full, trace) if artefact.scales else quick
-    text: str = resolve(artefact.run)(folder, how)
+    scale = Scale(quick, full, trace)
+    with making(folder, name, repr(scale), progress):
+        text: str = resolve(artefact.run)(folder, scale if artefact.scales else quick)
     return text
 
 

@@ -28,7 +28,7 @@ NAME = "optimum-over-time"
 POLICIES = ("sts", "patterns", "price", "price-patterns")
 LOADS = (("light", 0.2), ("medium", 0.6), ("saturated", 1.0))
 NODES, JOBS, QUICK_JOBS = 3, 30, 12
-SEEDS, QUICK_SEEDS = range(2000, 2010), range(2000, 2001)
+SEEDS, QUICK_SEEDS = range(2000, 2010), range(2000, 2003)
 PARAGRAPH = (
     "A decision that is optimal for (P1) charges a job its due date as if the configuration chosen "
     "now stayed to the end (19), so it starts jobs faster than they need to be while GPUs are "

@@ -39,7 +39,7 @@ REGIMES: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("A100 half as fast", {"a100_speed": 0.5}, "off"),
     ("fractions", {"sharing": True}, "on"),
 )
-SEEDS, QUICK_SEEDS = range(1000, 1020), range(1000, 1001)
+SEEDS, QUICK_SEEDS = range(1000, 1020), range(1000, 1003)
 NODES = 6
 QUICK_JOBS = 20
 BOUND, QUICK_BOUND = 200, 10

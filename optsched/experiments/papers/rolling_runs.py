@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import multiprocessing
-import os
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from statistics import mean, stdev
 
 from optsched.errors import OptschedError
+from optsched.experiments.papers.gathering import gather
 from optsched.files import write_text
 from optsched.generate.rolling import RollingGenerator, generate_rolling
 from optsched.rolling.audit import audit
@@ -89,18 +87,7 @@ def rows_of(tasks: Iterable[Task], *, parallel: bool = True) -> list[Row]:
     OptschedError
         If the audit finds a rule broken: no table is made of such a run.
     """
-    tasks = list(tasks)
-    if not parallel:
-        return [row for task in tasks for row in run_task(task)]
-    turn = sorted(range(len(tasks)), key=lambda i: -tasks[i].settings.cluster.jobs)
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(os.cpu_count(), spawn) as pool:
-        made = {i: pool.submit(run_task, tasks[i]) for i in turn}
-        try:
-            return [row for i in range(len(tasks)) for row in made[i].result()]
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    return gather(tasks, run_task, Row, weight=_jobs, parallel=parallel)
 
 
 def run_task(task: Task) -> list[Row]:
@@ -157,6 +144,10 @@ def _row(
         jobs=len(instance.jobs),
         bound=bound,
     )
+
+
+def _jobs(task: Task) -> int:
+    return task.settings.cluster.jobs
 
 
 def write_rows(path: Path, rows: Sequence[Row]) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from optsched.experiments.papers import sjf_bco_claims as claims
 from optsched.experiments.papers import sjf_bco_runs as runs
+from optsched.experiments.papers.gathering import gather
 from optsched.experiments.papers.pictures import new_figure, save
 from optsched.experiments.papers.sjf_bco_claims import Claim
 from optsched.experiments.papers.sjf_bco_runs import STRENGTHS, Point
@@ -58,7 +59,8 @@ def run_figure(name: str, folder: Path, quick: bool) -> str:
     """
     figure, artefact = FIGURES[name], f"sjf-bco-{name}"
     seeds = range(QUICK_SEEDS if quick else SEEDS)
-    points = [p for c in STRENGTHS for seed in seeds for p in figure.runs(c, seed)]
+    draws = [(contention, seed) for contention in STRENGTHS for seed in seeds]
+    points = gather(draws, lambda draw: list(figure.runs(*draw)), Point)
     text = [f"# sjf-bco, {figure.title}, over {len(seeds)} draws (seeds 0-{seeds[-1]})", ""]
     for contention in STRENGTHS:
         text += _table(contention, [p for p in points if p.contention == contention])

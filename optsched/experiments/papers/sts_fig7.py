@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import mean, median
 from typing import TYPE_CHECKING
 
+from optsched.experiments.papers.gathering import gather
 from optsched.experiments.papers.pictures import new_figure, save
 from optsched.experiments.papers.verdict import Finding, Verdict, write_verdict
 from optsched.files import write_text
@@ -67,13 +68,13 @@ def run(folder: Path, quick: bool) -> str:
     """
     warm_up("selection")
     seeds = range(QUICK_SEEDS if quick else SEEDS)
-    runs = [
-        _decision(nodes, factor * nodes, seed, method)
+    queues = [
+        (nodes, factor * nodes, seed)
         for nodes in (QUICK_NODES if quick else NODES)
         for factor in JOBS_A_NODE
         for seed in seeds
-        for method in METHODS
     ]
+    runs = gather(queues, lambda queue: [_decision(*queue, method) for method in METHODS], Run)
     lines = [
         f"# sts, Fig. 7: seconds of one decision, {GPUS} GPUs a node, seeds 0-{seeds[-1]}",
         "",

@@ -44,7 +44,7 @@ SHARING_SIZES = {10: 5, 20: 5, 50: 2, 100: 1}
 """Of Fig. 6, which has four times the clusters."""
 REPEATS = {10: 10, 20: 5, 50: 2, 100: 1}
 """Runs of RG on a workload by number of nodes."""
-QUICK_SIZES = {6: 2}
+QUICK_SIZES = {6: 3}
 QUICK_REPEATS = {6: 2}
 FIG4 = ("sts", "edf", "rg", "avg-edf", "avg-rg")
 FIG5 = ("sts", "edf", "dp", "avg-dp")
