@@ -14,6 +14,9 @@ from optsched.problems import FORMATS, PROBLEMS, problem_of
 BEST_KNOWN = "best_known.json"
 PLANS = "plans"
 FOLDERS = (*PROBLEMS, *FORMATS)
+ONLINE = "online"
+WORKLOAD = "workload.csv"
+"""What makes a folder a workload, with its catalogue and cluster beside it."""
 
 
 def shipped_folder() -> Path:
@@ -24,14 +27,16 @@ def shipped_folder() -> Path:
 
 
 def shipped_names() -> list[str]:
-    """Names of the shipped instances, such as "placement/vgg19-16"."""
+    """Names of the shipped instances, such as "placement/vgg19-16" or "online/small-400x40"."""
     root = shipped_folder()
-    return sorted(
-        f"{path.parent.name}/{path.stem}"
+    files = (
+        path
         for folder in FOLDERS
         for path in (root / folder).glob("*.json")
         if path.name != BEST_KNOWN
     )
+    workloads = (path.parent for path in (root / ONLINE).glob(f"*/{WORKLOAD}"))
+    return sorted(f"{path.parent.name}/{path.stem}" for path in (*files, *workloads))
 
 
 def shipped_plans() -> list[str]:
@@ -51,8 +56,9 @@ def copy_shipped(target: str | Path) -> int:
     folder = Path(target)
     try:
         instances = sorted(p for name in FOLDERS for p in (root / name).glob("*.json"))
-        for path in (*instances, *sorted((root / PLANS).glob("*.toml"))):
-            copy = folder / path.parent.name / path.name
+        workloads = sorted(p for p in (root / ONLINE).glob("*/*") if p.is_file())
+        for path in (*instances, *workloads, *sorted((root / PLANS).glob("*.toml"))):
+            copy = folder / path.relative_to(root)
             if copy.exists():
                 raise InputError(str(copy), "", "a file", "none: choose an empty folder")
             copy.parent.mkdir(parents=True, exist_ok=True)
@@ -80,6 +86,9 @@ def find(reference: str | Path) -> list[Path]:
         If there is nothing of that name.
     """
     path = Path(reference)
+    if workload_folder(path) is not None:
+        wanted = "an instance file: workloads go to `optsched simulate` or into a sweep's plan"
+        raise InputError(str(reference), "", "a workload", wanted)
     for candidate in (path, _shipped(str(reference))):
         if candidate is None:
             continue
@@ -98,17 +107,29 @@ def find(reference: str | Path) -> list[Path]:
     )
 
 
+def workload_folder(reference: str | Path) -> Path | None:
+    """The folder behind a workload's folder or shipped name, such as "online/small-400x40"."""
+    path, parts = Path(reference), Path(reference).parts
+    shipped = shipped_folder() / path
+    named = len(parts) == 2 and parts[0] == ONLINE
+    for folder in (path, shipped) if named else (path,):
+        if (folder / WORKLOAD).is_file():
+            return folder
+    return None
+
+
 def load(reference: str | Path) -> Any:
     """Load one instance.
 
     Parameters
     ----------
     reference : str or Path
-        A file, or the name of a shipped instance such as "placement/vgg19-16".
+        A file, a workload's folder, or the name of a shipped instance such as
+        "placement/vgg19-16" or "online/small-400x40".
 
     Returns
     -------
-    PlacementInstance, SelectionInstance, ...
+    PlacementInstance, SelectionInstance, OnlineInstance, ...
         An instance of the problem or format that the file's ``schema`` names.
 
     Raises
@@ -122,6 +143,9 @@ def load(reference: str | Path) -> Any:
     >>> optsched.load("placement/vgg19-16").job.model
     'VGG19'
     """
+    workload = workload_folder(reference)
+    if workload is not None:
+        return resolve("optsched.online.instance:OnlineInstance").of_folder(workload)
     files = find(reference)
     if len(files) > 1:
         raise InputError(str(reference), "", f"{len(files)} instances", "one")

@@ -724,6 +724,7 @@ def test_instances_list_and_copy(run: Run) -> None:
     assert "placement/vgg19-16" in names
     assert run("instances", "copy", "mine")[0] == 0
     copied = {f"{p.parent.name}/{p.stem}" for p in Path("mine").glob("*/*.json")}
+    copied |= {f"online/{p.parent.name}" for p in Path("mine").glob("online/*/workload.csv")}
     copied |= {f"plans/{p.stem}" for p in Path("mine/plans").glob("*.toml")}
     assert {"plans/placement", "plans/online"} <= set(names) <= copied
     code, _, error = run("instances", "copy", "mine")

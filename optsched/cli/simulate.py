@@ -24,9 +24,17 @@ def register(app: typer.Typer) -> None:
 
 
 def simulate(
-    workload: Annotated[str, typer.Argument(metavar="WORKLOAD", help="workload.csv or .parquet.")],
-    cluster: Annotated[str, typer.Option("--cluster", metavar="FILE", help="cluster.json.")],
+    workload: Annotated[
+        str,
+        typer.Argument(metavar="WORKLOAD", help="workload.csv or .parquet, a folder, or a name."),
+    ],
     policy: Annotated[str, typer.Option("--policy", metavar="P[,P...]", help="Or all, paper.")],
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster", metavar="FILE", help="By default cluster.json beside the workload."
+        ),
+    ] = None,
     catalogue: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="By default catalogue.json beside the workload."),
@@ -215,15 +223,21 @@ def _import(
     return DONE
 
 
-def _load(workload: str, cluster: str, catalogue: str | None) -> Any:
+def _load(workload: str, cluster: str | None, catalogue: str | None) -> Any:
+    from optsched.library import WORKLOAD, workload_folder
     from optsched.online.catalogue import read_catalogue
     from optsched.online.cluster import read_cluster
     from optsched.online.jobs import prepare_jobs
     from optsched.online.workload_files import read_workload
 
-    beside = catalogue or str(Path(workload).parent / "catalogue.json")
-    machine, models = read_cluster(cluster), read_catalogue(beside)
-    return prepare_jobs(read_workload(workload), models, machine)
+    named = workload_folder(workload)
+    table = Path(workload) if named is None else named / WORKLOAD
+    if not table.is_file():
+        wanted = "a workload: a file, its folder or a name of `optsched instances list`"
+        raise InputError(workload, "", "no such file", wanted)
+    machine = read_cluster(cluster or table.parent / "cluster.json")
+    models = read_catalogue(catalogue or table.parent / "catalogue.json")
+    return prepare_jobs(read_workload(table), models, machine)
 
 
 def _shape_like(workload: str, cluster: Any) -> Any:

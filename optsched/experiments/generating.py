@@ -17,8 +17,8 @@ from optsched.errors import InputError
 from optsched.experiments.plan import Family, Plan
 from optsched.experiments.plan_fields import suggestion
 from optsched.experiments.subjects import SUBJECTS
-from optsched.library import BEST_KNOWN, find, load, shipped_folder
-from optsched.online.instance import FILES, OnlineInstance
+from optsched.library import BEST_KNOWN, find, load, shipped_folder, workload_folder
+from optsched.online.instance import OnlineInstance
 from optsched.problem import resolve
 
 RESERVED = ("seed", "name")
@@ -132,8 +132,9 @@ def _files(plan: Plan, family: Family, entry: str) -> list[Path]:
         files = [path for each in found for path in _inside(each)]
         if files:
             return files
+    named = workload_folder(entry)
     try:
-        return find(entry)
+        return find(entry) if named is None else [named]
     except InputError:
         place = f"families.{family.name}.instances"
         raise InputError(plan.source, place, repr(entry), "a file, a glob or a shipped name") from (
@@ -142,7 +143,7 @@ def _files(plan: Plan, family: Family, entry: str) -> list[Path]:
 
 
 def _inside(path: Path) -> list[Path]:
-    if path.is_dir() and (path / FILES[0]).is_file():
+    if path.is_dir() and workload_folder(path) is not None:
         return [path]
     if path.is_dir():
         return sorted(p for p in path.glob("*.json") if p.name != BEST_KNOWN)

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any, Self
 
 from optsched.errors import InputError, shown
+from optsched.library import WORKLOAD
 from optsched.online.catalogue import Catalogue, read_catalogue
 from optsched.online.cluster import OnlineCluster, read_cluster
 from optsched.online.workload import COLUMNS, Workload
 from optsched.online.workload_files import read_workload
 
 SCHEMA = "optsched/online"
-FILES = ("workload.csv", "catalogue.json", "cluster.json")
+FILES = (WORKLOAD, "catalogue.json", "cluster.json")
 MOST_JOBS = 100_000
 """Of one instance of a sweep, which keeps it as text; `optsched simulate` takes more."""
 

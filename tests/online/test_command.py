@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import optsched
 from optsched.cli import _code
+from optsched.library import shipped_names
 
 KEYS = {
     "policy", "jobs", "total_completion_time", "total_flow_time", "mean_flow_time",
@@ -45,6 +47,39 @@ def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (row,) = json.loads(capsys.readouterr().out)
     assert row["flow_bound"] is None
     assert row["audit"] is None
+
+
+def test_a_folder_or_a_shipped_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The files beside a workload are taken by themselves."""
+    outputs = []
+    for command in (simulate(folder), ["simulate", str(folder)]):
+        assert _code([*command, "--policy", "spjf", "--json"]) == 0
+        (row,) = json.loads(capsys.readouterr().out)
+        outputs.append({k: v for k, v in row.items() if not k.endswith("_time")})
+    assert outputs[0] == outputs[1]
+    for name, jobs in (("small-400x40", 400), ("testbed-75x14", 75), ("paper-37500x250", 37_500)):
+        assert f"online/{name}" in shipped_names()
+        instance = optsched.load(f"online/{name}")
+        assert (instance.name, len(instance.workload)) == (name, jobs)
+    command = ["simulate", "online/testbed-75x14", "--policy", "paper", "--bound", "--audit"]
+    assert _code([*command, "--json"]) == 0
+    for row in json.loads(capsys.readouterr().out):
+        assert row["jobs"] == 75
+        assert row["flow_bound"] <= row["total_flow_time"]
+        assert row["audit"] == {"feasible": True, "violations": []}
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("simulate online/nothing --policy spjf", "online/nothing: found no such file"),
+        ("simulate online --policy spjf", "online: found no such file"),
+        ("compare online/small-400x40", "found a workload, expected an instance file"),
+    ],
+)
+def test_what_is_no_workload(command: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _code(command.split()) == 2
+    assert says in capsys.readouterr().err
 
 
 def test_same_input_same_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

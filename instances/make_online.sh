@@ -1,0 +1,12 @@
+#!/bin/sh
+# Makes the shipped workloads again; run from the top of the checkout.
+set -eu
+make() {
+    name=$1
+    shift
+    optsched generate workload -o "instances/online/$name" "$@"
+}
+make small-400x40 --jobs 400 --servers 40 --load 0.8 --seed 1
+make testbed-75x14 --jobs 75 --servers 1 --gpus-per-server 14 --inter-bandwidth 1.28e11 \
+    --intra-bandwidth 1.28e11 --load 0.8 --seed 2
+make paper-37500x250 --jobs 37500 --servers 250 --load 0.8 --seed 3
