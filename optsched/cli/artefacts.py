@@ -41,6 +41,7 @@ def reproduce(
     from optsched.cli.show import console
     from optsched.errors import InputError
     from optsched.experiments.papers.artefacts import ARTEFACTS, names_of, verdicts
+    from optsched.experiments.papers.others import OTHERS
     from optsched.experiments.papers.reproduction_page import write_page
 
     out = console()
@@ -50,6 +51,9 @@ def reproduce(
             out.print(f"{'':18} {artefact.command}", markup=False)
             where = "; ".join(part for part in (artefact.where, artefact.runtime) if part)
             out.print(f"{'':18} {where}", markup=False)
+        out.print("\nTables and figures that state no result, and where they are here:")
+        for other, what, home in OTHERS:
+            out.print(f"{other:18} {what}: {home}", markup=False)
         return DONE
     if (not artifacts and page is None) or output is None:
         raise InputError("reproduce", "", "no artefact or no -o", "ARTIFACT... -o DIR, or --list")

@@ -13,10 +13,13 @@ import pytest
 from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.experiments import ARTEFACTS
+from optsched.experiments.papers import a_srpt_table1
 from optsched.experiments.papers.artefacts import names_of
+from optsched.experiments.papers.others import OTHERS
 from optsched.experiments.papers.pictures import save, strips
 from optsched.experiments.papers.reproduction_page import COLUMNS, COMMAND, page
 from optsched.experiments.papers.verdict import Finding, Verdict, read_verdict, write_verdict
+from optsched.library import shipped_names
 
 ROOT = Path(__file__).resolve().parents[2]
 VERDICT = Verdict("a-srpt-table2", Finding.PARTLY, "6%", "26%", "3-56%", "ours", False, "Because.")
@@ -68,10 +71,43 @@ def test_a_claim_that_fails_gets_its_paragraph() -> None:
     assert page({}, text) == text
 
 
+def test_every_table_and_figure_is_named_once() -> None:
+    """Results by an artefact, the rest by where it is; the papers' own numbering has no holes."""
+    named = [a.where for a in ARTEFACTS.values() if not a.where.startswith("beyond")]
+    assert len(set(named)) == len(named)
+    listed = " ".join([*named, *(where for where, _, _ in OTHERS)])
+    for paper, figures in (("a-srpt", 9), ("sjf-bco", 7), ("sts", 7)):
+        for figure in range(1, figures + 1):
+            assert len(re.findall(rf"{paper}, Fig. {figure}\b", listed)) == 1
+    for _, _, home in OTHERS:
+        if home.startswith("the instance "):
+            assert home.removeprefix("the instance ") in shipped_names()
+        for folder in re.findall(r"models/[a-z-]+", home):
+            assert (ROOT / folder / "README.md").is_file()
+
+
+def test_table_1_counts_parameters(tmp_path: Path) -> None:
+    """BERT-large: 24 blocks of 12 d^2 + 13 d, (30522 + 512 + 2) d, a norm, the pooler, the head."""
+    a_srpt_table1.run(tmp_path, quick=False)
+    with (tmp_path / "a-srpt-table1.csv").open(encoding="utf-8") as stream:
+        rows = {row["model"]: row for row in csv.DictReader(stream)}
+    d = 1024
+    by_hand = 24 * (12 * d**2 + 13 * d) + 31036 * d + 2 * d + (d**2 + d) + (2 * d + 2)
+    assert float(rows["BERT-large"]["ours"]) == by_hand
+    found = read_verdict(tmp_path, "a-srpt-table1")
+    assert found is not None
+    assert found.finding is Finding.PARTLY
+    assert found.ours == "8 of 9 agree; XLNet-large 360.3M"
+    row = a_srpt_table1.Row("m", 100.0, 102.0, 0.02, 4, 4)
+    assert row.agrees
+    assert not replace(row, our_batch=8).agrees
+    assert not replace(row, difference=-0.2).agrees
+
+
 def test_names() -> None:
     assert names_of(["all"]) == list(ARTEFACTS)
     assert names_of(["a-srpt-table2", "a-srpt-table2"]) == ["a-srpt-table2"]
-    with pytest.raises(InputError, match="expected one of a-srpt-table2"):
+    with pytest.raises(InputError, match="expected one of a-srpt-table1, a-srpt-table2"):
         names_of(["table3"])
 
 

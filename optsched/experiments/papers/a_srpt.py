@@ -8,6 +8,13 @@ _FIGURES = "optsched.experiments.papers.a_srpt_figures"
 
 ARTEFACTS = (
     Artefact(
+        "a-srpt-table1",
+        "parameters and mini-batches of nine models",
+        "optsched.experiments.papers.a_srpt_table1:run",
+        where="a-srpt, Table I",
+        runtime="2 s",
+    ),
+    Artefact(
         "a-srpt-table2",
         "Heavy-Edge is within 6% of the ILP (VGG19) or equal to it (GPT-175B), in milliseconds",
         "optsched.experiments.papers.a_srpt_table2:run",

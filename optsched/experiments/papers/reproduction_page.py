@@ -9,10 +9,12 @@ from pathlib import Path
 from optsched import __version__
 from optsched.experiments.papers.artefact import Artefact
 from optsched.experiments.papers.artefacts import ARTEFACTS
+from optsched.experiments.papers.others import OTHERS
 from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.files import write_text
 
 COMMAND = "optsched reproduce all -o results --page docs/reproduction.md"
+OTHERS_HEADING = "## Tables and figures that state no result"
 COLUMNS = ("artefact", "claim", "verdict", "paper", "ours", "spread", "setting", "runtime")
 
 
@@ -42,6 +44,11 @@ def page(verdicts: Mapping[str, Verdict | None], before: str = "") -> str:
         *rows,
         "",
         *paragraphs,
+        OTHERS_HEADING,
+        "",
+        "| table or figure | what it is | here |",
+        "|---|---|---|",
+        *(f"| {' | '.join(other)} |" for other in OTHERS),
     ]
     return "\n".join(lines).rstrip() + "\n"
 
