@@ -35,7 +35,7 @@ SECTIONS = {
     ),
     "selection-rivals": (
         "Selection: how far milp and minlp come",
-        "selection.py --part rivals --runs 2",
+        "selection.py --part rivals",
     ),
     "selection-times": (
         "Selection: one decision of STS, and speed profiles",

@@ -145,3 +145,4 @@ def test_the_page_of_benchmarks_is_not_stale() -> None:
     for name, section in found.items():
         heading, command = script["SECTIONS"][name]
         assert section.startswith(f"## {heading}\n\n`python benchmarks/{command}`, 20")
+        assert section.count("```") == 2, "what was printed once, and nothing beside it"
