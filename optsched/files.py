@@ -36,7 +36,7 @@ def read_document(path: str | Path) -> dict[str, Any]:
         an infinity or half a surrogate pair, repeats a key, or is not an object at its top.
     """
     source = str(path)
-    text = _read_text(Path(path), source)
+    text = read_text(path)
     _refuse_too_many(text, source)
     try:
         document = json.loads(
@@ -123,19 +123,21 @@ class _RefusedError(Exception):
     pass
 
 
-def _read_text(path: Path, source: str) -> str:
+def read_text(path: str | Path, most: int = LARGEST_FILE) -> str:
+    """The text of a file of at most so many bytes; raises InputError."""
+    source = str(path)
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            size = path.stat().st_size
-            raise InputError(source, "", f"{size} bytes", f"at most {LARGEST_FILE} bytes")
-        with path.open("rb") as stream:
-            raw = stream.read(LARGEST_FILE + 1)
+        size = Path(path).stat().st_size
+        if size > most:
+            raise InputError(source, "", f"{size} bytes", f"at most {most} bytes")
+        with Path(path).open("rb") as stream:
+            raw = stream.read(most + 1)
     except OSError as error:
         raise InputError(source, "", error.strerror or str(error), "a readable file") from None
     except ValueError:  # a path with a null character
         raise InputError(source, "", "an impossible path", "a readable file") from None
-    if len(raw) > LARGEST_FILE:
-        raise InputError(source, "", "an endless file", f"at most {LARGEST_FILE} bytes")
+    if len(raw) > most:
+        raise InputError(source, "", "an endless file", f"at most {most} bytes")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:

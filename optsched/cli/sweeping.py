@@ -72,9 +72,13 @@ def table(
     from optsched.cli.gap_tables import show_tables
     from optsched.cli.show import note
     from optsched.experiments import table_formats
+    from optsched.experiments.store import require_other_file
     from optsched.experiments.table import gap_table
     from optsched.files import write_text
 
+    for path in (csv, latex, markdown, pairs):
+        if path is not None:
+            require_other_file(store, path)
     tables = gap_table(store)
     formats: list[tuple[str | None, Any]] = [
         (csv, table_formats.as_csv),

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any
 
-from optsched.errors import InputError
+from optsched.errors import InputError, shown
 from optsched.experiments.plan import Family, Plan
 from optsched.experiments.plan_fields import suggestion
 from optsched.experiments.subjects import SUBJECTS
@@ -47,8 +47,7 @@ def instances_of(plan: Plan, family: Family) -> Iterator[Any]:
         try:
             made = make(**arguments, seed=seed)
         except InputError as error:
-            where = f"{place}.{error.where}".rstrip(".")
-            raise InputError(plan.source, where, error.found, error.expected) from None
+            raise _placed(error, plan.source, place) from None
         except (TypeError, ValueError) as error:
             raise InputError(plan.source, place, str(error), "arguments it can use") from None
         yield made
@@ -97,8 +96,12 @@ def _arguments(
     plain = [name for name in names if name not in classes]
     arguments: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {name: {} for name in classes if name in _required(make)}
+    types = {**hints, **_field_types(list(classes.values()))}
     for key, value in given.items():
         usable = tuple(value) if isinstance(value, list) else value
+        if key in types and not _fits(usable, types[key]):
+            expected = str(getattr(types[key], "__name__", types[key]))
+            raise InputError(source, f"{place}.{key}", shown(value), expected)
         if key in plain:
             arguments[key] = usable
         elif key in owners:
@@ -108,14 +111,39 @@ def _arguments(
             raise InputError(source, place, f"unknown key {key!r}", known)
     try:
         made = {owner: maker(classes[owner])(**part) for owner, part in parts.items()}
+    except InputError as error:
+        raise _placed(error, source, place) from None
     except (TypeError, ValueError) as error:
         raise InputError(source, place, str(error), "arguments it can use") from None
     return {**arguments, **made}
 
 
+def _placed(error: InputError, source: str, place: str) -> InputError:
+    """A generator's complaint about an argument or a command's option, at its key in the plan."""
+    key = error.where.lstrip("-").replace("-", "_")
+    return InputError(source, f"{place}.{key}".rstrip("."), error.found, error.expected)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a plain value has the type that is asked for; what is no plain type may."""
+    choices = typing.get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    plain = {bool: (bool,), int: (int,), float: (int, float), str: (str,), type(None): ()}
+    return any(c not in plain or type(value) in plain[c] for c in choices)
+
+
 def _required(make: Callable[..., Any]) -> list[str]:
     parameters = inspect.signature(make).parameters.values()
     return [p.name for p in parameters if p.default is inspect.Parameter.empty]
+
+
+def _field_types(classes: list[Any]) -> dict[str, Any]:
+    """Types of the classes' fields by name, those of inner data classes included."""
+    types: dict[str, Any] = {}
+    for made_of in classes:
+        for name, hint in typing.get_type_hints(made_of).items():
+            inner = data_class(hint)
+            types |= {name: hint} if inner is None else _field_types([inner])
+    return types
 
 
 def _keys(made_of: Any) -> list[str]:

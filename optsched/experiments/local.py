@@ -10,7 +10,7 @@ from optsched.errors import MissingExtraError
 from optsched.experiments.plan import Limits
 from optsched.experiments.row import Row, Status
 from optsched.experiments.units import Unit
-from optsched.experiments.worker import prepare, run_unit
+from optsched.experiments.worker import prepare, run_unit, warm_up
 
 
 class Lost(Exception):  # noqa: N818 - a status on its way to a row, not an error of ours
@@ -46,6 +46,7 @@ class LocalPool:
             from pebble import ProcessPool
         except ImportError:
             raise MissingExtraError("pebble", "sweep") from None
+        warm_up(problems)  # once here, or every worker would compile the same
         self.workers = workers
         self.name = f"{workers} processes" if workers > 1 else "1 process"
         # A fresh interpreter on every platform: no worker inherits threads or state of its parent.

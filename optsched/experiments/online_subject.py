@@ -7,7 +7,9 @@ The objective is a run's total flow time, checked by the audit. The predictor an
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import fields
+from math import inf
 from typing import Any
 
 from optsched.errors import InputError, shown
@@ -54,6 +56,8 @@ class OnlineSubject:
         if prediction["predictor"] not in NAMES:
             expected = f"one of {', '.join(NAMES)}"
             raise InputError("options", "predictor", shown(prediction["predictor"]), expected)
+        _require(prediction, "training_share", lambda share: 0 <= share < 1, "a share in [0, 1)")
+        _require(prediction, "refit_interval", lambda s: 0 < s < inf, "seconds above 0")
         settings = Settings(**{k: v for k, v in values.items() if k not in PREDICTION})
         return {**prediction, **settings.to_dict()}
 
@@ -108,6 +112,14 @@ class OnlineSubject:
         if method == BOUND:
             return _bounded(prediction.jobs, iterations, common)
         return _simulated(prediction, method, settings, common)
+
+
+def _require(
+    values: dict[str, Any], key: str, good: Callable[[float], bool], expected: str
+) -> None:
+    value = values[key]
+    if value is not None and (type(value) not in (int, float) or not good(value)):
+        raise InputError("options", key, shown(value), expected)
 
 
 def _simulated(prediction: Any, method: str, settings: Any, common: dict[str, Any]) -> Result:

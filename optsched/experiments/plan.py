@@ -23,12 +23,14 @@ from optsched.experiments.plan_fields import (
     as_positive,
     as_seeds,
     as_share,
-    as_table,
+    as_values,
 )
+from optsched.files import read_text
 from optsched.library import shipped_folder
 
 LARGEST_PLAN = 2**20
-MOST_INSTANCES = 1_000_000
+MOST_UNITS = 1_000_000
+"""Of a plan, and so of instances and of seeds."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ def read_plan(reference: str | Path) -> Plan:
     """
     path = _find(str(reference))
     source = str(path)
-    text = _text(path, source)
+    text = read_text(path, LARGEST_PLAN)
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -152,17 +154,6 @@ def _find(reference: str) -> Path:
     return path
 
 
-def _text(path: Path, source: str) -> str:
-    try:
-        if path.stat().st_size > LARGEST_PLAN:
-            raise InputError(source, "", "a file too large", f"at most {LARGEST_PLAN} bytes")
-        return path.read_bytes().decode("utf-8")
-    except OSError as error:
-        raise InputError(source, "", error.strerror or str(error), "a readable plan") from None
-    except ValueError:
-        raise InputError(source, "", "no UTF-8", "a plan in TOML") from None
-
-
 def _plan(document: dict[str, Any], text: str, source: str) -> Plan:
     reader = Reader(source, document)
     name = reader.take("name", as_name, Path(source).stem)
@@ -174,6 +165,9 @@ def _plan(document: dict[str, Any], text: str, source: str) -> Plan:
     repeated = [f.name for f in families if [g.name for g in families].count(f.name) > 1]
     if repeated:
         raise InputError(source, "families", f"{shown(repeated[0])} twice", "names that differ")
+    units = sum(f.count * len(f.seeds) * max(1, len(f.methods)) for f in families)
+    if units > MOST_UNITS:
+        raise InputError(source, "families", f"{units} units", f"at most {MOST_UNITS}")
     return Plan(name, families, text, source, description)
 
 
@@ -182,12 +176,12 @@ def _family(reader: Reader, limits: Limits) -> Family:
         name=reader.take("name", as_name),
         instances=reader.take("instances", as_names, ()),
         generator=reader.take("generator", as_name, None),
-        arguments=reader.take("arguments", as_table, {}),
-        count=reader.take("count", as_count(1, MOST_INSTANCES), 1),
+        arguments=reader.take("arguments", as_values, {}),
+        count=reader.take("count", as_count(1, MOST_UNITS), 1),
         first_seed=reader.take("first_seed", as_count(0, 2**63 - 1), 0),
         methods=reader.take("methods", as_names, ()),
         seeds=reader.take("seeds", as_seeds, (0,)),
-        options=reader.take("options", as_table, {}),
+        options=reader.take("options", as_values, {}),
     )
     if bool(family.instances) == (family.generator is not None):
         found = "both" if family.instances else "neither"

@@ -10,6 +10,7 @@ from typing import Any
 from optsched.errors import InputError, shown
 
 _REQUIRED: Any = object()
+MOST_SECONDS = 1e9
 
 
 class Reader:
@@ -113,6 +114,14 @@ def as_table(value: Any) -> dict[str, Any]:
     return dict(value)
 
 
+def as_values(value: Any) -> dict[str, Any]:
+    """A table of values that JSON and a database can hold."""
+    table = as_table(value)
+    if not _usable(table):
+        raise ValueError("a table of texts, truths, finite numbers, and lists and tables of them")
+    return table
+
+
 def as_count(least: int, most: int) -> Callable[[Any], int]:
     """A reader of whole numbers in a range."""
 
@@ -126,8 +135,8 @@ def as_count(least: int, most: int) -> Callable[[Any], int]:
 
 def as_positive(value: Any) -> float:
     """A finite number above 0."""
-    if type(value) not in (int, float) or not 0 < value < math.inf:
-        raise ValueError("seconds above 0")
+    if type(value) not in (int, float) or not 0 < value <= MOST_SECONDS:
+        raise ValueError(f"seconds above 0, at most {MOST_SECONDS:g}")
     return float(value)
 
 
@@ -136,6 +145,17 @@ def as_share(value: Any) -> float:
     if type(value) not in (int, float) or not 0 <= value < 1:
         raise ValueError("a relative gap in [0, 1)")
     return float(value)
+
+
+def _usable(value: Any) -> bool:
+    """Whether JSON and a database can hold it; TOML also has dates, and integers of any length."""
+    if isinstance(value, dict):
+        return all(map(_usable, value.values()))
+    if isinstance(value, list):
+        return all(map(_usable, value))
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, str) or (isinstance(value, int) and abs(value) < 2**63)
 
 
 def _as_tables(value: Any) -> list[dict[str, Any]]:

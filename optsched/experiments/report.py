@@ -8,7 +8,7 @@ from pathlib import Path
 
 from optsched import __version__
 from optsched.experiments import report_parts as parts
-from optsched.experiments.store import StoreReader
+from optsched.experiments.store import StoreReader, require_other_file
 from optsched.experiments.table import FamilyTable, gap_table
 from optsched.experiments.table_formats import cells, title
 from optsched.files import write_text
@@ -48,6 +48,7 @@ def write_report(store: str | Path, target: str | Path) -> None:
     InputError
         If the store cannot be read or the page not be written.
     """
+    require_other_file(store, target)
     write_text(target, page(store))
 
 

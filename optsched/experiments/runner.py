@@ -15,16 +15,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from optsched import __version__
 from optsched.backends import require_solver
 from optsched.errors import InputError
 from optsched.experiments.local import LocalPool, Lost
-from optsched.experiments.plan import Limits, Plan, read_plan
+from optsched.experiments.plan import MOST_UNITS, Limits, Plan, read_plan
 from optsched.experiments.row import FAILURES, Row, failed
 from optsched.experiments.store import Store
-from optsched.experiments.units import Unit, canonical, expand
+from optsched.experiments.units import PlannedInstance, Unit, canonical, expand
 
 AHEAD = 2
 """Units handed to the pool for each worker: enough that none waits, few enough to forget."""
@@ -143,9 +143,13 @@ def _none_left_empty(store: Path) -> Iterator[None]:
         raise
 
 
-def _noting(plan: Plan, problems: set[str]) -> Any:
+def _noting(plan: Plan, problems: set[str]) -> Iterator[PlannedInstance]:
+    units = 0
     for planned in expand(plan):
         problems.add(planned.problem)
+        units += len(planned.units)
+        if units > MOST_UNITS:
+            raise InputError(plan.source, "families", "more units", f"at most {MOST_UNITS}")
         yield planned
 
 
@@ -163,7 +167,7 @@ class _Sweep:
     def __init__(
         self, plan: Plan, store: Store, pool: Pool, standing: Standing, progress: Progress | None
     ) -> None:
-        self._plan = plan.name
+        self._plan, self._sha256 = plan.name, plan.sha256
         self._limits = {family.name: family.limits for family in plan.families}
         self._store = store
         self._pool = pool
@@ -178,7 +182,7 @@ class _Sweep:
             for number in pending:
                 while len(self._flying) >= AHEAD * self._pool.workers:
                     self._land(wait(self._flying, return_when=FIRST_COMPLETED).done)
-                self._start(self._store.unit(self._plan, number))
+                self._start(self._store.unit(self._plan, self._sha256, number))
             while self._flying:
                 self._land(wait(self._flying, return_when=FIRST_COMPLETED).done)
         except KeyboardInterrupt:

@@ -14,8 +14,9 @@ from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any, Self
 
-from optsched.errors import InputError
+from optsched.errors import InputError, shown
 from optsched.experiments.row import FAILURES, Row, now
+from optsched.experiments.store_content import require_content
 from optsched.experiments.store_schema import APPLICATION, COLUMNS, SCHEMA, TABLES, TIMES
 from optsched.experiments.units import PlannedInstance, Unit
 
@@ -112,15 +113,19 @@ class Store:
             count: int = self._base.execute(chosen, (plan,)).fetchone()[0]
         return count
 
-    def unit(self, plan: str, number: int) -> Unit:
-        """One unit of a plan."""
+    def unit(self, plan: str, sha256: str, number: int) -> Unit:
+        """One unit of a plan; refused if another plan of the same name has taken its place."""
         chosen = (
             "SELECT m.family, i.problem, i.name, m.sha256, m.method, m.options, m.settings, "
             "m.seed, m.version FROM members m JOIN instances i ON i.sha256 = m.sha256 "
-            "WHERE m.plan = ? AND m.number = ?"
+            "JOIN plans p ON p.name = m.plan WHERE m.plan = ? AND p.sha256 = ? AND m.number = ?"
         )
         with self._clear():
-            return Unit(*self._base.execute(chosen, (plan, number)).fetchone())
+            found = self._base.execute(chosen, (plan, sha256, number)).fetchone()
+        if found is None:
+            taken = f"plan {shown(plan)} replaced by another of that name, while it was run"
+            raise InputError(self.path, "", taken, "a name for each plan; finished rows are kept")
+        return Unit(*found)
 
     def document(self, sha256: str) -> str:
         """An instance as JSON text."""
@@ -185,9 +190,12 @@ class StoreReader:
         self._base.close()
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:
-        """The rows of a query, as dictionaries."""
+        """The rows of a query, as dictionaries; raises InputError for what no sweep writes."""
         with clear_errors(self.path):
-            return [dict(row) for row in self._base.execute(query, values)]
+            found = [dict(row) for row in self._base.execute(query, values)]
+        for row in found:
+            require_content(self.path, row)
+        return found
 
     def content(self) -> list[tuple[Any, ...]]:
         """Every result without its times, by key: what two sweeps of one plan have in common."""
@@ -196,6 +204,13 @@ class StoreReader:
             return [
                 tuple(r) for r in self._base.execute(f"SELECT {kept} FROM results ORDER BY key")
             ]
+
+
+def require_other_file(store: str | Path, target: str | Path) -> None:
+    """Refuse to write anything over a store that is to be read, or its log; raises InputError."""
+    own = [Path(f"{store}{end}").resolve() for end in ("", "-wal", "-shm")]
+    if Path(target).resolve() in own:
+        raise InputError(str(target), "", "the store that is read", "another file to write")
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from optsched.errors import InputError
+from optsched.errors import InputError, shown
 from optsched.experiments.row import FAILURES, Status
 from optsched.experiments.statistics import Interval, bootstrap_mean
 from optsched.experiments.store import StoreReader
@@ -143,6 +143,7 @@ def gap_table(store: str | Path) -> list[FamilyTable]:
         If it is no store, or an empty one.
     """
     with StoreReader(store) as base:
+        _require_known_problems(base)
         runs = read_runs(base)
     families: dict[tuple[str, str, str, str], list[Run]] = {}
     for run in runs:
@@ -151,6 +152,14 @@ def gap_table(store: str | Path) -> list[FamilyTable]:
     if not families:
         raise InputError(str(store), "", "no plan", "a store that a sweep was started on")
     return [_family(group) for group in families.values()]
+
+
+def _require_known_problems(base: StoreReader) -> None:
+    for table in ("instances", "results"):
+        for row in base.rows(f"SELECT DISTINCT problem FROM {table}"):
+            if row["problem"] not in SUBJECTS:
+                expected = f"one of {', '.join(SUBJECTS)}"
+                raise InputError(base.path, f"{table}.problem", shown(row["problem"]), expected)
 
 
 def read_runs(base: StoreReader) -> list[Run]:

@@ -24,6 +24,11 @@ LONGEST_MESSAGE = 300
 def prepare(problems: tuple[str, ...]) -> None:
     """Make a new worker process ready: compiled code loaded, its life tied to its parent's."""
     tie_to_parent()
+    warm_up(problems)
+
+
+def warm_up(problems: tuple[str, ...]) -> None:
+    """Load the problems' compiled code; the first time on a machine this compiles it."""
     for problem in problems:
         with suppress(Exception):  # the unit that needs it will say so
             SUBJECTS[problem].warm_up()

@@ -55,7 +55,7 @@ def swept(folder: Path, text: str) -> Path:
     with Store(folder / "s.sqlite") as base:
         base.register(plan.name, plan.sha256, plan.text, expand(plan))
         for number in base.pending(plan.name):
-            unit = base.unit(plan.name, number)
+            unit = base.unit(plan.name, plan.sha256, number)
             base.add(run_unit(unit, base.document(unit.sha256)))
     return folder / "s.sqlite"
 

@@ -10,6 +10,7 @@ from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.experiments.generating import generators
 from optsched.experiments.plan import Limits, read_plan
+from optsched.experiments.runner import sweep
 from optsched.experiments.subjects import SUBJECTS
 from optsched.experiments.units import expand
 from optsched.library import shipped_folder
@@ -85,6 +86,21 @@ def test_globs_start_at_the_plan(tmp_path: Path) -> None:
         ('name = "b"', 'name = "a"', "families: found 'a' twice, expected names that differ"),
         ("iterations = 5", "iterations = ", "no TOML (Invalid value"),
         ("iterations = 5", 'solver = "cplex"', "solver"),
+        ("unit_time = 9", f"unit_time = {10**350}", "families[1].limits.unit_time: found"),
+        ("unit_time = 9", "unit_time = nan", "families[1].limits.unit_time: found nan, expected s"),
+        ("unit_time = 9", 'unit_time = "9"', "families[1].limits.unit_time: found '9', expected s"),
+        ("gpus = 8,", 'gpus = "many",', "families.b.arguments.gpus: found 'many', expected int"),
+        ("gpus = 8,", "gpus = 8.0,", "families.b.arguments.gpus: found 8.0, expected int"),
+        ("gpus = 8,", "gpus = inf,", "families[1].arguments: found"),
+        ("gpus = 8,", "gpus = 1979-05-27,", "families[1].arguments: found"),
+        ("gpus = 8,", f"gpus = {2**70},", "families[1].arguments: found"),
+        ("seeds = 3", "options = {overlap = nan}", "families[0].options: found"),
+        ("count = 2", "count = 1_000_001", "families[1].count: found 1000001, expected a whole"),
+        (
+            "seeds = 3",
+            "seeds = 1_000_000",
+            "families: found 2000002 units, expected at most 1000000",
+        ),
     ],
 )
 def test_a_typo_is_one_line(
@@ -98,6 +114,61 @@ def test_a_typo_is_one_line(
     assert error.count("\n") == 1
     assert line in error
     assert list(tmp_path.iterdir()) == [path]  # no store is left behind
+
+
+OTHERS = """
+[[families]]
+name = "x"
+generator = "{}"
+{} = {{ {} }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "table", "entry", "line"),
+    [
+        ("rolling", "arguments", 'gpu_types = ["V100"]', "families.x.arguments.gpu_types: found"),
+        (
+            "rolling",
+            "arguments",
+            "load = true",
+            "families.x.arguments.load: found True, expected f",
+        ),
+        ("selection", "arguments", "speedup = -1.0", "families.x.arguments.speedup: found"),
+        ("speed-profile", "arguments", "gpus = 0", "families.x.arguments.gpus: found 0"),
+        ("online", "options", "training_share = nan", "families[0].options: found"),
+        ("online", "options", 'training_share = "x"', "families.x.options.training_share: found"),
+        (
+            "online",
+            "options",
+            "training_share = 2.0",
+            "training_share: found 2.0, expected a share",
+        ),
+        ("online", "options", "refit_interval = -1", "refit_interval: found -1, expected seconds"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_one_line(
+    kind: str, table: str, entry: str, line: str, tmp_path: Path
+) -> None:
+    path = plan(tmp_path, OTHERS.format(kind, table, entry))
+    with pytest.raises(InputError) as caught:
+        list(expand(read_plan(path)))
+    assert str(caught.value).startswith(f"{path}: ")
+    assert line in str(caught.value)
+
+
+def test_files_that_match_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A glob's units are known only when its files are read."""
+    monkeypatch.setattr("optsched.experiments.runner.MOST_UNITS", 8)
+    with pytest.raises(InputError, match="families: found more units, expected at most 8"):
+        sweep(plan(tmp_path, GOOD), tmp_path / "results.sqlite", workers=1)
+    assert not (tmp_path / "results.sqlite").exists()
+
+
+def test_an_endless_plan() -> None:
+    if Path("/dev/zero").exists():
+        with pytest.raises(InputError, match="an endless file"):
+            read_plan("/dev/zero")
 
 
 def test_a_plan_that_is_not_there() -> None:

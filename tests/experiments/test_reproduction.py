@@ -13,8 +13,8 @@ import pytest
 from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.experiments import ARTEFACTS
-from optsched.experiments.papers import a_srpt_table1
-from optsched.experiments.papers.artefacts import names_of
+from optsched.experiments.papers import a_srpt_table1, sts_fig3
+from optsched.experiments.papers.artefacts import names_of, reproduce
 from optsched.experiments.papers.others import OTHERS
 from optsched.experiments.papers.pictures import save, strips
 from optsched.experiments.papers.reproduction_page import COLUMNS, COMMAND, page
@@ -102,6 +102,32 @@ def test_table_1_counts_parameters(tmp_path: Path) -> None:
     assert row.agrees
     assert not replace(row, our_batch=8).agrees
     assert not replace(row, difference=-0.2).agrees
+
+
+def test_figure_3_holds_only_near_the_text() -> None:
+    """50 s between submissions in the mean, and the high rate four times the low."""
+
+    def verdict(exponential: float, low: float, high: float) -> Verdict:
+        gaps = {"exponential": exponential, "poisson-low": low, "poisson-high": high}
+        ends = {
+            a: [sts_fig3.Point(a, seed, sts_fig3.JOBS, gap * sts_fig3.JOBS) for seed in range(2)]
+            for a, gap in gaps.items()
+        }
+        return sts_fig3._verdict(ends, quick=False)
+
+    assert verdict(51.0, 4.0, 1.0).finding is Finding.HOLDS
+    assert verdict(51.0, 5.0, 1.0).finding is Finding.PARTLY
+    assert verdict(40.0, 4.0, 1.0).finding is Finding.PARTLY
+    assert verdict(40.0, 5.0, 1.0).finding is Finding.FAILS
+    assert verdict(40.0, 5.0, 1.0).ours == "mean gap 40.0 s; high over low 5.00"
+
+
+@pytest.mark.parametrize("name", ["a-srpt-table1", "sts-fig2", "sjf-bco-fig7"])
+def test_the_page_says_what_the_command_finds(name: str, tmp_path: Path) -> None:
+    """Seconds each, and the same on every machine; the others are run before a release."""
+    reproduce(name, tmp_path)
+    text = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    assert page({name: read_verdict(tmp_path, name)}, text) == text
 
 
 def test_names() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 import sys
@@ -14,6 +15,7 @@ from privileges import as_nobody, read_only
 from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.experiments.plan import read_plan
+from optsched.experiments.report import page
 from optsched.experiments.row import Row, Status, done, failed
 from optsched.experiments.store import Store, StoreReader
 from optsched.experiments.units import Unit, expand
@@ -27,6 +29,7 @@ instances = ["placement/fig2"]
 methods = ["heavy-edge"]
 seeds = 3
 """
+SHA256 = hashlib.sha256(PLAN.encode()).hexdigest()
 
 
 @pytest.fixture
@@ -46,7 +49,7 @@ def register(base: Store, folder: Path) -> None:
 
 
 def row_of(base: Store, number: int) -> Row:
-    unit = base.unit("p", number)
+    unit = base.unit("p", SHA256, number)
     return run_unit(unit, base.document(unit.sha256))
 
 
@@ -72,10 +75,10 @@ def test_pending_finished_and_resumed(store: Path, tmp_path: Path) -> None:
 
 def test_a_finished_row_is_never_overwritten(store: Path) -> None:
     with Store(store) as base:
-        unit = base.unit("p", 0)
+        unit = base.unit("p", SHA256, 0)
         before = base.pending("p")
         base.add(failed(unit, Status.CRASHED, "later"))
-        base.add(failed(base.unit("p", 1), Status.CRASHED, "first"))
+        base.add(failed(base.unit("p", SHA256, 1), Status.CRASHED, "first"))
         assert base.pending("p") == [2]
         assert base.pending("p", retry_errors=True) == [1, 2] == before
         base.add(row_of(base, 1))
@@ -130,7 +133,7 @@ def test_a_full_disk_loses_nothing(store: Path) -> None:
     with Store(store) as base:
         (pages,) = base._base.execute("PRAGMA page_count").fetchone()
         base._base.execute(f"PRAGMA max_page_count = {pages}")
-        big = failed(base.unit("p", 1), Status.ERROR, "x" * 100_000)
+        big = failed(base.unit("p", SHA256, 1), Status.ERROR, "x" * 100_000)
         line = refused(lambda: base.add(big))
         assert "database or disk is full, expected room on the disk" in line
         assert base.finished("p") == 1
@@ -191,3 +194,55 @@ def test_details_become_json() -> None:
     object.__setattr__(result, "details", odd)
     unit = Unit("f", "placement", "fig2", "a", "heavy-edge", "{}", "{}", 0)
     assert done(unit, result, 0.0).details == '{"array":[1.5],"nan":null,"path":"x"}'
+
+
+@pytest.mark.parametrize(
+    ("change", "column"),
+    [
+        ("results SET objective = 'abc'", "objective"),
+        ("results SET objective = x'00ff'", "objective"),
+        ("results SET objective = 9e999", "objective"),
+        ("results SET bound = 'x'", "bound"),
+        ("results SET solve_time = 'zz'", "solve_time"),
+        ("results SET feasible = 'maybe'", "feasible"),
+        ("members SET options = '{'", "asked"),
+        ("members SET options = '[1]'", "asked"),
+        ("members SET seed = 'one'", "seed"),
+        ("members SET family = x'ff'", "family"),
+        ("instances SET problem = 'foo'", "instances.problem"),
+        ("results SET problem = 'foo'", "results.problem"),
+        ("runs SET environment = '['", "environment"),
+        ("runs SET environment = '[3]'", "environment"),
+        ("plans SET text = x'ff'", "text"),
+    ],
+)
+def test_a_value_that_no_sweep_writes(store: Path, change: str, column: str) -> None:
+    with Store(store) as base:
+        base.note_run("p", "optsched sweep", "1 process", "{}")
+    assert page(store)
+    with sqlite3.connect(store) as base:
+        base.execute(f"UPDATE {change}")
+    line = refused(lambda: page(store))
+    assert line.startswith(f"{store}: ")
+    assert column in line
+
+
+def test_a_store_is_not_written_over(store: Path, tmp_path: Path) -> None:
+    before = store.read_bytes()
+    link = tmp_path / "link.html"
+    link.symlink_to(store)
+    for target in (store, link, f"{store}-wal", tmp_path / "x" / ".." / store.name):
+        for command in ("report STORE -o", "table STORE --csv", "table STORE --pairs"):
+            argv = [str(store) if word == "STORE" else word for word in command.split()]
+            assert _code([*argv, str(target)]) == 2
+    assert store.read_bytes() == before
+    assert _code(["table", str(store), "--csv", str(tmp_path / "t.csv")]) == 0
+
+
+def test_a_plan_that_another_replaced(store: Path) -> None:
+    with Store(store) as base:
+        base.register("p", "other", "other", [])
+        line = refused(lambda: base.unit("p", SHA256, 1))
+        assert "plan 'p' replaced by another of that name" in line
+        assert base.finished("p") == 0
+    assert rows(store) == 1
