@@ -120,6 +120,27 @@ def test_table_two_is_the_verdicts() -> None:
         assert round(float(value), 1) == float(ours[model])
 
 
+def test_table_two_is_the_benchmarks() -> None:
+    """Excess to the digit, times to the digits that the README gives."""
+    page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    stated = re.findall(
+        r"^\| (?:VGG19|GPT-175B), [^|]* \| ([\d.]+%) \(([\d.]+%)\) \| ([\d.]+) ms \| (\d+) ms \|$",
+        README,
+        re.MULTILINE,
+    )
+    assert len(stated) == 2
+    for case, (mean, largest, exact, rival) in zip(
+        ("VGG19/32", "GPT-175B 32x1"), stated, strict=True
+    ):
+        rows = {
+            method: cells.split()
+            for method, cells in re.findall(rf"^{case} +([a-z-]+) +(.*)$", page, re.MULTILINE)
+        }
+        assert rows["heavy-edge"][3:5] == [mean, largest]
+        assert abs(float(rows["exact"][1]) - float(exact)) <= 0.006
+        assert abs(float(rows["ilp-vertex"][1]) - float(rival)) <= 0.6
+
+
 def test_one_version_everywhere() -> None:
     root = Path(__file__).parents[1]
     stated = {

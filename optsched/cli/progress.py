@@ -45,8 +45,9 @@ class StepProgress:
             Progress(*columns, console=console, transient=True) if console.is_terminal else None
         )
         self._task = None if self._bar is None else self._bar.add_task(name, total=None, aside="")
-        self._began = self._said = time.monotonic()
+        self._said = time.monotonic()
         self._before: int | None = None
+        self._first: tuple[int, float] | None = None
 
     def __enter__(self) -> Self:
         if self._bar is not None:
@@ -60,7 +61,9 @@ class StepProgress:
     def __call__(self, done: int, total: int, aside: str = "") -> None:
         """Show how far it is; the first call, and one that falls back, counts as done before."""
         if self._before is None or done < self._before:
-            self._before, self._began = done, time.monotonic()
+            self._before, self._first = done, None
+        elif self._first is None and done > self._before:
+            self._first = done, time.monotonic()  # the time until then may be that of compiling
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, total=total, completed=done, aside=aside)
             return
@@ -75,10 +78,10 @@ class StepProgress:
     def _line(self, done: int, total: int, aside: str, now: float) -> str:
         start = f"{self._name}: " if self._name else ""
         line = f"{start}{done} of {total} {self._steps}{f', {aside}' if aside else ''}"
-        run = done - (self._before or 0)
-        if run <= 0 or done >= total:
+        if self._first is None or done <= self._first[0] or done >= total:
             return line
-        return f"{line}, about {(now - self._began) / run * (total - done):.0f} s remaining"
+        each = (now - self._first[1]) / (done - self._first[0])
+        return f"{line}, about {each * (total - done):.0f} s remaining"
 
 
 class SweepProgress(StepProgress):
