@@ -42,7 +42,7 @@ def test_figure_5_states_its_conditions(tmp_path: Path) -> None:
     assert "synthetic" in text
     assert "tau = 0" in text
     assert "Verdict: " in text
-    assert "[smoke: 2 seeds]" in text
+    assert "[smoke: 3 seeds]" in text
     assert (tmp_path / "a-srpt-fig5.md").read_text().strip() == text.strip()
     rows = (tmp_path / "a-srpt-fig5.csv").read_text().splitlines()
     assert len(rows) == 1 + 2 * 7

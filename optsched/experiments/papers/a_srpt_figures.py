@@ -30,8 +30,6 @@ from optsched.experiments.papers.a_srpt_online import (
     table,
     variants,
     write,
-    write_csv,
-    write_rows,
 )
 from optsched.experiments.papers.a_srpt_pictures import (
     EDGES,
@@ -42,6 +40,7 @@ from optsched.experiments.papers.a_srpt_pictures import (
 )
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.gathering import gather
+from optsched.experiments.papers.leaving import write_csv, write_rows
 from optsched.generate.workload import WorkloadShape
 from optsched.online.cluster import OnlineCluster
 from optsched.online.jobs import Jobs

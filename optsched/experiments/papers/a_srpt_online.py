@@ -6,8 +6,6 @@ V-A 1-b draw of configurations on generated groups), and say so.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -205,22 +203,6 @@ def write(
 def source(scale: Scale) -> str:
     """What the jobs are."""
     return f"trace {Path(scale.trace).name}" if scale.trace else "synthetic"
-
-
-def write_rows(folder: Path, name: str, rows: Sequence[Row]) -> None:
-    """Every run as CSV."""
-    header = tuple(Row.__dataclass_fields__)
-    write_csv(folder, name, header, [[getattr(row, f) for f in header] for row in rows])
-
-
-def write_csv(
-    folder: Path, name: str, header: Sequence[str], rows: Sequence[Sequence[object]]
-) -> None:
-    """A table as CSV."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerows([header, *rows])
-    write_text(folder / f"{name}.csv", stream.getvalue())
 
 
 def sweep(

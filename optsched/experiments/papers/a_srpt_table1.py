@@ -6,15 +6,13 @@ count enters none of them. Placement instances of the zoo carry these bytes.
 
 from __future__ import annotations
 
-import csv
-import io
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from optsched.experiments.papers.pictures import new_figure, save
-from optsched.experiments.papers.verdict import Finding, Verdict, write_verdict
-from optsched.files import write_text
+from optsched.experiments.papers.leaving import leave
+from optsched.experiments.papers.pictures import new_figure
+from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.plot.axes import COLOURS
 from optsched.zoo import MODELS, profile_model
 from optsched.zoo.device import BYTES_PER_NUMBER
@@ -87,15 +85,7 @@ def run(folder: Path, quick: bool) -> str:
     ]
     verdict = _verdict(rows, quick)
     lines.append(f"Verdict: {verdict}")
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, [f.name for f in fields(Row)], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(asdict(row) for row in rows)
-    write_text(folder / f"{NAME}.csv", stream.getvalue())
-    write_text(folder / f"{NAME}.md", "\n".join(lines) + "\n")
-    save(_picture(rows), folder, NAME)
-    write_verdict(folder, verdict)
-    return "\n".join(lines)
+    return leave(folder, verdict, lines, rows, _picture(rows))
 
 
 def _row(model: str, paper: float, batch: int) -> Row:

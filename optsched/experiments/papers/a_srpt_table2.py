@@ -7,18 +7,16 @@ stands in for the paper's ILP, `exact` is this package's own.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
 
 from optsched.comparing import compare_each
 from optsched.experiments.papers.gathering import gather
-from optsched.experiments.papers.pictures import save, strips
-from optsched.experiments.papers.verdict import Finding, Verdict, write_verdict
-from optsched.files import write_text
+from optsched.experiments.papers.leaving import leave
+from optsched.experiments.papers.pictures import strips
+from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.generate.placement import generate_placement
 from optsched.placement.instance import PlacementInstance
 from optsched.result import Result, Termination
@@ -110,12 +108,10 @@ def run(folder: Path, quick: bool) -> str:
         excesses[case] = {method: _excess(own[method]) for method in METHODS}
     verdict = "; ".join(verdicts) + (" [smoke: 3 vectors]" if quick else "")
     text.append(f"Verdict: {verdict}")
-    _write(folder, rows, "\n".join(text) + "\n")
     pictured = {case.title: methods for case, methods in excesses.items()}
-    save(strips(pictured, "excess over the best proven bound (%)"), folder, NAME)
+    figure = strips(pictured, "excess over the best proven bound (%)")
     greedy = {case: methods["heavy-edge"] for case, methods in excesses.items()}
-    write_verdict(folder, _finding(greedy, quick))
-    return "\n".join(text)
+    return leave(folder, _finding(greedy, quick), text, rows, figure)
 
 
 def _rows(case: Case, seed: int) -> list[Row]:
@@ -215,12 +211,3 @@ def _spread(values: Sequence[float]) -> str:
 
 def _percent(values: list[float], of: object) -> str:
     return f"{of(values):.2f}%" if values and callable(of) else "-"
-
-
-def _write(folder: Path, rows: list[Row], text: str) -> None:
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, list(Row.__dataclass_fields__), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(asdict(row) for row in rows)
-    write_text(folder / f"{NAME}.csv", stream.getvalue())
-    write_text(folder / f"{NAME}.md", text)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from optsched.experiments.papers.pictures import save, strips
+from optsched.experiments.papers.leaving import leave
+from optsched.experiments.papers.pictures import strips
 from optsched.experiments.papers.rolling_runs import (
     Row,
     Task,
@@ -18,10 +19,8 @@ from optsched.experiments.papers.rolling_runs import (
     ratios,
     rows_of,
     spread,
-    write_rows,
 )
-from optsched.experiments.papers.verdict import Finding, Verdict, write_verdict
-from optsched.files import write_text
+from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.generate.rolling import rolling_settings
 
 NAME = "optimum-over-time"
@@ -70,11 +69,7 @@ def run(folder: Path, quick: bool) -> str:
         lines.append(f"| {name} | {loads(base)} | {average(base, 'total'):.1f} | {cells} |")
     verdict = _verdict(found, f"{NODES} nodes x 4 GPUs, {jobs} jobs, {len(seeds)} seeds", quick)
     lines += ["", str(verdict), verdict.paragraph]
-    write_rows(folder / f"{NAME}.csv", rows)
-    write_text(folder / f"{NAME}.md", "\n".join(lines) + "\n")
-    save(strips(found, "total cost over STS's"), folder, NAME)
-    write_verdict(folder, verdict)
-    return "\n".join(lines)
+    return leave(folder, verdict, lines, rows, strips(found, "total cost over STS's"))
 
 
 def _ratios(rows: list[Row], case: str, policy: str) -> list[float]:

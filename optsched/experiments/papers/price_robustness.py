@@ -12,7 +12,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from optsched.experiments.papers.pictures import save, strips
+from optsched.experiments.papers.leaving import leave
+from optsched.experiments.papers.pictures import strips
 from optsched.experiments.papers.rolling_runs import (
     Row,
     Task,
@@ -23,10 +24,8 @@ from optsched.experiments.papers.rolling_runs import (
     ratios,
     rows_of,
     spread,
-    write_rows,
 )
-from optsched.experiments.papers.verdict import Finding, Verdict, write_verdict
-from optsched.files import write_text
+from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.generate.rolling import rolling_settings
 
 NAME = "price-robustness"
@@ -67,8 +66,6 @@ def run(folder: Path, quick: bool) -> str:
         lines += [_line(rows, case, name) for name in POLICIES]
     verdict = _verdict(rows, len(seeds), quick)
     lines += ["", str(verdict), *([verdict.paragraph] if verdict.paragraph else [])]
-    write_rows(folder / f"{NAME}.csv", rows)
-    write_text(folder / f"{NAME}.md", "\n".join(lines) + "\n")
     panels = {
         load: {
             f"{name}, {regime}": _ratios(rows, f"{load}, {regime}", name)
@@ -77,9 +74,7 @@ def run(folder: Path, quick: bool) -> str:
         }
         for load, _ in LOADS
     }
-    save(strips(panels, "total cost over STS's"), folder, NAME)
-    write_verdict(folder, verdict)
-    return "\n".join(lines)
+    return leave(folder, verdict, lines, rows, strips(panels, "total cost over STS's"))
 
 
 def _tasks(quick: bool) -> list[Task]:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass
 from statistics import mean, stdev
 
 from optsched.errors import OptschedError
 from optsched.experiments.papers.gathering import gather
-from optsched.files import write_text
 from optsched.generate.rolling import RollingGenerator, generate_rolling
 from optsched.rolling.audit import audit
 from optsched.rolling.bounds import BoundSettings, clairvoyant_bound, clairvoyant_utilisation
@@ -148,15 +144,6 @@ def _row(
 
 def _jobs(task: Task) -> int:
     return task.settings.cluster.jobs
-
-
-def write_rows(path: Path, rows: Sequence[Row]) -> None:
-    """All rows as CSV."""
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, [f.name for f in fields(Row)], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(asdict(row) for row in rows)
-    write_text(path, stream.getvalue())
 
 
 def of(rows: Sequence[Row], **wanted: object) -> list[Row]:

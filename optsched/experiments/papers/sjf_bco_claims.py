@@ -51,7 +51,8 @@ def to_best_makespan(points: list[Point]) -> float:
 
 def to_best_mean(points: list[Point]) -> float:
     """SJF-BCO's mean completion time over the least of the others'."""
-    means = {p.policy: float("inf") if p.mean is None else p.mean for p in points}
+    found = {p.policy: p.mean_completion for p in points}
+    means = {policy: float("inf") if mean is None else mean for policy, mean in found.items()}
     return means.pop("SJF-BCO") / min(means.values())
 
 

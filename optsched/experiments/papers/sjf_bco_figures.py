@@ -7,8 +7,6 @@ strong. The verdict says in how many draws the paper's claim holds, and by how m
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,11 +17,11 @@ from typing import TYPE_CHECKING
 from optsched.experiments.papers import sjf_bco_claims as claims
 from optsched.experiments.papers import sjf_bco_runs as runs
 from optsched.experiments.papers.gathering import gather
-from optsched.experiments.papers.pictures import new_figure, save
+from optsched.experiments.papers.leaving import leave
+from optsched.experiments.papers.pictures import new_figure
 from optsched.experiments.papers.sjf_bco_claims import Claim
 from optsched.experiments.papers.sjf_bco_runs import STRENGTHS, Point
-from optsched.experiments.papers.verdict import Finding, Verdict, write_verdict
-from optsched.files import write_text
+from optsched.experiments.papers.verdict import Finding, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 SEEDS, QUICK_SEEDS = 20, 3
 MOSTLY = 0.75
 """Share of draws from which on a claim counts as holding mostly."""
-COLUMNS = ("contention", "seed", "x", "policy", "makespan", "mean_completion", "bound")
 
 
 @dataclass(frozen=True)
@@ -68,10 +65,8 @@ def run_figure(name: str, folder: Path, quick: bool) -> str:
     text += [str(tally) for tally in found]
     if quick:
         text.append("[smoke: 3 draws]")
-    _write(folder / artefact, points, "\n".join(text) + "\n")
-    save(_picture(figure, points), folder, artefact)
-    write_verdict(folder, _verdict(artefact, figure, found, quick))
-    return "\n".join(text)
+    verdict = _verdict(artefact, figure, found, quick)
+    return leave(folder, verdict, text, points, _picture(figure, points))
 
 
 @dataclass(frozen=True)
@@ -154,7 +149,7 @@ def _table(contention: str, points: list[Point]) -> list[str]:
         excess = [100 * ((p.makespan or 0) / p.bound - 1) for p in found]
         lines.append(
             f"| {x} | {policy} | {_spread([p.makespan or 0 for p in found])} "
-            f"| {_spread([p.mean or 0 for p in found])} | {_spread(excess)}% "
+            f"| {_spread([p.mean_completion or 0 for p in found])} | {_spread(excess)}% "
             f"| {len(chosen) - len(found)} of {len(chosen)} |"
         )
     return [*lines, ""]
@@ -167,23 +162,12 @@ def _spread(values: Sequence[float], digits: int = 1) -> str:
     return f"{median(values):.{digits}f} [{low:.{digits}f} to {high:.{digits}f}]"
 
 
-def _write(path: Path, points: list[Point], text: str) -> None:
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(
-        [p.contention, p.seed, p.x, p.policy, p.makespan, p.mean, p.bound] for p in points
-    )
-    write_text(f"{path}.csv", stream.getvalue())
-    write_text(f"{path}.md", text)
-
-
 def _picture(figure: Figure, points: list[Point]) -> MplFigure:
     """Makespan beside mean completion time."""
     drawn = new_figure(13, 5)  # first: without matplotlib it says which extra is missing
     from optsched.plot.makespan import plot_sweep
 
-    rows = [(p.contention, float(p.x), p.policy, p.makespan, p.mean) for p in points]
+    rows = [(p.contention, float(p.x), p.policy, p.makespan, p.mean_completion) for p in points]
     panels = drawn.subplots(1, 2)
     plot_sweep(rows, "makespan", axis=figure.axis, title=figure.title, ax=panels[0])
     plot_sweep(rows, "mean", axis=figure.axis, title="mean completion time", ax=panels[1])

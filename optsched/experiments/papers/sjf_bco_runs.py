@@ -40,7 +40,7 @@ class Point:
     x: int
     policy: str
     makespan: float | None
-    mean: float | None
+    mean_completion: float | None
     bound: float
 
 

@@ -6,9 +6,7 @@ tested: a mean gap of 50,000 s / nodes ("exponential"), and a "high" rate four t
 
 from __future__ import annotations
 
-import csv
-import io
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING
@@ -16,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optsched.experiments.papers.gathering import gather
-from optsched.experiments.papers.pictures import new_figure, save
-from optsched.experiments.papers.verdict import Finding, Verdict, write_verdict
-from optsched.files import write_text
+from optsched.experiments.papers.leaving import leave
+from optsched.experiments.papers.pictures import new_figure
+from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.generate.rolling import generate_rolling, rolling_settings
 from optsched.plot.axes import COLOURS
 
@@ -79,15 +77,7 @@ def run(folder: Path, quick: bool) -> str:
     ]
     verdict = _verdict(ends, quick)
     lines.append(f"Verdict: {verdict}")
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, [f.name for f in fields(Point)], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(asdict(point) for point in points)
-    write_text(folder / f"{NAME}.csv", stream.getvalue())
-    write_text(folder / f"{NAME}.md", "\n".join(lines) + "\n")
-    save(_picture(points), folder, NAME)
-    write_verdict(folder, verdict)
-    return "\n".join(lines)
+    return leave(folder, verdict, lines, points, _picture(points))
 
 
 def _curve(arrivals: str, seed: int) -> list[Point]:

@@ -6,17 +6,15 @@ The paper's times are its C++ code's on its own server: STS under 5 s at 100 nod
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
 from typing import TYPE_CHECKING
 
 from optsched.experiments.papers.gathering import gather
-from optsched.experiments.papers.pictures import new_figure, save
-from optsched.experiments.papers.verdict import Finding, Verdict, write_verdict
-from optsched.files import write_text
+from optsched.experiments.papers.leaving import leave
+from optsched.experiments.papers.pictures import new_figure
+from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.generate.selection import SelectionSettings, generate_selection
 from optsched.methods import warm_up
 from optsched.plot.axes import COLOURS
@@ -88,15 +86,7 @@ def run(folder: Path, quick: bool) -> str:
         lines.append(f"| {nodes} | {jobs} | {' | '.join(cells)} |")
     verdict = _verdict(runs, quick)
     lines += ["", f"Verdict: {verdict}"]
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(("nodes", "jobs", "seed", "method", "seconds"))
-    writer.writerows((r.nodes, r.jobs, r.seed, r.method, r.seconds) for r in runs)
-    write_text(folder / f"{NAME}.csv", stream.getvalue())
-    write_text(folder / f"{NAME}.md", "\n".join(lines) + "\n")
-    save(_picture(runs), folder, NAME)
-    write_verdict(folder, verdict)
-    return "\n".join(lines)
+    return leave(folder, verdict, lines, runs, _picture(runs))
 
 
 def _decision(nodes: int, jobs: int, seed: int, method: str) -> Run:

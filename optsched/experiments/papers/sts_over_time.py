@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
+from typing import TYPE_CHECKING
 
-from optsched.experiments.papers.pictures import save
+from optsched.experiments.papers.leaving import leave
 from optsched.experiments.papers.rolling_pictures import Panels, by_size
 from optsched.experiments.papers.rolling_runs import (
     Row,
@@ -24,7 +25,6 @@ from optsched.experiments.papers.rolling_runs import (
     of,
     ratios,
     rows_of,
-    write_rows,
 )
 from optsched.experiments.papers.sts_over_time_findings import (
     finding4,
@@ -32,10 +32,12 @@ from optsched.experiments.papers.sts_over_time_findings import (
     finding6,
     reductions,
 )
-from optsched.experiments.papers.verdict import Verdict, write_verdict
-from optsched.files import write_text
+from optsched.experiments.papers.verdict import Verdict
 from optsched.generate.rolling import rolling_settings
 from optsched.rolling.metrics import cost_ratio, cost_reduction
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ARRIVALS = ("exponential", "poisson-low", "poisson-high")
 SIZES = {10: 5, 20: 5, 50: 3, 100: 3}
@@ -63,8 +65,7 @@ def fig4(folder: Path, quick: bool) -> str:
     lines += _ratio_table(rows, FIG4, "total", parts=True)
     lines += ["", *_reduction_table(rows, FIG4, "total")]
     figure = by_size(_panels(rows, FIG4), "total", "total cost over EDF's", parts=True)
-    save(figure, folder, "sts-fig4")
-    return _written(folder, "sts-fig4", lines, rows, finding4(rows, _setting(_sizes(quick)), quick))
+    return _left(folder, finding4(rows, _setting(_sizes(quick)), quick), lines, rows, figure)
 
 
 def fig5(folder: Path, quick: bool) -> str:
@@ -73,8 +74,8 @@ def fig5(folder: Path, quick: bool) -> str:
     lines = _heading("Fig. 5: energy cost over EDF's, no sharing", _sizes(quick))
     lines += _ratio_table(rows, FIG5, "energy")
     lines += ["", *_reduction_table(rows, FIG5, "energy")]
-    save(by_size(_panels(rows, FIG5), "energy", "energy cost over EDF's"), folder, "sts-fig5")
-    return _written(folder, "sts-fig5", lines, rows, finding5(rows, _setting(_sizes(quick)), quick))
+    figure = by_size(_panels(rows, FIG5), "energy", "energy cost over EDF's")
+    return _left(folder, finding5(rows, _setting(_sizes(quick)), quick), lines, rows, figure)
 
 
 def fig6(folder: Path, quick: bool) -> str:
@@ -114,8 +115,8 @@ def fig6(folder: Path, quick: bool) -> str:
         }
         for family, _ in FAMILIES
     }
-    save(by_size(panels, "total", "total cost, shared over not"), folder, "sts-fig6")
-    return _written(folder, "sts-fig6", lines, rows, finding6(rows, _setting(sizes), quick))
+    figure = by_size(panels, "total", "total cost, shared over not")
+    return _left(folder, finding6(rows, _setting(sizes), quick), lines, rows, figure)
 
 
 def _sizes(quick: bool) -> dict[int, int]:
@@ -210,10 +211,6 @@ def _panels(rows: list[Row], policies: Sequence[str]) -> Panels:
     }
 
 
-def _written(folder: Path, name: str, lines: list[str], rows: list[Row], verdict: Verdict) -> str:
+def _left(folder: Path, verdict: Verdict, lines: list[str], rows: list[Row], figure: Figure) -> str:
     words = [str(verdict)] + ([verdict.paragraph] if verdict.paragraph else [])
-    text = "\n".join([*lines, "", *words])
-    write_rows(folder / f"{name}.csv", rows)
-    write_text(folder / f"{name}.md", text + "\n")
-    write_verdict(folder, verdict)
-    return text
+    return leave(folder, verdict, [*lines, "", *words], rows, figure)
