@@ -45,7 +45,7 @@ def test_figure_5_states_its_conditions(tmp_path: Path) -> None:
     assert "[smoke: 3 seeds]" in text
     assert (tmp_path / "a-srpt-fig5.md").read_text().strip() == text.strip()
     rows = (tmp_path / "a-srpt-fig5.csv").read_text().splitlines()
-    assert len(rows) == 1 + 2 * 7
+    assert len(rows) == 1 + 3 * 7
     for suffix in ("png", "pdf"):
         assert (tmp_path / f"a-srpt-fig5.{suffix}").stat().st_size > 1000
     verdict = read_verdict(tmp_path, "a-srpt-fig5")
