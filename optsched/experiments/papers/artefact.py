@@ -19,7 +19,7 @@ class Artefact:
         ``module:function`` of ``(folder, quick) -> str``: writes its files, returns its text. Its
         files are ``NAME.csv``, ``NAME.png``, ``NAME.pdf``, and its verdict by `write_verdict`.
     scales : bool
-        Whether it takes a `Scale` in place of `quick`: it has a full size, and takes a trace.
+        Whether it takes a `Scale` in place of `quick`: it takes a trace, and may have a full size.
     where : str
         Which table or figure of which paper.
     runtime : str
