@@ -120,6 +120,18 @@ def test_table_two_is_the_verdicts() -> None:
         assert round(float(value), 1) == float(ours[model])
 
 
+def test_figure_six_is_the_verdicts() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    section = page.partition("## a-srpt-fig6:")[2].partition("\n## ")[0]
+    stated = " ".join(README.partition("Online, at the paper's sizes")[2].split())
+    ours = re.search(r"below every baseline in (\d+ of \d+) runs", section)
+    beyond = re.search(r"srpt-workload-hold, beyond the paper, is at (\d+%)", section)
+    assert ours is not None
+    assert beyond is not None
+    assert f"is below every baseline in {ours[1]} runs" in stated
+    assert f"is below the best baseline's flow by {beyond[1]} in the median" in stated
+
+
 def test_table_two_is_the_benchmarks() -> None:
     """Excess to the digit, times to the digits that the README gives."""
     page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
