@@ -6,6 +6,7 @@ import copy
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -749,7 +750,8 @@ def test_methods(run: Run) -> None:
 def test_reproduce_list(run: Run) -> None:
     code, out, error = run("reproduce", "--list")
     assert (code, error) == (0, "")
-    assert out.startswith("a-srpt-table2 ")
+    assert re.match(r"a-srpt-table1 .*\n +optsched reproduce a-srpt-table1 -o results\n", out)
+    assert "sts, Table III     prices of GPUs" in out
 
 
 @pytest.mark.parametrize(
