@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -76,6 +77,7 @@ def _made(name: str, folder: str, scale: Scale, carry_on: bool) -> bool:
     from optsched.cli.show import console, note
     from optsched.errors import OptschedError
     from optsched.experiments.papers.artefacts import reproduce as run
+    from optsched.experiments.papers.gathering import UNFINISHED
 
     began = time.perf_counter()
     how: dict[str, Any] = {"quick": scale.quick, "full": scale.full, "trace": scale.trace}
@@ -84,7 +86,8 @@ def _made(name: str, folder: str, scale: Scale, carry_on: bool) -> bool:
             made = run(name, folder, **how, progress=progress)
         console().print(made, markup=False, soft_wrap=True)
     except KeyboardInterrupt:
-        note(f"{name}: what is finished is kept in {folder}, and the same command goes on from it")
+        if any(Path(folder).glob(f"{name}.*{UNFINISHED}")):
+            note(f"{name}: what is finished is kept in {folder}; the same command goes on from it")
         raise
     except OptschedError as error:
         if not carry_on:

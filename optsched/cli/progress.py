@@ -46,7 +46,7 @@ class StepProgress:
         )
         self._task = None if self._bar is None else self._bar.add_task(name, total=None, aside="")
         self._said = time.monotonic()
-        self._before: int | None = None
+        self._before = self._last = -1
         self._first: tuple[int, float] | None = None
 
     def __enter__(self) -> Self:
@@ -60,10 +60,11 @@ class StepProgress:
 
     def __call__(self, done: int, total: int, aside: str = "") -> None:
         """Show how far it is; the first call, and one that falls back, counts as done before."""
-        if self._before is None or done < self._before:
+        if self._before < 0 or done < self._last:
             self._before, self._first = done, None
         elif self._first is None and done > self._before:
             self._first = done, time.monotonic()  # the time until then may be that of compiling
+        self._last = done
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, total=total, completed=done, aside=aside)
             return

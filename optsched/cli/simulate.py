@@ -232,7 +232,7 @@ def _load(workload: str, cluster: str | None, catalogue: str | None) -> Any:
 
     named = workload_folder(workload)
     table = Path(workload) if named is None else named / WORKLOAD
-    if not table.is_file():
+    if table.is_dir() or not table.exists():  # it may be a pipe
         wanted = "a workload: a file, its folder or a name of `optsched instances list`"
         raise InputError(workload, "", "no such file", wanted)
     machine = read_cluster(cluster or table.parent / "cluster.json")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import inspect
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -48,8 +48,9 @@ def instances_of(plan: Plan, family: Family) -> Iterator[Any]:
             made = make(**arguments, seed=seed)
         except InputError as error:
             raise _placed(error, plan.source, place) from None
-        except (TypeError, ValueError) as error:
-            raise InputError(plan.source, place, str(error), "arguments it can use") from None
+        except (TypeError, ValueError, ArithmeticError, LookupError) as error:
+            found = f"{type(error).__name__}: {error}"
+            raise InputError(plan.source, place, found, "arguments it can use") from None
         yield made
 
 
@@ -125,10 +126,16 @@ def _placed(error: InputError, source: str, place: str) -> InputError:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a plain value has the type that is asked for; what is no plain type may."""
+    """Whether a value has the type that is asked for, as far as TOML has types."""
     choices = typing.get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    return any(_is_a(value, kind) for kind in choices)
+
+
+def _is_a(value: Any, kind: Any) -> bool:
     plain = {bool: (bool,), int: (int,), float: (int, float), str: (str,), type(None): ()}
-    return any(c not in plain or type(value) in plain[c] for c in choices)
+    if typing.get_origin(kind) in (tuple, list, Sequence):
+        return isinstance(value, tuple)
+    return kind not in plain or type(value) in plain[kind]
 
 
 def _required(make: Callable[..., Any]) -> list[str]:

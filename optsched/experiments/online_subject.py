@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import fields
-from math import inf
 from typing import Any
 
 from optsched.errors import InputError, shown
@@ -57,7 +56,7 @@ class OnlineSubject:
             expected = f"one of {', '.join(NAMES)}"
             raise InputError("options", "predictor", shown(prediction["predictor"]), expected)
         _require(prediction, "training_share", lambda share: 0 <= share < 1, "a share in [0, 1)")
-        _require(prediction, "refit_interval", lambda s: 0 < s < inf, "seconds above 0")
+        _require(prediction, "refit_interval", lambda s: 0 < s <= 1e15, "seconds in (0, 1e15]")
         settings = Settings(**{k: v for k, v in values.items() if k not in PREDICTION})
         return {**prediction, **settings.to_dict()}
 

@@ -19,11 +19,11 @@ from typing import Protocol
 
 from optsched import __version__
 from optsched.backends import require_solver
-from optsched.errors import InputError
+from optsched.errors import InputError, shown
 from optsched.experiments.local import LocalPool, Lost
 from optsched.experiments.plan import MOST_UNITS, Limits, Plan, read_plan
 from optsched.experiments.row import FAILURES, Row, failed
-from optsched.experiments.store import Store
+from optsched.experiments.store import Store, StoreReader
 from optsched.experiments.units import PlannedInstance, Unit, canonical, expand
 
 AHEAD = 2
@@ -137,10 +137,19 @@ def _none_left_empty(store: Path) -> Iterator[None]:
     is_new = not store.exists()
     try:
         yield
-    except InputError:
-        if is_new:
-            store.unlink(missing_ok=True)
+    except BaseException:
+        if is_new and _holds_no_plan(store):
+            for end in ("", "-wal", "-shm"):
+                Path(f"{store}{end}").unlink(missing_ok=True)
         raise
+
+
+def _holds_no_plan(store: Path) -> bool:
+    try:
+        with StoreReader(store) as base:
+            return not base.rows("SELECT name FROM plans LIMIT 1")
+    except InputError:
+        return store.is_file() and store.stat().st_size == 0
 
 
 def _noting(plan: Plan, problems: set[str]) -> Iterator[PlannedInstance]:
@@ -167,7 +176,7 @@ class _Sweep:
     def __init__(
         self, plan: Plan, store: Store, pool: Pool, standing: Standing, progress: Progress | None
     ) -> None:
-        self._plan, self._sha256 = plan.name, plan.sha256
+        self._plan = plan.name
         self._limits = {family.name: family.limits for family in plan.families}
         self._store = store
         self._pool = pool
@@ -176,13 +185,13 @@ class _Sweep:
         self._flying: dict[Future[Row], Unit] = {}
         self._document = ("", "")
 
-    def run(self, pending: list[int]) -> Standing:
-        """Run the units of these numbers."""
+    def run(self, pending: list[tuple[int, str]]) -> Standing:
+        """Run the units of these numbers and keys."""
         try:
-            for number in pending:
+            for number, key in pending:
                 while len(self._flying) >= AHEAD * self._pool.workers:
                     self._land(wait(self._flying, return_when=FIRST_COMPLETED).done)
-                self._start(self._store.unit(self._plan, self._sha256, number))
+                self._start(self._store.unit(self._plan, number, key))
             while self._flying:
                 self._land(wait(self._flying, return_when=FIRST_COMPLETED).done)
         except KeyboardInterrupt:
@@ -193,7 +202,10 @@ class _Sweep:
     def _start(self, unit: Unit) -> None:
         if self._document[0] != unit.sha256:
             self._document = (unit.sha256, self._store.document(unit.sha256))
-        limits = self._limits[unit.family]
+        limits = self._limits.get(unit.family)
+        if limits is None:
+            found = f"plan {shown(self._plan)} replaced while it was run"
+            raise InputError(self._store.path, "", found, "a name for each plan")
         self._flying[self._pool.submit(unit, self._document[1], limits)] = unit
 
     def _land(self, futures: set[Future[Row]]) -> None:

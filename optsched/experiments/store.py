@@ -95,16 +95,16 @@ class Store:
                 (plan, command, workers, environment, now()),
             )
 
-    def pending(self, plan: str, *, retry_errors: bool = False) -> list[int]:
-        """Numbers of the plan's units that have no row yet, or a failed one to be retried."""
+    def pending(self, plan: str, *, retry_errors: bool = False) -> list[tuple[int, str]]:
+        """Numbers and keys of the plan's units without a row, or with a failed one to retry."""
         failed = f"OR r.status IN ({_marks(len(FAILURES))})" if retry_errors else ""
         chosen = (
-            "SELECT min(m.number) FROM members m LEFT JOIN results r ON r.key = m.key "
+            "SELECT min(m.number), m.key FROM members m LEFT JOIN results r ON r.key = m.key "
             f"WHERE m.plan = ? AND (r.key IS NULL {failed}) GROUP BY m.key ORDER BY 1"
         )
         values = (plan, *(FAILURES if retry_errors else ()))
         with self._clear():
-            return [number for (number,) in self._base.execute(chosen, values)]
+            return [(number, key) for number, key in self._base.execute(chosen, values)]
 
     def finished(self, plan: str) -> int:
         """How many of the plan's units have a row."""
@@ -113,15 +113,15 @@ class Store:
             count: int = self._base.execute(chosen, (plan,)).fetchone()[0]
         return count
 
-    def unit(self, plan: str, sha256: str, number: int) -> Unit:
+    def unit(self, plan: str, number: int, key: str) -> Unit:
         """One unit of a plan; refused if another plan of the same name has taken its place."""
         chosen = (
             "SELECT m.family, i.problem, i.name, m.sha256, m.method, m.options, m.settings, "
             "m.seed, m.version FROM members m JOIN instances i ON i.sha256 = m.sha256 "
-            "JOIN plans p ON p.name = m.plan WHERE m.plan = ? AND p.sha256 = ? AND m.number = ?"
+            "WHERE m.plan = ? AND m.number = ? AND m.key = ?"
         )
         with self._clear():
-            found = self._base.execute(chosen, (plan, sha256, number)).fetchone()
+            found = self._base.execute(chosen, (plan, number, key)).fetchone()
         if found is None:
             taken = f"plan {shown(plan)} replaced by another of that name, while it was run"
             raise InputError(self.path, "", taken, "a name for each plan; finished rows are kept")
@@ -208,9 +208,11 @@ class StoreReader:
 
 def require_other_file(store: str | Path, target: str | Path) -> None:
     """Refuse to write anything over a store that is to be read, or its log; raises InputError."""
-    own = [Path(f"{store}{end}").resolve() for end in ("", "-wal", "-shm")]
-    if Path(target).resolve() in own:
-        raise InputError(str(target), "", "the store that is read", "another file to write")
+    wanted = Path(target)
+    for own in (Path(f"{store}{end}") for end in ("", "-wal", "-shm")):
+        same = own.exists() and wanted.exists() and own.samefile(wanted)
+        if same or own.resolve() == wanted.resolve():
+            raise InputError(str(target), "", "the store that is read", "another file to write")
 
 
 @contextmanager

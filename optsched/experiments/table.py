@@ -227,7 +227,8 @@ def _in_order(runs: Iterable[Run]) -> list[str]:
     """Methods as the problem lists them, so that tables do not depend on the plan's order."""
     present = {(r.problem, r.method) for r in runs}
     subjects = [SUBJECTS[name] for name in SUBJECTS if name in {problem for problem, _ in present}]
-    return [m for s in subjects for m in s.methods if (s.name, m) in present]
+    known = [m for s in subjects for m in s.methods if (s.name, m) in present]
+    return known + sorted({method for _, method in present} - set(known))  # of another version
 
 
 def _line(method: str, runs: list[Run], reference: Mapping[tuple[str, int], float | None]) -> Line:

@@ -54,8 +54,8 @@ def swept(folder: Path, text: str) -> Path:
     plan = read_plan(path)
     with Store(folder / "s.sqlite") as base:
         base.register(plan.name, plan.sha256, plan.text, expand(plan))
-        for number in base.pending(plan.name):
-            unit = base.unit(plan.name, plan.sha256, number)
+        for number, key in base.pending(plan.name):
+            unit = base.unit(plan.name, number, key)
             base.add(run_unit(unit, base.document(unit.sha256)))
     return folder / "s.sqlite"
 

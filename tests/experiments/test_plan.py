@@ -136,6 +136,9 @@ generator = "{}"
         ),
         ("selection", "arguments", "speedup = -1.0", "families.x.arguments.speedup: found"),
         ("speed-profile", "arguments", "gpus = 0", "families.x.arguments.gpus: found 0"),
+        ("makespan", "arguments", 'iterations = ""', "families.x.arguments.iterations: found ''"),
+        ("makespan", "arguments", "iterations = {a = 1}", "families.x.arguments.iterations: found"),
+        ("makespan", "arguments", "iteration_time = [0, 0]", "families.x.arguments: found ZeroDiv"),
         ("online", "options", "training_share = nan", "families[0].options: found"),
         ("online", "options", 'training_share = "x"', "families.x.options.training_share: found"),
         (
@@ -145,6 +148,7 @@ generator = "{}"
             "training_share: found 2.0, expected a share",
         ),
         ("online", "options", "refit_interval = -1", "refit_interval: found -1, expected seconds"),
+        ("online", "options", "refit_interval = 1e16", "refit_interval: found 1e+16, expected se"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_one_line(

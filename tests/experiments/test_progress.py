@@ -9,6 +9,11 @@ from optsched.cli.progress import StepProgress, SweepProgress
 from optsched.experiments.runner import Standing
 
 
+@pytest.fixture(autouse=True)
+def no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that stands where a test puts it."""
@@ -46,6 +51,20 @@ def test_what_was_done_before_is_no_speed(
         "a-srpt-fig6: 52 of 100 steps, about 720 s remaining",  # 15 s each, 48 left
         "a-srpt-fig6: 54 of 100 steps, about 537 s remaining",  # 35/3 s each, 46 left
     ]
+
+
+def test_a_second_round_starts_anew(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    """Two rounds of 30 steps, 10 s each: after 2 of the second, 28 are left."""
+    with StepProgress("a-srpt-fig9", "draws") as said:
+        for at in range(31):
+            clock[0] = 10.0 * at
+            said(at, 30)
+        capsys.readouterr()
+        for at in range(3):
+            clock[0] = 300.0 + 10.0 * at
+            said(at, 30)
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == "a-srpt-fig9: 2 of 30 draws, about 280 s remaining"
 
 
 def test_it_says_why_nothing_lands(

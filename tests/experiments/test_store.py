@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sqlite3
 import sys
@@ -29,7 +28,6 @@ instances = ["placement/fig2"]
 methods = ["heavy-edge"]
 seeds = 3
 """
-SHA256 = hashlib.sha256(PLAN.encode()).hexdigest()
 
 
 @pytest.fixture
@@ -48,8 +46,18 @@ def register(base: Store, folder: Path) -> None:
     assert base.register("p", plan.sha256, plan.text, expand(plan)) == 3
 
 
+def numbers(base: Store, *, retry_errors: bool = False) -> list[int]:
+    return [number for number, _ in base.pending("p", retry_errors=retry_errors)]
+
+
+def unit_of(base: Store, number: int) -> Unit:
+    with StoreReader(base.path) as reader:
+        (row,) = reader.rows("SELECT key FROM members WHERE number = ?", (number,))
+    return base.unit("p", number, row["key"])
+
+
 def row_of(base: Store, number: int) -> Row:
-    unit = base.unit("p", SHA256, number)
+    unit = unit_of(base, number)
     return run_unit(unit, base.document(unit.sha256))
 
 
@@ -67,22 +75,22 @@ def rows(path: Path) -> int:
 
 def test_pending_finished_and_resumed(store: Path, tmp_path: Path) -> None:
     with Store(store) as base:
-        assert base.pending("p") == [1, 2]
+        assert numbers(base) == [1, 2]
         assert base.finished("p") == 1
         register(base, tmp_path)
-        assert base.pending("p") == [1, 2]
+        assert numbers(base) == [1, 2]
 
 
 def test_a_finished_row_is_never_overwritten(store: Path) -> None:
     with Store(store) as base:
-        unit = base.unit("p", SHA256, 0)
-        before = base.pending("p")
+        unit = unit_of(base, 0)
+        before = numbers(base)
         base.add(failed(unit, Status.CRASHED, "later"))
-        base.add(failed(base.unit("p", SHA256, 1), Status.CRASHED, "first"))
-        assert base.pending("p") == [2]
-        assert base.pending("p", retry_errors=True) == [1, 2] == before
+        base.add(failed(unit_of(base, 1), Status.CRASHED, "first"))
+        assert numbers(base) == [2]
+        assert numbers(base, retry_errors=True) == [1, 2] == before
         base.add(row_of(base, 1))
-        assert base.pending("p", retry_errors=True) == [2]
+        assert numbers(base, retry_errors=True) == [2]
     with StoreReader(store) as reader:
         assert {r["status"] for r in reader.rows("SELECT status FROM results")} == {"done"}
 
@@ -133,7 +141,7 @@ def test_a_full_disk_loses_nothing(store: Path) -> None:
     with Store(store) as base:
         (pages,) = base._base.execute("PRAGMA page_count").fetchone()
         base._base.execute(f"PRAGMA max_page_count = {pages}")
-        big = failed(base.unit("p", SHA256, 1), Status.ERROR, "x" * 100_000)
+        big = failed(unit_of(base, 1), Status.ERROR, "x" * 100_000)
         line = refused(lambda: base.add(big))
         assert "database or disk is full, expected room on the disk" in line
         assert base.finished("p") == 1
@@ -239,10 +247,21 @@ def test_a_store_is_not_written_over(store: Path, tmp_path: Path) -> None:
     assert _code(["table", str(store), "--csv", str(tmp_path / "t.csv")]) == 0
 
 
-def test_a_plan_that_another_replaced(store: Path) -> None:
+def test_a_plan_that_another_replaced(store: Path, tmp_path: Path) -> None:
+    """Neither its numbers nor the text of its plan tell a unit: other files may match a glob."""
     with Store(store) as base:
-        base.register("p", "other", "other", [])
-        line = refused(lambda: base.unit("p", SHA256, 1))
+        ((number, key), *_) = base.pending("p")
+        assert base.unit("p", number, key).instance == "fig2"
+        (tmp_path / "plan.toml").write_text(PLAN.replace("fig2", "vgg19-16"), encoding="utf-8")
+        other = read_plan(tmp_path / "plan.toml")
+        base.register("p", other.sha256, PLAN, expand(other))
+        line = refused(lambda: base.unit("p", number, key))
         assert "plan 'p' replaced by another of that name" in line
         assert base.finished("p") == 0
     assert rows(store) == 1
+
+
+def test_a_method_that_this_version_does_not_have(store: Path) -> None:
+    with sqlite3.connect(store) as base:
+        base.execute("UPDATE members SET method = 'older'")
+    assert "older" in page(store)

@@ -52,8 +52,8 @@ def store(tmp_path: Path) -> Path:
     with Store(path) as base:
         base.register(plan.name, plan.sha256, plan.text, expand(plan))
         base.note_run(plan.name, "optsched sweep <x>", "1 process", '{"optsched":"0"}')
-        for number in base.pending(plan.name):
-            unit = base.unit(plan.name, plan.sha256, number)
+        for number, key in base.pending(plan.name):
+            unit = base.unit(plan.name, number, key)
             greedy, search, best, bound = OBJECTIVES[unit.instance]
             if unit.method == "heavy-edge":
                 base.add(row(unit, greedy, None, 1.0))

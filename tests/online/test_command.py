@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -67,6 +69,23 @@ def test_a_folder_or_a_shipped_name(folder: Path, capsys: pytest.CaptureFixture[
         assert row["jobs"] == 75
         assert row["flow_bound"] <= row["total_flow_time"]
         assert row["audit"] == {"feasible": True, "violations": []}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a POSIX pipe")
+def test_a_workload_from_a_pipe(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    text = (folder / "workload.csv").read_text(encoding="utf-8")
+    writer = threading.Thread(target=pipe.write_text, args=(text,), daemon=True)
+    writer.start()
+    files = ["--cluster", str(folder / "cluster.json"), "--catalogue"]
+    command = ["simulate", str(pipe), *files, str(folder / "catalogue.json"), "--policy", "spjf"]
+    assert _code([*command, "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["jobs"] == 150
+    writer.join(10)
 
 
 @pytest.mark.parametrize(

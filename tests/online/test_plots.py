@@ -10,6 +10,7 @@ from oracles.random_online import random_case
 
 from optsched.errors import InputError
 from optsched.experiments import ARTEFACTS, reproduce
+from optsched.experiments.papers import a_srpt_figures
 from optsched.experiments.papers.a_srpt_findings import Claim, ranged
 from optsched.experiments.papers.a_srpt_online import BASELINES, Row
 from optsched.experiments.papers.artefact import Scale
@@ -35,6 +36,13 @@ def test_plots() -> None:
     assert line.get_ydata()[-1] == 0
     ax = completion_by([1, 10], {"a-srpt": [[1.0, 2.0], [3.0, 5.0]]}, "NIC (Gbit/s)")
     assert ax.get_xlabel() == "NIC (Gbit/s)"
+
+
+def test_a_trace_of_the_users_need_not_have_the_papers_size() -> None:
+    assert a_srpt_figures._simulated(Scale()).full
+    assert not a_srpt_figures._simulated(Scale(quick=True)).full
+    assert not a_srpt_figures._simulated(Scale(trace="pai.csv")).full
+    assert a_srpt_figures._simulated(Scale(trace="pai.csv", full=True)).full
 
 
 def test_figure_5_states_its_conditions(tmp_path: Path) -> None:

@@ -270,8 +270,8 @@ def _labels(chosen: list[Variant]) -> list[str]:
 
 
 def _simulated(scale: Scale) -> Scale:
-    """The paper's sizes unless quick: of Figs. 6 to 8, where no forest is fitted."""
-    return scale if scale.quick else replace(scale, full=True)
+    """The paper's sizes of Figs. 6 to 8, where no forest is fitted; a trace may be shorter."""
+    return scale if scale.quick or scale.trace else replace(scale, full=True)
 
 
 def _cluster(scale: Scale, inter_bandwidth: float = 1.25e9) -> OnlineCluster:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from optsched.errors import InputError, shown
@@ -71,9 +72,17 @@ def reproduce(
     folder = Path(folder)
     verdict_file(folder, name).unlink(missing_ok=True)
     scale = Scale(quick, full, trace)
-    with making(folder, name, repr(scale), progress):
+    with making(folder, name, f"{scale!r} {_digest(trace)}", progress):
         text: str = resolve(artefact.run)(folder, scale if artefact.scales else quick)
     return text
+
+
+def _digest(trace: str | None) -> str:
+    """Of a trace's content: its name alone does not tell which rows it made."""
+    if trace is None or not Path(trace).is_file():
+        return ""
+    with Path(trace).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def verdicts(folder: str | Path) -> dict[str, Verdict | None]:

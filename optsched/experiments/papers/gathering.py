@@ -1,8 +1,8 @@
 """Gather the rows of an artefact: progress is told, and an interrupt keeps what is finished.
 
-Finished rows stand in ``NAME.unfinished.jsonl`` until the artefact is made, so that the same
-command goes on where it was stopped. Rows that another version of this code, or another size of
-the artefact, has made are not taken.
+Finished rows stand in ``NAME.SIZE.unfinished.jsonl`` until the artefact is made, so that the same
+command goes on where it was stopped; SIZE is a digest of what was asked for. Rows that another
+version of this code has made are not taken.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from typing import Any, TypeVar
 
 from optsched.errors import InputError
 from optsched.experiments.worker import tie_to_parent
+from optsched.files import write_text
 
 T = TypeVar("T")
 R = TypeVar("R")
+UNFINISHED = ".unfinished.jsonl"
 Progress = Callable[[int, int], None]
 """Called with how many steps are done, and of how many."""
 
@@ -75,7 +77,8 @@ def gather(
 @contextmanager
 def making(folder: Path, name: str, size: str, progress: Progress | None) -> Iterator[None]:
     """Everything gathered within belongs to one artefact, made in one size."""
-    now = _Making(folder / f"{name}.unfinished.jsonl", {"size": size, "code": _code()}, progress)
+    path = folder / f"{name}.{hashlib.sha256(size.encode()).hexdigest()[:8]}{UNFINISHED}"
+    now = _Making(path, {"size": size, "code": _code()}, progress)
     token = _MAKING.set(now)
     try:
         yield
@@ -95,6 +98,7 @@ class _Making:
 
     def __post_init__(self) -> None:
         self._rows = {} if self.path is None else _read(self.path, self.head)
+        self._writes = False
 
     def kept(self, key: str, row: type[R]) -> list[R] | None:
         """The rows of an item that was finished before, if any."""
@@ -105,14 +109,15 @@ class _Making:
         """Write the rows of a finished item."""
         if self.path is None:
             return
-        new = not self._rows
         self._rows[key] = [asdict(row) for row in rows]
+        if not self._writes:  # anew: the file there may end in half a line
+            lines = [json.dumps(self.head), *(_line(item, self._rows[item]) for item in self._rows)]
+            write_text(self.path, "".join(f"{line}\n" for line in lines))
+            self._writes = True
+            return
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("w" if new else "a", encoding="utf-8") as stream:
-                if new:
-                    stream.write(json.dumps(self.head) + "\n")
-                stream.write(json.dumps({"item": key, "rows": self._rows[key]}) + "\n")
+            with self.path.open("a", encoding="utf-8") as stream:
+                stream.write(_line(key, self._rows[key]) + "\n")
         except OSError as error:
             what = error.strerror or str(error)
             raise InputError(str(self.path), "", what, "a file to write") from None
@@ -129,6 +134,10 @@ class _Making:
 
 
 _MAKING: ContextVar[_Making] = ContextVar("making", default=_Making())  # noqa: B039
+
+
+def _line(item: str, rows: list[dict[str, Any]]) -> str:
+    return json.dumps({"item": item, "rows": rows})
 
 
 def _read(path: Path, head: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
