@@ -98,10 +98,12 @@ def test_table_1_counts_parameters(tmp_path: Path) -> None:
     assert found is not None
     assert found.finding is Finding.PARTLY
     assert found.ours == "8 of 9 agree; XLNet-large 360.3M"
-    row = a_srpt_table1.Row("m", 100.0, 102.0, 0.02, 4, 4)
+    row = a_srpt_table1.Row("m", 6.7e9, 6.65e9, -0.0075, 4, 4)  # 6.65 rounds to 6.7, 6.64 not
     assert row.agrees
     assert not replace(row, our_batch=8).agrees
-    assert not replace(row, difference=-0.2).agrees
+    assert not replace(row, ours=6.64e9).agrees
+    assert replace(row, paper=340e6, ours=335e6).agrees
+    assert not replace(row, paper=340e6, ours=334e6).agrees
 
 
 def test_figure_3_holds_only_near_the_text() -> None:
