@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optsched.checking import CheckReport, Violation, bound_violation, claim_violation
+from optsched.deadline import Deadline
 from optsched.errors import InputError, NotApplicableError, shown
 from optsched.files import instance_sha256
 from optsched.library import load
@@ -44,7 +45,8 @@ def solve(
     options : mapping, optional
         The problem's own options, such as ``{"all_reduce_bandwidth": "bottleneck"}``.
     time_limit : float, optional
-        Seconds.
+        Seconds for heuristics, bounds, models and solvers together, from when the instance and the
+        compiled code are loaded; a second more at most.
     iterations : int, optional
         Cut for methods that count iterations.
     gap : float
@@ -76,6 +78,7 @@ def solve(
     chosen = resolve(problem.options).from_dict(dict(options or {}))
     run = resolve(problem.method(method).run)
     warm_up(problem.name)
+    settings = settings.within(Deadline(time_limit))
     outcome = run(instance, chosen, settings)
     outcome = _with_bound(problem, instance, chosen, outcome)
     return _checked(problem, instance, method, chosen, settings, outcome)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from optsched.checking import CheckReport
+from optsched.deadline import Deadline
 
 
 class Termination(StrEnum):
@@ -47,6 +48,9 @@ class Settings:
         Seed of every random choice.
     solver : str
         Name of the MILP solver.
+    deadline : Deadline
+        The clock behind `time_limit`. It starts when the settings are made and is kept by
+        ``replace(settings, gap=...)``; another `time_limit` starts another one.
     """
 
     time_limit: float | None = None
@@ -55,6 +59,15 @@ class Settings:
     threads: int = 1
     seed: int = 0
     solver: str = "highs"
+    deadline: Deadline = field(default_factory=Deadline, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.deadline.limit != self.time_limit:
+            object.__setattr__(self, "deadline", Deadline(self.time_limit))
+
+    def within(self, deadline: Deadline) -> Settings:
+        """The same settings under a deadline given, such as a share of their own."""
+        return replace(self, time_limit=deadline.limit, deadline=deadline)
 
 
 @dataclass(frozen=True)

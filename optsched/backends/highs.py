@@ -12,7 +12,13 @@ _threads_in_use: int | None = None
 
 
 def set_options(highs: Any, settings: Settings) -> None:
-    """Hand our settings to HiGHS; raises SolverError if it refuses one."""
+    """Hand our settings to HiGHS, the time that is left among them.
+
+    Raises
+    ------
+    SolverError
+        If it refuses an option.
+    """
     import highspy
 
     global _threads_in_use
@@ -29,8 +35,9 @@ def set_options(highs: Any, settings: Settings) -> None:
         "primal_feasibility_tolerance": FEASIBILITY,
         "dual_feasibility_tolerance": FEASIBILITY,
     }
-    if settings.time_limit is not None:
-        options["time_limit"] = max(settings.time_limit, 0.0)
+    left = settings.deadline.left
+    if left is not None:
+        options["time_limit"] = left
     for name, value in options.items():
         if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
             raise SolverError(f"HiGHS refuses the option {name}={value!r}")

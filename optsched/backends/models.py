@@ -158,7 +158,7 @@ def _solve_with_scip(model: pyo.ConcreteModel, settings: Settings, build_time: f
         raise_exception_on_nonoptimal_result=False,
         rel_gap=settings.gap,
         abs_gap=0.0,
-        time_limit=settings.time_limit,
+        time_limit=settings.deadline.left,
         solver_options={"display/verblevel": 0, "numerics/feastol": FEASIBILITY},
     )
     seconds = time.perf_counter() - began
