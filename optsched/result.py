@@ -18,6 +18,7 @@ class Termination(StrEnum):
     FEASIBLE = "feasible"
     TIME_LIMIT = "time-limit"
     INFEASIBLE = "infeasible"
+    INTERRUPTED = "interrupted"
     ERROR = "error"
 
 
