@@ -12,9 +12,11 @@ from optsched.errors import InputError
 from optsched.experiments import ARTEFACTS, reproduce
 from optsched.experiments.papers import a_srpt_figures
 from optsched.experiments.papers.a_srpt_findings import Claim, ranged
+from optsched.experiments.papers.a_srpt_jobs import case_jobs
 from optsched.experiments.papers.a_srpt_online import BASELINES, Row
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.verdict import Finding, read_verdict
+from optsched.online.cluster import OnlineCluster
 from optsched.online.engine import simulate
 
 
@@ -112,6 +114,43 @@ def test_a_users_trace_is_taken(tmp_path: Path) -> None:
     text = reproduce("a-srpt-fig5", tmp_path, quick=True, trace=str(trace))
     assert "trace pai.csv" in text
     assert "synthetic" not in text
+
+
+def _pai(path: Path, singles: int, others: int) -> str:
+    rng = np.random.default_rng(0)
+    gpus = rng.permutation([1] * singles + [2, 4] * (others // 2))
+    rows = ["job_id,user,num_gpu,duration,submit_time,group"]
+    rows += [f"{i},u{i % 3},{g},{10 + i % 90},{20 * i},g{i % 7}" for i, g in enumerate(gpus)]
+    path.write_text("\n".join(rows) + "\n")
+    return str(path)
+
+
+def test_a_trace_is_thinned_to_a_cases_single_gpu_share(tmp_path: Path) -> None:
+    """Fig. 7's cases differ on a trace as they do on synthetic jobs, and Fig. 8 has no such job."""
+    scale = Scale(quick=True, trace=_pai(tmp_path / "pai.csv", 300, 200))
+    cluster = OnlineCluster.of(4)
+    for share in (0.8, 0.6, 0.4, 0.2, 0.0):
+        jobs = case_jobs(100, cluster, 3, scale, single_gpu_share=share)
+        assert len(jobs.gpus) == 100
+        assert (jobs.gpus == 1).sum() == round(100 * share)
+        assert (np.diff(jobs.submit) >= 0).all()
+    plain = case_jobs(100, cluster, 3, scale)
+    assert np.ptp(plain.submit) == pytest.approx(99 * 20)  # consecutive rows, 20 s apart
+
+
+def test_a_trace_that_cannot_carry_a_share_is_refused(tmp_path: Path) -> None:
+    trace = _pai(tmp_path / "pai.csv", 300, 20)
+    with pytest.raises(InputError, match="300 jobs of one GPU and 20 of more that fit"):
+        case_jobs(100, OnlineCluster.of(4), 0, Scale(trace=trace), single_gpu_share=0.2)
+    with pytest.raises(InputError, match="single-GPU share of 80%"):
+        reproduce("a-srpt-fig7", tmp_path, quick=True, trace=trace)
+
+
+def test_jobs_that_do_not_fit_leave_the_count_as_it_is(tmp_path: Path) -> None:
+    trace = _pai(tmp_path / "pai.csv", 100, 100)
+    jobs = case_jobs(80, OnlineCluster.of(1, 2), 1, Scale(trace=trace))
+    assert len(jobs.gpus) == 80
+    assert jobs.gpus.max() == 2
 
 
 def test_scales_are_refused_where_they_mean_nothing(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ SAMPLES = {
     "pai": "job_id,user,num_gpu,num_cpu,num_pod,duration,job_name,submit_time,group,gpu_type,"
     "wait_time,user_dur\n"
     "1,u1,0.5,6,1,100,n,50,ga,T4,1,9\n"  # half a GPU: rounded up
-    "2,u1,0.5,6,4,10,n,20,ga,T4,1,9\n"  # 4 pods of half a GPU: 2; before the row above
+    "2,u1,2,6,4,10,n,20,ga,T4,1,9\n"  # 2 GPUs over 4 pods: 2, not 8; before the row above
     "3,u2,0,6,1,10,n,60,gb,T4,1,9\n"  # CPU
     "4,u2,1,6,1,,n,60,gb,T4,1,9\n"  # no duration
     "5,u2,1,6,1,0,n,60,gb,T4,1,9\n"  # zero duration
@@ -81,6 +81,23 @@ def test_pai(tmp_path: Path) -> None:
     }
     assert report.first_line["another number of columns"] == 8
     assert "dropped 1: 0 GPUs (first at line 4)" in report.lines()
+
+
+def test_pai_multiplies_only_what_is_per_instance(tmp_path: Path) -> None:
+    """num_gpu is a total beside num_pod, and one instance's beside num_inst."""
+    path = tmp_path / "pai.csv"
+    common = "duration,submit_time,group"
+    path.write_text(
+        f"job_id,user,num_gpu,num_cpu,num_pod,{common}\n1,u,3,72,12,60,0,g\n2,u,1,6,,60,1,g\n"
+    )
+    assert import_trace("pai", path).gpus.tolist() == [3, 1]
+    path.write_text(
+        f"job_id,user,num_gpu,num_inst,{common}\n"
+        "1,u,0.5,12,60,0,g\n2,u,2,3,60,1,g\n3,u,2,,60,2,g\n4,u,2,0,60,3,g\n"
+    )
+    trace = import_trace("pai", path)
+    assert trace.gpus.tolist() == [6, 6, 2]  # 0.5 x 12, 2 x 3, one instance
+    assert trace.report.dropped == {"no number of GPUs": 1}
 
 
 def test_philly_csv(tmp_path: Path) -> None:

@@ -13,13 +13,13 @@ from pathlib import Path
 from statistics import median
 
 from optsched.experiments.papers.a_srpt_findings import Claim, ranged, recurrence, testbed
+from optsched.experiments.papers.a_srpt_jobs import case_jobs
 from optsched.experiments.papers.a_srpt_online import (
     BASELINES,
     LOAD,
     Row,
     Variant,
     best_reduction,
-    case_jobs,
     losses,
     percent,
     reduction,
@@ -131,22 +131,19 @@ def figure_6(folder: Path, scale: Scale) -> str:
     scale = _simulated(scale)
     counts = (37_500, 75_000, 112_500, 150_000) if scale.full else (1_500, 3_000, 4_500, 6_000)
     cluster = _cluster(scale)
-    cases = [
-        (f"{count} jobs", partial(_jobs, count, cluster, scale, WorkloadShape(load=LOAD)))
-        for count in counts
-    ]
+    cases = [(f"{count} jobs", partial(_jobs, count, cluster, scale, None)) for count in counts]
     claim = Claim("a-srpt-fig6", "31-91% below every baseline, whatever the number", 0.31, 0.91)
     return _figure(folder, scale, cases, claim, "jobs")
 
 
 def figure_7(folder: Path, scale: Scale) -> str:
-    """Shares of single-GPU jobs."""
+    """Shares of single-GPU jobs; a trace is thinned to each, or refused."""
     scale = _simulated(scale)
     count, cluster = (75_000 if scale.full else 3_000), _cluster(scale)
     cases = [
         (
             f"{share:.0%} single-GPU jobs",
-            partial(_jobs, count, cluster, scale, WorkloadShape(load=LOAD, single_gpu_share=share)),
+            partial(_jobs, count, cluster, scale, share),
         )
         for share in (0.8, 0.6, 0.4, 0.2, 0.0)
     ]
@@ -159,11 +156,10 @@ def figure_8(folder: Path, scale: Scale) -> str:
     """NIC bandwidths; iterations come from 10 Gbit/s, so only the simulated NIC changes."""
     scale = _simulated(scale)
     count = 75_000 if scale.full else 3_000
-    shape = WorkloadShape(load=LOAD, single_gpu_share=0.0)
     cases = [
         (
             f"{gigabits} Gbit/s",
-            partial(_jobs, count, _cluster(scale, gigabits * 1.25e8), scale, shape),
+            partial(_jobs, count, _cluster(scale, gigabits * 1.25e8), scale, 0.0),
         )
         for gigabits in (1, 5, 10, 25, 50)
     ]
@@ -279,9 +275,10 @@ def _cluster(scale: Scale, inter_bandwidth: float = 1.25e9) -> OnlineCluster:
 
 
 def _jobs(
-    count: int, cluster: OnlineCluster, scale: Scale, shape: WorkloadShape, seed: int
+    count: int, cluster: OnlineCluster, scale: Scale, single_gpu_share: float | None, seed: int
 ) -> Jobs:
-    return case_jobs(count, cluster, seed, scale, shape)
+    shape = WorkloadShape(load=LOAD)
+    return case_jobs(count, cluster, seed, scale, shape, single_gpu_share=single_gpu_share)
 
 
 def _testbed(cluster: OnlineCluster, scale: Scale, seed: int) -> Jobs:

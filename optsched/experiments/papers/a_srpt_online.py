@@ -1,42 +1,25 @@
-"""What the figures of a-srpt's section V share: jobs for a case, runs over seeds, tables.
-
-The PAI trace does not travel with this package. Without `--trace` jobs are synthetic (a-srpt's
-V-A 1-b draw of configurations on generated groups), and say so.
-"""
+"""What the figures of a-srpt's section V share: runs over seeds, reductions, tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from statistics import median
 
-import numpy as np
-from numpy.typing import NDArray
-
-from optsched.errors import InputError
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.gathering import gather
 from optsched.experiments.papers.verdict import Verdict, write_verdict
 from optsched.files import write_text
-from optsched.generate.workload import WorkloadShape, generate_workload
-from optsched.online.cluster import OnlineCluster
 from optsched.online.engine import simulate
-from optsched.online.jobs import Jobs, prepare_jobs
+from optsched.online.jobs import Jobs
 from optsched.online.metrics import compute_metrics
 from optsched.online.policies import PAPER, Settings
 from optsched.online.prediction import predict
-from optsched.online.traces.importing import import_trace, workload_of_trace
-from optsched.online.traces.trace import Trace
 
 SEEDS, QUICK_SEEDS = 10, 3
 LOAD = 0.8
 BASELINES = PAPER[2:]
-REFERENCE = OnlineCluster.of()
-"""The NIC that turns durations into iterations: 10 Gbit/s, whatever NIC is simulated."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -76,29 +59,6 @@ def variants(tau: float = 100.0, *, extra: bool = True) -> list[Variant]:
 def seeds(scale: Scale) -> range:
     """Ten, or three for a smoke test."""
     return range(QUICK_SEEDS if scale.quick else SEEDS)
-
-
-def case_jobs(
-    count: int,
-    cluster: OnlineCluster,
-    seed: int,
-    scale: Scale,
-    shape: WorkloadShape | None = None,
-) -> Jobs:
-    """Jobs of one case: consecutive ones of the trace, or synthetic ones."""
-    if scale.trace is None:
-        workload, catalogue = generate_workload(
-            count, cluster, shape, seed=seed, reference=_reference(cluster)
-        )
-        return prepare_jobs(workload, catalogue, cluster)
-    trace = _trace(scale.trace)
-    if count > len(trace):
-        raise InputError(scale.trace, "", f"{len(trace)} jobs", f"{count} of them")
-    workload, catalogue = workload_of_trace(trace, seed=seed, reference=_reference(cluster))
-    first = int(np.random.default_rng(seed).integers(len(trace) - count + 1))
-    chosen = np.arange(first, first + count, dtype=np.int64)
-    chosen = chosen[trace.gpus[chosen] <= cluster.gpus]
-    return prepare_jobs(workload.rows(chosen), catalogue, cluster)
 
 
 def run_case(
@@ -219,18 +179,3 @@ def sweep(
         Row,
         key=lambda at: repr((at[0], at[2], predictor, labels)),
     )
-
-
-def _reference(cluster: OnlineCluster) -> OnlineCluster:
-    """The reference NIC on servers of the cluster's kind."""
-    return OnlineCluster.of(
-        cluster.servers,
-        cluster.gpus_per_server,
-        REFERENCE.inter_bandwidth,
-        cluster.intra_bandwidth,
-    )
-
-
-@lru_cache(maxsize=1)
-def _trace(path: str) -> Trace:
-    return import_trace("pai", path)
