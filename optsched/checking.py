@@ -1,11 +1,13 @@
 """What every checker reports, and the tolerances that all of them share.
 
 A checker re-derives each rule and the objective from raw decisions. It shares no code with the
-methods: the `check` modules import their slice's data and this file, nothing else.
+methods: the `check` modules import their slice's data and this file, nothing else. Tolerances are
+relative to the quantity checked: in other units of time, bytes or money the verdict is the same.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +16,35 @@ CLAIM_TOLERANCE = 1e-6
 
 BOUND_TOLERANCE = 1e-9
 """How far (relative) a lower bound may lie above a feasible objective: rounding only."""
+
+TIME_TOLERANCE = 1e-9
+"""Relative rounding allowed in a stretch of time, or of work, that was added up."""
+
+CANCELLATION = 1e-12
+"""Relative to the terms of a difference: what their rounding may leave where they cancel."""
+
+ULPS = 64
+"""Units in the last place of a clock's reading that its rounding may leave in a stretch."""
+
+
+def slack(length: float, *readings: float) -> float:
+    """What rounding may change of a stretch that is read off a clock.
+
+    Parameters
+    ----------
+    length : float
+        The stretch itself: a run's duration, a job's epochs.
+    *readings : float
+        The times, or other values of one scale, between which it lies.
+
+    Returns
+    -------
+    float
+        1e-9 of the length, or 64 units in the last place of the largest reading where floats can
+        hold no more.
+    """
+    finest = max((math.ulp(reading) for reading in readings), default=0.0)
+    return max(TIME_TOLERANCE * abs(length), ULPS * finest)
 
 
 @dataclass(frozen=True)
@@ -56,10 +87,22 @@ class Violation:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """A checker's verdict: the objective it recomputed and the rules it found broken."""
+    """A checker's verdict.
+
+    Attributes
+    ----------
+    objective : float or None
+        As recomputed; None where the decisions have no value.
+    violations : tuple of Violation
+        The rules found broken.
+    rounding : float
+        What rounding may have left of the objective, in its unit: nothing to speak of unless it is
+        a difference of larger terms, as a tardiness is.
+    """
 
     objective: float | None
     violations: tuple[Violation, ...] = ()
+    rounding: float = 0.0
 
     @property
     def feasible(self) -> bool:
@@ -75,17 +118,31 @@ class CheckReport:
         }
 
 
-def claim_violation(claimed: float, recomputed: float) -> Violation | None:
-    """The violation of a claimed objective that differs from the recomputed one, or None."""
-    difference = abs(claimed - recomputed) / max(abs(recomputed), 1e-12)
-    if difference <= CLAIM_TOLERANCE:
+def claim_violation(claimed: float, recomputed: float, rounding: float = 0.0) -> Violation | None:
+    """The violation of a claimed objective that differs from the recomputed one, or None.
+
+    Parameters
+    ----------
+    rounding : float
+        What rounding may have left of the recomputed one.
+    """
+    off = abs(claimed - recomputed)
+    if off <= max(CLAIM_TOLERANCE * abs(recomputed), rounding):
         return None
-    return Violation("claimed objective", "objective", "objective", difference, CLAIM_TOLERANCE)
+    amount = _share(off, claimed, recomputed)
+    return Violation("claimed objective", "objective", "objective", amount, CLAIM_TOLERANCE)
 
 
-def bound_violation(bound: float, objective: float) -> Violation | None:
+def bound_violation(bound: float, objective: float, rounding: float = 0.0) -> Violation | None:
     """The violation of a lower bound above a feasible objective, or None."""
-    excess = (bound - objective) / max(abs(objective), 1e-12)
-    if excess <= BOUND_TOLERANCE:
+    above = bound - objective
+    if above <= max(BOUND_TOLERANCE * abs(objective), rounding):
         return None
-    return Violation("bound", "bound <= objective", "bound", excess, BOUND_TOLERANCE)
+    amount = _share(above, bound, objective)
+    return Violation("bound", "bound <= objective", "bound", amount, BOUND_TOLERANCE)
+
+
+def _share(difference: float, one: float, other: float) -> float:
+    """A difference relative to the larger of two values, 2 at most; 1 where one is no number."""
+    share = difference / max(abs(one), abs(other))
+    return share if math.isfinite(share) else 1.0

@@ -263,9 +263,9 @@ def _report(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> 
     report: CheckReport = resolve(problem.check)(instance, outcome.solution, options.to_dict())
     found: list[Violation | None] = list(report.violations)
     if report.objective is not None and outcome.claimed is not None:
-        found.append(claim_violation(outcome.claimed, report.objective))
+        found.append(claim_violation(outcome.claimed, report.objective, report.rounding))
     if report.objective is not None and outcome.bound is not None:
-        found.append(bound_violation(outcome.bound, report.objective))
+        found.append(bound_violation(outcome.bound, report.objective, report.rounding))
     if problem.certify is not None and outcome.certificate is not None:
         found.extend(resolve(problem.certify)(instance, outcome.certificate))
-    return CheckReport(report.objective, tuple(v for v in found if v is not None))
+    return replace(report, violations=tuple(v for v in found if v is not None))

@@ -28,7 +28,7 @@ ARITHMETIC = 1e-9
 
 def is_proved(objective: float, bound: float, gap: float) -> bool:
     """Whether a bound proves an objective optimal at a relative gap."""
-    return objective - bound <= max(gap, ARITHMETIC) * max(abs(objective), 1e-12)
+    return objective - bound <= max(gap, ARITHMETIC) * abs(objective)
 
 
 @dataclass(frozen=True)
