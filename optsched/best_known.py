@@ -8,7 +8,7 @@ from typing import Any
 
 from optsched.errors import InputError, shown
 from optsched.files import read_document, write_document
-from optsched.result import Result, Termination
+from optsched.result import Result, Termination, unrounded
 
 KEYS = {"sha256", "objective", "bound", "method", "command"}
 
@@ -46,7 +46,8 @@ def update(path: str | Path, results: Iterable[Result]) -> int:
     Raises
     ------
     InputError
-        If the file cannot be used, or holds another instance under the same name.
+        If the file cannot be used, holds another instance under the same name, or a value below
+        what is proved.
     """
     entries = read_best_known(path) if Path(path).exists() else {}
     changed = set()
@@ -92,7 +93,13 @@ def _better(entry: dict[str, Any] | None, result: Result, path: str) -> dict[str
     improved = result.objective is not None and (
         entry["objective"] is None or result.objective < entry["objective"] * (1 - 1e-12)
     )
-    return {**(new if improved else entry), "bound": bound}
+    kept: dict[str, Any] = new if improved else entry
+    value = kept["objective"]
+    bound = unrounded(bound, value)
+    if bound is not None and value is not None and bound > value:
+        found = f"{value} by {kept['method']}"
+        raise InputError(path, result.instance, found, f"at least the bound proved, {bound}")
+    return {**kept, "bound": bound}
 
 
 def _command(result: Result) -> str:

@@ -7,13 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optsched.checking import BOUND_TOLERANCE
 from optsched.errors import NotApplicableError, SolverError
 from optsched.files import instance_sha256
 from optsched.library import find, load
 from optsched.methods import problem_for, solve
 from optsched.problem import resolve
-from optsched.result import Result, Termination
+from optsched.result import Result, Termination, unrounded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,16 +145,9 @@ def _with_best_bound(results: list[Result]) -> list[Result]:
     return [
         replace(
             r,
-            bound=_below(best.bound, r.objective),
+            bound=unrounded(best.bound, r.objective),
             bound_source=best.bound_source,
             certificate=best.certificate,
         )
         for r in results
     ]
-
-
-def _below(bound: float | None, objective: float | None) -> float | None:
-    """The bound without the rounding by which it may exceed a feasible objective."""
-    if bound is None or objective is None or bound > objective * (1 + BOUND_TOLERANCE):
-        return bound
-    return min(bound, objective)

@@ -16,7 +16,7 @@ from optsched.files import instance_sha256
 from optsched.library import load
 from optsched.problem import Problem, resolve
 from optsched.problems import PROBLEMS
-from optsched.result import Outcome, Result, Settings, Termination
+from optsched.result import Outcome, Result, Settings, Termination, unrounded
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -238,7 +238,7 @@ def _checked(
         seed=settings.seed,
         termination=termination,
         objective=None if report is None else report.objective,
-        bound=_below(outcome.bound, report),
+        bound=unrounded(outcome.bound, None if report is None else report.objective),
         bound_source=outcome.bound_source,
         build_time=outcome.build_time,
         solve_time=outcome.solve_time,
@@ -249,13 +249,6 @@ def _checked(
         details=outcome.details,
         certificate=outcome.certificate,
     )
-
-
-def _below(bound: float | None, report: CheckReport | None) -> float | None:
-    """The bound without the rounding by which it may exceed a checked objective."""
-    if bound is None or report is None or report.objective is None or not report.feasible:
-        return bound
-    return min(bound, report.objective)
 
 
 def _report(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> CheckReport:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from optsched.checking import CheckReport
+from optsched.checking import BOUND_TOLERANCE, CheckReport
 from optsched.deadline import Deadline
 
 
@@ -29,6 +29,17 @@ ARITHMETIC = 1e-9
 def is_proved(objective: float, bound: float, gap: float) -> bool:
     """Whether a bound proves an objective optimal at a relative gap."""
     return objective - bound <= max(gap, ARITHMETIC) * abs(objective)
+
+
+def unrounded(bound: float | None, objective: float | None) -> float | None:
+    """A bound without the rounding by which it may exceed an objective that is attained.
+
+    A bound that exceeds it by more than rounding is left alone: it is wrong, and must be seen.
+    """
+    if bound is None or objective is None:
+        return bound
+    rounding = BOUND_TOLERANCE * max(abs(objective), 1e-12)
+    return bound if bound - objective > rounding else min(bound, objective)
 
 
 @dataclass(frozen=True)

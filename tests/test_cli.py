@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import csv
 import json
+import math
 import os
 import re
 import signal
@@ -586,13 +587,12 @@ def test_best_known_never_worsens(run: Run) -> None:
     assert run(*argv, "heavy-edge")[0] == 0
     assert read("best.json") == best
 
-    better = copy.deepcopy(best)
-    better["small"].update(objective=best["small"]["objective"] / 2, method="by hand")
-    better["small"]["bound"] = None
-    write("best.json", better)
+    unproved = copy.deepcopy(best)
+    unproved["small"].update(method="by hand", bound=None)
+    write("best.json", unproved)
     run(*argv, "dp")
     kept = read("best.json")["small"]
-    assert (kept["objective"], kept["method"]) == (better["small"]["objective"], "by hand")
+    assert (kept["objective"], kept["method"]) == (best["small"]["objective"], "by hand")
     assert kept["bound"] == best["small"]["bound"]
 
     worse = copy.deepcopy(best)
@@ -600,6 +600,26 @@ def test_best_known_never_worsens(run: Run) -> None:
     write("best.json", worse)
     run(*argv, "dp")
     assert read("best.json") == best
+
+
+def test_best_known_never_holds_a_bound_above_its_value(run: Run) -> None:
+    argv = ("compare", "small.json", "--methods", "dp", "--update-best", "best.json")
+    run(*argv)
+    best = read("best.json")
+    value = best["small"]["objective"]
+    rounded = copy.deepcopy(best)
+    rounded["small"].update(objective=math.nextafter(value, 0.0), bound=value)
+    write("best.json", rounded)
+    assert run(*argv)[0] == 0
+    kept = read("best.json")["small"]
+    assert kept["bound"] == kept["objective"] == math.nextafter(value, 0.0)
+
+    impossible = copy.deepcopy(best)
+    impossible["small"].update(objective=value / 2, bound=None, method="by hand")
+    write("best.json", impossible)
+    code, _, error = run(*argv)
+    assert code == 2
+    assert "by hand, expected at least the bound proved" in error.splitlines()[-1]
 
 
 def test_best_known_leaves_other_objectives_out(run: Run) -> None:

@@ -1,0 +1,32 @@
+"""Every shipped best_known.json: no bound above its value; the slices' tests attain the values."""
+
+from __future__ import annotations
+
+import pytest
+
+from optsched.best_known import read_best_known
+from optsched.library import shipped_folder
+
+FILES = sorted(shipped_folder().glob("*/best_known.json"))
+ENTRIES = [
+    (path.parent.name, name, entry)
+    for path in FILES
+    for name, entry in sorted(read_best_known(path).items())
+]
+
+
+def test_there_are_files() -> None:
+    assert {path.parent.name for path in FILES} == {
+        "makespan",
+        "placement",
+        "selection",
+        "speed-profile",
+    }
+
+
+@pytest.mark.parametrize(("problem", "name", "entry"), ENTRIES, ids=lambda v: str(v)[:40])
+def test_bound_is_at_most_the_value(problem: str, name: str, entry: dict) -> None:
+    if entry["objective"] is None:
+        assert entry["bound"] is None
+    else:
+        assert entry["bound"] <= entry["objective"]
