@@ -1,8 +1,7 @@
 """Lower bounds on the makespan, each named by its source.
 
 *Longest job*: its least duration. *Area*: the least GPU-slots of all jobs over all GPUs. *Column
-bound*: see `column_bound`. All hold under contention, which only slows jobs. Theorem 5's ratio is
-here too: a guarantee, not a bound.
+bound*: see `column_bound`. All hold under contention, which only slows jobs.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from optsched.makespan.column_bound import column_bound
 from optsched.makespan.durations import Durations, durations_of
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
-from optsched.makespan.progress import iteration_time
 
 MOST_KEPT = 64
 
@@ -103,19 +101,3 @@ def quick_bound(
     """The bound that certifies every heuristic's row, its source and its certificate."""
     bound = best_bound(instance)
     return bound.value, bound.source, bound.certificate
-
-
-def theorem_5(instance: MakespanInstance) -> float:
-    """n_g phi u / l: SJF-BCO's guarantee on this instance (sjf-bco, Theorem 5).
-
-    phi, the ratio of busy times of two GPUs that Lemma 4 assumes, is at best 1; u = 1; l =
-    tau_min / tau_max over the jobs, placements and contention levels possible.
-    """
-    largest = max(instance.servers)
-    ratio = 0.0
-    for job in instance.jobs:
-        widest = min(job.gpus, len(instance.servers))
-        best = iteration_time(instance, job, 1, 0)
-        worst = iteration_time(instance, job, widest, largest if widest > 1 else 0)
-        ratio = max(ratio, worst / best)
-    return max(job.gpus for job in instance.jobs) * ratio

@@ -7,18 +7,18 @@ span servers follow from event to event. The equations are sjf-bco's.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right, insort
 from collections import Counter
 from typing import Any
 
-from optsched.checking import CLAIM_TOLERANCE, CheckReport, Violation, claim_violation
+from optsched.checking import CLAIM_TOLERANCE, CheckReport, Violation, claim_violation, slack
 from optsched.makespan.instance import MakespanInstance, RingJob
 from optsched.makespan.options import MakespanOptions
 from optsched.makespan.solution import MakespanSolution, ScheduledJob
 
-OVERLAP = 1e-6
-"""Slots that two runs on one GPU may overlap under continuous progress: rounding of their ends."""
-
 Runs = dict[str, tuple[RingJob, ScheduledJob]]
+_Stay = tuple[float, float, int]
+"""Start and end of a run on a server, and its GPUs there."""
 
 
 def check(
@@ -219,7 +219,7 @@ def _completions(instance: MakespanInstance, ends: dict[str, float]) -> list[Vio
 
 
 def _horizon(instance: MakespanInstance, ends: dict[str, float]) -> list[Violation]:
-    allowed = 0.0 if instance.progress == "floor" else OVERLAP
+    allowed = 0.0 if instance.progress == "floor" else slack(instance.horizon)
     return [
         Violation("horizon", "T_j <= horizon", f"job {name}", end - instance.horizon, allowed)
         for name, end in ends.items()
@@ -229,25 +229,46 @@ def _horizon(instance: MakespanInstance, ends: dict[str, float]) -> list[Violati
 
 def _capacity(instance: MakespanInstance, runs: Runs, ends: dict[str, float]) -> list[Violation]:
     """Most GPUs ever used of each server, against O_s."""
-    allowed = 0.0 if instance.progress == "floor" else OVERLAP
-    changes: dict[int, list[tuple[float, int]]] = {}
+    stays: dict[int, list[_Stay]] = {}
     for name, (_, run) in runs.items():
         for server, count in run.gpus.items():
-            changes.setdefault(int(server), []).extend(
-                [(run.start, count), (max(run.start, ends[name] - allowed), -count)]
-            )
+            stays.setdefault(int(server), []).append((run.start, ends[name], count))
     found = []
-    for index in sorted(changes):
-        used = worst = 0
-        at = 0.0
-        for time, change in sorted(changes[index]):  # ends come first: their change is negative
-            used += change
-            if used > worst:
-                worst, at = used, time
+    for index in sorted(stays):
+        worst, at = _most_used(stays[index], rounds=instance.progress == "continuous")
         if worst > instance.servers[index]:
             where = f"server {index} at slot {at:g}"
             found.append(Violation("capacity", "(2)", where, worst - instance.servers[index]))
     return found
+
+
+def _most_used(stays: list[_Stay], *, rounds: bool) -> tuple[int, float]:
+    """Most GPUs in use at once, and when: use rises only where a run starts.
+
+    Where ends are rounded, a run that outlasts that start by rounding alone is over. What rounding
+    may be goes by the shorter of the two runs and is never half of it, so that neither a long run
+    nor a late clock hides a short run.
+    """
+    active: list[tuple[float, float, int]] = []  # end, length, GPUs; by end
+    used = worst = 0
+    at = 0.0
+    for start, end, count in sorted(stays):
+        end = max(end, math.nextafter(start, math.inf))  # shorter than the clock can show
+        length = end - start
+        over = bisect_right(active, (start, math.inf, 0))
+        used += count - sum(ended for _, _, ended in active[:over])
+        del active[:over]
+        rounding = 0
+        for until, other, gpus in active if rounds else ():
+            if until - start > slack(length, start):
+                break
+            shorter = min(length, other)
+            if until - start <= min(slack(shorter, start), shorter / 2):
+                rounding += gpus
+        insort(active, (end, length, count))
+        if used - rounding > worst:
+            worst, at = used - rounding, start
+    return worst, at
 
 
 def _claims(runs: Runs, ends: dict[str, float]) -> list[Violation]:
@@ -255,9 +276,8 @@ def _claims(runs: Runs, ends: dict[str, float]) -> list[Violation]:
     for name, (_, run) in runs.items():
         if run.end is None:
             continue
-        difference = abs(run.end - ends[name]) / max(abs(ends[name]), 1.0)
-        if difference > CLAIM_TOLERANCE:
-            found.append(
-                Violation("claimed end", "(9)", f"job {name}", difference, CLAIM_TOLERANCE)
-            )
+        off = abs(run.end - ends[name])
+        if off > CLAIM_TOLERANCE * ends[name]:
+            amount = off / (ends[name] or 1.0)
+            found.append(Violation("claimed end", "(9)", f"job {name}", amount, CLAIM_TOLERANCE))
     return found

@@ -16,6 +16,9 @@ from optsched.makespan.certificate import MOST_PRICE, MOST_RESOLUTION, ColumnCer
 from optsched.makespan.check import slots_alone
 from optsched.makespan.instance import MakespanInstance
 
+ROUNDING = 1 - 1e-12
+"""Durations count for a hair less under continuous progress, so that rounding proves nothing."""
+
 
 def check_certificate(
     instance: MakespanInstance, certificate: ColumnCertificate
@@ -58,9 +61,9 @@ def _most_worth(instance: MakespanInstance, certificate: ColumnCertificate, capa
     worth = np.zeros(resolution + 1, dtype=np.int64)
     for job, price in zip(instance.jobs, certificate.prices, strict=True):
         slots = slots_alone(instance, job, capacity)
-        if price == 0 or slots > deadline:
+        if price == 0 or slots * ROUNDING > deadline:
             continue
-        size = math.floor(slots * resolution / deadline * (1 - 1e-12))
+        size = math.floor(slots * resolution / deadline * ROUNDING)
         if resolution == deadline:
             size = int(slots)
         if size == 0:

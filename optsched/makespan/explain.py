@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from optsched.makespan.bounds import simple_bound, theorem_5
+from optsched.makespan.bounds import simple_bound
 from optsched.makespan.contention import Evaluation, evaluate, schedule_of
 from optsched.makespan.durations import durations_of
 from optsched.makespan.instance import MakespanInstance
@@ -43,14 +43,13 @@ class JobRun:
 
 @dataclass(frozen=True)
 class MakespanBreakdown:
-    """All runs, the last to end, how busy the GPUs were, and the guarantee of Theorem 5."""
+    """All runs, the last to end, a bound, and how busy the GPUs were."""
 
     instance: str
     rows: tuple[JobRun, ...]
     bound: float
     bound_source: str
     busy: float
-    theorem_5: float
 
     @property
     def bottleneck(self) -> JobRun:
@@ -77,7 +76,6 @@ class MakespanBreakdown:
             "bound": self.bound,
             "bound_source": self.bound_source,
             "busy_share": self.busy,
-            "theorem_5_ratio": self.theorem_5,
             "rows": [asdict(row) for row in self.rows],
         }
 
@@ -100,8 +98,7 @@ class MakespanBreakdown:
         closing = (
             f"makespan {self.makespan:g} slots, by job {self.bottleneck.name}; mean completion "
             f"{self.mean_completion_time:.6g}; GPUs busy {100 * self.busy:.1f}%\n"
-            f"bound {self.bound:g} ({self.bound_source}); Theorem 5 promises SJF-BCO "
-            f"{self.theorem_5:.4g} x the optimum"
+            f"bound {self.bound:g} ({self.bound_source})"
         )
         return f"{self.instance}: slots of each job", headings, rows, closing
 
@@ -121,7 +118,6 @@ def explain(
         bound.value,
         bound.source,
         work / (instance.gpus * evaluation.makespan),
-        theorem_5(instance),
     )
 
 

@@ -86,6 +86,8 @@ def _outcomes(instance: MakespanInstance, settings: Settings) -> Iterator[Outcom
 
 def _build(instance: MakespanInstance, generated: list[Evaluation]) -> pyo.ConcreteModel:
     model = pyo.ConcreteModel(name="makespan-schedules")
+    # A solver's tolerances are absolute, real ends of any size.
+    unit = 1.0 if instance.slotted else min(each.makespan for each in generated)
     model.JOBS = pyo.RangeSet(0, len(instance.jobs) - 1, doc="j")
     model.SCHEDULES = pyo.RangeSet(0, len(generated) - 1, doc="k")
     model.follows = pyo.Var(
@@ -97,7 +99,7 @@ def _build(instance: MakespanInstance, generated: list[Evaluation]) -> pyo.Concr
     @model.Constraint(model.JOBS, doc="(10) the makespan is no earlier than any end")
     def ends(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
         return model.last_end >= sum(
-            float(generated[k].ends[j]) * model.follows[j, k] for k in model.SCHEDULES
+            float(generated[k].ends[j]) / unit * model.follows[j, k] for k in model.SCHEDULES
         )
 
     @model.Constraint(model.JOBS, doc="(11) each job follows one schedule")

@@ -1,8 +1,9 @@
 """SJF-BCO: smallest jobs first, with a bound theta on every GPU's time; Algorithms 1-3 of sjf-bco.
 
-Guarantee: Theorem 5 of the paper, n_g phi u / l times the optimum, which `bounds.theorem_5`
-computes; on real instances it is far too loose to say anything. Complexity: O(K log T) simulations
-for K distinct job sizes and horizon T, each O(n (GPUs + S log S) + completions). Readings: the
+Guarantee: none. Theorem 5 of the paper promises n_g phi u / l times the optimum and is false: on
+`makespan/theorem5-2x1` all three are 1, SJF-BCO takes 3 slots and the optimum 2 (erratum in
+models/makespan/README.md). Complexity: O(K log T) simulations for K distinct job sizes and horizon
+T, each O(n (GPUs + S log S) + completions). Readings: the
 candidates are the *currently idle* GPUs with U + rho^ <= theta (u = 1); strictly head of line;
 "waiting for some job to exit" moves to the next completion; an infeasible (theta, kappa) counts as
 the horizon; the makespan is not monotone in theta, so the best schedule seen is kept; only kappa in

@@ -42,7 +42,7 @@ def theta(instance: MakespanInstance, options: MakespanOptions, settings: Settin
     answer = solve_model(built, settings, build_time=time.perf_counter() - began)
     value, source = simple.value, simple.source
     if answer.bound is not None:
-        found = answer.bound * (1 - 1e-9)
+        found = _unit(durations) * answer.bound * (1 - 1e-9)
         found = float(math.ceil(found - ROUNDING)) if instance.slotted else found
         if found > value:
             value, source = found, "theta"
@@ -76,7 +76,8 @@ def _build(durations: Durations, low: float) -> pyo.ConcreteModel:
     model.JOBS = pyo.RangeSet(0, jobs - 1, doc="j")
     model.GPUS = pyo.RangeSet(0, gpus - 1, doc="g")
     model.takes = pyo.Var(model.JOBS, model.GPUS, domain=pyo.Binary, doc="job j takes GPU g")
-    model.theta = pyo.Var(bounds=(low, None), doc="theta")
+    unit = _unit(durations)
+    model.theta = pyo.Var(bounds=(low / unit, None), doc="theta")
     model.least_theta = pyo.Objective(expr=model.theta, doc="(14) min theta")
 
     @model.Constraint(model.JOBS, doc="(11), (13) every job gets G_j GPUs")
@@ -85,7 +86,12 @@ def _build(durations: Durations, low: float) -> pyo.ConcreteModel:
 
     @model.Constraint(model.GPUS, doc="(15), (16) a GPU's estimated times stay within theta")
     def within_theta(model: pyo.ConcreteModel, g: int) -> pyo.Expression:
-        load = sum(float(durations.least[j]) * model.takes[j, g] for j in model.JOBS)
+        load = sum(float(durations.least[j]) / unit * model.takes[j, g] for j in model.JOBS)
         return load <= model.theta
 
     return model
+
+
+def _unit(durations: Durations) -> float:
+    """Slots that count as 1: a solver's tolerances are absolute, real durations of any size."""
+    return 1.0 if durations.instance.slotted else float(durations.least.max())

@@ -8,13 +8,14 @@ import optsched
 from optsched.errors import InputError
 from optsched.generate.makespan import generate_makespan
 from optsched.makespan import bounds
-from optsched.makespan.bounds import simple_bound, theorem_5
+from optsched.makespan.bounds import simple_bound
 from optsched.makespan.contention import evaluate
 from optsched.makespan.durations import durations_of
 from optsched.makespan.explain import explain
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.nested import Annealing, applies
 from optsched.makespan.options import MakespanOptions
+from optsched.makespan.progress import iteration_time
 from optsched.makespan.sjf_bco import kappas_of
 from optsched.result import Result
 
@@ -110,9 +111,22 @@ def test_options_from_text() -> None:
     assert MakespanOptions.from_dict({"kappa": "all"}).kappa is None
 
 
-def test_theorem_5_by_hand() -> None:
-    """Fig. 2's servers have 2 GPUs: worst tau 0.355 at p = 2, best 0.096; n_g = 2."""
-    assert theorem_5(optsched.load("makespan/fig2")) == pytest.approx(2 * 0.355 / 0.096)
+def test_theorem_5_is_false_on_its_erratum() -> None:
+    """Every factor of n_g phi u / l is 1 where SJF-BCO takes half as long again as the optimum."""
+    instance = optsched.load("makespan/theorem5-2x1")
+    durations = durations_of(instance)
+    assert max(job.gpus for job in instance.jobs) == 1
+    assert len({iteration_time(instance, job, 1, 0) for job in instance.jobs}) == 1
+    assert durations.inside.tolist() == durations.estimate.tolist() == [1, 1, 2]
+    assert run("makespan/theorem5-2x1", "sjf-bco").objective == 3
+    assert optsched.solve(instance).objective == 2
+
+
+def test_explain_promises_no_ratio() -> None:
+    instance = optsched.load("makespan/theorem5-2x1")
+    found = explain(instance, optsched.solve(instance, "sjf-bco").solution, MakespanOptions())
+    assert not [key for key in found.to_dict() if "theorem" in key or "ratio" in key]
+    assert "Theorem" not in found.table()[3]
 
 
 def test_explained_slots_add_up() -> None:
