@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pyomo.environ as pyo
 
+from optsched.backends.relations import stated
 from optsched.makespan.model_data import MakespanModelData
-from optsched.makespan.model_terms import grouped, unless_constant
+from optsched.makespan.model_terms import grouped
 
 
 def declare_placements(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
@@ -75,4 +76,4 @@ def servers_hold_their_gpus(model: pyo.ConcreteModel, data: MakespanModelData) -
             if a <= t < a + (data.inside(j) or 0)
         )
         spread = sum(model.held[j, s, t] for j in model.SPANNERS)
-        return unless_constant(inside + spread <= data.capacity(s))
+        return stated(model, inside + spread <= data.capacity(s))

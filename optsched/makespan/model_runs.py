@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pyomo.environ as pyo
 
+from optsched.backends.relations import stated
 from optsched.makespan.model_data import MakespanModelData
-from optsched.makespan.model_terms import grouped, unless_constant
+from optsched.makespan.model_terms import grouped
 
 
 def declare_sets(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
@@ -87,7 +88,7 @@ def every_job_runs_once(model: pyo.ConcreteModel) -> None:
     @model.Constraint(model.JOBS, doc="(1) every job runs once")
     def runs_once(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
         runs = sum(model.inside_run[j, s, a] for s, a in inside.get(j, ()))
-        return unless_constant(runs + (model.spanning[j] if j in model.SPANNERS else 0) == 1)
+        return stated(model, runs + (model.spanning[j] if j in model.SPANNERS else 0) == 1)
 
 
 def the_last_end_counts(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
@@ -100,4 +101,4 @@ def the_last_end_counts(model: pyo.ConcreteModel, data: MakespanModelData) -> No
             (a + (data.inside(j) or 0)) * model.inside_run[j, s, a] for s, a in inside.get(j, ())
         )
         spread = sum((a + d) * model.spanning_run[j, k, a, d] for k, a, d in spanning.get(j, ()))
-        return unless_constant(model.last_end >= alone + spread)
+        return stated(model, model.last_end >= alone + spread)

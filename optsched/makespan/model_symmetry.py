@@ -12,8 +12,9 @@ from itertools import pairwise
 
 import pyomo.environ as pyo
 
+from optsched.backends.relations import stated
 from optsched.makespan.model_data import MakespanModelData
-from optsched.makespan.model_terms import grouped, unless_constant
+from optsched.makespan.model_terms import grouped
 
 
 def equal_servers_are_ordered(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
@@ -35,7 +36,7 @@ def equal_servers_are_ordered(model: pyo.ConcreteModel, data: MakespanModelData)
 
     @model.Constraint(model.EQUAL_SERVERS, doc="(17) of equal servers the first gives more")
     def server_order(model: pyo.ConcreteModel, s: int, other: int) -> pyo.Expression:
-        return unless_constant(given(s) >= given(other))
+        return stated(model, given(s) >= given(other))
 
 
 def equal_jobs_are_ordered(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
@@ -55,4 +56,4 @@ def equal_jobs_are_ordered(model: pyo.ConcreteModel, data: MakespanModelData) ->
 
     @model.Constraint(model.EQUAL_JOBS, doc="(18) of jobs that are alike the first starts first")
     def job_order(model: pyo.ConcreteModel, j: int, other: int) -> pyo.Expression:
-        return unless_constant(start(j) <= start(other))
+        return stated(model, start(j) <= start(other))

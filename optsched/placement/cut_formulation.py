@@ -14,6 +14,7 @@ import time
 import pyomo.environ as pyo
 
 from optsched.backends import require_solver, solve_model
+from optsched.backends.relations import stated
 from optsched.placement.cost import Ints
 from optsched.placement.graph import activation_weight, all_reduce_edges, all_reduce_weight
 from optsched.placement.instance import PlacementInstance
@@ -118,17 +119,15 @@ def _place_everything(model: pyo.ConcreteModel, instance: PlacementInstance) -> 
     @model.Constraint(model.STAGES, doc="(C1) all k_s replicas of a stage are placed")
     def replicas(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
         placed = sum(model.count[s, m] for m in model.SERVERS)
-        return placed == instance.job.stages[s].replicas
+        return stated(model, placed == instance.job.stages[s].replicas)
 
     @model.Constraint(model.SERVERS, doc="(C2) a server takes at most the g_m GPUs it offers")
     def capacity(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
-        return _unless_constant(
-            sum(model.count[s, m] for s in model.STAGES) <= instance.free_gpus[m]
-        )
+        return stated(model, sum(model.count[s, m] for s in model.STAGES) <= instance.free_gpus[m])
 
     @model.Constraint(model.STAGES, model.SERVERS, doc="(C3) one count of a stage on a server")
     def one_count(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
-        return _unless_constant(sum(model.holds[s, m, v] for v in _counts(instance, s, m)) <= 1)
+        return stated(model, sum(model.holds[s, m, v] for v in _counts(instance, s, m)) <= 1)
 
 
 def _pairs_inside(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
@@ -238,7 +237,3 @@ def _objective(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
 
 def _counts(instance: PlacementInstance, s: int, m: int) -> range:
     return range(1, min(instance.job.stages[s].replicas, instance.free_gpus[m]) + 1)
-
-
-def _unless_constant(relation: pyo.Expression) -> pyo.Expression:
-    return pyo.Constraint.Skip if isinstance(relation, bool) else relation

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 import pyomo.environ as pyo
 
+from optsched.backends.relations import stated
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds_kernel import most_saving
 from optsched.placement.cost import CostTables, Ints, tables_of, time_matrix
@@ -171,20 +172,20 @@ def _declare_variables(model: pyo.ConcreteModel, data: PlacementModelData) -> No
 def _every_replica_is_placed(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
     @model.Constraint(model.STAGES, doc="(1a) all k_s replicas of a stage are placed")
     def replicas(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
-        return sum(model.count[s, m] for m in model.SERVERS) == data.replicas[s]
+        return stated(model, sum(model.count[s, m] for m in model.SERVERS) == data.replicas[s])
 
 
 def _servers_hold_their_offer(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
     @model.Constraint(model.SERVERS, doc="(1b) a server takes at most the g_m GPUs it offers")
     def capacity(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
         used = sum(model.count[s, m] for s in model.STAGES)
-        return _unless_constant(used <= data.offers[m])
+        return stated(model, used <= data.offers[m])
 
 
 def _one_count_a_server(model: pyo.ConcreteModel) -> None:
     @model.Constraint(model.STAGES, model.SERVERS, doc="(1c) one count of a stage on a server")
     def one_count(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
-        return _unless_constant(sum(_placed(model, s, m)) <= 1)
+        return stated(model, sum(_placed(model, s, m)) <= 1)
 
 
 def _slowest_stage(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
@@ -226,7 +227,7 @@ def _equal_servers_are_ordered(model: pyo.ConcreteModel, data: PlacementModelDat
 
     @model.Constraint(model.EQUAL, doc="(4) equal servers in order of their earlier stages")
     def ordered(model: pyo.ConcreteModel, m: int, n: int) -> pyo.Expression:
-        return _unless_constant(_rank(model, m) >= _rank(model, n))
+        return stated(model, _rank(model, m) >= _rank(model, n))
 
 
 def _least_count_of_a_stage(model: pyo.ConcreteModel) -> None:
@@ -237,7 +238,7 @@ def _least_count_of_a_stage(model: pyo.ConcreteModel) -> None:
     @model.Constraint(model.WIDTHS, model.SERVERS, doc="(5b) every server uses the least count")
     def common_width(model: pyo.ConcreteModel, s: int, w: int, m: int) -> pyo.Expression:
         used = [model.place[s, m, v, x] for v, x in model.choices[s, m] if x == w]
-        return _unless_constant(sum(used) <= model.least[s, w])
+        return stated(model, sum(used) <= model.least[s, w])
 
     @model.Constraint(model.WIDTHS, doc="(5c) the least count is some server's count")
     def attained(model: pyo.ConcreteModel, s: int, w: int) -> pyo.Expression:
@@ -269,11 +270,6 @@ def _placed(model: pyo.ConcreteModel, s: int, m: int) -> list[pyo.Var]:
 def _rank(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
     last = len(model.STAGES) - 1
     return sum((last - s) * model.count[s, m] for s in model.STAGES)
-
-
-def _unless_constant(relation: pyo.Expression) -> pyo.Expression:
-    """Skip a constraint whose terms have all been left out, which then holds trivially."""
-    return pyo.Constraint.Skip if isinstance(relation, bool) else relation
 
 
 def _ordered(data: PlacementModelData, counts: Ints) -> Ints:

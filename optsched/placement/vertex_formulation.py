@@ -15,6 +15,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from optsched.backends import require_solver, solve_model
+from optsched.backends.relations import stated
 from optsched.placement.cost import CostTables, Ints, iteration_time, tables_of
 from optsched.placement.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.ilp import in_seconds
@@ -160,8 +161,7 @@ def _counts_follow_replicas(model: pyo.ConcreteModel, data: VertexModelData) -> 
 
     @model.Constraint(model.STAGES, model.SERVERS, doc="(V4) one count of a stage on a server")
     def one_count(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
-        relation = model.present[s, m] <= 1
-        return pyo.Constraint.Skip if isinstance(relation, bool) else relation
+        return stated(model, model.present[s, m] <= 1)
 
 
 def _all_reduce_times(model: pyo.ConcreteModel, data: VertexModelData) -> None:
