@@ -8,6 +8,7 @@ relative to the quantity checked: in other units of time, bytes or money the ver
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,11 +21,11 @@ BOUND_TOLERANCE = 1e-9
 TIME_TOLERANCE = 1e-9
 """Relative rounding allowed in a stretch of time, or of work, that was added up."""
 
-CANCELLATION = 1e-12
-"""Relative to the terms of a difference: what their rounding may leave where they cancel."""
-
 ULPS = 64
 """Units in the last place of a clock's reading that its rounding may leave in a stretch."""
+
+CANCELLATION = ULPS * sys.float_info.epsilon
+"""Relative to the terms of a difference: what their rounding may leave where they cancel."""
 
 
 def slack(length: float, *readings: float) -> float:
@@ -129,7 +130,7 @@ def claim_violation(claimed: float, recomputed: float, rounding: float = 0.0) ->
     off = abs(claimed - recomputed)
     if off <= max(CLAIM_TOLERANCE * abs(recomputed), rounding):
         return None
-    amount = _share(off, claimed, recomputed)
+    amount = share_of(off, claimed, recomputed)
     return Violation("claimed objective", "objective", "objective", amount, CLAIM_TOLERANCE)
 
 
@@ -138,11 +139,11 @@ def bound_violation(bound: float, objective: float, rounding: float = 0.0) -> Vi
     above = bound - objective
     if above <= max(BOUND_TOLERANCE * abs(objective), rounding):
         return None
-    amount = _share(above, bound, objective)
+    amount = share_of(above, bound, objective)
     return Violation("bound", "bound <= objective", "bound", amount, BOUND_TOLERANCE)
 
 
-def _share(difference: float, one: float, other: float) -> float:
+def share_of(difference: float, one: float, other: float) -> float:
     """A difference relative to the larger of two values, 2 at most; 1 where one is no number."""
     share = difference / max(abs(one), abs(other))
     return share if math.isfinite(share) else 1.0

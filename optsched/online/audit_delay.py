@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.checking import Violation
+from optsched.checking import Violation, slack
 from optsched.online.audit_offers import expected_offer
 from optsched.online.audit_time import recomputed_time
 from optsched.online.jobs import Jobs
@@ -23,9 +23,6 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 INF = float("inf")
 IMPROVEMENT = 1e-9
-ARITHMETIC = 1e-9
-"""Relative rounding allowed in a recomputed start."""
-
 MOST_OFFERS = 5_000
 """Offers replayed in an audit; checks end there."""
 
@@ -46,12 +43,13 @@ def delay_violations(
         if replay.offers > MOST_OFFERS:
             break
         expected = replay.start_of(i)
-        off = abs(float(records.start[i]) - expected)
-        if not off <= ARITHMETIC * max(1.0, expected):
+        start = float(records.start[i])
+        off, allowed = abs(start - expected), slack(start - float(records.submit[i]), start)
+        if not off <= allowed:
             if expected == INF:  # no moment up to its start allows one
-                off = float(records.start[i]) - replay.head_from(i)
+                off = start - replay.head_from(i)
             where = f"job {records.job_id[i]}"
-            found.append(Violation("delay", "Algorithm 1", where, off, ARITHMETIC))
+            found.append(Violation("delay", "Algorithm 1", where, off, allowed))
     return found[:20]
 
 

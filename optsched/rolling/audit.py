@@ -7,23 +7,22 @@ node come from a sweep over segments, not from the node intervals, which are che
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from optsched.checking import CheckReport, Violation, claim_violation
+from optsched.checking import CANCELLATION, CheckReport, Violation, claim_violation, slack
 from optsched.rolling.instance import RollingInstance
-from optsched.rolling.records import JobRecord, RollingRun, Segment
-
-SECONDS = 1e-6
-EPOCHS = 1e-7
-"""Relative to the job's epochs."""
+from optsched.rolling.records import NodeInterval, RollingRun, Segment
 
 
 def audit(
-    instance: RollingInstance, run: RollingRun, claimed: Mapping[str, float] | None = None
+    instance: RollingInstance,
+    run: RollingRun,
+    claimed: Mapping[str, float] | None = None,
+    epochs: Sequence[float] | None = None,
 ) -> CheckReport:
     """Check a run.
 
@@ -32,7 +31,9 @@ def audit(
     instance : RollingInstance
     run : RollingRun
     claimed : mapping, optional
-        ``energy_cost`` and ``tardiness_cost`` as reported elsewhere.
+        ``energy_cost``, ``tardiness_cost`` and ``total_cost`` as reported elsewhere.
+    epochs : sequence of float, optional
+        True epochs by job; without them any value that W can take is believed.
 
     Returns
     -------
@@ -40,23 +41,28 @@ def audit(
         Total cost as recomputed here, and the rules found broken. Complexity: O(S log S) for S
         segments, times the GPUs of one.
     """
-    known = [s for s in run.segments if _is_on_the_cluster(instance, s)]
-    violations = [*_places(instance, run.segments)]
-    if len(known) == len(run.segments):
-        violations += [
-            *_gpu_shares(instance, known),
-            *_one_node_a_job(known),
-            *_epochs(instance, run),
-            *_setups(instance, run),
-            *_lives(instance, run),
-            *_node_intervals(known, run),
-        ]
-    energy, tardiness = _energy(instance, known), _tardiness(instance, run.jobs)
-    for name, value in (("energy_cost", energy), ("tardiness_cost", tardiness)):
-        if claimed is not None and name in claimed:
-            wrong = claim_violation(claimed[name], value)
-            violations += [] if wrong is None else [wrong]
-    return CheckReport(energy + tardiness, tuple(violations))
+    violations = [*_jobs(instance, run), *_places(instance, run.segments)]
+    if violations:
+        return CheckReport(None, tuple(violations))
+    violations += [
+        *_gpu_shares(run.segments),
+        *_one_node_a_job(run.segments),
+        *_epochs(instance, run, epochs),
+        *_setups(instance, run),
+        *_lives(instance, run),
+        *_node_intervals(run),
+    ]
+    energy, off = _energy(instance, run.segments)
+    tardiness, out = _tardiness(instance, run)
+    costs = {
+        "energy_cost": (energy, off),
+        "tardiness_cost": (tardiness, out),
+        "total_cost": (energy + tardiness, off + out),
+    }
+    for name, value in (claimed or {}).items():
+        wrong = claim_violation(value, *costs[name])
+        violations += [] if wrong is None else [wrong]
+    return CheckReport(energy + tardiness, tuple(violations), off + out)
 
 
 @dataclass(frozen=True)
@@ -69,16 +75,34 @@ class _Use:
     used: int
 
 
+def _jobs(instance: RollingInstance, run: RollingRun) -> Iterator[Violation]:
+    """(4): each job has one record and at least one segment, and no other job has any."""
+    recorded = Counter(record.job for record in run.jobs)
+    ran = {segment.job for segment in run.segments}
+    for job in range(len(instance.jobs)):
+        if recorded[job] != 1:
+            amount = float(abs(recorded[job] - 1))
+            yield Violation("job", "(4)", f"job {job} recorded {recorded[job]} times", amount)
+        elif job not in ran:
+            yield Violation("job", "(4)", f"job {job}, which never runs", 1.0)
+    for job in sorted({*recorded, *ran} - set(range(len(instance.jobs)))):
+        yield Violation("job", "(4)", f"unknown job {job}", 1.0)
+
+
 def _is_on_the_cluster(instance: RollingInstance, segment: Segment) -> bool:
     node = instance.nodes[segment.node] if 0 <= segment.node < len(instance.nodes) else None
     inside = node is not None and all(0 <= g < node.gpus for g in segment.gpus)
-    return inside and bool(segment.gpus) and 0 <= segment.job < len(instance.jobs)
+    return inside and bool(segment.gpus)
 
 
 def _places(instance: RollingInstance, segments: tuple[Segment, ...]) -> Iterator[Violation]:
     """(5)-(9): known GPUs, a type the job can use, enough memory, a fraction the type offers."""
     for segment in segments:
         where = f"job {segment.job} at {segment.start:g}"
+        if segment.end <= segment.start:
+            yield Violation("segment", "start < end", where, segment.start - segment.end)
+        if not 0 <= segment.job < len(instance.jobs):
+            continue
         if not _is_on_the_cluster(instance, segment):
             yield Violation("place", "(5)", where, 1.0)
             continue
@@ -101,7 +125,7 @@ def _share(segment: Segment) -> Fraction:
     return Fraction(str(segment.fraction))
 
 
-def _gpu_shares(instance: RollingInstance, segments: list[Segment]) -> Iterator[Violation]:
+def _gpu_shares(segments: tuple[Segment, ...]) -> Iterator[Violation]:
     """(9): at every moment the shares of a GPU sum to at most 1."""
     held: dict[tuple[int, int], list[tuple[float, int, Fraction]]] = defaultdict(list)
     for segment in segments:
@@ -118,14 +142,14 @@ def _gpu_shares(instance: RollingInstance, segments: list[Segment]) -> Iterator[
             yield Violation("GPU share", "(9)", where, float(most - 1))
 
 
-def _by_job(segments: list[Segment]) -> dict[int, list[Segment]]:
+def _by_job(segments: tuple[Segment, ...]) -> dict[int, list[Segment]]:
     found: dict[int, list[Segment]] = defaultdict(list)
     for segment in sorted(segments, key=lambda s: (s.job, s.start, s.end)):
         found[segment.job].append(segment)
     return found
 
 
-def _one_node_a_job(segments: list[Segment]) -> Iterator[Violation]:
+def _one_node_a_job(segments: tuple[Segment, ...]) -> Iterator[Violation]:
     """(2): a job is in one place at a time."""
     for job, own in _by_job(segments).items():
         for before, after in pairwise(own):
@@ -147,24 +171,31 @@ def _seconds_per_epoch(instance: RollingInstance, segment: Segment) -> float:
     return float(times[0]) * slowdown
 
 
-def _epochs(instance: RollingInstance, run: RollingRun) -> Iterator[Violation]:
+def _epochs(
+    instance: RollingInstance, run: RollingRun, true: Sequence[float] | None
+) -> Iterator[Violation]:
     """(19): epochs are productive seconds over seconds per epoch, and add up to those needed."""
     made: dict[int, float] = defaultdict(float)
+    allowed: dict[int, float] = defaultdict(float)
     for segment in run.segments:
-        productive = segment.end - segment.start - segment.setup
-        epochs = productive / _seconds_per_epoch(instance, segment)
+        seconds = _seconds_per_epoch(instance, segment)
+        length = segment.end - segment.start
+        epochs = (length - segment.setup) / seconds
+        most = max(instance.jobs[segment.job].epochs.values)
+        spare = slack(length, segment.start, segment.end) / seconds + slack(epochs, most)
         made[segment.job] += epochs
-        slack = EPOCHS * max(instance.jobs[segment.job].epochs.values)
-        if abs(epochs - segment.epochs) > slack:
+        allowed[segment.job] += spare
+        if abs(epochs - segment.epochs) > spare:
             where = f"job {segment.job} at {segment.start:g}"
-            yield Violation("epochs", "(19)", where, abs(epochs - segment.epochs), slack)
+            yield Violation("epochs", "(19)", where, abs(epochs - segment.epochs), spare)
     for record in run.jobs:
-        job = instance.jobs[record.job]
+        job, spare = instance.jobs[record.job], allowed[record.job]
         missing = abs(made[record.job] + job.completed_epochs - record.epochs)
-        slack = EPOCHS * max(job.epochs.values)
-        if missing > slack:
-            yield Violation("epochs add up", "(19)", f"job {record.job}", missing, slack)
+        if missing > spare:
+            yield Violation("epochs add up", "(19)", f"job {record.job}", missing, spare)
         known = {float(job.true_epochs)} if job.true_epochs is not None else set(job.epochs.values)
+        if true is not None:
+            known = {true[record.job]}
         if record.epochs not in known or record.epochs <= job.completed_epochs:
             yield Violation("true epochs", "W", f"job {record.job}", record.epochs)
 
@@ -172,7 +203,7 @@ def _epochs(instance: RollingInstance, run: RollingRun) -> Iterator[Violation]:
 def _setups(instance: RollingInstance, run: RollingRun) -> Iterator[Violation]:
     """A resumed, moved or changed job loses the reconfiguration delay; no other loses anything."""
     delay = float(instance.reconfiguration_delay)
-    for job, own in _by_job(list(run.segments)).items():
+    for job, own in _by_job(run.segments).items():
         left = 0.0
         for index, segment in enumerate(own):
             before = own[index - 1] if index else None
@@ -180,10 +211,10 @@ def _setups(instance: RollingInstance, run: RollingRun) -> Iterator[Violation]:
                 left = delay
             expected = min(left, segment.end - segment.start)
             left -= expected
-            amount = abs(segment.setup - expected)
-            if amount > SECONDS:
+            amount, allowed = abs(segment.setup - expected), slack(delay, segment.end)
+            if amount > allowed:
                 where = f"job {job} at {segment.start:g}"
-                yield Violation("reconfiguration", "delay", where, amount, SECONDS)
+                yield Violation("reconfiguration", "delay", where, amount, allowed)
 
 
 def _reconfigured(instance: RollingInstance, before: Segment, after: Segment) -> bool:
@@ -194,23 +225,20 @@ def _reconfigured(instance: RollingInstance, before: Segment, after: Segment) ->
 
 def _lives(instance: RollingInstance, run: RollingRun) -> Iterator[Violation]:
     """Every job runs after it arrives, and is over when its last segment is."""
-    own, records = _by_job(list(run.segments)), {record.job: record for record in run.jobs}
-    for index, job in enumerate(instance.jobs):
-        record = records.get(index)
-        if record is None or index not in own:
-            yield Violation("completion", "(4)", f"job {index}", 1.0)
-            continue
-        early = job.submit_time - own[index][0].start
-        if early > SECONDS:
-            yield Violation("arrival", "submit time", f"job {index}", early, SECONDS)
-        wrong = abs(own[index][-1].end - record.completion)
-        if wrong > SECONDS:
-            yield Violation("completion", "(4)", f"job {index}", wrong, SECONDS)
-    if len(records) < len(run.jobs):
-        yield Violation("completion", "(4)", "a job twice", float(len(run.jobs) - len(records)))
+    own = _by_job(run.segments)
+    for record in run.jobs:
+        where, job = f"job {record.job}", instance.jobs[record.job]
+        begin, end = own[record.job][0].start, own[record.job][-1].end
+        allowed = slack(end - begin, job.submit_time, end)
+        if job.submit_time - begin > allowed:
+            early = job.submit_time - begin
+            yield Violation("arrival", "submit time", where, early, allowed)
+        if abs(end - record.completion) > allowed:
+            wrong = abs(end - record.completion)
+            yield Violation("completion", "(4)", where, wrong, allowed)
 
 
-def _use_of_nodes(segments: list[Segment]) -> Iterator[_Use]:
+def _use_of_nodes(segments: tuple[Segment, ...]) -> Iterator[_Use]:
     """Distinct GPUs in use by node, from a sweep over the segments."""
     moments: dict[int, list[tuple[float, int, Segment]]] = defaultdict(list)
     for segment in segments:
@@ -228,32 +256,51 @@ def _use_of_nodes(segments: list[Segment]) -> Iterator[_Use]:
             since = at
 
 
-def _energy(instance: RollingInstance, segments: list[Segment]) -> float:
-    """(21) in the course of time: c_nk for the k GPUs in use, integrated."""
-    return sum(
-        (use.end - use.start) * instance.nodes[use.node].cost_rate[use.used - 1]
-        for use in _use_of_nodes(segments)
-        if use.used <= instance.nodes[use.node].gpus
-    )
-
-
-def _tardiness(instance: RollingInstance, records: tuple[JobRecord, ...]) -> float:
-    known = [record for record in records if 0 <= record.job < len(instance.jobs)]
-    return sum(
-        instance.jobs[r.job].tardiness_weight
-        * max(r.completion - instance.jobs[r.job].due_date, 0.0)
-        for r in known
-    )
-
-
-def _node_intervals(segments: list[Segment], run: RollingRun) -> Iterator[Violation]:
-    """GPU-seconds and hours of each (node, GPUs in use) agree with the segments."""
-    difference: dict[tuple[int, int], float] = defaultdict(float)
+def _energy(instance: RollingInstance, segments: tuple[Segment, ...]) -> tuple[float, float]:
+    """(21) in the course of time: c_nk for the k GPUs in use, integrated; and its rounding."""
+    total = terms = 0.0
     for use in _use_of_nodes(segments):
-        difference[use.node, use.used] += use.end - use.start
-    for interval in run.nodes:
-        difference[interval.node, interval.used] -= interval.end - interval.start
-    for (node, used), amount in difference.items():
-        if abs(amount) > SECONDS * max(len(segments), 1):
-            where = f"node {node} with {used} GPUs"
-            yield Violation("node intervals", "(13)", where, abs(amount), SECONDS)
+        rate = instance.nodes[use.node].cost_rate[use.used - 1]
+        total += rate * (use.end - use.start)
+        terms += rate * max(abs(use.start), abs(use.end))
+    return total, CANCELLATION * terms
+
+
+def _tardiness(instance: RollingInstance, run: RollingRun) -> tuple[float, float]:
+    """eta_j (C_j - d_j)^+, C_j being the end of the last segment; and its rounding."""
+    total = terms = 0.0
+    for index, own in _by_job(run.segments).items():
+        job, end = instance.jobs[index], own[-1].end
+        total += job.tardiness_weight * max(end - job.due_date, 0.0)
+        terms += job.tardiness_weight * (abs(end) + abs(job.due_date))
+    return total, CANCELLATION * terms
+
+
+def _node_intervals(run: RollingRun) -> Iterator[Violation]:
+    """The recorded stretches of each node and number of GPUs in use are those of the segments."""
+    swept, said = _stretches(_use_of_nodes(run.segments)), _stretches(run.nodes)
+    for node in sorted({*swept, *said}):
+        here, there = swept.get(node, []), said.get(node, [])
+        off = float(abs(len(here) - len(there)))
+        allowed = 0.0
+        for (used, *times), (claimed, *others) in zip(here, there, strict=False):
+            off += used != claimed
+            spare = slack(times[1] - times[0], *times)
+            for time, other in zip(times, others, strict=True):
+                off, allowed = max(off, abs(time - other)), max(allowed, spare)
+        if off > allowed:
+            yield Violation("node intervals", "(13)", f"node {node}", off, allowed)
+
+
+def _stretches(
+    uses: Iterable[_Use | NodeInterval],
+) -> dict[int, list[tuple[int, float, float]]]:
+    """By node (GPUs in use, start, end) in order of time, touching ones of equal use as one."""
+    found: dict[int, list[tuple[int, float, float]]] = defaultdict(list)
+    for use in sorted(uses, key=lambda u: (u.node, u.start, u.end)):
+        own = found[use.node]
+        if own and own[-1][0] == use.used and own[-1][2] == use.start:
+            own[-1] = (use.used, own[-1][1], use.end)
+        else:
+            own.append((use.used, use.start, use.end))
+    return found

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
+from optsched.checking import slack
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.records import RollingRun
-
-LATE_TOLERANCE = 1e-6
-"""Seconds past the due date that rounding may cause: no late job below them."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,7 @@ class Metrics:
     tardiness_cost : float
         Sum of eta_j (C_j - d_j)^+.
     late_jobs : int
-        Jobs done after their due date.
+        Jobs done after their due date by more than rounding.
     tardiness, flow_time : float
         Sums of (C_j - d_j)^+ and C_j - submit time, seconds.
     utilisation : dict
@@ -62,6 +60,14 @@ def metrics_of(instance: RollingInstance, run: RollingRun) -> Metrics:
         record.job: max(record.completion - instance.jobs[record.job].due_date, 0.0)
         for record in run.jobs
     }
+    rounding = {
+        r.job: slack(
+            r.completion - instance.jobs[r.job].submit_time,
+            r.completion,
+            instance.jobs[r.job].due_date,
+        )
+        for r in run.jobs
+    }
     begin = min(job.submit_time for job in instance.jobs)
     length = max(record.completion for record in run.jobs) - begin
     gpus: dict[str, int] = defaultdict(int)
@@ -70,7 +76,7 @@ def metrics_of(instance: RollingInstance, run: RollingRun) -> Metrics:
     return Metrics(
         energy_cost=energy,
         tardiness_cost=sum(instance.jobs[j].tardiness_weight * t for j, t in late.items()),
-        late_jobs=sum(t > LATE_TOLERANCE for t in late.values()),
+        late_jobs=sum(seconds > rounding[job] for job, seconds in late.items()),
         tardiness=sum(late.values()),
         flow_time=sum(r.completion - instance.jobs[r.job].submit_time for r in run.jobs),
         preemptions=sum(r.preemptions for r in run.jobs),

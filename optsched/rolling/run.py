@@ -147,7 +147,7 @@ def _judged(
     load, plan = offered_load(instance), clairvoyant_utilisation(world, epochs)
     for run, m in zip(found, metrics, strict=True):
         claimed = {"energy_cost": m.energy_cost, "tardiness_cost": m.tardiness_cost}
-        yield Rolled(run, m, audit(instance, run, claimed), value, load, plan)
+        yield Rolled(run, m, audit(instance, run, claimed, epochs), value, load, plan)
 
 
 @lru_cache

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from optsched.checking import CheckReport, Violation, claim_violation
+from optsched.checking import CANCELLATION, CheckReport, Violation, claim_violation
 from optsched.selection.check_certificate import certificate_violations
 from optsched.selection.instance import Node, SelectionInstance, SelectionJob
 from optsched.selection.options import SelectionOptions
@@ -56,13 +56,13 @@ def check(
     found += [*_capacity(placed), *_opening(instance, placed, chosen)]
     if found:
         return CheckReport(None, tuple(found))
-    cost = _total_cost(instance, placed, chosen)
+    cost, rounding = _total_cost(instance, placed, chosen), _rounding(instance, placed, chosen)
     if solution.objective is not None:
-        claim = claim_violation(solution.objective, cost)
+        claim = claim_violation(solution.objective, cost, rounding)
         found += [] if claim is None else [claim]
     if solution.certificate is not None:
-        found += certificate_violations(instance, solution.certificate, chosen, cost)
-    return CheckReport(cost, tuple(found))
+        found += certificate_violations(instance, solution.certificate, chosen, cost, rounding)
+    return CheckReport(cost, tuple(found), rounding)
 
 
 def _named(instance: SelectionInstance, solution: SelectionSolution) -> Iterator[Violation]:
@@ -156,6 +156,21 @@ def _total_cost(instance: SelectionInstance, placed: Placed, options: SelectionO
         if job.name in placed:
             by_node[placed[job.name][1].name].append(job)
     return total + sum(_energy(instance, jobs, placed) for jobs in by_node.values())
+
+
+def _rounding(instance: SelectionInstance, placed: Placed, options: SelectionOptions) -> float:
+    """Dollars that rounding may leave where seconds taken and seconds to a due date cancel."""
+    terms = 0.0
+    for job in instance.jobs:
+        seconds = abs(job.due_date - instance.now)
+        if job.name in placed:
+            mean = sum(w * p for w, p in _left(job))
+            seconds += mean * _seconds_per_epoch(instance, job, placed)
+        else:
+            slowest = max(w for w, _ in _left(job)) * _slowest(instance, job, options)
+            seconds += instance.postponement_penalty * (instance.interval + slowest + seconds)
+        terms += job.tardiness_weight * seconds
+    return CANCELLATION * terms
 
 
 def _left(job: SelectionJob) -> list[tuple[float, float]]:

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 
-from optsched.checking import BOUND_TOLERANCE, CLAIM_TOLERANCE, Violation
+from optsched.checking import BOUND_TOLERANCE, CANCELLATION, CLAIM_TOLERANCE, Violation, share_of
 from optsched.selection.instance import GpuType, SelectionInstance, SelectionJob
 from optsched.selection.options import SelectionOptions
 from optsched.selection.solution import Certificate
@@ -39,8 +39,12 @@ def certificate_violations(
     certificate: Certificate,
     options: SelectionOptions,
     objective: float,
+    rounding: float = 0.0,
 ) -> Iterator[Violation]:
-    """Recompute the bound; report one that is misshapen, overstated or above the objective."""
+    """Recompute the bound; report one that is misshapen, overstated or above the objective.
+
+    `rounding` is what rounding may have left of the objective.
+    """
     shape = {name: len(prices) for name, prices in certificate.slots.items()}
     wanted = {
         name: most + len(_fractions(instance, name, options))
@@ -60,11 +64,13 @@ def certificate_violations(
     if bound is None:
         yield Violation("certificate", "h_t(L)", "fractions too fine to check", 1)
         return
-    over = float((Fraction(certificate.bound) - bound) / max(abs(bound), Fraction(1, 10**12)))
-    if over > CLAIM_TOLERANCE:
+    proved, claimed = float(bound), certificate.bound
+    summed = CANCELLATION * sum(map(abs, certificate.jobs))  # what the claim was made of
+    if claimed - proved > max(CLAIM_TOLERANCE * abs(proved), summed):
+        over = share_of(claimed - proved, claimed, proved)
         yield Violation("certificate", "LB", "the bound claimed", over, CLAIM_TOLERANCE)
-    above = (float(bound) - objective) / max(abs(objective), 1e-12)
-    if above > BOUND_TOLERANCE:
+    if proved - objective > max(BOUND_TOLERANCE * abs(objective), rounding):
+        above = share_of(proved - objective, proved, objective)
         yield Violation("certificate", "LB <= objective", "the bound", above, BOUND_TOLERANCE)
 
 

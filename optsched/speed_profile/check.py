@@ -8,13 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from optsched.checking import CheckReport, Violation, claim_violation
+from optsched.checking import (
+    CANCELLATION,
+    TIME_TOLERANCE,
+    CheckReport,
+    Violation,
+    claim_violation,
+    slack,
+)
 from optsched.speed_profile.instance import Epochs, SpeedProfileInstance
 from optsched.speed_profile.options import SpeedProfileOptions
 from optsched.speed_profile.solution import Piece, SpeedProfileSolution
-
-TIME_TOLERANCE = 1e-9
-"""Relative rounding allowed in the time of a profile and where its pieces meet."""
 
 
 def check(
@@ -54,24 +58,27 @@ def check(
     if seconds - instance.deadline > tolerance:
         amount = seconds - instance.deadline
         return CheckReport(None, (Violation("deadline", "(P2.2)", "time", amount, tolerance),))
-    energy = _energy(instance, solution.pieces)
+    energy, rounding = _energy(instance, solution.pieces)
     spare = instance.deadline - seconds
     found = []
     if solution.status == "binding" and spare > max(tolerance, 1e-7 * instance.deadline):
         found.append(Violation("status", "(P2.2)", "binding", spare, tolerance))
-    claim = None if solution.objective is None else claim_violation(solution.objective, energy)
-    return CheckReport(energy, tuple(found if claim is None else [*found, claim]))
+    if solution.objective is not None:
+        claim = claim_violation(solution.objective, energy, rounding)
+        found += [] if claim is None else [claim]
+    return CheckReport(energy, tuple(found), rounding)
 
 
 def _pieces(instance: SpeedProfileInstance, pieces: tuple[Piece, ...]) -> list[Violation]:
     """(P3.3): pieces in order, from completed to w^max, at speeds that exist."""
     if not pieces:
         return [Violation("pieces", "(P3.3)", "no piece", 1)]
-    tolerance = TIME_TOLERANCE * instance.most_work
     found = []
     ends = [instance.completed, *(piece.to for piece in pieces)]
     starts = [*(piece.from_ for piece in pieces), instance.most_work]
-    for index, (end, start) in enumerate(zip(ends, starts, strict=True)):
+    lengths = [piece.to - piece.from_ for piece in (pieces[0], *pieces)]
+    for index, (end, start, length) in enumerate(zip(ends, starts, lengths, strict=True)):
+        tolerance = slack(length, end, start)
         if abs(end - start) > tolerance:
             where = f"before piece {index}"
             found.append(Violation("pieces", "(P3.3)", where, abs(end - start), tolerance))
@@ -84,15 +91,17 @@ def _pieces(instance: SpeedProfileInstance, pieces: tuple[Piece, ...]) -> list[V
     return found
 
 
-def _energy(instance: SpeedProfileInstance, pieces: tuple[Piece, ...]) -> float:
-    """(P2.1) with Q of (22), given W > completed."""
+def _energy(instance: SpeedProfileInstance, pieces: tuple[Piece, ...]) -> tuple[float, float]:
+    """(P2.1) with Q of (22), given W > completed; and its rounding."""
     survived = _discrete if isinstance(instance.work, Epochs) else _linear
     integral = survived(instance)
-    total = 0.0
+    total = terms = 0.0
     for piece in pieces:
         per_epoch = instance.power[piece.speed] / instance.speeds[piece.speed]
-        total += per_epoch * (integral(piece.to) - integral(piece.from_))
-    return total
+        until = integral(piece.to)
+        total += per_epoch * (until - integral(piece.from_))
+        terms += per_epoch * until
+    return total, CANCELLATION * terms
 
 
 def _discrete(instance: SpeedProfileInstance) -> Callable[[float], float]:

@@ -101,7 +101,7 @@ def run_task(task: Task) -> list[Row]:
                 time_limit=task.time_limit,
             )
             run = simulate(world, policy(name, world, settings), seed=task.seed, epochs=epochs)
-            report = audit(instance, run)
+            report = audit(instance, run, epochs=epochs)
             if not report.feasible:
                 raise OptschedError(f"{instance.name}, {name}: {report.violations[0]}")
             runs.append(metrics_of(instance, run))

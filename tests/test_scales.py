@@ -1,0 +1,247 @@
+"""No checker knows a unit: instances 1e-9 to 1e9 times as large get the same verdicts."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from oracles.random_profiles import random_profile
+from oracles.random_selection import tiny
+from scales import MONEY, TIME, changes_of_unit, factor, in_units
+
+import optsched
+from optsched import check, solve
+from optsched.checking import bound_violation, claim_violation, slack
+from optsched.library import shipped_names
+from optsched.problem import resolve
+from optsched.problems import PROBLEMS
+from optsched.result import is_proved
+
+JUST_TOO_MUCH = 3e-6
+"""Relative: a corruption of so much of its own quantity is found at every scale."""
+
+Corruption = tuple[str, Callable[[dict[str, Any], dict[str, Any]], None]]
+"""The rule broken, and what breaks it in an instance's and a solution's documents."""
+
+
+def shipped(problem: str, largest: int = 60_000) -> list[str]:
+    names = [name for name in shipped_names() if name.startswith(f"{problem}/")]
+    return [name for name in names if len(str(optsched.load(name).to_dict())) < largest]
+
+
+def corrupt(
+    path: tuple[str | int, ...], by: Callable[[Any], Any], *, instance: bool = False
+) -> Any:
+    def change(given: dict[str, Any], solution: dict[str, Any]) -> None:
+        node: Any = given if instance else solution
+        for part in path[:-1]:
+            node = node[part]
+        node[path[-1]] = by(node[path[-1]])
+
+    return change
+
+
+def more(value: float) -> float:
+    return value * (1 + JUST_TOO_MUCH)
+
+
+def less(value: float) -> float:
+    return value * (1 - JUST_TOO_MUCH)
+
+
+def report(problem: str, instance: dict[str, Any], solution: dict[str, Any]) -> Any:
+    entry = PROBLEMS[problem]
+    return check(
+        resolve(entry.instance).from_dict(instance), resolve(entry.solution).from_dict(solution)
+    )
+
+
+def assert_same_everywhere(
+    problem: str,
+    instance: dict[str, Any],
+    solution: dict[str, Any],
+    units: list[dict[str, float]],
+    dimension: dict[str, int],
+    corruptions: list[Corruption],
+) -> None:
+    """Feasible with the objective in other units, and each corruption found by its own rule."""
+    first = report(problem, instance, solution)
+    assert first.feasible, first
+    for unit in units:
+        given = in_units(instance, unit)
+        said = in_units(solution, unit, objective=dimension)
+        found = report(problem, given, said)
+        assert found.feasible, (instance["name"], unit, found)
+        if first.objective is not None:
+            expected = first.objective * factor(dimension, unit)
+            assert abs(found.objective - expected) <= 1e-9 * expected + found.rounding, unit
+        for rule, change in corruptions:
+            broken = copy.deepcopy((given, said))
+            change(*broken)
+            rules = {violation.rule for violation in report(problem, *broken).violations}
+            assert rules == {rule}, (instance["name"], unit, rule, rules)
+
+
+CLAIMS: list[Corruption] = [
+    ("claimed objective", corrupt(("objective",), more)),
+    ("claimed objective", corrupt(("objective",), less)),
+    ("claimed objective", corrupt(("objective",), lambda value: 2 * value)),
+    ("claimed objective", corrupt(("objective",), lambda _: 0.0)),
+]
+
+
+@pytest.mark.parametrize("name", shipped("placement"))
+def test_placements(name: str) -> None:
+    solved = solve(name, "heavy-edge")
+    instance = in_units(optsched.load(name).to_dict(), {"bytes": 1e-9})  # bandwidths from 1 up
+    stage = max(range(len(instance["job"]["stages"])), key=lambda s: solved.solution.counts[s][0])
+    corruptions = [
+        *CLAIMS,
+        ("replicas", corrupt(("counts", stage, 0), lambda count: count - 1)),
+        ("non-negative", corrupt(("counts", stage, 0), lambda _: -1)),
+    ]
+    units = changes_of_unit("time", "bytes")
+    assert_same_everywhere(
+        "placement", instance, solved.solution.to_dict(), units, TIME, corruptions
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e-4, 1e4, 1e9])
+def test_other_bandwidths_alone(scale: float) -> None:
+    """No unit: another machine, on which the placement holds and costs what it costs there."""
+    document = in_units(optsched.load("placement/vgg19-16").to_dict(), {"bytes": 1e-9})
+    for name in ("inter_bandwidth", "intra_bandwidth"):
+        document["cluster"][name] *= scale
+    instance = resolve(PROBLEMS["placement"].instance).from_dict(document)
+    solved = solve(instance, "heavy-edge")
+    assert solved.check.feasible
+    said = solved.solution.to_dict()
+    assert report("placement", document, said).feasible
+    for rule, change in CLAIMS:
+        broken = copy.deepcopy((document, said))
+        change(*broken)
+        assert {v.rule for v in report("placement", *broken).violations} == {rule}
+
+
+def selections() -> list[Any]:
+    names = [pytest.param(name, id=name) for name in shipped("selection")]
+    return [*names, *(pytest.param(seed, id=f"tiny-{seed}") for seed in range(12))]
+
+
+@pytest.mark.parametrize("given", selections())
+def test_selections(given: str | int) -> None:
+    loaded = optsched.load(given) if isinstance(given, str) else tiny(given)
+    solved = solve(loaded, "columns" if isinstance(given, int) else "sts")
+    document = loaded.to_dict()
+    shortest = min(t for job in document["jobs"] for ts in job["epoch_time"].values() for t in ts)
+    least = min(kind["memory_bytes"] for kind in document["gpu_types"].values())
+    start = {"bytes": 1.5 / least, "time": 1.5 / shortest}  # from 1 up: what files hold
+    instance = in_units(document, start)
+    said = in_units(solved.solution.to_dict(), start, objective=MONEY)
+    corruptions: list[Corruption] = [*CLAIMS] if said["objective"] else []
+    if solved.solution.certificate is not None and solved.solution.certificate.bound:
+        corruptions.append(("certificate", corrupt(("certificate", "bound"), _overstated)))
+    for i in [i for i, each in enumerate(said["jobs"]) if each["node"] is not None][:1]:
+        corruptions.append(("GPU index", corrupt(("jobs", i, "gpus"), lambda _: [99])))
+    units = changes_of_unit("time", "bytes", "money")
+    assert_same_everywhere("selection", instance, said, units, MONEY, corruptions)
+
+
+def _overstated(bound: float) -> float:
+    return bound + JUST_TOO_MUCH * abs(bound)
+
+
+@pytest.mark.parametrize("unit", changes_of_unit("bytes"))
+def test_memory_is_short_at_every_scale(unit: dict[str, float]) -> None:
+    document = optsched.load("selection/3x6").to_dict()
+    said = solve("selection/3x6", "sts").solution.to_dict()
+    placed = next(each for each in said["jobs"] if each["node"] is not None)
+    kind = next(n["gpu_type"] for n in document["nodes"] if n["name"] == placed["node"])
+    job = next(each for each in document["jobs"] if each["name"] == placed["name"])
+    document["gpu_types"]["large"] = {"memory_bytes": 1e12, "slowdown": {}}
+    document["nodes"].append({"name": "l", "gpu_type": "large", "gpus": 1, "cost_rate": [1.0]})
+    job["epoch_time"]["large"] = [1.0]
+    room = placed.get("fraction", 1.0) * document["gpu_types"][kind]["memory_bytes"]
+    for memory, rules in ((less(room), set()), (more(room), {"memory"})):
+        job["memory_bytes"] = memory
+        given = in_units(document, {"bytes": 1e-9 * unit["bytes"]})
+        found = report("selection", given, {**said, "objective": None})
+        assert {violation.rule for violation in found.violations} == rules
+
+
+def profiles() -> list[Any]:
+    names = [pytest.param(name, id=name) for name in shipped("speed-profile")]
+    return [*names, *(pytest.param(seed, id=f"profile-{seed}") for seed in range(25))]
+
+
+@pytest.mark.parametrize("given", profiles())
+def test_speed_profiles(given: str | int) -> None:
+    loaded = optsched.load(given) if isinstance(given, str) else random_profile(given)
+    document, solution = loaded.to_dict(), solve(loaded, "hull").solution.to_dict()
+    start = {"time": document["speeds"][0], "epochs": 1.5}  # the slowest speed is 1.5
+    instance = in_units(document, start)
+    said = in_units(solution, start, objective=MONEY)
+    corruptions: list[Corruption] = []
+    if said["status"] != "infeasible":
+        first, last = said["pieces"][0], len(said["pieces"]) - 1
+        short = JUST_TOO_MUCH * (first["to"] - first["from"])
+        corruptions += CLAIMS if said["objective"] else []
+        corruptions += [
+            ("pieces", corrupt(("pieces", 0, "from"), lambda _: first["from"] + short)),
+            ("pieces", corrupt(("pieces", last, "to"), less)),
+            ("speed", corrupt(("pieces", last, "speed"), lambda _: len(document["speeds"]))),
+        ]
+    if said["status"] == "binding":
+        corruptions += [
+            ("deadline", corrupt(("deadline",), less, instance=True)),
+            ("status", corrupt(("deadline",), more, instance=True)),
+        ]
+    if said["status"] == "infeasible":
+        left = loaded.most_work - document.get("completed", 0)
+        enough = left / document["speeds"][-1] * document["speeds"][0]
+        corruptions.append(
+            ("status", corrupt(("deadline",), lambda _: more(enough), instance=True))
+        )
+    for unit in changes_of_unit("time", "money", "epochs"):
+        scaled = [(rule, _in_unit(change, unit)) for rule, change in corruptions]
+        assert_same_everywhere("speed-profile", instance, said, [unit], MONEY, scaled)
+
+
+def _in_unit(change: Any, unit: dict[str, float]) -> Any:
+    """A corruption of the documents in their first units, put into others afterwards."""
+
+    def changed(given: dict[str, Any], solution: dict[str, Any]) -> None:
+        back = {name: 1 / scale for name, scale in unit.items()}
+        first = in_units(given, back), in_units(solution, back, objective=MONEY)
+        change(*first)
+        given.update(in_units(first[0], unit))
+        solution.update(in_units(first[1], unit, objective=MONEY))
+
+    return changed
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-18, 1e-12, 1e-9, 1.0, 1e9, 1e18, 1e300])
+def test_claims_and_bounds(scale: float) -> None:
+    assert claim_violation(scale * (1 + 0.9e-6), scale) is None
+    assert claim_violation(more(scale), scale).rule == "claimed objective"
+    assert claim_violation(less(scale), scale).rule == "claimed objective"
+    assert claim_violation(0.0, scale).amount == pytest.approx(1)
+    assert claim_violation(scale, 0.0).amount == pytest.approx(1)
+    assert claim_violation(float("nan"), scale).amount == 1
+    assert claim_violation(0.0, 0.0) is None
+    assert bound_violation(scale * (1 + 0.9e-9), scale) is None
+    assert bound_violation(scale * (1 + 3e-9), scale).rule == "bound"
+    assert bound_violation(float("inf"), scale).amount == 1
+    assert is_proved(scale, less(scale), 1e-5)
+    assert not is_proved(scale, less(scale), 1e-6)
+    assert not is_proved(scale, 0.0, 1e-6)
+    assert is_proved(0.0, 0.0, 0.0)
+
+
+def test_slack_is_rounding_and_no_more() -> None:
+    assert slack(1e-9, 0.0, 1e-9) == pytest.approx(1e-18)
+    assert slack(1e9) == pytest.approx(1.0)
+    clock = 1.7e9  # the distance between two floats there is 2.4e-7
+    assert 2.4e-7 < slack(1e-3, clock) < 1e-4
