@@ -54,7 +54,7 @@ def combinatorial_bound(instance: PlacementInstance, tables: CostTables) -> Boun
         value = float(pattern_bound(*arrays, size))
         bounds.append(Bound(value, f"pattern bound, offer of {size}"))
     best = max(bounds, key=lambda bound: bound.value)
-    return Bound(max(best.value - tables.rounding, 0.0), best.source)
+    return Bound(tables.rounded_down(best.value), best.source)
 
 
 def quick_bound(instance: PlacementInstance, options: PlacementOptions) -> tuple[float, str]:

@@ -59,13 +59,14 @@ class CostTables:
         """base_s(v), shape (S, V + 1): time of a stage whose neighbours are all elsewhere."""
         return np.asarray(self.fixed[:, None] + self.all_reduce)
 
-    @cached_property
-    def rounding(self) -> float:
-        """Seconds by which rounding may put a time too high: base - a u - b w cancels.
+    def rounded_down(self, value: float) -> float:
+        """A bound of `value` seconds less what rounding may have put on: base - a u - b w cancels.
 
-        It matters only where the NIC's share is millions of times slower than a server's inside.
+        Below `value` no all-reduce takes longer than it, so only `fixed` can be far larger: where
+        the NIC's share is millions of times slower than a server's inside.
         """
-        return float(8 * np.finfo(float).eps * self.base[np.isfinite(self.base)].max())
+        largest = float(self.fixed.max()) + value
+        return max(value - 8 * float(np.finfo(float).eps) * largest, 0.0)
 
     @property
     def savings_are_positive(self) -> bool:

@@ -65,7 +65,7 @@ def programme(
     return Outcome(
         PlacementSolution.of(instance.name, counts.tolist()),
         Termination.TIME_LIMIT if found is None else Termination.OPTIMAL,
-        bound=None if found is None else max(value - tables.rounding, 0.0),
+        bound=None if found is None else tables.rounded_down(value),
         bound_source=None if found is None else "dynamic programme",
         claimed=value,
         solve_time=time.perf_counter() - began,

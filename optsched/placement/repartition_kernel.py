@@ -36,6 +36,8 @@ def improve(base: Any, before: Any, after: Any, counts: Any, rounds: int, budget
     accepted, spent = 0, 0
     while accepted < rounds and spent < budget:
         worst = int(np.argmax(times))
+        if times[worst] <= 0.0:  # nothing is faster, and the server may hold nothing to re-split
+            break
         improved = False
         for other in range(servers):
             if other == worst or spent >= budget:

@@ -130,7 +130,7 @@ class _Search:
         self.note()
 
     def _bound(self, value: float) -> Bound:
-        proven = max(value - self.tables.rounding, self.bound.value)
+        proven = max(self.tables.rounded_down(value), self.bound.value)
         return Bound(proven, "threshold bisection")
 
     def note(self) -> None:

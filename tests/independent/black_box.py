@@ -1,0 +1,83 @@
+"""The package as a black box: instances go in as files, answers come out as plain data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import optsched
+from optsched.errors import InputError
+
+ROUNDING = 1e-9
+"""Relative; sums of some dozen float64 products differ by 1e-14 between two ways of adding."""
+
+
+@contextmanager
+def told(seed: int, number: int, instance: dict) -> Iterator[None]:
+    """Say with a failure how its case is made again."""
+    try:
+        yield
+    except Exception as failure:
+        case = f"seed {seed}, case {number}: {type(failure).__name__}: {failure}"
+        raise AssertionError(f"{case}\n{json.dumps(instance)}") from failure
+
+
+def loaded(folder: Path, instance: dict) -> Any:
+    """The instance as the package reads it from a file."""
+    file = folder / "instance.json"
+    file.write_text(json.dumps(instance))
+    return optsched.load(file)
+
+
+def refused(folder: Path, instance: dict) -> bool:
+    """Whether the file is bad input, said in one line."""
+    try:
+        loaded(folder, instance)
+    except InputError as error:
+        assert "\n" not in str(error), f"a refusal of several lines: {error}"
+        return True
+    return False
+
+
+def accepts(folder: Path, instance: Any, solution: dict) -> tuple[bool, float | None]:
+    """Whether the package's check lets a solution file pass, and the objective it recomputes."""
+    file = folder / "solution.json"
+    file.write_text(json.dumps(solution))
+    try:
+        report = optsched.check(instance, file)
+    except InputError:
+        return False, None
+    return report.feasible, report.objective
+
+
+def close(value: float, expected: float, tolerance: float = ROUNDING) -> bool:
+    """Equal up to a relative tolerance; nothing is close to 0 but 0."""
+    return abs(value - expected) <= tolerance * abs(expected)
+
+
+def proves(result: Any, optimum: float, gap: float) -> None:
+    """Assert that an exact method's result is the optimum, proved to the gap asked."""
+    assert result.termination.value == "optimal", f"{result.method}: {result.termination}"
+    slack = max(gap, ROUNDING)
+    assert close(result.objective, optimum, slack), (
+        f"{result.method}: {result.objective}, the optimum is {optimum}"
+    )
+    assert result.bound is not None, f"{result.method}: proved without a bound"
+    assert result.objective - result.bound <= slack * abs(result.objective) + ROUNDING * abs(
+        optimum
+    ), f"{result.method}: optimal at {result.objective} with bound {result.bound}"
+
+
+def stays_below(result: Any, optimum: float) -> None:
+    """Assert bound <= optimum <= objective."""
+    if result.bound is not None:
+        assert result.bound <= optimum + ROUNDING * abs(optimum), (
+            f"{result.method}: bound {result.bound} ({result.bound_source}) above {optimum}"
+        )
+    if result.objective is not None:
+        assert result.objective >= optimum - ROUNDING * abs(optimum), (
+            f"{result.method}: {result.objective} is below the optimum {optimum}"
+        )
