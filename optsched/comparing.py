@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from optsched import interrupts
 from optsched.errors import NotApplicableError, SolverError
 from optsched.files import instance_sha256
 from optsched.library import find, load
@@ -84,6 +85,7 @@ def compare_each(
                 result = _solve_or_say(instance, name, settings)
                 if methods or "refused" not in result.details:
                     done.append(result)
+                interrupts.heed()
         except KeyboardInterrupt:
             yield _with_best_bound(done)
             raise

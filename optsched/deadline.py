@@ -2,7 +2,8 @@
 
 Whoever works under a limit asks the same clock, whatever has been spent on heuristics, on bounds
 or on stating a model: `Settings.deadline`. Work that cannot be interrupted (a Pyomo model being
-stated) is refused beforehand with `has`, or stopped between two steps with `check`.
+stated) is refused beforehand with `has`, or stopped between two steps with `check`. An interrupt
+lets every deadline pass, also one without a limit (`interrupts`).
 """
 
 from __future__ import annotations
@@ -39,11 +40,15 @@ class Deadline:
     @property
     def left(self) -> float | None:
         """Seconds left, at least 0; None without a limit."""
+        if _all_passed:
+            return 0.0
         return None if self.limit is None else max(self.limit - self.spent, 0.0)
 
     @property
     def until(self) -> float:
         """When it passes, on the clock of `time.perf_counter`; infinite without a limit."""
+        if _all_passed:
+            return -math.inf
         return math.inf if self.limit is None else self.began + self.limit
 
     @property
@@ -64,3 +69,12 @@ class Deadline:
         """A deadline of its own, from now, over a part of the time left."""
         left = self.left
         return Deadline(None if left is None else part * left)
+
+
+def pass_all(passed: bool) -> None:
+    """Let every deadline have passed, whatever its limit; or let each have its limit again."""
+    global _all_passed
+    _all_passed = passed
+
+
+_all_passed = False

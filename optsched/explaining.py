@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from optsched import interrupts
 from optsched.errors import InputError
 from optsched.library import load
 from optsched.methods import check, load_solution, problem_for, solve
@@ -46,6 +47,7 @@ def explain(
     source = str(solution) if isinstance(solution, str | Path) else "solution"
     if solution is None:
         solution = solve(instance, method, options=options).solution
+        interrupts.heed()
     elif isinstance(solution, str | Path):
         solution = load_solution(problem, solution)
     used = dict(solution.options if options is None else options)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from optsched import interrupts
 from optsched.checking import CheckReport, Violation, bound_violation, claim_violation
-from optsched.deadline import Deadline
+from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import InputError, NotApplicableError, shown
 from optsched.files import instance_sha256
 from optsched.library import load
@@ -62,12 +63,16 @@ def solve(
     -------
     Result
         The objective is the checker's own; `Result.check` says whether the solution holds.
+        After an interrupt (Ctrl-C) its termination is "interrupted", unless the method had
+        proved its answer.
 
     Raises
     ------
     InputError
         For a file, a method or an option that cannot be used; `NotApplicableError` when the
         method refuses this instance by name.
+    KeyboardInterrupt
+        After an interrupt, when there is no solution yet.
     SolverError
         If the solver fails.
     """
@@ -79,7 +84,7 @@ def solve(
     run = resolve(problem.method(method).run)
     warm_up(problem.name)
     settings = settings.within(Deadline(time_limit))
-    outcome = run(instance, chosen, settings)
+    outcome = _kept(lambda: run(instance, chosen, settings))
     outcome = _with_bound(problem, instance, chosen, outcome)
     return _checked(problem, instance, method, chosen, settings, outcome)
 
@@ -193,6 +198,23 @@ def _settings(
     if not 0 <= seed < 2**63:
         raise refuse("seed", seed, "0 to 2^63 - 1")
     return Settings(time_limit, iterations, gap, threads, seed, solver)
+
+
+def _kept(run: Callable[[], Outcome]) -> Outcome:
+    """What a method returns; after an interrupt what it had by then."""
+    with interrupts.keeping() as interrupt:
+        try:
+            outcome = run()
+        except OutOfTimeError:
+            if not interrupt.came:
+                raise
+            raise KeyboardInterrupt from None
+    proved = (Termination.OPTIMAL, Termination.INFEASIBLE)
+    if not interrupt.came or outcome.termination in proved:
+        return outcome
+    if outcome.solution is None:
+        raise KeyboardInterrupt
+    return replace(outcome, termination=Termination.INTERRUPTED)
 
 
 def _with_bound(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> Outcome:

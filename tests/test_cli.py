@@ -472,7 +472,8 @@ def test_code_130_interrupted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
 
 INTERRUPTED = """
 import sys, time
-from optsched import cli, methods
+from optsched import methods
+from optsched.__main__ import main
 from optsched.placement import dp as home
 methods.warm_up("placement")
 real, calls = home.dp, []
@@ -483,7 +484,7 @@ def slow(*arguments):
         time.sleep(60)
     return real(*arguments)
 home.dp = slow
-cli.main()
+main()
 """
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from optsched.backends.answer import Answer
 from optsched.backends.highs import set_options, status_of
+from optsched.backends.running import run_highs, run_lp
 from optsched.result import Settings
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def solve_arrays(problem: MilpArrays, settings: Settings) -> Answer:
     set_options(highs, settings)
     highs.passModel(_highs_lp(problem))
     built = time.perf_counter()
-    highs.run()
+    run_highs(highs, settings.deadline)
     solved = time.perf_counter()
     status, objective, bound = status_of(highs, settings)
     values = None
@@ -72,6 +73,7 @@ class GrowingLp:
         import highspy
 
         self._highs = highspy.Highs()
+        self._deadline = settings.deadline
         self._highs.silent()
         set_options(self._highs, settings)
         self._highs.passModel(_highs_lp(problem))
@@ -98,7 +100,7 @@ class GrowingLp:
         if time_limit is not None:
             spent = self._highs.getRunTime()  # counted over all solves
             self._highs.setOptionValue("time_limit", spent + max(time_limit, 0.0))
-        self._highs.run()
+        run_lp(self._highs, self._deadline)
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         solution = self._highs.getSolution()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from optsched.backends.answer import FEASIBILITY, Answer, finite, judged, require_solver
 from optsched.backends.highs import set_options, status_of
+from optsched.backends.running import InterruptibleScip, run_highs
 from optsched.result import Settings, Termination, TracePoint
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def relax_model(
     count = highs.getNumCol()
     kinds = np.full(count, int(highspy.HighsVarType.kContinuous), dtype=np.uint8)
     highs.changeColsIntegrality(count, np.arange(count, dtype=np.int32), kinds)
-    highs.run()
+    run_highs(highs, settings.deadline)
     status, objective, _ = status_of(highs, settings)
     if status is not Termination.OPTIMAL or objective is None:
         return None
@@ -94,6 +95,7 @@ def _solve_with_highs(
     recorder = _Recorder()
     highs.cbMipLogging.subscribe(recorder)
     highs.cbMipImprovingSolution.subscribe(recorder)
+    highs.run = lambda: run_highs(highs, settings.deadline)  # the interface runs it where it is
     built = time.perf_counter()
     recorder.began = built
     results = solver.solve(model)
@@ -151,6 +153,13 @@ def _solve_with_scip(model: pyo.ConcreteModel, settings: Settings, build_time: f
     from pyomo.contrib.solver.common.results import TerminationCondition
 
     solver = SolverFactory("scip_direct")
+    create = solver._create_solver_model  # private: the public interface cannot be interrupted
+
+    def create_interruptible(*arguments: Any) -> tuple[Any, ...]:
+        made, *rest = create(*arguments)
+        return InterruptibleScip(made, settings.deadline), *rest
+
+    solver._create_solver_model = create_interruptible
     began = time.perf_counter()
     results = solver.solve(
         model,

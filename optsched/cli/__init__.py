@@ -52,14 +52,14 @@ sweeping.register(app)
 artefacts.register(app)
 
 
-def main() -> None:
-    """Run the command line and exit with its code; errors are one line on stderr."""
-    code = _code(sys.argv[1:])
+def execute(arguments: list[str]) -> int:
+    """Run a command; its exit code. Errors are one line on stderr."""
+    code = _code(arguments)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         _drop_output()
-    sys.exit(code)
+    return code
 
 
 def _code(arguments: list[str]) -> int:

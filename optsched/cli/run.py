@@ -46,6 +46,7 @@ def solve(
     ] = None,
 ) -> int:
     """Solve one instance, check the answer and print it."""
+    from optsched import interrupts
     from optsched.backends import require_solver
     from optsched.cli import show
     from optsched.files import write_document
@@ -69,7 +70,7 @@ def solve(
         print(json.dumps(result.to_dict(), indent=1))
     else:
         show.result(result)
-    return _code(result)
+    return INTERRUPTED if interrupts.came() else _code(result)
 
 
 def compare(

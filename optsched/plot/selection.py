@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from optsched import interrupts
 from optsched.explaining import explain
 from optsched.library import load
 from optsched.methods import load_solution, problem_for, solve
@@ -202,7 +203,10 @@ def plot_cost_against_deadline(
     ax = axes(ax, 7.5, 4.2)
     moved = [(shift, _shifted(given, shift)) for shift in sorted(shifts)]
     for index, method in enumerate(methods):
-        results = [(shift, solve(each, method, options=options)) for shift, each in moved]
+        results = []
+        for shift, each in moved:
+            results.append((shift, solve(each, method, options=options)))
+            interrupts.heed()
         points = [(shift, r.objective) for shift, r in results if r.objective is not None]
         x, y = zip(*points, strict=True)
         ax.plot(x, y, marker="o", ms=3.5, color=COLOURS[index % 9], label=method, gid=method)

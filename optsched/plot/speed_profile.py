@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from optsched import interrupts
 from optsched.library import load
 from optsched.methods import load_solution, problem_for, solve
 from optsched.plot.axes import COLOURS, axes, figures, literal, short
@@ -40,6 +41,7 @@ def plot_speed_profile(
     given: SpeedProfileInstance = load(instance) if isinstance(instance, str | Path) else instance
     if solution is None:
         solution = solve(given).solution
+        interrupts.heed()
     elif isinstance(solution, str | Path):
         solution = load_solution(problem_for(given), solution)
     assert isinstance(solution, SpeedProfileSolution)

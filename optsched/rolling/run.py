@@ -130,7 +130,7 @@ def roll(
             break
         found.append(run)
     if found:
-        yield from _judged(world, epochs, found, bound)
+        yield from _judged(world, epochs, found, None if interrupted else bound)
     if interrupted:
         raise KeyboardInterrupt
 

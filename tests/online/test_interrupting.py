@@ -20,7 +20,7 @@ DRIVER = """
 import os, signal, sys
 import rich.progress
 import optsched.online.engine as engine
-from optsched.cli import main
+from optsched.__main__ import main
 
 engine.STEPS = 5
 real, calls, looks = rich.progress.Progress.update, [], int(sys.argv[1])

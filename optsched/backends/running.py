@@ -1,0 +1,78 @@
+"""Runs of a solver that an interrupt can end.
+
+A solver in the main thread would keep Python from hearing of an interrupt until it is done. It
+works in a thread of its own, and is told to stop when its deadline passes or when whoever waits for
+it is interrupted. One that does not stop is left alone: it ends when it next looks, or with Python.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from optsched.deadline import Deadline
+
+LOOK = 0.1
+"""Seconds between two looks at the deadline."""
+
+SMALL = 20_000
+"""Nonzeros up to which a linear programme takes no time worth a thread."""
+
+
+def run_lp(highs: Any, deadline: Deadline) -> None:
+    """Run HiGHS on a linear programme, small ones where we are."""
+    if highs.getNumNz() <= SMALL:
+        highs.run()
+    else:
+        run_highs(highs, deadline)
+
+
+def run_highs(highs: Any, deadline: Deadline) -> None:
+    """Run HiGHS to its end, to the deadline or to an interrupt."""
+    import highspy
+
+    if not highs.HandleUserInterrupt:
+        highs.HandleUserInterrupt = True
+    _run_aside(lambda: highspy.Highs.run(highs), highs.cancelSolve, deadline)
+
+
+class InterruptibleScip:
+    """A SCIP model whose `optimize` an interrupt can end; otherwise the model itself."""
+
+    def __init__(self, model: Any, deadline: Deadline) -> None:
+        self._model = model
+        self._deadline = deadline
+        model.setParam("misc/catchctrlc", False)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def optimize(self) -> None:
+        """Solve without holding Python up."""
+        _run_aside(self._model.optimizeNogil, self._model.interruptSolve, self._deadline)
+
+
+def _run_aside(run: Callable[[], object], stop: Callable[[], object], deadline: Deadline) -> None:
+    """Run in another thread; whatever it raises is raised here."""
+    done = threading.Event()
+    raised: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            run()
+        except BaseException as error:
+            raised.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=work, daemon=True, name="solver").start()
+    try:
+        while not done.wait(LOOK):
+            if deadline.is_over:
+                stop()
+    except BaseException:
+        stop()
+        raise
+    if raised:
+        raise raised[0]

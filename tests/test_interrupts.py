@@ -1,0 +1,329 @@
+"""What an interrupt does to a method, to a solver and to a command: what there is, is kept."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import optsched
+from optsched import interrupts
+from optsched.backends import MilpArrays, solve_arrays, solve_model
+from optsched.deadline import Deadline, OutOfTimeError
+from optsched.placement import dp as home
+from optsched.result import Outcome, Settings, Termination
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals to a process: POSIX only")
+INSTANCE = "placement/vgg19-16"
+ROOT = Path(__file__).parent.parent
+TOO_LONG = 120
+"""Seconds after which a test says that nothing stopped the work."""
+
+
+@pytest.fixture(autouse=True)
+def heeded() -> Iterator[None]:
+    """Interrupts as on a terminal, whatever the tests were started from."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def interrupt_after(seconds: float) -> None:
+    main = threading.main_thread().ident
+    assert main is not None
+    threading.Timer(seconds, signal.pthread_kill, (main, signal.SIGINT)).start()
+
+
+def replace_dp(monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
+    """Let the method "dp" do something else."""
+    optsched.solve(INSTANCE, "dp")
+    monkeypatch.setattr("optsched.placement.dp.dp", run)
+
+
+def test_the_incumbent_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = home.dp
+
+    def until_over(instance: Any, options: Any, settings: Settings) -> Outcome:
+        found = real(instance, options, settings)
+        interrupt()
+        assert settings.deadline.is_over
+        assert settings.deadline.left == 0
+        assert settings.deadline.share(0.5).left == 0
+        return Outcome(found.solution, Termination.TIME_LIMIT)
+
+    replace_dp(monkeypatch, until_over)
+    result = optsched.solve(INSTANCE, "dp")
+    assert result.termination is Termination.INTERRUPTED
+    assert result.check is not None
+    assert result.check.feasible
+    assert result.objective == optsched.solve(INSTANCE, "threshold").objective
+    assert not Deadline().is_over
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_is_proved_stays_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = home.dp
+
+    def done(instance: Any, options: Any, settings: Settings) -> Outcome:
+        found = real(instance, options, settings)
+        interrupt()
+        return found
+
+    replace_dp(monkeypatch, done)
+    assert optsched.solve(INSTANCE, "dp").termination is Termination.OPTIMAL
+    assert interrupts.came()
+    rows = []
+    with pytest.raises(KeyboardInterrupt):
+        rows.append(optsched.compare([INSTANCE, INSTANCE], ["dp"]))
+    assert not rows
+
+
+@pytest.mark.parametrize("heard", [False, True])
+def test_without_an_incumbent_it_is_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch, heard: bool
+) -> None:
+    def nothing(*_: Any) -> Outcome:
+        interrupt()
+        if not heard:
+            time.sleep(TOO_LONG)
+        return Outcome(None, Termination.TIME_LIMIT)
+
+    replace_dp(monkeypatch, nothing)
+    with pytest.raises(KeyboardInterrupt):
+        optsched.solve(INSTANCE, "dp")
+
+
+def test_work_that_does_not_look_is_stopped_and_its_caller_keeps_what_it_has(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    import pyomo.environ as pyo
+
+    real = home.dp
+
+    def states_a_model(instance: Any, options: Any, settings: Settings) -> Outcome:
+        found = real(instance, options, settings)
+        model = pyo.ConcreteModel()
+
+        def rule(*_: Any) -> Any:
+            interrupt()
+            time.sleep(TOO_LONG)
+
+        try:
+            model.never = pyo.Constraint(rule=rule)
+        except OutOfTimeError:
+            return Outcome(found.solution, Termination.TIME_LIMIT)
+        raise AssertionError("the model was stated")
+
+    replace_dp(monkeypatch, states_a_model)
+    result = optsched.solve(INSTANCE, "dp")
+    assert (result.termination, result.solution is None) == (Termination.INTERRUPTED, False)
+    assert capfd.readouterr() == ("", "")
+    assert logging.root.manager.disable == 0
+
+
+def test_a_second_interrupt_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def twice(*_: Any) -> Outcome:
+        interrupt()
+        try:
+            interrupt()
+            time.sleep(TOO_LONG)
+        except OutOfTimeError:
+            raise AssertionError("the second was taken for ours") from None
+        return Outcome(None, Termination.TIME_LIMIT)
+
+    replace_dp(monkeypatch, twice)
+    with pytest.raises(KeyboardInterrupt):
+        optsched.solve(INSTANCE, "dp")
+
+
+def test_a_callers_own_handler_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, heard = home.dp, []
+
+    def done(*arguments: Any) -> Outcome:
+        interrupt()
+        return real(*arguments)
+
+    replace_dp(monkeypatch, done)
+    signal.signal(signal.SIGINT, lambda *_: heard.append(1))
+    assert optsched.solve(INSTANCE, "dp").termination is Termination.OPTIMAL
+    assert heard == [1]
+    assert not interrupts.came()
+
+
+def market_split(rows: int, columns: int) -> MilpArrays:
+    """A programme whose incumbent comes at once and whose proof takes for ever."""
+    rng = np.random.default_rng(1)
+    weights = rng.integers(1, 100, size=(rows, columns)).astype(float)
+    matrix = csr_array(np.hstack([weights, np.eye(rows), -np.eye(rows)]))
+    half = np.floor(weights.sum(axis=1) / 2)
+    return MilpArrays(
+        cost=np.concatenate([np.zeros(columns), np.ones(2 * rows)]),
+        matrix=matrix,
+        row_lower=half,
+        row_upper=half,
+        lower=np.zeros(columns + 2 * rows),
+        upper=np.concatenate([np.ones(columns), np.full(2 * rows, np.inf)]),
+        integer=np.concatenate([np.ones(columns, bool), np.zeros(2 * rows, bool)]),
+    )
+
+
+@pytest.mark.parametrize("solver", ["arrays", "highs", "scip"])
+def test_a_solver_stops_and_gives_its_incumbent(solver: str) -> None:
+    arrays = market_split(6, 60)
+    settings = Settings(solver="highs" if solver == "arrays" else solver)
+    began = time.monotonic()
+    with interrupts.keeping() as kept:
+        interrupt_after(3.0)
+        if solver == "arrays":
+            answer = solve_arrays(arrays, settings)
+        else:
+            answer = solve_model(as_model(arrays), settings)
+    assert kept.came
+    assert answer.termination is Termination.TIME_LIMIT
+    assert answer.has_solution
+    assert time.monotonic() - began < TOO_LONG
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip"])
+def test_outside_a_method_an_interrupt_leaves_the_solver(solver: str) -> None:
+    model = as_model(market_split(6, 60))
+    interrupt_after(1.0)
+    with pytest.raises(KeyboardInterrupt):
+        solve_model(model, Settings(solver=solver))
+
+
+def as_model(arrays: MilpArrays) -> Any:
+    import pyomo.environ as pyo
+
+    model = pyo.ConcreteModel()
+    count = len(arrays.cost)
+    model.x = pyo.Var(
+        range(count),
+        domain=lambda _, j: pyo.Binary if arrays.integer[j] else pyo.NonNegativeReals,
+    )
+    dense = arrays.matrix.toarray()
+    model.rows = pyo.Constraint(
+        range(len(dense)),
+        rule=lambda m, i: sum(
+            dense[i, j] * m.x[j] for j in range(count) if dense[i, j]
+        ) == arrays.row_lower[i],
+    )  # fmt: skip
+    model.total = pyo.Objective(expr=sum(arrays.cost[j] * model.x[j] for j in range(count)))
+    return model
+
+
+PROGRAM = """
+import signal, sys, time
+from optsched.__main__ import main
+{before}
+sys.argv = ["optsched", *sys.argv[1:]]
+main()
+"""
+
+
+def program(before: str, *argv: str, ignored: bool = False) -> subprocess.Popen[str]:
+    """The program after a few lines of Python, told when to be interrupted by a line "now"."""
+    handler = signal.SIG_IGN if ignored else signal.SIG_DFL
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM.format(before=before), *argv],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, handler),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def sent(child: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Code, output and errors of a child interrupted at its "now"."""
+    assert child.stderr is not None
+    with child:
+        assert child.stderr.readline() == "now\n"
+        child.send_signal(signal.SIGINT)
+        out, error = child.communicate(timeout=TOO_LONG)
+    return child.returncode, out, error
+
+
+SAY = "print('now', file=sys.stderr, flush=True)"
+IN_AN_IMPORT = f"""
+import importlib.abc
+class Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "typer":
+            {SAY}
+            try:
+                time.sleep({TOO_LONG})
+            except BaseException:
+                print("swallowed", file=sys.stderr)
+sys.meta_path.insert(0, Finder())
+"""
+INCUMBENT_FIRST = f"""
+from optsched import methods
+from optsched.placement import dp as home
+from optsched.result import Outcome, Termination
+methods.warm_up("placement")
+real = home.dp
+def slow(instance, options, settings):
+    found = real(instance, options, settings)
+    {SAY}
+    while not settings.deadline.is_over:
+        time.sleep(0.01)
+    return Outcome(found.solution, Termination.TIME_LIMIT)
+home.dp = slow
+"""
+DEAF = f"""
+from optsched import methods
+from optsched.placement import dp as home
+methods.warm_up("placement")
+def deaf(*arguments):
+    {SAY}
+    while True:
+        try:
+            time.sleep({TOO_LONG})
+        except BaseException:
+            pass
+home.dp = deaf
+"""
+
+
+@pytest.mark.parametrize("before", [IN_AN_IMPORT, DEAF], ids=["in an import", "deaf"])
+def test_the_program_ends_with_one_line(before: str) -> None:
+    code, out, error = sent(program(before, "solve", INSTANCE, "--method", "dp"))
+    assert (code, out, error) == (130, "", "optsched: interrupted\n")
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_solve_prints_and_writes_its_incumbent(tmp_path: Path, as_json: bool) -> None:
+    path = tmp_path / "solution.json"
+    argv = ["solve", INSTANCE, "--method", "dp", "-o", str(path)]
+    code, out, error = sent(program(INCUMBENT_FIRST, *argv, *["--json"] * as_json))
+    assert (code, error) == (130, "optsched: interrupted\n")
+    if as_json:
+        assert json.loads(out)["termination"] == "interrupted"
+    else:
+        assert "status          interrupted" in out
+    assert optsched.check(INSTANCE, path).feasible
+
+
+def test_an_interrupt_ignored_from_outside_stays_ignored() -> None:
+    once = INCUMBENT_FIRST.replace("while not settings.deadline.is_over", "for _ in range(20)")
+    child = program(once, "solve", INSTANCE, "--method", "dp", ignored=True)
+    code, out, error = sent(child)
+    assert (code, error) == (0, "")
+    assert "status          time-limit" in out
