@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from optsched import __version__
+from optsched.__main__ import main as main
 from optsched.cli import artefacts, make, roll, run, shipped, simulate, sweeping
 from optsched.errors import InputError, MissingExtraError, OptschedError, one_line
 
