@@ -42,7 +42,7 @@ def first_pieces(
         k, h, f = knots[a + j : b + j + 1], high[a:b], low[a:b]
         for c in range(least[j]):
             inverse[j, c] = np.inf
-        status, edges = solve_profile(
+        status, edges, _ = solve_profile(
             k, h, f, inverse[j], energy[j], deadlines[j], vertices, changes, spare
         )
         lengths[j] = np.inf

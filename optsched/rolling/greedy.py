@@ -9,7 +9,7 @@ epochs until a job has made so many, and with w^max from then on (sts, VII-A1). 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from optsched.rolling.world import View, World
 from optsched.selection.assignment import Seat
 from optsched.selection.baselines import CHOICES, STARTS, SWAP_SHARE
 from optsched.selection.cost import Tables
-from optsched.selection.dp import dp_allocation
+from optsched.selection.dp import dp_jobs, fastest_seats
 from optsched.selection.profiles import type_rates
 
 Floats = NDArray[np.float64]
@@ -95,23 +95,17 @@ class RandomisedGreedy:
 
 
 class DynamicProgramme:
-    """``dp``: proxy (28) over pooled GPUs, seated in order of arrival, at every event."""
+    """``dp``: proxy (28) says who runs; in order of arrival each takes what is fastest."""
 
     def __init__(self, world: World, name: str, *, average: bool) -> None:
         self.world, self.name, self.average = world, name, average
 
     def decide(self, view: View) -> Plan:
         """Choose for all jobs anew."""
-        tables = replace(view.tables, expected=planned_times(view, self.average))
-        allocation = dp_allocation(tables, average=True)
-        state, seats = IndexedCluster(tables), {}
-        arrival = [self.world.instance.jobs[j].submit_time for j in view.jobs]
-        for j in sorted(allocation, key=lambda j: (arrival[j], j)):
-            kind, gpus = allocation[j]
-            most = min(gpus, state.most_free(kind))
-            seat = state.seat(kind, most - 1) if most else None
-            if seat is not None:
-                seats[j] = seat
+        tables, jobs = view.tables, self.world.instance.jobs
+        order = dp_jobs(tables, planned_times(view, self.average))
+        order.sort(key=lambda j: (jobs[view.jobs[j]].submit_time, j))
+        seats = fastest_seats(tables, IndexedCluster(tables), order)
         return Plan(keep_in_place(tables, seats, view.running))
 
 

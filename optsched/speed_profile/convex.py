@@ -32,7 +32,7 @@ def convex(
     curve = curve_of(instance)
     profile = convex_profile(instance, curve)
     seconds = time.perf_counter() - began
-    return outcome_of(instance, curve, profile, seconds, proved=False, source="")
+    return outcome_of(instance, curve, profile, seconds, bound=None, source="")
 
 
 def convex_profile(instance: SpeedProfileInstance, curve: Curve) -> Profile:

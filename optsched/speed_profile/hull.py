@@ -17,6 +17,7 @@ import numpy as np
 
 from optsched.result import Outcome, Settings
 from optsched.speed_profile import hull_kernel
+from optsched.speed_profile.bounds import dual_bound
 from optsched.speed_profile.curve import Curve, curve_of
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.options import SpeedProfileOptions
@@ -29,9 +30,10 @@ def hull(
     """Solve a speed profile exactly."""
     began = time.perf_counter()
     curve = curve_of(instance)
-    profile = hull_profile(instance, curve)
+    profile, multiplier = hull_profile(instance, curve)
+    bound = dual_bound(instance, curve, hull_speeds(instance), multiplier)
     seconds = time.perf_counter() - began
-    return outcome_of(instance, curve, profile, seconds, proved=True, source="hull and multiplier")
+    return outcome_of(instance, curve, profile, seconds, bound=bound, source="hull and multiplier")
 
 
 def exact(
@@ -41,14 +43,14 @@ def exact(
     return replace(hull(instance, options, settings), chosen="hull")
 
 
-def hull_profile(instance: SpeedProfileInstance, curve: Curve) -> Profile:
-    """The optimal profile on a curve."""
+def hull_profile(instance: SpeedProfileInstance, curve: Curve) -> tuple[Profile, float]:
+    """The optimal profile on a curve, and the multiplier of its deadline."""
     inverse = 1.0 / np.array(instance.speeds)
     energy = np.array(instance.power) * inverse
     most = len(inverse)
     vertices = np.empty(most, dtype=np.int64)
     changes, spare = np.empty(most), np.empty(most)
-    status, edges = hull_kernel.solve_profile(
+    status, edges, multiplier = hull_kernel.solve_profile(
         curve.knots,
         curve.high,
         curve.low,
@@ -60,10 +62,9 @@ def hull_profile(instance: SpeedProfileInstance, curve: Curve) -> Profile:
         spare,
     )
     if status == hull_kernel.INFEASIBLE:
-        return Profile.infeasible()
-    return Profile.of_changes(
-        curve, vertices[: edges + 1].tolist(), changes[:edges].tolist(), STATUSES[status]
-    )
+        return Profile.infeasible(), 0.0
+    speeds, passed = vertices[: edges + 1].tolist(), changes[:edges].tolist()
+    return Profile.of_changes(curve, speeds, passed, STATUSES[status]), multiplier
 
 
 def hull_speeds(instance: SpeedProfileInstance) -> list[int]:

@@ -35,7 +35,7 @@ def printed(instance: SpeedProfileInstance) -> Outcome:
         seconds = time.perf_counter() - began
         return Outcome(None, Termination.ERROR, solve_time=seconds, details=details)
     seconds = time.perf_counter() - began
-    return outcome_of(instance, curve, profile, seconds, proved=False, source="")
+    return outcome_of(instance, curve, profile, seconds, bound=None, source="")
 
 
 def _algorithm_1(instance: SpeedProfileInstance, curve: Curve) -> Profile:

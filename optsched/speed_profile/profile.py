@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optsched.result import Outcome, Termination
+from optsched.result import Outcome, Termination, is_proved
 from optsched.speed_profile.curve import Curve
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.solution import SpeedProfileSolution
@@ -56,20 +56,22 @@ def outcome_of(
     profile: Profile,
     seconds: float,
     *,
-    proved: bool,
+    bound: float | None,
     source: str,
 ) -> Outcome:
-    """The outcome of a profile; an exact method's own energy is its bound."""
+    """The outcome of a profile: optimal where a bound proves it."""
     solution = SpeedProfileSolution.of(instance.name, profile.pieces, profile.status)
     if profile.status == "infeasible":
         details = {"message": "the greatest speed misses the deadline"}
         return Outcome(solution, Termination.INFEASIBLE, solve_time=seconds, details=details)
     energy = profile.energy(instance, curve)
+    bound = None if bound is None else min(bound, energy)
+    proved = bound is not None and is_proved(energy, bound, 0.0)
     return Outcome(
         solution,
         Termination.OPTIMAL if proved else Termination.FEASIBLE,
-        bound=energy if proved else None,
-        bound_source=source if proved else None,
+        bound=bound,
+        bound_source=None if bound is None else source,
         claimed=energy,
         solve_time=seconds,
     )
