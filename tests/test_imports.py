@@ -143,6 +143,35 @@ def test_a_checker_reaches_no_method(path: Path) -> None:
     assert ours <= {slice_name, *shared, *(f"{slice_name}.{name}" for name in DATA)}
 
 
+AUDITS = {
+    "online": (
+        *sorted((PACKAGE / "online").glob("audit*.py")),
+        {"records", "policies"},
+        {"placement", *(f"placement.{name}" for name in ("check", "instance", *DATA))},
+    ),
+    "rolling": (
+        PACKAGE / "rolling" / "audit.py",
+        {"records", "instance"},
+        {"selection", "selection.instance"},
+    ),
+}
+"""By slice its audit's files, the data of the slice it may reach, and what of another slice."""
+
+
+@pytest.mark.parametrize("name", AUDITS)
+def test_an_audit_reaches_data_and_checkers_only(name: str) -> None:
+    *files, own, others = AUDITS[name]
+    shared = {"checking", "errors", "schema", "files", name}
+    itself = {f"{name}.{path.stem}" for path in files}
+    allowed = {f"optsched.{part}" for part in (*shared, *itself, *others)}
+    allowed |= {"optsched", *(f"optsched.{name}.{part}" for part in own)}
+    for path in files:
+        names = reached(path)
+        assert {each for each in names if module_file(each) is not None} <= allowed, path
+        tops = {each.partition(".")[0] for each in names} - set(sys.stdlib_module_names)
+        assert tops <= {"optsched", "numpy", "pydantic", "pydantic_core"}, path
+
+
 def test_only_backends_knows_the_solvers() -> None:
     for path in sorted(PACKAGE.rglob("*.py")):
         used = {
@@ -171,3 +200,61 @@ def test_the_reading_of_imports_can_fail(tmp_path: Path) -> None:
     assert {"pyomo.opt", "pyomo.opt.SolverFactory", "highspy", "numba"} <= names
     assert "pandas" not in names
     assert "pyomo.environ" in reached(PACKAGE / "placement" / "ilp.py")
+
+
+PUBLIC_ONLINE = """
+import optsched.online, {first}
+from optsched.online import audit
+assert callable(audit), audit
+assert optsched.online.audit is audit
+import {second}
+from optsched.online import audit as again
+assert again is audit
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("optsched.online.auditing", "optsched.online.simulating"),
+        ("optsched.online.simulating", "optsched.online.auditing"),
+        ("optsched", "optsched.cli.simulate"),
+    ],
+)
+def test_a_public_name_is_never_a_module(first: str, second: str) -> None:
+    loaded_by(PUBLIC_ONLINE.format(first=first, second=second))
+
+
+def test_no_public_name_is_that_of_a_submodule() -> None:
+    """Importing a submodule sets its name on the package, over a name found lazily."""
+    packages = [path.parent for path in sorted(PACKAGE.rglob("__init__.py"))]
+    assert PACKAGE / "online" in packages
+    for package in packages:
+        inside = {path.stem for path in package.glob("*.py")}
+        inside |= {path.parent.name for path in package.glob("*/__init__.py")}
+        public = public_names(package / "__init__.py")
+        assert not inside & public, package
+
+
+def public_names(path: Path) -> set[str]:
+    """What a package offers: its ``__all__`` and the keys of its lazy names' homes."""
+    found: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if {ast.unparse(target) for target in targets} & {"__all__", "_HOMES"}:
+                found |= {
+                    each.value
+                    for each in ast.walk(node.value)
+                    if isinstance(each, ast.Constant)
+                    and isinstance(each.value, str)
+                    and not _is_value(each, node.value)
+                }
+    return found
+
+
+def _is_value(constant: ast.Constant, assigned: ast.expr) -> bool:
+    """Whether it is a home, not a name: a dictionary's value or what ``fromkeys`` gives to all."""
+    if isinstance(assigned, ast.Dict):
+        return constant in assigned.values
+    return isinstance(assigned, ast.Call) and constant in assigned.args[1:]

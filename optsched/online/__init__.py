@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from optsched.online.audit import audit as audit
+    from optsched.online.auditing import audit as audit
     from optsched.online.bounds import flow_bounds as flow_bounds
     from optsched.online.catalogue import read_catalogue as read_catalogue
     from optsched.online.cluster import OnlineCluster as OnlineCluster
@@ -30,7 +30,7 @@ _HOMES = {
     "POLICIES": "policies",
     "Settings": "policies",
     "Workload": "workload",
-    "audit": "audit",
+    "audit": "auditing",
     "compute_metrics": "metrics",
     "flow_bounds": "bounds",
     "predict": "prediction",

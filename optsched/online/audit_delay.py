@@ -15,34 +15,45 @@ from numpy.typing import NDArray
 
 from optsched.checking import Violation, slack
 from optsched.online.audit_offers import expected_offer
-from optsched.online.audit_time import recomputed_time
-from optsched.online.jobs import Jobs
+from optsched.online.audit_placement import IterationTimes
 from optsched.online.records import Records
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 INF = float("inf")
 IMPROVEMENT = 1e-9
+ARITHMETIC = 1e-9
+"""Relative rounding of a recomputed alpha."""
 MOST_OFFERS = 5_000
 """Offers replayed in an audit; checks end there."""
 
 
 def delay_violations(
-    jobs: Jobs, records: Records, rows: Ints, done: Floats, place: Ints, spot_checks: int
+    records: Records,
+    configuration: Ints,
+    heavy: NDArray[np.bool_],
+    times: IterationTimes,
+    done: Floats,
+    place: Ints,
+    spot_checks: int,
 ) -> list[Violation]:
     """Replay the head of a-srpt for jobs spread evenly over the run, half of them heavy ones.
 
     Parameters
     ----------
+    configuration, heavy : (n,) int, (n,) bool
+        Of each record.
     done, place : (n,) float, (n,) int
-        Virtual completion of each row, and its place in the queue.
+        Its virtual completion, and its place in the queue.
     """
-    replay = _Replay(jobs, records, rows, done, place)
+    replay = _Replay(records, configuration, heavy, times, done, place)
     found = []
     for i in _chosen(replay.heavy, spot_checks):
         if replay.offers > MOST_OFFERS:
             break
         expected = replay.start_of(i)
+        if expected is None:
+            continue
         start = float(records.start[i])
         off, allowed = abs(start - expected), slack(start - float(records.submit[i]), start)
         if not off <= allowed:
@@ -64,34 +75,35 @@ def _chosen(heavy: NDArray[np.bool_], spot_checks: int) -> list[int]:
 
 @dataclass
 class _Replay:
-    jobs: Jobs
     records: Records
-    rows: Ints
+    configuration: Ints
+    heavy: NDArray[np.bool_]
+    times: IterationTimes
     done: Floats
     place: Ints
     offers: int = 0
 
     def __post_init__(self) -> None:
-        records, made = self.records, self.jobs.configurations
-        ratio = made.worst / made.estimate
-        self.configuration = self.jobs.configuration[self.rows]
-        self.heavy = (ratio >= records.settings.comm_heavy)[self.configuration]
-        self.order = np.argsort(self.place[self.rows])
+        self.order = np.argsort(self.place)
         self.position = np.argsort(self.order)
-        self.owner = np.repeat(np.arange(len(records)), np.diff(records.first))
-        self.known: dict[tuple[int, tuple[int, ...]], float] = {}
+        self.owner = np.repeat(np.arange(len(self.records)), np.diff(self.records.first))
 
     def head_from(self, i: int) -> float:
         """When a job comes to the head of the queue."""
         at = self.position[i]
         before = self.records.start[self.order[at - 1]] if at else 0.0
-        return max(float(self.done[self.rows[i]]), float(before))
+        return max(float(self.done[i]), float(before))
 
-    def start_of(self, i: int) -> float:
-        """When a-srpt starts a job; inf if nothing up to its recorded start allows one."""
+    def start_of(self, i: int) -> float | None:
+        """When a-srpt starts a job; inf if nothing up to its recorded start allows one.
+
+        None where an offer is as good as it must be but for the last digits: they are not the same
+        in another arithmetic.
+        """
         records, settings = self.records, self.records.settings
-        good = settings.comm_heavy * float(records.estimate[i])
-        work = records.gpus[i] / self.jobs.cluster.gpus * records.predicted[i] * records.estimate[i]
+        good = settings.comm_heavy * self.times.estimate(int(self.configuration[i]))
+        total = records.servers * records.gpus_per_server
+        work = records.gpus[i] / total * records.predicted[i] * records.estimate[i]
         kappa, window = INF, INF
         for now, free in self._moments(i):
             if window < now:
@@ -103,6 +115,8 @@ class _Replay:
             alpha = self._offered_time(i, free)
             if kappa < INF and settings.hold == "none":
                 accepted = alpha < kappa * (1 - IMPROVEMENT)
+            elif alpha != good and abs(alpha - good) <= ARITHMETIC * good:
+                return None
             else:
                 accepted = alpha <= good
             if kappa == INF and not accepted:
@@ -135,7 +149,4 @@ class _Replay:
         rule = self.records.settings.offer or "most"
         rule = "most" if rule == "adaptive" else rule  # of heavy jobs
         offer = expected_offer(free, rule, int(self.records.gpus[i]))
-        key = (int(self.configuration[i]), tuple(sorted(offer.values(), reverse=True)))
-        if key not in self.known:
-            self.known[key] = recomputed_time(self.jobs, *key)
-        return self.known[key]
+        return self.times.of(int(self.configuration[i]), tuple(offer.values()))

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.checking import Violation
-from optsched.online.jobs import Jobs
 from optsched.online.records import Records
 
 Ints = NDArray[np.int64]
 
 
-def offer_violations(jobs: Jobs, records: Records, rows: Ints, spot_checks: int) -> list[Violation]:
+def offer_violations(
+    records: Records, heavy: NDArray[np.bool_], spot_checks: int
+) -> list[Violation]:
     """Check offers of jobs spread evenly over the run; slots and own policies are passed over."""
     rule = records.settings.offer
     if rule is None or records.settings.slot > 0:
@@ -26,14 +27,12 @@ def offer_violations(jobs: Jobs, records: Records, rows: Ints, spot_checks: int)
     if not len(alone):
         return []
     chosen = alone[np.unique(np.linspace(0, len(alone) - 1, spot_checks).astype(np.int64))]
-    made = jobs.configurations
-    heavy = made.worst / made.estimate >= records.settings.comm_heavy
     owner = np.repeat(np.arange(len(records)), np.diff(records.first))
     found = []
     for i in chosen:
         named = rule
         if rule == "adaptive":
-            named = "most" if heavy[jobs.configuration[rows[i]]] else "least"
+            named = "most" if heavy[i] else "least"
         expected = expected_offer(_free_before(records, owner, i), named, int(records.gpus[i]))
         if expected != dict(records[int(i)].servers):
             where = f"job {records.job_id[i]}"

@@ -6,14 +6,18 @@ Only what the records show is used; slots and user policies are passed over.
 from __future__ import annotations
 
 import heapq
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.checking import Violation
 from optsched.online.audit_delay import delay_violations
-from optsched.online.jobs import Jobs
+from optsched.online.audit_placement import IterationTimes
 from optsched.online.records import Records
+
+if TYPE_CHECKING:
+    from optsched.online.jobs import Jobs
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -25,23 +29,46 @@ CHECKED = (*STOPPING, *SCANNING, *IN_ORDER, *BEYOND)
 """Policies whose rules are known."""
 
 
-def queue_violations(jobs: Jobs, records: Records, rows: Ints, spot_checks: int) -> list[Violation]:
-    """Check starts spread evenly over the run against the policy's queue rule."""
+def queue_violations(
+    jobs: Jobs,
+    records: Records,
+    rows: Ints,
+    heavy: NDArray[np.bool_],
+    times: IterationTimes,
+    spot_checks: int,
+) -> list[Violation]:
+    """Check starts spread evenly over the run against the policy's queue rule.
+
+    Parameters
+    ----------
+    rows, heavy : (n,) int, (n,) bool
+        The row of each record, and whether it communicates much.
+    """
     if records.settings.slot > 0:
         return []
     chosen = np.unique(np.linspace(0, len(records) - 1, spot_checks).astype(np.int64))
     order = np.lexsort((rows, records.start))
     chosen = order[chosen]
     if records.policy in STOPPING:
-        return _stopping(jobs, records, rows, chosen, records.submit)
+        return _stopping(records, rows, chosen, records.submit)
     if records.policy in SCANNING:
-        return _scanning(jobs, records, rows, chosen)
-    if records.policy in (*IN_ORDER, *BEYOND) and records.complete:
-        return _virtual(jobs, records, rows, chosen, spot_checks)
-    return []
+        return _scanning(records, chosen)
+    if records.policy not in (*IN_ORDER, *BEYOND) or not records.complete:
+        return []
+    done, place = _virtual_completions(jobs, records, rows)
+    found = _released(records, done)
+    if records.policy == "srpt-workload-hold":
+        return found + _stopping(records, rows, chosen, done)
+    if records.policy == "a-srpt-backfill":
+        return found + _backfilled(records, chosen, heavy, done, place)
+    found += _in_virtual_order(records, place)
+    if found:
+        return found
+    configuration = jobs.configuration[rows]
+    return delay_violations(records, configuration, heavy, times, done, place, spot_checks)
 
 
-def _key(jobs: Jobs, records: Records) -> Floats:
+def _key(records: Records) -> Floats:
     if records.policy in ("spjf", "wcs-duration"):
         return np.asarray(records.predicted * records.estimate)
     if records.policy == "wcs-subtime":
@@ -49,11 +76,9 @@ def _key(jobs: Jobs, records: Records) -> Floats:
     return np.asarray(records.gpus * records.predicted * records.estimate)
 
 
-def _stopping(
-    jobs: Jobs, records: Records, rows: Ints, chosen: Ints, queued: Floats
-) -> list[Violation]:
+def _stopping(records: Records, rows: Ints, chosen: Ints, queued: Floats) -> list[Violation]:
     """No job starts while one with a smaller key waits, queued since `queued`."""
-    key = _key(jobs, records)
+    key = _key(records)
     found = []
     for i in chosen:
         t = records.start[i]
@@ -66,7 +91,7 @@ def _stopping(
     return found
 
 
-def _scanning(jobs: Jobs, records: Records, rows: Ints, chosen: Ints) -> list[Violation]:
+def _scanning(records: Records, chosen: Ints) -> list[Violation]:
     """No job that fits is left waiting after a pass; the passes looked at are those of starts."""
     total = records.servers * records.gpus_per_server
     found = []
@@ -81,38 +106,29 @@ def _scanning(jobs: Jobs, records: Records, rows: Ints, chosen: Ints) -> list[Vi
     return found
 
 
-def _virtual(
-    jobs: Jobs, records: Records, rows: Ints, chosen: Ints, spot_checks: int
-) -> list[Violation]:
-    """The rules of policies whose jobs queue at their virtual completion."""
-    predicted = np.zeros(len(jobs))
-    predicted[rows] = records.predicted
-    work = jobs.gpus / jobs.cluster.gpus * predicted * jobs.estimate
+def _virtual_completions(jobs: Jobs, records: Records, rows: Ints) -> tuple[Floats, Ints]:
+    """When each record's job joins the queue, and its place in it: every job is recorded."""
+    total = records.servers * records.gpus_per_server
+    work = np.empty(len(rows))
+    work[rows] = records.gpus / total * records.predicted * records.estimate
     done, place = virtual_order(jobs.submit, work)
-    found = _released(records, rows, done)
-    if records.policy == "srpt-workload-hold":
-        return found + _stopping(jobs, records, rows, chosen, done[rows])
-    if records.policy == "a-srpt-backfill":
-        return found + _backfilled(jobs, records, rows, chosen, done[rows], place[rows])
-    found += _in_virtual_order(records, rows, place)
-    return found or delay_violations(jobs, records, rows, done, place, spot_checks)
+    return done[rows], place[rows]
 
 
-def _released(records: Records, rows: Ints, done: Floats) -> list[Violation]:
+def _released(records: Records, done: Floats) -> list[Violation]:
     """No job starts before its virtual completion."""
     found = []
-    for i in np.flatnonzero(records.start < done[rows])[:20]:
+    for i in np.flatnonzero(records.start < done)[:20]:
         where = f"job {records.job_id[i]} before its virtual completion"
-        found.append(
-            Violation("queue order", "Algorithm 1", where, float(done[rows[i]] - records.start[i]))
-        )
+        early = float(done[i] - records.start[i])
+        found.append(Violation("queue order", "Algorithm 1", where, early))
     return found
 
 
-def _in_virtual_order(records: Records, rows: Ints, place: Ints) -> list[Violation]:
+def _in_virtual_order(records: Records, place: Ints) -> list[Violation]:
     """Jobs start in the order of their virtual completions."""
     found = []
-    in_place = np.argsort(place[rows])
+    in_place = np.argsort(place)
     back = np.flatnonzero(np.diff(records.start[in_place]) < 0)
     for i in back[:20]:
         where = f"job {records.job_id[in_place[i + 1]]} before job {records.job_id[in_place[i]]}"
@@ -121,11 +137,9 @@ def _in_virtual_order(records: Records, rows: Ints, place: Ints) -> list[Violati
 
 
 def _backfilled(
-    jobs: Jobs, records: Records, rows: Ints, chosen: Ints, done: Floats, place: Ints
+    records: Records, chosen: Ints, heavy: NDArray[np.bool_], done: Floats, place: Ints
 ) -> list[Violation]:
     """A job overtakes only a heavy head, and itself is light or on an offer good enough."""
-    made = jobs.configurations
-    heavy = (made.worst / made.estimate >= records.settings.comm_heavy)[jobs.configuration[rows]]
     good = records.alpha <= records.settings.comm_heavy * records.estimate * (1 + 1e-9)
     found = []
     for i in chosen:

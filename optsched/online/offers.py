@@ -14,16 +14,11 @@ from typing import Any
 
 from optsched.lean import lean
 from optsched.online.heaps import pop, push
+from optsched.online.policies import OFFERS
 
 MOST, LEAST, FIRST_FIT, BEST_FIT_LAST, ADAPTIVE = 0, 1, 2, 3, 4
-RULES = {
-    "most": MOST,
-    "least": LEAST,
-    "first-fit": FIRST_FIT,
-    "best-fit-last": BEST_FIT_LAST,
-    "adaptive": ADAPTIVE,
-}
-"""Offer rules by name; adaptive: heavy jobs by most, the others by least."""
+RULES = dict(zip(OFFERS, (MOST, LEAST, FIRST_FIT, BEST_FIT_LAST, ADAPTIVE), strict=True))
+"""Offer rules by name."""
 
 
 @lean

@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from optsched.errors import InputError, shown
-from optsched.online.offers import RULES
 
 Hold = Literal["none", "window", "inf"]
+OFFERS = ("most", "least", "first-fit", "best-fit-last", "adaptive")
+"""Offer rules; adaptive: heavy jobs by most, the others by least."""
 LARGEST_TAU = 1e12
 
 
@@ -140,8 +141,8 @@ class Settings:
         _require("tau", self.tau, 0.0, LARGEST_TAU)
         _require("comm_heavy", self.comm_heavy, 1.0, LARGEST_TAU)
         _require("slot", self.slot, 0.0, LARGEST_TAU)
-        if self.offer is not None and self.offer not in RULES:
-            raise InputError("simulate", "offer", shown(self.offer), f"one of {', '.join(RULES)}")
+        if self.offer is not None and self.offer not in OFFERS:
+            raise InputError("simulate", "offer", shown(self.offer), f"one of {', '.join(OFFERS)}")
         if self.hold is not None and self.hold not in get_args(Hold):
             raise InputError("simulate", "hold", shown(self.hold), "none, window or inf")
 

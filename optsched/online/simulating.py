@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from optsched.checking import Violation
-from optsched.online.audit import audit
+from optsched.online.auditing import audit
 from optsched.online.bounds import FlowBounds, flow_bounds
 from optsched.online.engine import simulate
 from optsched.online.jobs import Jobs
 from optsched.online.metrics import Metrics, compute_metrics
-from optsched.online.policies import Settings
+from optsched.online.policies import Settings, find_policy
 from optsched.online.prediction import Prediction
 from optsched.online.records import Records
 from optsched.online.theorem import TheoremOne, theorem_one
@@ -123,15 +123,15 @@ def run_policies(
         if with_bounds and bounds is None and records.complete:
             bounds = flow_bounds(jobs, known_flow=metrics.total_flow_time)
         theorem = None
+        known = jobs.iterations if find_policy(policy).perfect else prediction.iterations
         if policy.startswith("a-srpt") and len(jobs):
-            known = jobs.iterations if policy == "a-srpt-perfect" else prediction.iterations
             theorem = theorem_one(jobs, known, records.settings.tau)
         yield Run(
             records,
             metrics,
             jobs,
             bounds,
-            audit(jobs, records) if with_audit else None,
+            audit(jobs, records, predicted=known) if with_audit else None,
             theorem,
             engine_time,
             compile_time,

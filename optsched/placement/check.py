@@ -5,10 +5,11 @@ Shares no code with the methods. The equations are a-srpt's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from optsched.checking import CheckReport, Violation, claim_violation
-from optsched.placement.instance import PlacementInstance
+from optsched.placement.instance import Cluster, Job, PlacementInstance, Stage
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 
@@ -50,7 +51,7 @@ def check(
     found = _replicas(instance, solution.counts) + _capacity(instance, solution.counts)
     if found:
         return CheckReport(None, tuple(found))
-    alpha = _iteration_time(instance, solution.counts, chosen)
+    alpha = iteration_time(instance.job, instance.cluster, solution.counts, chosen)
     claim = None if solution.objective is None else claim_violation(solution.objective, alpha)
     return CheckReport(alpha, () if claim is None else (claim,))
 
@@ -98,11 +99,22 @@ def _capacity(instance: PlacementInstance, counts: Counts) -> list[Violation]:
     ]
 
 
-def _iteration_time(
-    instance: PlacementInstance, counts: Counts, options: PlacementOptions
+def iteration_time(
+    job: Job,
+    cluster: Cluster,
+    counts: Sequence[Sequence[int]],
+    options: PlacementOptions | None = None,
 ) -> float:
+    """alpha of (7), seconds: the slowest stage on the slowest server, as the checker has it.
+
+    Parameters
+    ----------
+    counts : sequence of sequences of int
+        Replicas by stage and server.
+    """
+    chosen = options or PlacementOptions()
     return max(
-        _stage_time(instance, counts, s, m, options)
+        _stage_time(job, cluster, counts, (s, m), chosen)
         for s, row in enumerate(counts)
         for m, here in enumerate(row)
         if here > 0
@@ -110,35 +122,36 @@ def _iteration_time(
 
 
 def _stage_time(
-    instance: PlacementInstance, counts: Counts, s: int, m: int, options: PlacementOptions
+    job: Job,
+    cluster: Cluster,
+    counts: Sequence[Sequence[int]],
+    place: tuple[int, int],
+    options: PlacementOptions,
 ) -> float:
-    stage, cluster = instance.job.stages[s], instance.cluster
+    s, m = place
+    stage = job.stages[s]
     compute = stage.forward_time + options.backward_overlap * stage.backward_time
     away = near = 0.0
     for neighbour, size in ((s - 1, stage.input_bytes), (s + 1, stage.output_bytes)):
         if 0 <= neighbour < len(counts):
-            share = counts[neighbour][m] / instance.job.stages[neighbour].replicas
+            share = counts[neighbour][m] / job.stages[neighbour].replicas
             near += 2 * size * share
             away += 2 * size * (1 - share)
     nic_share = cluster.inter_bandwidth / cluster.gpus_per_server
     transfer = away / nic_share + near / cluster.intra_bandwidth
-    return (
-        compute
-        + transfer
-        + options.all_reduce_overlap * _all_reduce(instance, counts, s, m, options)
-    )
+    reduce = _all_reduce(stage, cluster, counts[s], m, options)
+    return compute + transfer + options.all_reduce_overlap * reduce
 
 
 def _all_reduce(
-    instance: PlacementInstance, counts: Counts, s: int, m: int, options: PlacementOptions
+    stage: Stage, cluster: Cluster, row: Sequence[int], m: int, options: PlacementOptions
 ) -> float:
-    stage, cluster = instance.job.stages[s], instance.cluster
-    k, here = stage.replicas, counts[s][m]
+    k, here = stage.replicas, row[m]
     if k == 1:
         return 0.0
     volume = 2 * (k - 1) / k * stage.parameter_bytes
     if here == k:
         return volume / cluster.intra_bandwidth
     if options.all_reduce_bandwidth == "bottleneck":
-        here = min(x for x in counts[s] if x > 0)
+        here = min(x for x in row if x > 0)
     return volume * cluster.gpus_per_server / (here * cluster.inter_bandwidth)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import ast
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
-from oracles.random_online import random_case
+from oracles.random_online import LARGE_VOLUMES, VOLUMES, random_case, random_job
 
-import optsched.online.audit as audit_module
-from optsched.online.audit import audit
+from optsched.online.audit_placement import IterationTimes, heavy_edge
+from optsched.online.auditing import audit
+from optsched.online.cluster import OnlineCluster
 from optsched.online.engine import simulate
 from optsched.online.jobs import Jobs
 from optsched.online.offers import RULES
 from optsched.online.policies import POLICIES, Settings
 from optsched.online.records import Records
+from optsched.placement.cost import worst_iteration_time
+from optsched.placement.heavy_edge import estimated_minimum, graph_arrays, heavy_edge_counts
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -157,19 +162,88 @@ def test_beyond_the_paper() -> None:
     assert audit(jobs, backfilled) == ()
 
 
-def test_it_shares_nothing_with_the_engine() -> None:
-    folder = Path(audit_module.__file__).parent
-    allowed = {
-        "checking",
-        "online.audit_queue",
-        "online.audit_delay",
-        "online.audit_time",
-        "online.audit_offers",
-        "online.jobs",
-        "online.records",
-    }
-    for name in folder.glob("audit*.py"):
-        for node in ast.walk(ast.parse(name.read_text())):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("optsched"):
-                module = (node.module or "").removeprefix("optsched.")
-                assert module in allowed or module.startswith("placement."), module
+def test_alpha_on_any_offer_is_that_of_heavy_edge() -> None:
+    """The audit's plain Heavy-Edge places as the compiled one, ring and double tree alike."""
+    rng = np.random.default_rng(11)
+    for case in range(600):
+        gpus, most = int(rng.integers(1, 33)), int(rng.choice([1, 2, 4, 8]))
+        job = random_job(rng, gpus, "x", LARGE_VOLUMES if case % 2 else VOLUMES)
+        cuts: list[int] = []
+        while sum(cuts) < gpus:
+            cuts.append(min(gpus - sum(cuts), int(rng.integers(1, most + 1))))
+        held = tuple(sorted(cuts, reverse=True))
+        assert heavy_edge(job, held) == heavy_edge_counts(graph_arrays(job), held).tolist()
+        hardware = OnlineCluster.of(4, most).hardware
+        times = IterationTimes([job], hardware)
+        assert times.estimate(0) == pytest.approx(estimated_minimum(job, hardware), rel=1e-12)
+        assert times.worst(0) == pytest.approx(worst_iteration_time(job, hardware), rel=1e-12)
+
+
+def test_a_wrong_alpha_of_the_engine_is_found() -> None:
+    """The compiled loop sees other tables than the audit: 1% in one of them is enough."""
+    jobs, predicted = random_case(5)
+    made = jobs.configurations
+    for name in ("fixed", "all_reduce"):
+        packed = made.packed._replace(**{name: getattr(made.packed, name) * 1.01})
+        wrong = replace(jobs, configurations=replace(made, packed=packed))
+        assert rules(jobs, simulate(wrong, "wcs-subtime", predicted)) == {"alpha", "duration"}
+    wrong = replace(jobs, configurations=replace(made, estimate=made.estimate * 1.01))
+    assert "alpha~" in rules(jobs, simulate(wrong, "wcs-subtime", predicted))
+
+
+MUTATED = """
+import sys
+import numpy as np
+from oracles.random_online import random_case
+import optsched.placement.heavy_edge_kernel as kernel
+from optsched.online import iteration_cache, passes
+from optsched.online.auditing import audit
+from optsched.online.engine import simulate
+
+def slower(*arguments):
+    return 1.01 * iteration_cache.iteration_time(*arguments)
+
+def other_end(attraction, unassigned):
+    return int(np.flatnonzero(unassigned)[-1])
+
+jobs, predicted = random_case(21, (40, 40), delays=True)
+if sys.argv[1] == "alpha":
+    passes.cached_time = lambda cache, *arguments: slower(*arguments)
+elif sys.argv[1] == "placement":
+    kernel._most_attracted = other_end
+print(*sorted({v.rule for v in audit(jobs, simulate(jobs, "wcs-subtime", predicted))}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "found"),
+    [("none", ""), ("alpha", "alpha duration"), ("placement", "alpha duration")],
+)
+def test_a_mutated_kernel_is_found(kernel: str, found: str) -> None:
+    """The loop as plain Python, with another function in the place of one of its own."""
+    tests = Path(__file__).parent.parent
+    done = subprocess.run(
+        [sys.executable, "-c", MUTATED, kernel],
+        env={
+            **os.environ,
+            "NUMBA_DISABLE_JIT": "1",
+            "PYTHONPATH": os.pathsep.join((str(tests.parent), str(tests))),
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == found
+
+
+def test_records_of_another_cluster_or_prediction() -> None:
+    jobs, predicted = random_case(5)
+    records = simulate(jobs, "wcs-subtime", predicted)
+    assert rules(jobs, replace(records, servers=records.servers + 1)) == {"record: cluster"}
+    assert audit(jobs, records, predicted=predicted) == ()
+    found = audit(jobs, corrupted(records, "predicted", 4, 1.0), predicted=predicted)
+    assert {violation.rule for violation in found} == {"record: predicted"}
+    knows = simulate(jobs, "a-srpt-perfect")
+    assert audit(jobs, knows) == ()
+    guessed = corrupted(knows, "predicted", 4, 1.0)
+    assert rules(jobs, guessed) == {"record: predicted"}

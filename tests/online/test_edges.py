@@ -7,7 +7,7 @@ import pytest
 from oracles.random_online import random_case, random_job
 
 from optsched.errors import InputError
-from optsched.online.audit import audit
+from optsched.online.auditing import audit
 from optsched.online.catalogue import Catalogue
 from optsched.online.cluster import OnlineCluster
 from optsched.online.engine import simulate

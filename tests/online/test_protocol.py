@@ -11,7 +11,7 @@ from oracles.random_online import random_case
 
 import optsched.online.protocol as protocol
 from optsched.errors import InputError
-from optsched.online.audit import audit
+from optsched.online.auditing import audit
 from optsched.online.engine import simulate
 from optsched.online.offers import RULES
 from optsched.online.policies import Settings

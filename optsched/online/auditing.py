@@ -1,30 +1,46 @@
 """An independent audit of a run's records.
 
 It shares nothing with the engine, its queues or its policies: capacity is swept server by server,
-every job's alpha is recomputed by the placement slice, and the queue rules are checked against the
-records with plain sorting and an SRPT of its own. O((n + pieces) log n), and the spot checks.
+every job's alpha is recomputed by a plain Heavy-Edge and the placement checker's arithmetic, and
+the queue rules are checked against the records with plain sorting and an SRPT of its own. Of the
+jobs it takes what the files say, nothing prepared for the engine. O((n + pieces) log n), and the
+spot checks.
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.checking import Violation
 from optsched.online.audit_offers import offer_violations
+from optsched.online.audit_placement import IterationTimes
 from optsched.online.audit_queue import CHECKED, queue_violations
-from optsched.online.audit_time import recomputed_time
-from optsched.online.jobs import Jobs
 from optsched.online.records import Records
+
+if TYPE_CHECKING:
+    from optsched.online.jobs import Jobs
 
 ARITHMETIC = 1e-9
 """Relative rounding allowed in a recomputed duration."""
+
+PERFECT = ("a-srpt-perfect",)
+"""Policies that know the true iterations."""
 
 MOST_LISTED = 20
 """Violations listed for each rule."""
 
 
-def audit(jobs: Jobs, records: Records, *, spot_checks: int = 200) -> tuple[Violation, ...]:
+def audit(
+    jobs: Jobs,
+    records: Records,
+    *,
+    spot_checks: int = 200,
+    predicted: NDArray[np.float64] | None = None,
+) -> tuple[Violation, ...]:
     """Check a run; an empty answer is a clean bill.
 
     Parameters
@@ -35,31 +51,37 @@ def audit(jobs: Jobs, records: Records, *, spot_checks: int = 200) -> tuple[Viol
         What is said to have happened.
     spot_checks : int
         Starts whose queue rule is checked, spread evenly over the run; 0 for none.
+    predicted : (n,) float, optional
+        n~ by row; without it the records are believed.
 
     Returns
     -------
     tuple of Violation
-        Rules: records (each job once, as submitted), start (1), gang (2), no preemption and
-        duration (7), capacity (3), the policy's queue rule, with a-srpt's delay and its window,
-        the offer rule. At most 20 a rule.
+        Rules: records (each job once, as submitted, on this cluster), start (1), gang (2), no
+        preemption and duration (7), capacity (3), the policy's queue rule, with a-srpt's delay and
+        its window, the offer rule. At most 20 a rule.
     """
-    rows, found = _match(jobs, records)
+    rows, found = _match(jobs, records, predicted)
     if found:
         return tuple(found)
+    times = IterationTimes(jobs.configurations.jobs, jobs.cluster.hardware)
     found += _start_violations(records)
     gang = _gang_violations(records)
     found += gang
     found += _capacity_violations(records)
     if not gang:
-        found += _duration_violations(jobs, records, rows)
+        found += _duration_violations(jobs, records, rows, times)
     if not found and spot_checks > 0 and len(records):
-        found += queue_violations(jobs, records, rows, spot_checks)
+        heavy = _heavy(jobs, records, rows, times)
+        found += queue_violations(jobs, records, rows, heavy, times, spot_checks)
         if records.policy in CHECKED:  # the settings of a user's own say nothing about it
-            found += offer_violations(jobs, records, rows, spot_checks)
+            found += offer_violations(records, heavy, spot_checks)
     return tuple(found)
 
 
-def _match(jobs: Jobs, records: Records) -> tuple[NDArray[np.int64], list[Violation]]:
+def _match(
+    jobs: Jobs, records: Records, predicted: NDArray[np.float64] | None
+) -> tuple[NDArray[np.int64], list[Violation]]:
     """The row of each record, and what is missing, repeated or not as submitted."""
     row_of = {name: row for row, name in enumerate(jobs.workload.job_id)}
     found: list[Violation] = []
@@ -70,14 +92,19 @@ def _match(jobs: Jobs, records: Records) -> tuple[NDArray[np.int64], list[Violat
         found.append(Violation("record", "", "a job twice", float(len(rows))))
     if records.complete and len(records) < len(jobs):
         found.append(Violation("record", "", "jobs missing", float(len(jobs) - len(records))))
+    cluster = (records.servers, records.gpus_per_server)
+    if cluster != (jobs.cluster.servers, jobs.cluster.gpus_per_server):
+        found.append(Violation("record: cluster", "", f"{cluster[0]} x {cluster[1]} GPUs", 1.0))
     if found:
         return rows, found
+    known = records.iterations if records.policy in PERFECT else records.predicted
     for name, said, true in (
-        ("submit", records.submit, jobs.submit),
-        ("gpus", records.gpus, jobs.gpus),
-        ("iterations", records.iterations, jobs.iterations),
+        ("submit", records.submit, jobs.submit[rows]),
+        ("gpus", records.gpus, jobs.workload.gpus[rows]),
+        ("iterations", records.iterations, jobs.workload.iterations[rows]),
+        ("predicted", records.predicted, known if predicted is None else predicted[rows]),
     ):
-        off = np.abs(said - true[rows])
+        off = np.abs(said - true)
         bad = np.flatnonzero(~(off == 0))
         found += _listed(f"record: {name}", "", records, bad, off[bad])
     return rows, found
@@ -132,25 +159,40 @@ def _capacity_violations(records: Records) -> list[Violation]:
     ]
 
 
-def _duration_violations(jobs: Jobs, records: Records, rows: NDArray[np.int64]) -> list[Violation]:
+def _duration_violations(
+    jobs: Jobs, records: Records, rows: NDArray[np.int64], times: IterationTimes
+) -> list[Violation]:
     """C - t = n alpha, one stretch, with alpha of Heavy-Edge recomputed on the servers held."""
-    known: dict[tuple[int, tuple[int, ...]], float] = {}
-    alpha = np.empty(len(records))
     configuration = jobs.configuration[rows]
-    for index in range(len(records)):
-        held = records.taken[records.first[index] : records.first[index + 1]]
-        key = (int(configuration[index]), tuple(sorted(held.tolist(), reverse=True)))
-        if key not in known:
-            known[key] = recomputed_time(jobs, *key)
-        alpha[index] = known[key]
-    off = np.abs(records.alpha - alpha) / alpha
-    bad = np.flatnonzero(~(off <= ARITHMETIC))
-    found = _listed("alpha", "(7)", records, bad, off[bad], ARITHMETIC)
+    estimate = np.array([times.estimate(c) for c in range(len(times.jobs))])[configuration]
+    first, taken = records.first.tolist(), records.taken.tolist()
+    alpha = np.array(
+        [
+            times.of(c, tuple(taken[begin:end]))
+            for c, (begin, end) in zip(configuration.tolist(), pairwise(first), strict=True)
+        ]
+    )
+    found = []
+    for name, said, true in (
+        ("alpha~", records.estimate, estimate),
+        ("alpha", records.alpha, alpha),
+    ):
+        off = np.abs(said - true) / true
+        bad = np.flatnonzero(~(off <= ARITHMETIC))
+        found += _listed(name, "(7)", records, bad, off[bad], ARITHMETIC)
     length = records.iterations * alpha
     allowed = ARITHMETIC * length + 4 * np.spacing(records.end)
     off = np.abs(records.end - records.start - length)
     bad = np.flatnonzero(~(off <= allowed))
     return found + _listed("duration", "(7)", records, bad, off[bad], ARITHMETIC)
+
+
+def _heavy(
+    jobs: Jobs, records: Records, rows: NDArray[np.int64], times: IterationTimes
+) -> NDArray[np.bool_]:
+    """alpha^max/alpha~ >= COMM_HEAVY by record."""
+    ratio = [times.worst(c) / times.estimate(c) for c in range(len(times.jobs))]
+    return (np.array(ratio) >= records.settings.comm_heavy)[jobs.configuration[rows]]
 
 
 def _listed(

@@ -1,0 +1,165 @@
+"""The audit's own alpha: Heavy-Edge in plain Python, and the cost as the placement checker has it.
+
+Written from models/placement/README.md; nothing compiled and nothing of the methods is used.
+O(V (V + E)) an offer for V replicas and E all-reduce edges, once for each different one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from optsched.placement.check import iteration_time
+from optsched.placement.instance import Cluster, Job, Stage
+
+NO_EDGE = -1.0
+
+
+class IterationTimes:
+    """Seconds an iteration takes configurations on offers, each worked out once."""
+
+    def __init__(self, jobs: Sequence[Job], hardware: Cluster) -> None:
+        self.jobs, self.hardware = jobs, hardware
+        self._known: dict[tuple[int, tuple[int, ...]], float] = {}
+
+    def of(self, configuration: int, held: tuple[int, ...]) -> float:
+        """alpha on servers that give so many GPUs each, in any order."""
+        key = (configuration, tuple(sorted(held, reverse=True)))
+        if key not in self._known:
+            job = self.jobs[configuration]
+            self._known[key] = iteration_time(job, self.hardware, heavy_edge(job, key[1]))
+        return self._known[key]
+
+    def estimate(self, configuration: int) -> float:
+        """alpha~: on the fewest servers."""
+        full, rest = divmod(self.jobs[configuration].gpus, self.hardware.gpus_per_server)
+        held = (self.hardware.gpus_per_server,) * full
+        return self.of(configuration, (*held, rest) if rest else held)
+
+    def worst(self, configuration: int) -> float:
+        """alpha^max: each replica alone on a server; one of each stage says it for all."""
+        job = self.jobs[configuration]
+        stages = range(len(job.stages))
+        return iteration_time(job, self.hardware, [[int(s == m) for m in stages] for s in stages])
+
+
+def heavy_edge(job: Job, held: tuple[int, ...]) -> list[list[int]]:
+    """Replicas by stage and server; servers give `held` GPUs, in descending order."""
+    graph = _Graph(job)
+    counts = [[0] * len(held) for _ in job.stages]
+    for server, room in enumerate(held):
+        chosen = graph.all_left() if graph.left == room else graph.grown(room)
+        for vertex in chosen:
+            counts[graph.stage[vertex]][server] += 1
+    return counts
+
+
+class _Graph:
+    """A job's replicas, ordered by (stage, replica), and what they exchange."""
+
+    def __init__(self, job: Job) -> None:
+        sizes = [stage.replicas for stage in job.stages]
+        self.stage = [s for s, size in enumerate(sizes) for _ in range(size)]
+        self.span = [slice(sum(sizes[:s]), sum(sizes[: s + 1])) for s in range(len(sizes))]
+        self.pair = [
+            2.0 * before.output_bytes / after.replicas
+            for before, after in zip(job.stages, job.stages[1:], strict=False)
+        ]
+        self.edges: list[list[tuple[int, float]]] = [[] for _ in self.stage]
+        for s, stage in enumerate(job.stages):
+            first = self.span[s].start
+            for (a, b), weight in sorted(_all_reduce(stage, job.all_reduce).items()):
+                self.edges[first + a].append((first + b, weight))
+                self.edges[first + b].append((first + a, weight))
+        self.total = [self._total(vertex, sizes) for vertex in range(len(self.stage))]
+        self.free = np.ones(len(self.stage), dtype=bool)
+        self.unplaced = sizes
+        self.left = len(self.stage)
+
+    def _total(self, vertex: int, sizes: list[int]) -> float:
+        s, total = self.stage[vertex], 0.0
+        if s > 0:
+            total += self.pair[s - 1] * sizes[s - 1]
+        if s + 1 < len(sizes):
+            total += self.pair[s] * sizes[s + 1]
+        for _, weight in sorted(self.edges[vertex]):
+            total += weight
+        return total
+
+    def all_left(self) -> list[int]:
+        chosen = np.flatnonzero(self.free).tolist()
+        self.left = 0
+        return chosen
+
+    def grown(self, room: int) -> list[int]:
+        """The replicas of a server that cannot hold all that are left."""
+        pull = np.full(len(self.stage), NO_EDGE)
+        chosen: list[int] = []
+        while len(chosen) < room:
+            if room == 1:
+                vertex = self._lightest()
+            elif not chosen:
+                vertex = self._heaviest_end()
+            else:
+                vertex = int(np.argmax(np.where(self.free, pull, -np.inf)))
+            self.free[vertex] = False
+            self.unplaced[self.stage[vertex]] -= 1
+            self._attract(vertex, pull)
+            chosen.append(vertex)
+        self.left -= room
+        return chosen
+
+    def _lightest(self) -> int:
+        """The replica of least total weight; ties to the lowest, as everywhere."""
+        return min(np.flatnonzero(self.free).tolist(), key=lambda v: (self.total[v], v))
+
+    def _heaviest_end(self) -> int:
+        """The lower end of the heaviest edge with both ends free; the lowest replica without."""
+        best, heaviest = -1, NO_EDGE
+        for v in np.flatnonzero(self.free).tolist():
+            s = self.stage[v]
+            weights = [weight for u, weight in self.edges[v] if u > v and self.free[u]]
+            if s + 1 < len(self.unplaced) and self.unplaced[s + 1] > 0:
+                weights.append(self.pair[s])
+            here = max(weights, default=NO_EDGE)
+            if best < 0 or here > heaviest:
+                best, heaviest = v, here
+        return best
+
+    def _attract(self, vertex: int, pull: np.ndarray) -> None:
+        s = self.stage[vertex]
+        if s > 0:
+            pull[self.span[s - 1]] = np.maximum(pull[self.span[s - 1]], self.pair[s - 1])
+        if s + 1 < len(self.span):
+            pull[self.span[s + 1]] = np.maximum(pull[self.span[s + 1]], self.pair[s])
+        for other, weight in self.edges[vertex]:
+            pull[other] = max(pull[other], weight)
+
+
+def _all_reduce(stage: Stage, kind: str) -> dict[tuple[int, int], float]:
+    """Bytes on the edges (a, b), a < b, between a stage's replicas; parallel edges add."""
+    k = stage.replicas
+    share = (k - 1) / k * stage.parameter_bytes
+    if kind == "ring":
+        around = {(min(r, (r + 1) % k), max(r, (r + 1) % k)) for r in range(k) if k > 1}
+        return dict.fromkeys(around, 2.0 * share)
+    parallel: dict[tuple[int, int], int] = defaultdict(int)
+    for child in range(1, k):
+        parent = _parent(child, k)
+        for a, b in ((child, parent), (_other(child, k), _other(parent, k))):
+            parallel[min(a, b), max(a, b)] += 1
+    return {edge: share * count for edge, count in parallel.items()}
+
+
+def _parent(rank: int, k: int) -> int:
+    """In the first of NCCL's two trees: ranks with more trailing zeros stand higher."""
+    step = rank & -rank
+    above = rank - step if rank & 2 * step else rank + step
+    return above if above < k else rank - step
+
+
+def _other(rank: int, k: int) -> int:
+    """The rank that stands in the second tree where this one stands in the first."""
+    return k - 1 - rank if k % 2 == 0 else (rank + 1) % k
