@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optsched import interrupts
-from optsched.errors import NotApplicableError, SolverError
+from optsched.checking import bound_violation
+from optsched.errors import MethodError, NotApplicableError, SolverError
+from optsched.external import method_of
 from optsched.files import instance_sha256
 from optsched.library import find, load
 from optsched.methods import problem_for, solve
-from optsched.problem import resolve
+from optsched.problem import Method, resolve
 from optsched.result import Result, Termination, unrounded
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ DEFAULT_TIME_LIMIT = 10.0
 
 def compare(
     instances: Any,
-    methods: Sequence[str] | None = None,
+    methods: Sequence[str | Callable[..., Any]] | None = None,
     *,
     time_limit: float | None = DEFAULT_TIME_LIMIT,
     options: Mapping[str, Any] | None = None,
@@ -36,8 +38,8 @@ def compare(
     ----------
     instances : instance, str, Path, or a sequence of them
         Instances, files, folders, or shipped names such as "placement".
-    methods : sequence of str, optional
-        By default the problem's heuristics and "exact".
+    methods : sequence of str or callable, optional
+        By default the problem's heuristics and "exact"; methods of your own as in `optsched.solve`.
     time_limit : float, optional
         Seconds for each method on each instance.
     options, seed, settings
@@ -67,14 +69,16 @@ def compare(
 
 
 def compare_each(
-    instances: Any, methods: Sequence[str] | None = None, **settings: Any
+    instances: Any,
+    methods: Sequence[str | Callable[..., Any]] | None = None,
+    **settings: Any,
 ) -> Iterator[list[Result]]:
     """Yield one instance's results at a time, so that what is done can be shown and kept.
 
     A default method that refuses an instance by name is left out, one asked for gets a row that
     says so. An interrupt first yields what the instance in progress has, then goes on.
     """
-    if isinstance(methods, str):
+    if isinstance(methods, str) or callable(methods):
         methods = [methods]
     loaded = [load(i) if isinstance(i, str | Path) else i for i in _listed(instances)]
     names = [_methods(instance, methods) for instance in loaded]
@@ -100,20 +104,20 @@ def _listed(instances: Any) -> list[Any]:
     return [instances]
 
 
-def _methods(instance: Any, methods: Sequence[str] | None) -> list[str]:
+def _methods(instance: Any, methods: Sequence[str | Callable[..., Any]] | None) -> list[Method]:
     problem = problem_for(instance)
-    return [problem.method(name).name for name in methods or problem.defaults]
+    return [method_of(problem, each) for each in methods or problem.defaults]
 
 
-def _solve_or_say(instance: Any, method: str, settings: Mapping[str, Any]) -> Result:
+def _solve_or_say(instance: Any, method: Method, settings: Mapping[str, Any]) -> Result:
     try:
         return solve(instance, method, **settings)
-    except (NotApplicableError, SolverError) as error:
+    except (MethodError, NotApplicableError, SolverError) as error:
         return Result(
             problem=problem_for(instance).name,
             instance=instance.name,
             instance_sha256=instance_sha256(instance.to_dict()),
-            method=method,
+            method=method.name,
             solver=None,
             solver_version=None,
             options=_options(instance, settings),
@@ -139,7 +143,11 @@ def _options(instance: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_best_bound(results: list[Result]) -> list[Result]:
-    """Give every row the best bound that a checked row of its instance proves."""
+    """Give every row the best bound that a checked row of its instance proves.
+
+    A bound above the checked objective of another row is refuted: its row becomes an error.
+    """
+    results = _without_refuted_bounds(results)
     proven = [r for r in results if r.bound is not None and r.termination is not Termination.ERROR]
     if not proven:
         return results
@@ -153,3 +161,30 @@ def _with_best_bound(results: list[Result]) -> list[Result]:
         )
         for r in results
     ]
+
+
+def _without_refuted_bounds(results: list[Result]) -> list[Result]:
+    attained = [
+        r for r in results if r.objective is not None and r.check is not None and r.check.feasible
+    ]
+    if not attained:
+        return results
+    least = min(attained, key=lambda r: r.objective or 0.0)
+    return [_refuted(r, least) for r in results]
+
+
+def _refuted(result: Result, least: Result) -> Result:
+    if result.bound is None or least.objective is None or least.check is None:
+        return result
+    broken = bound_violation(result.bound, least.objective, least.check.rounding)
+    if broken is None:
+        return result
+    message = f"its bound {result.bound:g} is above the {least.objective:g} of {least.method}"
+    return replace(
+        result,
+        termination=Termination.ERROR,
+        bound=None,
+        bound_source=None,
+        certificate=None,
+        details={**result.details, "message": message},
+    )

@@ -58,6 +58,13 @@ class SolverError(OptschedError):
     """A solver that failed, or an answer of its that does not survive the check."""
 
 
+class MethodError(OptschedError):
+    """A method from outside the package that raised, or returned what is no answer."""
+
+    def __init__(self, method: str, what: str) -> None:
+        super().__init__(one_line(f"method {method} {what}"))
+
+
 def shown(value: object, width: int = 60) -> str:
     """A value as an error line shows it: its repr, cut to `width` characters."""
     try:

@@ -13,11 +13,12 @@ from optsched import interrupts
 from optsched.checking import CheckReport, Violation, bound_violation, claim_violation
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import InputError, NotApplicableError, shown
+from optsched.external import method_of
 from optsched.files import instance_sha256
 from optsched.library import load
-from optsched.problem import Problem, resolve
+from optsched.problem import Method, Problem, resolve
 from optsched.problems import PROBLEMS
-from optsched.result import Outcome, Result, Settings, Termination, unrounded
+from optsched.result import Outcome, Result, Settings, Termination, is_proved, unrounded
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 def solve(
     instance: Any,
-    method: str = "exact",
+    method: str | Callable[..., Any] | Method = "exact",
     *,
     options: Mapping[str, Any] | None = None,
     time_limit: float | None = None,
@@ -41,8 +42,10 @@ def solve(
     ----------
     instance : instance, str or Path
         An instance, or what `optsched.load` takes.
-    method : str
-        A name of `optsched.METHODS`; "exact" picks an exact method by itself.
+    method : str or callable
+        A name of `optsched.METHODS`; "exact" picks an exact method by itself. Or a method of your
+        own: ``f(instance, options, settings)`` that returns a solution (or its dict), or an
+        `optsched.result.Outcome` with a bound; or its place, ``"module:name"``.
     options : mapping, optional
         The problem's own options, such as ``{"all_reduce_bandwidth": "bottleneck"}``.
     time_limit : float, optional
@@ -75,18 +78,21 @@ def solve(
         After an interrupt, when there is no solution yet.
     SolverError
         If the solver fails.
+    MethodError
+        If a method of your own raises, or returns no answer.
     """
     if isinstance(instance, str | Path):
         instance = load(instance)
     settings = _settings(time_limit, iterations, gap, threads, seed, solver)
     problem = problem_for(instance)
     chosen = resolve(problem.options).from_dict(dict(options or {}))
-    run = resolve(problem.method(method).run)
+    entry = method_of(problem, method)
+    run = resolve(entry.run)
     warm_up(problem.name)
     settings = settings.within(Deadline(time_limit))
     outcome = _kept(lambda: run(instance, chosen, settings))
     outcome = _with_bound(problem, instance, chosen, outcome)
-    return _checked(problem, instance, method, chosen, settings, outcome)
+    return _checked(problem, instance, entry, chosen, settings, outcome)
 
 
 def check(instance: Any, solution: Any, options: Mapping[str, Any] | None = None) -> CheckReport:
@@ -233,7 +239,7 @@ def _with_bound(problem: Problem, instance: Any, options: Any, outcome: Outcome)
 def _checked(
     problem: Problem,
     instance: Any,
-    method: str,
+    method: Method,
     options: Any,
     settings: Settings,
     outcome: Outcome,
@@ -249,11 +255,13 @@ def _checked(
         )
         if not report.feasible:
             termination = Termination.ERROR
+        elif callable(method.run):
+            termination = _proved_or_feasible(termination, report, outcome, settings)
     return Result(
         problem=problem.name,
         instance=instance.name,
         instance_sha256=instance_sha256(instance.to_dict()),
-        method=method,
+        method=method.name,
         solver=outcome.solver,
         solver_version=None if outcome.solver is None else solver_version(outcome.solver),
         options=options.to_dict(),
@@ -271,6 +279,16 @@ def _checked(
         details=outcome.details,
         certificate=outcome.certificate,
     )
+
+
+def _proved_or_feasible(
+    termination: Termination, report: CheckReport, outcome: Outcome, settings: Settings
+) -> Termination:
+    """What a method from outside may say: optimal only where its own bound proves it."""
+    if termination is not Termination.OPTIMAL or report.objective is None:
+        return termination
+    proved = outcome.bound is not None and is_proved(report.objective, outcome.bound, settings.gap)
+    return Termination.OPTIMAL if proved else Termination.FEASIBLE
 
 
 def _report(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> CheckReport:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Literal
 
@@ -23,8 +24,8 @@ class Method:
         "heuristic", "exact", "model" (another objective, or a rival formulation), "bound".
     summary : str
         One line.
-    run : str
-        ``module:function`` of ``(instance, options, settings) -> Outcome``.
+    run : str or callable
+        ``module:function`` of ``(instance, options, settings) -> Outcome``, or the function.
     build : str or None
         ``module:function`` of ``(instance, options) -> pyomo.ConcreteModel``.
     """
@@ -32,7 +33,7 @@ class Method:
     name: str
     kind: Kind
     summary: str
-    run: str
+    run: str | Callable[..., Any]
     build: str | None = None
 
 
@@ -78,8 +79,16 @@ class Problem:
         known = ", ".join(m.name for m in self.methods)
         raise InputError(self.name, "method", repr(name), f"one of {known}")
 
+    def with_method(self, method: Method) -> Problem:
+        """The problem with a method more; one of a name it has stays as it is."""
+        if any(each.name == method.name for each in self.methods):
+            return self
+        return replace(self, methods=(*self.methods, method))
 
-def resolve(reference: str) -> Any:
-    """Import what ``module:name`` names."""
+
+def resolve(reference: str | Callable[..., Any]) -> Any:
+    """Import what ``module:name`` names; a callable is itself."""
+    if not isinstance(reference, str):
+        return reference
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)

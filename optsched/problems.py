@@ -1,10 +1,11 @@
-"""Every problem and method, by name."""
+"""Every problem and method, by name: the package's own, and those of installed packages."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from optsched.errors import InputError
+from optsched.external import installed
 from optsched.makespan.problem import MAKESPAN
 from optsched.placement.problem import PLACEMENT
 from optsched.problem import Method, Problem
@@ -14,6 +15,11 @@ from optsched.speed_profile.problem import SPEED_PROFILE
 PROBLEMS: dict[str, Problem] = {
     problem.name: problem for problem in (PLACEMENT, MAKESPAN, SELECTION, SPEED_PROFILE)
 }
+for _added in installed():
+    if isinstance(_added, Problem):
+        PROBLEMS.setdefault(_added.name, _added)
+    elif _added[0] in PROBLEMS:
+        PROBLEMS[_added[0]] = PROBLEMS[_added[0]].with_method(_added[1])
 
 FORMATS: dict[str, str] = {"rolling": "optsched.rolling.instance:RollingInstance"}
 """Instance files that are not solved but run, by a command of their own."""

@@ -34,6 +34,10 @@ def sweep(
     retry: Annotated[
         str | None, typer.Option(metavar="errors", help="Also run again what failed.")
     ] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MODULE", help="The plan may run methods of this module."),
+    ] = None,
 ) -> int:
     """Run what a plan asks for and the store does not have; start again to resume."""
     from optsched.cli.progress import SweepProgress
@@ -52,6 +56,7 @@ def sweep(
             workers=workers,
             dask=dask,
             retry_errors=retry == "errors",
+            allow=tuple(allow or ()),
             command=shlex.join(["optsched", *sys.argv[1:]]),
             progress=progress.standing,
         )

@@ -66,6 +66,13 @@ class OnlineSubject:
 
         return OnlineInstance.from_dict(document, source)
 
+    def digest(self, method: str) -> str | None:
+        """No policy comes from outside yet: raises InputError where a plan names one."""
+        if method not in self.methods:
+            expected = f"one of {', '.join(self.methods)}"
+            raise InputError(self.name, "method", shown(method), expected)
+        return None
+
     def warm_up(self) -> None:
         """Load compiled code before anything is timed."""
         from optsched.online.warm_up import warm_up

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from optsched.experiments.local import LocalPool, Lost
 from optsched.experiments.plan import MOST_UNITS, Limits, Plan, read_plan
 from optsched.experiments.row import FAILURES, Row, failed
 from optsched.experiments.store import Store, StoreReader
-from optsched.experiments.units import PlannedInstance, Unit, canonical, expand
+from optsched.experiments.units import PlannedInstance, Unit, canonical, expand, require_allowed
 
 AHEAD = 2
 """Units handed to the pool for each worker: enough that none waits, few enough to forget."""
@@ -64,6 +64,7 @@ def sweep(
     workers: int | None = None,
     dask: str | None = None,
     retry_errors: bool = False,
+    allow: Collection[str] = (),
     command: str = "",
     progress: Progress | None = None,
 ) -> Standing:
@@ -81,6 +82,8 @@ def sweep(
         Instead, the address of a Dask scheduler.
     retry_errors : bool
         Also run again what ended in an error, a crash or a limit.
+    allow : collection of str
+        Modules that methods of the plan (``module:name``) may be imported from.
     command : str
         The command line to note in the store.
     progress : callable, optional
@@ -104,7 +107,7 @@ def sweep(
         require_solver(family.limits.solver)
     problems: set[str] = set()
     with _none_left_empty(Path(store)), Store(store) as base:
-        total = base.register(plan.name, plan.sha256, plan.text, _noting(plan, problems))
+        total = base.register(plan.name, plan.sha256, plan.text, _noting(plan, problems, allow))
     with Store(store) as base:
         pending = base.pending(plan.name, retry_errors=retry_errors)
         standing = Standing(total, total - len(pending))
@@ -115,7 +118,7 @@ def sweep(
         pool = _pool(workers, dask, tuple(sorted(problems)), len(pending))
         try:
             base.note_run(plan.name, command, pool.name, environment())
-            return _Sweep(plan, base, pool, standing, progress).run(pending)
+            return _Sweep(plan, base, pool, standing, progress, allow).run(pending)
         finally:
             pool.stop()
 
@@ -152,9 +155,9 @@ def _holds_no_plan(store: Path) -> bool:
         return store.is_file() and store.stat().st_size == 0
 
 
-def _noting(plan: Plan, problems: set[str]) -> Iterator[PlannedInstance]:
+def _noting(plan: Plan, problems: set[str], allow: Collection[str]) -> Iterator[PlannedInstance]:
     units = 0
-    for planned in expand(plan):
+    for planned in expand(plan, allow):
         problems.add(planned.problem)
         units += len(planned.units)
         if units > MOST_UNITS:
@@ -174,9 +177,16 @@ class _Sweep:
     """The loop: a few units ahead of the workers, and a committed row for each that ends."""
 
     def __init__(
-        self, plan: Plan, store: Store, pool: Pool, standing: Standing, progress: Progress | None
+        self,
+        plan: Plan,
+        store: Store,
+        pool: Pool,
+        standing: Standing,
+        progress: Progress | None,
+        allow: Collection[str],
     ) -> None:
         self._plan = plan.name
+        self._allow = allow
         self._limits = {family.name: family.limits for family in plan.families}
         self._store = store
         self._pool = pool
@@ -200,6 +210,7 @@ class _Sweep:
         return self._standing
 
     def _start(self, unit: Unit) -> None:
+        require_allowed(unit.method, self._allow, self._store.path, "units")
         if self._document[0] != unit.sha256:
             self._document = (unit.sha256, self._store.document(unit.sha256))
         limits = self._limits.get(unit.family)

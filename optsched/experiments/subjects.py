@@ -12,6 +12,7 @@ from optsched import methods
 from optsched.errors import InputError, shown
 from optsched.experiments.online_subject import OnlineSubject
 from optsched.experiments.rolling_subject import RollingSubject
+from optsched.external import method_of, source_digest
 from optsched.problem import Problem, resolve
 from optsched.problems import PROBLEMS
 from optsched.result import Result
@@ -54,6 +55,9 @@ class Subject(Protocol):
     def solve(self, instance: Any, method: str, **settings: Any) -> Result:
         """Run a method; arguments as of `optsched.solve`."""
 
+    def digest(self, method: str) -> str | None:
+        """Of a method from outside, the digest of its code; raises InputError if it is none."""
+
     def warm_up(self) -> None:
         """Load compiled code before anything is timed."""
 
@@ -87,6 +91,10 @@ class ProblemSubject:
     def solve(self, instance: Any, method: str, **settings: Any) -> Result:
         """`optsched.solve`."""
         return methods.solve(instance, method, **settings)
+
+    def digest(self, method: str) -> str | None:
+        """Of a method from outside, the digest of its code; raises InputError if it is none."""
+        return source_digest(method_of(self._problem, method))
 
     def warm_up(self) -> None:
         """Load compiled code before anything is timed."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from optsched import __version__
-from optsched.errors import InputError
+from optsched.errors import InputError, shown
 from optsched.experiments.generating import instances_of
 from optsched.experiments.plan import Family, Plan
 from optsched.experiments.plan_fields import suggestion
 from optsched.experiments.subjects import Subject, subject_of
+from optsched.external import module_of
 from optsched.files import instance_sha256
 
 
@@ -60,17 +61,30 @@ class PlannedInstance:
     units: tuple[Unit, ...]
 
 
-def expand(plan: Plan) -> Iterator[PlannedInstance]:
+def expand(plan: Plan, allow: Collection[str] = ()) -> Iterator[PlannedInstance]:
     """Yield the plan's instances one by one, with their units.
+
+    Parameters
+    ----------
+    allow : collection of str
+        Modules that the plan's methods may be imported from: importing one runs it, and plans may
+        come from strangers.
 
     Raises
     ------
     InputError
-        For a method, an option or an instance that does not exist.
+        For a method, an option or an instance that does not exist, or a module not allowed.
     """
     for family in plan.families:
         for instance in instances_of(plan, family):
-            yield _planned(plan, family, instance)
+            yield _planned(plan, family, instance, allow)
+
+
+def require_allowed(method: str, allow: Collection[str], source: str, where: str) -> None:
+    """Raise InputError if a method's name asks for a module that the caller does not allow."""
+    module = module_of(method)
+    if module is not None and module not in allow:
+        raise InputError(source, where, shown(method), f"--allow {module}, if you trust that code")
 
 
 def canonical(value: Any) -> str:
@@ -80,23 +94,39 @@ def canonical(value: Any) -> str:
     )
 
 
-def _planned(plan: Plan, family: Family, instance: Any) -> PlannedInstance:
+def _planned(plan: Plan, family: Family, instance: Any, allow: Collection[str]) -> PlannedInstance:
     subject = subject_of(instance)
-    place = f"families.{family.name}"
+    where = f"families.{family.name}.methods"
     for name in family.methods:
-        if name not in subject.methods:
-            where = f"{place}.methods"
+        require_allowed(name, allow, plan.source, where)
+        if module_of(name) is None and name not in subject.methods:
             raise InputError(plan.source, where, repr(name), suggestion(name, subject.methods))
+    versions = {name: _version(subject, name) for name in family.methods or subject.defaults}
     options = canonical(_options(plan, subject, family))
     settings = canonical(family.limits.settings())
     document = instance.to_dict()
     sha256 = instance_sha256(document)
+    whose = (subject.name, instance.name, sha256)
     units = tuple(
-        Unit(family.name, subject.name, instance.name, sha256, method, options, settings, seed)
-        for method in family.methods or subject.defaults
+        Unit(
+            family.name,
+            *whose,
+            method=method,
+            options=options,
+            settings=settings,
+            seed=seed,
+            version=of,
+        )
+        for method, of in versions.items()
         for seed in family.seeds
     )
     return PlannedInstance(sha256, instance.name, subject.name, canonical(document), units)
+
+
+def _version(subject: Subject, method: str) -> str:
+    """The package's version, and behind it the digest of a method from outside."""
+    digest = subject.digest(method)
+    return __version__ if digest is None else f"{__version__}+{digest}"
 
 
 def _options(plan: Plan, subject: Subject, family: Family) -> dict[str, Any]:
