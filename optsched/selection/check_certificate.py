@@ -64,8 +64,9 @@ def certificate_violations(
     if bound is None:
         yield Violation("certificate", "h_t(L)", "fractions too fine to check", 1)
         return
-    proved, claimed = float(bound), certificate.bound
-    summed = CANCELLATION * sum(map(abs, certificate.jobs))  # what the claim was made of
+    proved, claimed = max(float(bound), 0.0), certificate.bound  # no cost is negative
+    parts = [*certificate.jobs, certificate.opening * min(len(instance.jobs), len(instance.nodes))]
+    summed = CANCELLATION * sum(map(abs, parts))  # what the claim was made of
     if claimed - proved > max(CLAIM_TOLERANCE * abs(proved), summed):
         over = share_of(claimed - proved, claimed, proved)
         yield Violation("certificate", "LB", "the bound claimed", over, CLAIM_TOLERANCE)

@@ -1,0 +1,463 @@
+"""Online scheduling by a naive event loop, written from the statement of a-srpt and nothing else.
+
+Lists and sorts instead of heaps and tables: every pass looks at everything. Works on the rows of a
+workload file, the catalogue's jobs and the cluster, all as plain dictionaries.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+ORDERS = {
+    "a-srpt": "release",
+    "a-srpt-perfect": "release",
+    "a-srpt-backfill": "release",
+    "srpt-workload-hold": "workload",
+    "spjf": "duration",
+    "spwf": "workload",
+    "wcs-duration": "duration",
+    "wcs-workload": "workload",
+    "wcs-subtime": "submission",
+}
+OFFERS = {"a-srpt": "adaptive", "a-srpt-perfect": "adaptive", "a-srpt-backfill": "adaptive"}
+OFFERS["srpt-workload-hold"] = "best-fit-last"
+
+
+def iteration_time(
+    stages: Sequence[Mapping[str, Any]],
+    counts: Sequence[Sequence[int]],
+    cluster: Mapping[str, Any],
+) -> float:
+    """(4)-(7): the slowest stage on any server; counts[s][m] replicas of stage s on server m."""
+    size, outside = cluster["gpus_per_server"], cluster["inter_bandwidth"]
+    inside = cluster["intra_bandwidth"]
+    worst = 0.0
+    for s, stage in enumerate(stages):
+        replicas, own = stage["replicas"], counts[s]
+        for m, x in enumerate(own):
+            if x == 0:
+                continue
+            away = near = 0.0
+            if s > 0:
+                before, there = stages[s - 1]["replicas"], counts[s - 1][m]
+                away += 2 * stage["input_bytes"] * (before - there) / before
+                near += 2 * stage["input_bytes"] * there / before
+            if s + 1 < len(stages):
+                after, there = stages[s + 1]["replicas"], counts[s + 1][m]
+                away += 2 * stage["output_bytes"] * (after - there) / after
+                near += 2 * stage["output_bytes"] * there / after
+            reduce = 0.0
+            if replicas > 1:
+                data = 2 * (replicas - 1) / replicas * stage["parameter_bytes"]
+                reduce = data / inside if x == replicas else data * size / (x * outside)
+            compute = stage["forward_time"] + stage["backward_time"]
+            worst = max(worst, compute + size / outside * away + near / inside + reduce)
+    return worst
+
+
+def worst_iteration_time(stages: Sequence[Mapping[str, Any]], cluster: Mapping[str, Any]) -> float:
+    """alpha^max: every replica on a server of its own."""
+    total = sum(stage["replicas"] for stage in stages)
+    if total == 1:
+        return iteration_time(stages, [[1]], cluster)
+    counts, at = [], 0
+    for stage in stages:
+        counts.append([int(at <= m < at + stage["replicas"]) for m in range(total)])
+        at += stage["replicas"]
+    return iteration_time(stages, counts, cluster)
+
+
+def parent_in_tree(rank: int, ranks: int) -> int | None:
+    """The parent of a rank in NCCL's binary tree, whose root is 0."""
+    if rank == 0:
+        return None
+    bit = rank & -rank
+    parent = (rank ^ bit) | (bit << 1)
+    return rank ^ bit if parent >= ranks else parent
+
+
+def job_graph(job: Mapping[str, Any]) -> tuple[list[tuple[int, int]], dict[tuple[int, int], float]]:
+    """Vertices (stage, replica) and the bytes on each edge between them."""
+    stages = job["stages"]
+    vertices = [(s, r) for s, stage in enumerate(stages) for r in range(stage["replicas"])]
+    number = {vertex: at for at, vertex in enumerate(vertices)}
+    edges: dict[tuple[int, int], float] = {}
+
+    def add(one: tuple[int, int], other: tuple[int, int], weight: float) -> None:
+        ends = tuple(sorted((number[one], number[other])))
+        edges[ends] = edges.get(ends, 0.0) + weight  # type: ignore[index,arg-type]
+
+    for s, stage in enumerate(stages):
+        k = stage["replicas"]
+        if s > 0:
+            weight = 2 * stages[s - 1]["output_bytes"] / k
+            for i, j in itertools.product(range(stages[s - 1]["replicas"]), range(k)):
+                add((s - 1, i), (s, j), weight)
+        if k == 1:
+            continue
+        if job["all_reduce"] == "ring":
+            weight = 2 * (k - 1) / k * stage["parameter_bytes"]
+            for i in range(1 if k == 2 else k):
+                add((s, i), (s, (i + 1) % k), weight)
+            continue
+        weight = (k - 1) / k * stage["parameter_bytes"]
+        for rank in range(1, k):
+            parent = parent_in_tree(rank, k)
+            assert parent is not None
+            add((s, rank), (s, parent), weight)
+            if k % 2:
+                add((s, (rank + 1) % k), (s, (parent + 1) % k), weight)
+            else:
+                add((s, k - 1 - rank), (s, k - 1 - parent), weight)
+    return vertices, edges
+
+
+def heavy_edge(job: Mapping[str, Any], offer: Sequence[int]) -> list[list[int]]:
+    """Counts by stage and server of the offer, which is in descending order."""
+    vertices, edges = job_graph(job)
+    weight: dict[int, float] = dict.fromkeys(range(len(vertices)), 0.0)
+    for (one, other), bytes_ in edges.items():
+        weight[one] += bytes_
+        weight[other] += bytes_
+    left = set(weight)
+    counts = [[0] * len(offer) for _ in job["stages"]]
+    for server, room in enumerate(offer):
+        if len(left) == room:
+            chosen = set(left)
+        elif room == 1:
+            chosen = {min(left, key=lambda v: (weight[v], v))}
+        else:
+            chosen = set()
+            while len(chosen) < room:
+                _grow(chosen, left, edges)
+        left -= chosen
+        for v in chosen:
+            counts[vertices[v][0]][server] += 1
+    return counts
+
+
+def _grow(chosen: set[int], left: set[int], edges: Mapping[tuple[int, int], float]) -> None:
+    if not chosen:
+        inner = [(-w, e) for e, w in edges.items() if e[0] in left and e[1] in left]
+        chosen.update(min(inner)[1] if inner else {min(left)})
+        return
+    outer = []
+    for (one, other), w in edges.items():
+        for here, there in ((one, other), (other, one)):
+            if here in chosen and there in left and there not in chosen:
+                outer.append((-w, there))
+    chosen.add(min(outer)[1] if outer else min(left - chosen))
+
+
+@dataclass
+class Row:
+    """A job as the simulation sees it."""
+
+    name: str
+    submit: float
+    gpus: int
+    iterations: float
+    predicted: float
+    job: Mapping[str, Any]
+    estimate: float
+    worst: float
+    work: float = 0.0
+    start: float | None = None
+    end: float = math.inf
+    alpha: float = 0.0
+    held: dict[int, int] = field(default_factory=dict)
+
+
+class Simulation:
+    """One policy on one workload."""
+
+    def __init__(
+        self,
+        workload: Sequence[Mapping[str, Any]],
+        catalogue: Mapping[str, Any],
+        cluster: Mapping[str, Any],
+        policy: str,
+        predicted: Mapping[str, float] | None = None,
+        *,
+        tau: float = 100.0,
+        comm_heavy: float = 1.5,
+        offer: str | None = None,
+        hold: str | None = None,
+        slot: float = 0.0,
+    ) -> None:
+        self.cluster, self.policy, self.tau, self.comm_heavy = cluster, policy, tau, comm_heavy
+        self.offer = offer or OFFERS.get(policy, "most")
+        self.hold = hold or ("inf" if policy == "srpt-workload-hold" else "none")
+        self.slot = slot
+        self.virtual = policy.startswith("a-srpt") or policy == "srpt-workload-hold"
+        self.size = cluster["gpus_per_server"]
+        self.total = self.size * cluster["servers"]
+        self.free = [self.size] * cluster["servers"]
+        self.times: dict[tuple[str, tuple[int, ...]], float] = {}
+        origin = min(row["submit_time"] for row in workload)
+        ordered = sorted(workload, key=lambda row: row["submit_time"])
+        self.rows = [self._row(row, origin, catalogue["models"], predicted) for row in ordered]
+        self.queue: list[int] = []
+        self.delayed: dict[int, tuple[float, float]] = {}
+        self.running: list[int] = []
+        self.clock = 0.0
+        self.now = -math.inf
+        self.machine: dict[int, float] = {}
+
+    def _row(
+        self,
+        row: Mapping[str, Any],
+        origin: float,
+        models: Mapping[str, Any],
+        predicted: Mapping[str, float] | None,
+    ) -> Row:
+        job, gpus = models[row["model"]], row["gpus"]
+        guess = row["iterations"]
+        if predicted is not None and self.policy != "a-srpt-perfect":
+            guess = predicted[row["job_id"]]
+        fewest = [self.size] * (gpus // self.size) + (
+            [gpus % self.size] if gpus % self.size else []
+        )
+        estimate = iteration_time(job["stages"], heavy_edge(job, fewest), self.cluster)
+        worst = worst_iteration_time(job["stages"], self.cluster)
+        made = Row(
+            row["job_id"],
+            row["submit_time"] - origin,
+            gpus,
+            row["iterations"],
+            guess,
+            job,
+            estimate,
+            worst,
+        )
+        made.work = gpus / self.total * guess * estimate
+        return made
+
+    # The event loop
+
+    def run(self) -> list[Row]:
+        """Rows with their starts, ends and GPUs."""
+        arrivals = list(range(len(self.rows)))
+        while any(row.start is None for row in self.rows):
+            now = self.now = self._acts(min(self._events(arrivals)))
+            for at in [at for at in self.running if self.rows[at].end <= now]:
+                self.running.remove(at)
+                for server, gpus in self.rows[at].held.items():
+                    self.free[server] += gpus
+            self._arrive(arrivals, now)
+            self._pass(now)
+        return self.rows
+
+    def _acts(self, time: float) -> float:
+        return math.ceil(time / self.slot) * self.slot if self.slot else time
+
+    def _events(self, arrivals: Sequence[int]) -> Iterator[float]:
+        yield from (self.rows[at].end for at in self.running)
+        if arrivals:
+            yield self.rows[arrivals[0]].submit
+        if self.machine:
+            yield self._next_completion()[0]
+        yield from (end for _, end in self.delayed.values() if end > self.now)
+
+    def _arrive(self, arrivals: list[int], now: float) -> None:
+        """What the slot's moment brings: virtual completions first, then arrivals."""
+        self._complete(now)
+        while arrivals and self.rows[arrivals[0]].submit <= now:
+            at = arrivals.pop(0)
+            if not self.virtual or self.rows[at].work == 0.0:
+                self._enqueue(at)
+                continue
+            if self.machine:
+                first = self._next_completion()[1]
+                self.machine[first] -= now - self.clock
+            self.clock = now
+            self.machine[at] = self.rows[at].work
+
+    def _complete(self, now: float) -> None:
+        while self.machine:
+            done, at = self._next_completion()
+            if done > now:
+                return
+            self.clock = done
+            del self.machine[at]
+            self._enqueue(at)
+
+    def _next_completion(self) -> tuple[float, int]:
+        first = min(self.machine, key=lambda i: (self.machine[i], i))
+        return self.clock + self.machine[first], first
+
+    def _enqueue(self, at: int) -> None:
+        self.queue.append(at)
+        order = ORDERS[self.policy]
+        if order == "duration":
+            self.queue.sort(key=lambda i: (self.rows[i].predicted * self.rows[i].estimate, i))
+        elif order == "workload":
+            self.queue.sort(
+                key=lambda i: (
+                    self.rows[i].gpus * self.rows[i].predicted * self.rows[i].estimate,
+                    i,
+                )
+            )
+
+    # One scheduling pass
+
+    def _pass(self, now: float) -> None:
+        if self.virtual:
+            while self.queue and self._try_head(now):
+                pass
+            if (
+                self.policy == "a-srpt-backfill"
+                and self.queue[:1]
+                and self.queue[0] in self.delayed
+            ):
+                self._backfill(now)
+            return
+        for at in list(self.queue):
+            if self.rows[at].gpus <= sum(self.free):
+                self._start(at, now, self._offer(at))
+            elif not self.policy.startswith("wcs"):
+                return
+
+    def _try_head(self, now: float) -> bool:
+        at = self.queue[0]
+        row = self.rows[at]
+        if row.gpus > sum(self.free):
+            return False
+        offer = self._offer(at)
+        if not self._heavy(row):
+            return self._start(at, now, offer)
+        alpha = self._alpha(row, offer)
+        good = alpha <= self.comm_heavy * row.estimate
+        if at not in self.delayed:
+            window = math.inf if self.hold == "inf" else self.tau * row.work
+            if good or window == 0.0:
+                return self._start(at, now, offer)
+            self.delayed[at] = alpha, now + window
+            return False
+        kappa, end = self.delayed[at]
+        if self.hold == "none":
+            good = alpha < kappa * (1 - 1e-9)
+        return (good or now >= end) and self._start(at, now, offer)
+
+    def _backfill(self, now: float) -> None:
+        """Behind a delayed head: what fits now; a heavy job only on an offer it need not refuse."""
+        for at in self.queue[1:]:
+            row = self.rows[at]
+            if row.gpus > sum(self.free):
+                continue
+            offer = self._offer(at)
+            if not self._heavy(row) or self._alpha(row, offer) <= self.comm_heavy * row.estimate:
+                self._start(at, now, offer)
+
+    def _heavy(self, row: Row) -> bool:
+        return row.worst / row.estimate >= self.comm_heavy
+
+    def _start(self, at: int, now: float, offer: dict[int, int]) -> bool:
+        row = self.rows[at]
+        row.start, row.held, row.alpha = now, offer, self._alpha(row, offer)
+        row.end = now + row.iterations * row.alpha
+        for server, gpus in offer.items():
+            self.free[server] -= gpus
+        self.queue.remove(at)
+        self.delayed.pop(at, None)
+        self.running.append(at)
+        return True
+
+    def _alpha(self, row: Row, offer: Mapping[int, int]) -> float:
+        counts = tuple(sorted(offer.values(), reverse=True))
+        key = (str(id(row.job)), counts)
+        if key not in self.times:
+            placed = heavy_edge(row.job, counts)
+            self.times[key] = iteration_time(row.job["stages"], placed, self.cluster)
+        return self.times[key]
+
+    def _offer(self, at: int) -> dict[int, int]:
+        row, rule = self.rows[at], self.offer
+        if rule == "adaptive":
+            rule = "most" if self._heavy(row) else "least"
+        servers = [m for m, free in enumerate(self.free) if free]
+        if rule in ("most", "best-fit-last"):
+            servers.sort(key=lambda m: (-self.free[m], m))
+        elif rule == "least":
+            servers.sort(key=lambda m: (self.free[m], m))
+        taken: dict[int, int] = {}
+        need = row.gpus
+        for m in servers:
+            if rule == "best-fit-last" and need <= self.free[m]:
+                enough = [i for i in servers if i not in taken and self.free[i] >= need]
+                taken[min(enough, key=lambda i: (self.free[i], i))] = need
+                return taken
+            taken[m] = min(need, self.free[m])
+            need -= taken[m]
+            if need == 0:
+                break
+        return taken
+
+
+def least_flow(simulation: Simulation) -> float:
+    """The least total flow of any schedule without preemption, by trying them all.
+
+    Some best schedule starts each job at its submission or at another's end, on some GPUs of the
+    servers, its stages spread over them in the best of all ways.
+    """
+    size = simulation.size
+    shapes: list[list[tuple[tuple[int, ...], float]]] = []
+    for row in simulation.rows:
+        found: dict[tuple[int, ...], float] = {}
+        for counts in _spreads(row.job["stages"], len(simulation.free), size):
+            shape = tuple(sum(stage[m] for stage in counts) for m in range(len(simulation.free)))
+            time = iteration_time(row.job["stages"], counts, simulation.cluster)
+            found[shape] = min(found.get(shape, math.inf), time * row.iterations)
+        shapes.append(sorted(found.items(), key=lambda item: item[1]))
+    fastest = [choices[0][1] for choices in shapes]
+    best = math.inf
+
+    def go(
+        now: float, free: tuple[int, ...], busy: tuple[Any, ...], left: frozenset[int], flow: float
+    ) -> None:
+        nonlocal best
+        late = sum(
+            max(now, simulation.rows[i].submit) + fastest[i] - simulation.rows[i].submit
+            for i in left
+        )
+        if flow + late >= best:
+            return
+        if not left:
+            best = flow
+            return
+        for i in left:
+            if simulation.rows[i].submit > now:
+                continue
+            for shape, length in shapes[i]:
+                if all(a >= b for a, b in zip(free, shape, strict=True)):
+                    rest = tuple(a - b for a, b in zip(free, shape, strict=True))
+                    done = now + length
+                    cost = flow + done - simulation.rows[i].submit
+                    go(now, rest, (*busy, (done, shape)), left - {i}, cost)
+        moments = [done for done, _ in busy]
+        moments += [simulation.rows[i].submit for i in left if simulation.rows[i].submit > now]
+        if moments:
+            then = min(moments)
+            ended = [shape for done, shape in busy if done <= then]
+            back = tuple(f + sum(s[m] for s in ended) for m, f in enumerate(free))
+            go(then, back, tuple(b for b in busy if b[0] > then), left, flow)
+
+    go(0.0, tuple(simulation.free), (), frozenset(range(len(simulation.rows))), 0.0)
+    return best
+
+
+def _spreads(
+    stages: Sequence[Mapping[str, Any]], servers: int, size: int
+) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """All ways to put the replicas on the servers."""
+    ways = [
+        [x for x in itertools.product(range(k + 1), repeat=servers) if sum(x) == k]
+        for k in (stage["replicas"] for stage in stages)
+    ]
+    for counts in itertools.product(*ways):
+        if all(sum(stage[m] for stage in counts) <= size for m in range(servers)):
+            yield counts

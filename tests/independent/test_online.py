@@ -1,0 +1,221 @@
+"""Online runs against a naive event loop, a search over all schedules, and metrics made again."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from independent.day import batches, seed_of_the_day
+from independent.online_cases import draw_workload, pick
+from independent.online_oracle import ORDERS, Row, Simulation, least_flow
+from optsched.online.audit import audit
+
+from optsched import online
+
+OFFERS = (None, None, "most", "least", "first-fit", "adaptive", "best-fit-last")
+
+
+class Case:
+    """A drawn workload in files, with predictions and settings."""
+
+    def __init__(self, number: int, folder: Path, most_jobs: int = 40) -> None:
+        self.rng = np.random.default_rng([seed_of_the_day(), number])
+        self.drawn = draw_workload(self.rng, most_jobs)
+        self.rows = self.drawn["rows"]
+        self.where = f"{seed_of_the_day()=} {number=} {json.dumps(self.drawn)}"
+        for name in ("catalogue", "cluster"):
+            (folder / f"{name}.json").write_text(json.dumps(self.drawn[name]), encoding="utf-8")
+        with open(folder / "workload.csv", "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(self.rows[0]))
+            writer.writeheader()
+            writer.writerows(self.rows)
+        self.jobs = online.prepare_jobs(
+            online.read_workload(folder / "workload.csv"),
+            online.read_catalogue(folder / "catalogue.json"),
+            online.read_cluster(folder / "cluster.json"),
+        )
+
+    def simulation(self, policy: str, guess: dict[str, float], **settings: Any) -> Simulation:
+        """The oracle's run."""
+        world = self.rows, self.drawn["catalogue"], self.drawn["cluster"]
+        return Simulation(*world, policy, guess, **settings)
+
+    def guesses(self) -> dict[str, float]:
+        """Predictions: the truth, nothing at all, or anything."""
+        kind = pick(self.rng, ("true", "zero", "drawn"))
+        draws = [float(x) for x in self.rng.integers(0, 5, len(self.rows))]
+        return {
+            row["job_id"]: {"true": row["iterations"], "zero": 0.0, "drawn": draw}[kind]
+            for row, draw in zip(self.rows, draws, strict=True)
+        }
+
+    def settings(self, policy: str) -> dict[str, Any]:
+        """tau, comm_heavy, offer, hold and slot."""
+        rng = self.rng
+        holds = (None, None, "none", "window", "inf")
+        unit = max(row["submit_time"] for row in self.rows) / len(self.rows)
+        return {
+            "tau": pick(rng, (0.0, 0.5, 1.0, 100.0)),
+            "comm_heavy": pick(rng, (1.0, 1.25, 1.5, 2.0)),
+            "offer": pick(rng, OFFERS),
+            "hold": pick(rng, holds[:4] if policy == "a-srpt-backfill" else holds),
+            "slot": pick(rng, (0.0, 0.0, 0.0, 2.0 ** round(math.log2(unit)) if unit else 1.0)),
+        }
+
+    def compared(self, ours: list[Row], theirs: online.Records) -> Iterator[str]:
+        """How two runs differ, in row order."""
+        scale = max(row.end for row in ours)
+        for at, row in enumerate(ours):
+            pieces = range(theirs.first[at], theirs.first[at + 1])
+            held = {int(theirs.server[p]): int(theirs.taken[p]) for p in pieces}
+            same = (
+                theirs.job_id[at] == row.name
+                and held == row.held
+                and math.isclose(theirs.estimate[at], row.estimate, rel_tol=1e-12)
+                and math.isclose(theirs.alpha[at], row.alpha, rel_tol=1e-12)
+                and abs(theirs.start[at] - (row.start or 0.0)) <= 1e-9 * scale
+                and abs(theirs.end[at] - row.end) <= 1e-9 * scale
+            )
+            if not same:
+                yield f"row {at}: {theirs.start[at]} {theirs.end[at]} {held} against {row}"
+
+
+@pytest.mark.parametrize("numbers", batches(2000, default=100, size=50))
+def test_records_are_the_oracles(numbers: range, tmp_path: Path) -> None:
+    """Starts, ends and GPUs of every job under a drawn policy and settings; metrics and bounds."""
+    seen: Counter[str] = Counter()
+    for number in numbers:
+        case = Case(number, tmp_path)
+        guess = case.guesses()
+        given = np.array([guess[name] for name in _in_row_order(case)])
+        run = [list(ORDERS)[number % len(ORDERS)], pick(case.rng, list(ORDERS))]
+        bounds = online.flow_bounds(case.jobs)
+        for policy in run:
+            settings = case.settings(policy)
+            records = online.simulate(case.jobs, policy, given, online.Settings(**settings))
+            ours = case.simulation(policy, guess, **settings).run()
+            where = f"{policy} {settings} {guess} {case.where}"
+            different = next(case.compared(ours, records), None)
+            assert different is None, f"{different} {where}"
+            assert not audit(case.jobs, records), where
+            _metrics(case, ours, records, where)
+            flow = sum(row.end - row.submit for row in ours)
+            for name, value in vars(bounds).items():
+                assert value <= flow * (1 + 1e-9), f"{name} {value} {flow} {where}"
+            seen[policy] += 1
+            seen["delays"] += any(row.start > row.submit for row in ours if row.start is not None)
+    assert sum(seen[policy] for policy in ORDERS) == 2 * len(numbers)
+    assert min(seen[policy] for policy in ORDERS) >= len(numbers) // len(ORDERS), seen
+    assert seen["delays"] >= len(numbers) // 2, seen
+
+
+def _in_row_order(case: Case) -> list[str]:
+    return [row["job_id"] for row in sorted(case.rows, key=lambda row: row["submit_time"])]
+
+
+def _metrics(case: Case, rows: list[Row], records: online.Records, where: str) -> None:
+    metrics = online.compute_metrics(records)
+    gpus = case.drawn["cluster"]["servers"] * case.drawn["cluster"]["gpus_per_server"]
+    flows = [row.end - row.submit for row in rows]
+    used = sum(row.gpus * row.iterations * row.alpha for row in rows)
+    least = sum(row.gpus * row.iterations * row.estimate for row in rows)
+    last = max(row.end for row in rows)
+    expected = {
+        "jobs": len(rows),
+        "total_flow_time": sum(flows),
+        "mean_flow_time": sum(flows) / len(rows),
+        "total_completion_time": sum(row.end for row in rows),
+        "makespan": last,
+        "mean_slowdown": sum(
+            flow / (row.iterations * row.estimate) for flow, row in zip(flows, rows, strict=True)
+        )
+        / len(rows),
+        "inflation": used / least,
+        "utilisation": used / (gpus * last),
+    }
+    for name, value in expected.items():
+        found = getattr(metrics, name)
+        assert math.isclose(found, value, rel_tol=1e-8), f"{name} {found} {value} {where}"
+
+
+@pytest.mark.parametrize("numbers", batches(2000, default=60, size=30))
+def test_flow_of_every_schedule_is_bounded(numbers: range, tmp_path: Path) -> None:
+    """Bounds <= the least flow of all schedules <= the flow of every policy, for 2-4 jobs."""
+    seen: Counter[str] = Counter()
+    for number in numbers:
+        case = Case(number, tmp_path, most_jobs=4)
+        cluster = case.drawn["cluster"]
+        if cluster["servers"] * cluster["gpus_per_server"] > 8:
+            continue
+        least = least_flow(case.simulation("spjf", case.guesses()))
+        where = f"{least=} {case.where}"
+        for name, value in vars(online.flow_bounds(case.jobs)).items():
+            assert value <= least * (1 + 1e-9), f"{name} {value} {where}"
+            seen["tight"] += value >= least * (1 - 1e-9)
+        for policy in ORDERS:
+            records = online.simulate(case.jobs, policy)
+            flow = float(np.sum(records.end - records.submit))
+            assert flow >= least * (1 - 1e-9), f"{policy} {flow} {where}"
+            seen["met"] += flow <= least * (1 + 1e-9)
+        seen["searched"] += 1
+    assert seen["searched"] >= len(numbers) // 3, seen
+    assert seen["met"] >= seen["searched"], seen
+    assert seen["tight"] >= seen["searched"] // 4, seen
+
+
+@pytest.mark.parametrize("numbers", batches(2000, default=100, size=50))
+def test_running_group_mean(numbers: range, tmp_path: Path) -> None:
+    """n~ is the mean of the group's rows that could have ended by then; unseen: none at all."""
+    seen: Counter[str] = Counter()
+    for number in numbers:
+        case = Case(number, tmp_path)
+        if not case.drawn["exact"]:
+            continue
+        rows = case.simulation("spjf", case.guesses()).rows
+        group = {row["job_id"]: row["group"] for row in case.rows}
+        found = online.predict(case.jobs, "online-group-mean").iterations
+        for row, value in zip(rows, found, strict=True):
+            known = [
+                other.iterations
+                for other in rows
+                if group[other.name] == group[row.name]
+                and other.submit + other.iterations * other.estimate <= row.submit
+            ]
+            mean = sum(known) / len(known) if known else 0.0
+            assert math.isclose(value, mean, rel_tol=1e-12), f"{row} {value} {mean} {case.where}"
+            seen["known" if known else "unseen"] += 1
+    assert seen["known"] >= len(numbers), seen
+    assert seen["unseen"] >= len(numbers), seen
+
+
+@pytest.mark.parametrize("numbers", batches(200, default=10, size=10))
+def test_audit_refuses_what_breaks_a_rule(numbers: range, tmp_path: Path) -> None:
+    """A start before submission, an end moved, a server overfilled: never a clean bill."""
+    refused = 0
+    for number, what in itertools.product(numbers, range(3)):
+        case = Case(number, tmp_path)
+        policy = pick(case.rng, list(ORDERS))
+        records = online.simulate(case.jobs, policy)
+        at = int(case.rng.integers(len(case.rows)))
+        length = float(records.end[at] - records.start[at])
+        start, end, server = records.start.copy(), records.end.copy(), records.server.copy()
+        if what == 0:
+            start[at] = end[at] = records.submit[at] - length
+            end[at] += length
+        elif what == 1:
+            end[at] += length * pick(case.rng, (1e-3, -1e-3, -0.5, 1.0))
+        else:
+            server[records.first[at]] = case.drawn["cluster"]["servers"]
+        broken = replace(records, start=start, end=end, server=server)
+        assert audit(case.jobs, broken), f"{policy} {at=} {what=} {case.where}"
+        refused += 1
+    assert refused == 3 * len(numbers)
