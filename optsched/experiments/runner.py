@@ -99,7 +99,7 @@ def sweep(
     InputError
         If the plan or the store cannot be used.
     MissingExtraError
-        Without pebble (extra ``sweep``), or with `dask` without distributed (``cluster``).
+        With `dask` and without distributed (extra ``cluster``).
     """
     if not isinstance(plan, Plan):
         plan = read_plan(plan)

@@ -111,9 +111,9 @@ def kill_on_the_way(plan: Path, store: Path, rng: random.Random, more: int) -> N
 
 def children(pid: int) -> list[int]:
     """Processes that a process started, where the platform tells."""
-    listed = Path(f"/proc/{pid}/task/{pid}/children")
     with suppress(OSError):
-        return [int(child) for child in listed.read_text().split()]
+        listed = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+        return [int(child) for child in " ".join(listed).split()]
     return []
 
 
@@ -152,6 +152,62 @@ def test_killed_ten_times_and_resumed(
     plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]]
 ) -> None:
     killed_and_resumed(plan, tmp_path / "killed.sqlite", 10)
+    assert content(tmp_path / "killed.sqlite") == expected
+
+
+def kill_workers(plan: Path, store: Path, kills: int) -> None:
+    """Run a sweep to its end, killing so many of its workers at random moments on the way."""
+    rng = random.Random(kills)
+    process = start(plan, store)
+    while kills and process.poll() is None:
+        time.sleep(rng.uniform(0.0, 1.0))
+        if workers := [pid for pid in children(process.pid) if is_worker(pid)]:
+            with suppress(ProcessLookupError):
+                os.kill(rng.choice(workers), signal.SIGKILL)
+            kills -= 1
+    assert process.wait() == 0
+
+
+def is_worker(pid: int) -> bool:
+    with suppress(OSError):
+        return b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
+
+
+def killed_workers_and_tried_again(plan: Path, store: Path, kills: int) -> None:
+    kill_workers(plan, store, kills)
+    assert rows(store) == UNITS
+    with StoreReader(store) as base:
+        found = base.rows("SELECT status FROM results WHERE status <> 'done'")
+    lost = [row["status"] for row in found]
+    assert set(lost) <= {"crashed"}
+    assert len(lost) <= kills
+    assert sweep(plan, store, workers=2, retry_errors=True).run == len(lost)
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="asks Linux for its processes")
+def test_killed_workers_cost_their_unit_alone(
+    plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]]
+) -> None:
+    killed_workers_and_tried_again(plan, tmp_path / "killed.sqlite", 4)
+    assert content(tmp_path / "killed.sqlite") == expected
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="asks Linux for its processes")
+@pytest.mark.parametrize("kills", [2, 3, 4, 5, 6, 7, 8])
+def test_thirty_five_killed_workers(
+    plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]], kills: int
+) -> None:
+    killed_workers_and_tried_again(plan, tmp_path / "killed.sqlite", kills)
+    assert content(tmp_path / "killed.sqlite") == expected
+
+
+@pytest.mark.nightly
+def test_killed_thirty_five_times_and_resumed(
+    plan: Path, tmp_path: Path, expected: list[tuple[Any, ...]]
+) -> None:
+    killed_and_resumed(plan, tmp_path / "killed.sqlite", 35)
     assert content(tmp_path / "killed.sqlite") == expected
 
 

@@ -11,6 +11,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -179,7 +180,8 @@ def _in_processes(
     spawn = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(os.cpu_count(), spawn, initializer=tie_to_parent)
     try:
-        begun = {pool.submit(run, items[i]): i for i in left}
+        with _interrupts_later():
+            begun = {pool.submit(run, items[i]): i for i in left}
         for future in as_completed(begun):
             yield begun[future], future.result()
     except BaseException:
@@ -188,3 +190,16 @@ def _in_processes(
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Hold interrupts back where processes are started: they inherit it, and leave them to us."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
