@@ -37,7 +37,7 @@ class Packed(NamedTuple):
     stage_of, first, pair, start, neighbour, weight
         As `grow_servers` of the placement slice takes them; `first` and `start` have one entry
         more a configuration than stages and replicas.
-    replicas, fixed, before, after, all_reduce
+    inside, before, after, all_reduce
         `CostTables`; `all_reduce` row by row, `width` entries a row.
     width : (C,) int
         Entries of a row of `all_reduce`.
@@ -57,7 +57,7 @@ class Packed(NamedTuple):
     neighbour: Any
     weight: Any
     pair: Any
-    fixed: Any
+    inside: Any
     before: Any
     after: Any
     all_reduce: Any
@@ -131,7 +131,7 @@ def _pack(
         neighbour=_joined([g.shape.neighbour for g in graphs], int),
         weight=_joined([g.weight for g in graphs], float),
         pair=_joined([g.pair for g in graphs], float),
-        fixed=_joined([t.fixed for t in tables], float),
+        inside=_joined([t.inside for t in tables], float),
         before=_joined([t.before for t in tables], float),
         after=_joined([t.after for t in tables], float),
         all_reduce=_joined([t.all_reduce.ravel() for t in tables], float),

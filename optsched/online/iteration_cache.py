@@ -84,6 +84,7 @@ def iteration_time(packed: Any, c: int, taken: Any, pieces: int) -> float:
 @lean
 def _slowest(packed: Any, c: int, counts: Any) -> float:
     first, width, cell = packed.stage[c], packed.width[c], packed.cell[c]
+    vertex = packed.first[first + c :]
     stages, servers = counts.shape
     slowest = 0.0
     for s in range(stages):
@@ -93,8 +94,11 @@ def _slowest(packed: Any, c: int, counts: Any) -> float:
                 continue
             previous = counts[s - 1, m] if s > 0 else 0
             following = counts[s + 1, m] if s + 1 < stages else 0
-            time = packed.fixed[first + s] + packed.all_reduce[cell + s * width + count]
-            time = time - packed.before[first + s] * previous - packed.after[first + s] * following
+            time = packed.inside[first + s] + packed.all_reduce[cell + s * width + count]
+            if s > 0:
+                time += packed.before[first + s] * (vertex[s] - vertex[s - 1] - previous)
+            if s + 1 < stages:
+                time += packed.after[first + s] * (vertex[s + 2] - vertex[s + 1] - following)
             slowest = max(slowest, time)
     return slowest
 

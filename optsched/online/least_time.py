@@ -14,8 +14,6 @@ Source: models/online/README.md.
 
 from __future__ import annotations
 
-import numpy as np
-
 from optsched.placement.bounds_kernel import stage_bound
 from optsched.placement.cost import cost_tables
 from optsched.placement.heavy_edge import estimated_minimum
@@ -32,5 +30,4 @@ def least_iteration_time(job: Job, cluster: Cluster) -> float:
     if len(job.stages) == 1:
         servers = -(-job.gpus // cluster.gpus_per_server)
         return float(tables.base[0, job.gpus // servers])
-    arrays = (tables.base, tables.before, tables.after, np.asarray(tables.replicas))
-    return float(stage_bound(*arrays, cluster.gpus_per_server))
+    return float(stage_bound(tables.costs, cluster.gpus_per_server))

@@ -43,15 +43,14 @@ def combinatorial_bound(instance: PlacementInstance, tables: CostTables) -> Boun
     from optsched.placement.bounds_kernel import pattern_bound, stage_bound
 
     offers = sorted({g for g in instance.free_gpus if g > 0})
-    arrays = (tables.base, tables.before, tables.after, tables.replicas)
-    bounds = [Bound(float(stage_bound(*arrays, max(offers))), "stage bound")]
+    bounds = [Bound(float(stage_bound(tables.costs, max(offers))), "stage bound")]
     most = int(tables.replicas.max())
     work = 0.0
     for size in offers:
         work += _pattern_work(tables, size)
         if work > MOST_PATTERN_WORK or (min(most, size) + 1) ** 2 * (size + 1) > MOST_CELLS:
             break
-        value = float(pattern_bound(*arrays, size))
+        value = float(pattern_bound(tables.costs, size))
         bounds.append(Bound(value, f"pattern bound, offer of {size}"))
     best = max(bounds, key=lambda bound: bound.value)
     return Bound(tables.rounded_down(best.value), best.source)

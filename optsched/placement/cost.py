@@ -12,14 +12,17 @@ With x[s, m] replicas of stage s on server m, of k_s in all, and g GPUs a server
 
 comm is linear in the neighbours' counts, so the time of a stage on a server is
 
-    base_s(x_s) - a_s x_{s-1} - b_s x_{s+1}
+    base_s(x_s) - a_s x_{s-1} - b_s x_{s+1} = near_s(x_s) + a_s (k_{s-1} - x_{s-1}) + b_s (k_{s+1} -
+    x_{s+1})
 
-with the tables below. Every method works on them; the checker does not.
+with the tables below. The first is linear, for models; times are worked out by the second, a sum:
+where the NIC's share is far slower than a server's inside, the first cancels. Every method works
+on these tables; the checker does not.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -40,16 +43,19 @@ class CostTables:
     ----------
     replicas : (S,) int
         k_s.
-    fixed : (S,)
-        Computation, and communication as if no neighbour were on the server, in seconds.
+    fixed, inside : (S,)
+        Computation, and communication as if no neighbour, or every one, were on the server, in
+        seconds.
     all_reduce : (S, V + 1)
         All-reduce time with v replicas on the server; entry 0 is 0, entries above k_s are inf.
     before, after : (S,)
-        a_s and b_s: seconds saved by each replica of the previous and next stage on the server.
+        a_s and b_s: seconds saved by each replica of the previous and next stage on the server; 0
+        where there is no such stage.
     """
 
     replicas: Ints
     fixed: Floats
+    inside: Floats
     all_reduce: Floats
     before: Floats
     after: Floats
@@ -59,14 +65,43 @@ class CostTables:
         """base_s(v), shape (S, V + 1): time of a stage whose neighbours are all elsewhere."""
         return np.asarray(self.fixed[:, None] + self.all_reduce)
 
-    def rounded_down(self, value: float) -> float:
-        """A bound of `value` seconds less what rounding may have put on: base - a u - b w cancels.
+    @cached_property
+    def costs(self) -> tuple[Floats, Floats, Floats, Ints]:
+        """near_s(v), a_s, b_s and k_s: what the compiled loops work on (`stage_time`)."""
+        near = np.asarray(self.inside[:, None] + self.all_reduce)
+        return near, self.before, self.after, self.replicas
 
-        Below `value` no all-reduce takes longer than it, so only `fixed` can be far larger: where
-        the NIC's share is millions of times slower than a server's inside.
+    def rounded_down(self, time: float) -> float:
+        """A bound of so many seconds less what rounding may have put on.
+
+        With savings all terms are positive, so that it is relative; else `fixed` and `inside` may
+        be larger than what is left of them.
         """
-        largest = float(self.fixed.max()) + value
-        return max(value - 8 * float(np.finfo(float).eps) * largest, 0.0)
+        terms = time
+        if not self.savings_are_positive:
+            terms += float(self.fixed.max() + self.inside.max())
+        return max(time - 8 * float(np.finfo(float).eps) * terms, 0.0)
+
+    def capped(self, limit: float) -> CostTables:
+        """Tables that are right for times up to a limit; a longer one stays longer.
+
+        For models of placements within the limit: their coefficients then lie where a solver's
+        tolerances mean something, however slow a NIC's share may be.
+        """
+        if not self.savings_are_positive:
+            return self
+        most = 2.0 * limit
+        before, after = np.minimum(self.before, most), np.minimum(self.after, most)
+        inside = np.minimum(self.inside, most)
+        known = np.isfinite(self.all_reduce)
+        return replace(
+            self,
+            fixed=inside + _if_absent(self.replicas, before, after),
+            inside=inside,
+            all_reduce=np.where(known, np.minimum(self.all_reduce, most), np.inf),
+            before=before,
+            after=after,
+        )
 
     @property
     def savings_are_positive(self) -> bool:
@@ -88,16 +123,21 @@ def cost_tables(
     backward = np.array([s.backward_time for s in stages], dtype=float)
     sent_in = 2.0 * np.array([s.input_bytes for s in stages], dtype=float)
     sent_out = 2.0 * np.array([s.output_bytes for s in stages], dtype=float)
-    k_before = np.concatenate(([1], k[:-1]))
-    k_after = np.concatenate((k[1:], [1]))
     across = cluster.gpus_per_server / cluster.inter_bandwidth
     inside = 1.0 / cluster.intra_bandwidth
+    compute = forward + options.backward_overlap * backward
+    ends = sent_in[0], sent_out[-1]  # what goes to no stage is never inside
+    sent_in[0] = sent_out[-1] = 0.0
+    beyond = np.zeros(len(k))
+    beyond[0] += ends[0] * across
+    beyond[-1] += ends[1] * across
     return CostTables(
         replicas=k,
-        fixed=forward + options.backward_overlap * backward + (sent_in + sent_out) * across,
+        fixed=compute + beyond + (sent_in + sent_out) * across,
+        inside=compute + beyond + (sent_in + sent_out) * inside,
         all_reduce=_all_reduce(job, k, cluster, most, options.all_reduce_overlap),
-        before=sent_in * (across - inside) / k_before,
-        after=sent_out * (across - inside) / k_after,
+        before=sent_in * (across - inside) / np.roll(k, 1),
+        after=sent_out * (across - inside) / np.roll(k, -1),
     )
 
 
@@ -123,8 +163,10 @@ def time_matrix(tables: CostTables, counts: Ints, options: PlacementOptions) -> 
     following = np.vstack((counts[1:], np.zeros_like(counts[:1])))
     width = _bottleneck(counts) if options.all_reduce_bandwidth == "bottleneck" else counts
     stage = np.arange(len(counts))[:, None]
-    time = tables.fixed[:, None] + tables.all_reduce[stage, width]
-    time = time - tables.before[:, None] * previous - tables.after[:, None] * following
+    near, before, after, replicas = tables.costs
+    time = near[stage, width]
+    time = time + before[:, None] * (np.roll(replicas, 1)[:, None] - previous)
+    time = time + after[:, None] * (np.roll(replicas, -1)[:, None] - following)
     return np.where(counts > 0, time, 0.0)
 
 
@@ -156,6 +198,11 @@ def _all_reduce(job: Job, k: Ints, cluster: Cluster, most: int, overlap: float) 
     time = np.where(v > k[:, None], np.inf, time)
     time[:, 0] = 0.0
     return time
+
+
+def _if_absent(replicas: Ints, before: Floats, after: Floats) -> Floats:
+    """What a stage loses when no replica of its neighbours is on its server."""
+    return np.asarray(before * np.roll(replicas, 1) + after * np.roll(replicas, -1))
 
 
 def _bottleneck(counts: Ints) -> Ints:

@@ -59,7 +59,7 @@ def programme(
     _refuse_large(instance)
     began = time.perf_counter()
     deadline = None if settings.time_limit is None else began + settings.time_limit
-    known = float(worst_time(tables.base, tables.before, tables.after, start))
+    known = float(worst_time(tables.costs, start))
     found = _optimal_counts(instance, tables, start, known, deadline)
     counts, value = (start, known) if found is None else found
     return Outcome(
@@ -132,9 +132,7 @@ def _programme(
 def _patterns_of(tables: CostTables, size: int, limit: float) -> _Patterns:
     from optsched.placement.dp_kernel import patterns
 
-    counts, times = patterns(
-        tables.base, tables.before, tables.after, tables.replicas, size, limit, MOST_PATTERNS
-    )
+    counts, times = patterns(tables.costs, size, limit, MOST_PATTERNS)
     if len(times) > MOST_PATTERNS:
         raise NotApplicableError(
             "dp", f"more than {MOST_PATTERNS} patterns of {size} GPUs", "fewer: use threshold"

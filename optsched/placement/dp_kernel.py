@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from optsched.placement.stage_time_kernel import stage_time
+
 
 @njit(cache=True)
-def patterns(
-    base: Any, before: Any, after: Any, replicas: Any, size: int, limit: float, most: int
-) -> Any:
+def patterns(costs: Any, size: int, limit: float, most: int) -> Any:
     """Enumerate one server's count vectors with `size` replicas and time <= limit.
 
     Returns
     -------
     (P, S) int8-like array of patterns and (P,) times; P = most + 1 means that there are more.
     """
+    replicas = costs[3]
     stages = len(replicas)
     rest = np.zeros(stages + 1, dtype=np.int64)
     for s in range(stages - 1, -1, -1):
@@ -32,7 +33,7 @@ def patterns(
     depth = 0
     while depth >= 0:
         if depth == stages:
-            final = max(worst[stages - 1], _time(base, before, after, x, stages - 1, 0))
+            final = max(worst[stages - 1], _time(costs, x, stages - 1, 0))
             if used[stages] == size and final <= limit:
                 if count > most:
                     break
@@ -53,7 +54,7 @@ def patterns(
         if used[depth] + x[depth] + rest[depth + 1] < size:
             continue
         if depth > 0:
-            here = _time(base, before, after, x, depth - 1, x[depth])
+            here = _time(costs, x, depth - 1, x[depth])
             if here > limit:
                 continue
             worst[depth] = max(worst[depth - 1], here)
@@ -95,11 +96,10 @@ def relax_server(value: Any, states: Any, digits: Any, found: Any, times: Any, s
 
 
 @njit(cache=True)
-def _time(base: Any, before: Any, after: Any, x: Any, s: int, w: int) -> float:
+def _time(costs: Any, x: Any, s: int, w: int) -> float:
     if x[s] == 0:
         return 0.0
-    u = x[s - 1] if s > 0 else 0
-    return base[s, x[s]] - before[s] * u - after[s] * w
+    return stage_time(costs, s, x[s], x[s - 1] if s > 0 else 0, w)
 
 
 @njit(cache=True)

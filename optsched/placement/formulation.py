@@ -32,7 +32,7 @@ class PlacementModelData:
     Attributes
     ----------
     tables : CostTables
-        base_s(w), a_s and b_s.
+        base_s(w), a_s and b_s, capped above the unit: a placement that takes longer is no answer.
     offers : tuple of int
         g_m.
     unit : float
@@ -91,7 +91,8 @@ def model_data(
             "ilp", "g/B_inter below 1/B_intra", "a NIC share slower than the link inside a server"
         )
     unit = float(time_matrix(tables, counts, options).max())
-    return PlacementModelData(tables, instance.free_gpus, unit or 1.0, bound, bottleneck)
+    unit = unit or 1.0
+    return PlacementModelData(tables.capped(unit), instance.free_gpus, unit, bound, bottleneck)
 
 
 def build(data: PlacementModelData) -> pyo.ConcreteModel:

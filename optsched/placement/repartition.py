@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from optsched.placement.cost import CostTables, Floats, Ints, iteration_time, tables_of
+from optsched.placement.cost import CostTables, Ints, iteration_time, tables_of
 from optsched.placement.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
@@ -55,13 +55,12 @@ def improved_counts(
     """The best placement over the three starts, and the re-splits accepted in all."""
     from optsched.placement.repartition_kernel import improve, worst_time
 
-    arrays: tuple[Floats, ...] = (tables.base, tables.before, tables.after)
     most = MOST_ROUNDS if rounds is None else rounds
     accepted = 0
     found = []
     for counts in _starts(instance):
-        accepted += int(improve(*arrays, counts, most, MOST_SPLITS)[0])
-        found.append((float(worst_time(*arrays, counts)), counts))
+        accepted += int(improve(tables.costs, counts, most, MOST_SPLITS)[0])
+        found.append((float(worst_time(tables.costs, counts)), counts))
     return min(found, key=lambda pair: pair[0])[1], accepted
 
 

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from optsched.placement.stage_time_kernel import stage_time
+
 
 @njit(cache=True)
-def server_time(base: Any, before: Any, after: Any, counts: Any, m: int) -> float:
+def server_time(costs: Any, counts: Any, m: int) -> float:
     """Largest stage time on server m."""
     stages = counts.shape[0]
     worst = 0.0
@@ -18,12 +20,12 @@ def server_time(base: Any, before: Any, after: Any, counts: Any, m: int) -> floa
         if v > 0:
             u = counts[s - 1, m] if s > 0 else 0
             w = counts[s + 1, m] if s + 1 < stages else 0
-            worst = max(worst, base[s, v] - before[s] * u - after[s] * w)
+            worst = max(worst, stage_time(costs, s, v, u, w))
     return worst
 
 
 @njit(cache=True)
-def improve(base: Any, before: Any, after: Any, counts: Any, rounds: int, budget: int) -> Any:
+def improve(costs: Any, counts: Any, rounds: int, budget: int) -> Any:
     """Re-split the worst server with each other one until nothing improves; edits `counts`.
 
     Returns the number of accepted re-splits and the splits looked at: never more than `budget`,
@@ -32,7 +34,7 @@ def improve(base: Any, before: Any, after: Any, counts: Any, rounds: int, budget
     servers = counts.shape[1]
     times = np.empty(servers)
     for m in range(servers):
-        times[m] = server_time(base, before, after, counts, m)
+        times[m] = server_time(costs, counts, m)
     accepted, spent = 0, 0
     while accepted < rounds and spent < budget:
         worst = int(np.argmax(times))
@@ -43,13 +45,11 @@ def improve(base: Any, before: Any, after: Any, counts: Any, rounds: int, budget
             if other == worst or spent >= budget:
                 continue
             most = min(budget // 100, budget - spent)
-            improved, looked = _resplit(
-                base, before, after, counts, worst, other, times[worst], most
-            )
+            improved, looked = _resplit(costs, counts, worst, other, times[worst], most)
             spent += looked
             if improved:
-                times[worst] = server_time(base, before, after, counts, worst)
-                times[other] = server_time(base, before, after, counts, other)
+                times[worst] = server_time(costs, counts, worst)
+                times[other] = server_time(costs, counts, other)
                 accepted += 1
                 break
         if not improved:
@@ -58,11 +58,11 @@ def improve(base: Any, before: Any, after: Any, counts: Any, rounds: int, budget
 
 
 @njit(cache=True)
-def worst_time(base: Any, before: Any, after: Any, counts: Any) -> float:
+def worst_time(costs: Any, counts: Any) -> float:
     """Largest stage time on any server: alpha."""
     worst = 0.0
     for m in range(counts.shape[1]):
-        worst = max(worst, server_time(base, before, after, counts, m))
+        worst = max(worst, server_time(costs, counts, m))
     return worst
 
 
@@ -85,9 +85,7 @@ def lay_out(replicas: Any, free: Any, order: Any) -> Any:
 
 
 @njit(cache=True)
-def _resplit(
-    base: Any, before: Any, after: Any, counts: Any, a: int, b: int, limit: float, most_nodes: int
-) -> Any:
+def _resplit(costs: Any, counts: Any, a: int, b: int, limit: float, most_nodes: int) -> Any:
     """Find a split of the two servers' replicas with both times below `limit`, depth first.
 
     Returns whether there is one (then `counts` holds it) and the splits looked at.
@@ -116,7 +114,7 @@ def _resplit(
     depth, nodes = 0, 0
     while depth >= 0:
         if depth == active:
-            if _stage_ok(base, before, after, held, total, joined, split, depth - 1, 0, below):
+            if _stage_ok(costs, held, total, joined, split, depth - 1, 0, below):
                 for i in range(active):
                     s = held[i]
                     counts[s, b] = total[i] - split[i]
@@ -135,9 +133,7 @@ def _resplit(
             return False, nodes
         if used[depth] + y + after_i[depth + 1] < room:
             continue
-        if depth > 0 and not _stage_ok(
-            base, before, after, held, total, joined, split, depth - 1, 1, below
-        ):
+        if depth > 0 and not _stage_ok(costs, held, total, joined, split, depth - 1, 1, below):
             continue
         used[depth + 1] = used[depth] + y
         depth += 1
@@ -146,9 +142,7 @@ def _resplit(
 
 @njit(cache=True)
 def _stage_ok(
-    base: Any,
-    before: Any,
-    after: Any,
+    costs: Any,
     held: Any,
     total: Any,
     joined: Any,
@@ -168,6 +162,6 @@ def _stage_ok(
             u = split[i - 1] if side == 0 else total[i - 1] - split[i - 1]
         if followed == 1 and joined[i + 1]:
             w = split[i + 1] if side == 0 else total[i + 1] - split[i + 1]
-        if not base[s, v] - before[s] * u - after[s] * w < below:
+        if not stage_time(costs, s, v, u, w) < below:
             return False
     return True

@@ -16,7 +16,7 @@ import numpy as np
 from optsched.backends import MilpArrays, require_solver, solve_arrays
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds import Bound, combinatorial_bound
-from optsched.placement.bounds_kernel import most_saving
+from optsched.placement.bounds_kernel import least_time
 from optsched.placement.cost import CostTables, Floats, Ints, tables_of, time_matrix
 from optsched.placement.instance import PlacementInstance, equal_neighbours
 from optsched.placement.limits import refuse_many_columns
@@ -164,12 +164,9 @@ class _Search:
 
 
 def _candidates(instance: PlacementInstance, tables: CostTables, low: float, high: float) -> Floats:
-    """Values base - a u - b w in [low, high), merged, ascending."""
+    """Times that a stage can take in [low, high), merged, ascending."""
     times = candidate_times(
-        tables.base,
-        tables.before,
-        tables.after,
-        tables.replicas,
+        tables.costs,
         max(instance.free_gpus),
         low * (1 - MERGED),
         high,
@@ -190,23 +187,14 @@ def _candidates(instance: PlacementInstance, tables: CostTables, low: float, hig
 def _columns(
     instance: PlacementInstance, tables: CostTables, theta: float
 ) -> list[tuple[int, int, int]]:
-    replicas = [int(k) for k in tables.replicas]
     limit = theta * (1 + MERGED)
     allowed: dict[int, list[tuple[int, int]]] = {}
     for offer in set(instance.free_gpus):
         allowed[offer] = [
             (s, v)
-            for s, k in enumerate(replicas)
+            for s, k in enumerate(tables.replicas.tolist())
             for v in range(1, min(k, offer) + 1)
-            if tables.base[s, v]
-            - most_saving(
-                tables.before[s],
-                tables.after[s],
-                replicas[s - 1] if s > 0 else 0,
-                replicas[s + 1] if s + 1 < len(replicas) else 0,
-                offer - v,
-            )
-            <= limit
+            if least_time(tables.costs, s, v, offer - v) <= limit
         ]
     return [(s, m, v) for m, offer in enumerate(instance.free_gpus) for s, v in allowed[offer]]
 
@@ -228,6 +216,7 @@ def _feasibility(
     """Rows: (1) replicas, capacity, one count; theta by stage and server; (4) equal servers."""
     from scipy.sparse import csr_array
 
+    tables = tables.capped(theta) if theta > 0 else tables
     stages, servers = instance.shape
     s, m, v = (np.array(part, dtype=np.int64) for part in zip(*columns, strict=True))
     index = np.arange(len(columns))

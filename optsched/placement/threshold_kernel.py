@@ -7,19 +7,13 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from optsched.placement.stage_time_kernel import stage_time
+
 
 @njit(cache=True)
-def candidate_times(
-    base: Any,
-    before: Any,
-    after: Any,
-    replicas: Any,
-    most: int,
-    low: float,
-    high: float,
-    limit: int,
-) -> Any:
-    """All base_s(v) - a_s u - b_s w in [low, high) with v + u + w <= most; at most `limit`."""
+def candidate_times(costs: Any, most: int, low: float, high: float, limit: int) -> Any:
+    """All `stage_time`s in [low, high) with v + u + w <= most; at most `limit`."""
+    replicas = costs[3]
     stages = len(replicas)
     times = np.empty(1024)
     count = 0
@@ -29,7 +23,7 @@ def candidate_times(
         for v in range(1, min(replicas[s], most) + 1):
             for u in range(min(k_before, most - v) + 1):
                 for w in range(min(k_after, most - v - u) + 1):
-                    time = base[s, v] - before[s] * u - after[s] * w
+                    time = stage_time(costs, s, v, u, w)
                     if low <= time < high:
                         if count == limit:
                             return times[:count]

@@ -84,10 +84,11 @@ def vertex_data(instance: PlacementInstance, options: PlacementOptions) -> Verte
     """Gather the model's data; Heavy-Edge gives the unit of time and nothing else."""
     refuse_many_replicas("ilp-vertex", instance)
     counts = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
+    unit = iteration_time(instance, counts, options) or 1.0
     return VertexModelData(
-        tables_of(instance, options),
+        tables_of(instance, options).capped(unit),
         instance.free_gpus,
-        iteration_time(instance, counts, options) or 1.0,
+        unit,
         options.all_reduce_bandwidth == "bottleneck",
     )
 

@@ -1,0 +1,63 @@
+"""A NIC's share up to 1e10 times slower than a server's inside: nothing cancels, all is proved."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from oracles import placement as oracle
+
+import optsched
+from optsched.placement.cost import tables_of, time_matrix
+from optsched.placement.instance import PlacementInstance
+from optsched.placement.options import PlacementOptions
+from optsched.result import Termination
+
+
+def slow_network(seed: int) -> dict:
+    rng = random.Random(seed)
+    document = oracle.random_instance(rng)
+    cluster = document["cluster"]
+    cluster["inter_bandwidth"] = cluster["intra_bandwidth"] * 10.0 ** -rng.randint(3, 10)
+    if rng.random() < 0.6:  # one server holds it all, beside an idle one
+        document["free_gpus"] = [sum(document["free_gpus"])] + [0] * rng.randint(0, 1)
+        cluster["gpus_per_server"] = document["free_gpus"][0]
+    return document
+
+
+@pytest.mark.parametrize("seed", [0, 6, 11, 21, 22, 25, 36, 50, 54])
+@pytest.mark.parametrize("reading", ["own", "bottleneck"])
+def test_optimal_at_gap_0(seed: int, reading: str) -> None:
+    document = slow_network(seed)
+    instance = PlacementInstance.from_dict(document)
+    optimum, _ = oracle.brute_force(document, all_reduce_bandwidth=reading)
+    methods = ("ilp", "ilp-vertex", "exact", "dp", "threshold")[: 5 if reading == "own" else 3]
+    for method in methods:
+        result = optsched.solve(
+            instance, method, gap=0.0, options={"all_reduce_bandwidth": reading}
+        )
+        assert result.termination is Termination.OPTIMAL, method
+        assert result.objective == pytest.approx(optimum, rel=1e-9), method
+        assert (1 - 2e-9) * optimum <= result.bound <= (1 + 1e-12) * optimum, method
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_capped_tables_are_right_up_to_their_limit(seed: int) -> None:
+    """And times above it stay above it."""
+    instance = PlacementInstance.from_dict(slow_network(seed))
+    tables, options = tables_of(instance), PlacementOptions()
+    rng = np.random.default_rng(seed)
+    replicas = np.repeat(np.arange(len(tables.replicas)), tables.replicas)
+    for _ in range(20):
+        counts = np.zeros(instance.shape, dtype=np.int64)
+        servers = np.repeat(np.arange(len(instance.free_gpus)), instance.free_gpus)
+        np.add.at(counts, (rng.permutation(replicas), servers), 1)
+        true = time_matrix(tables, counts, options)
+        limit = float(rng.choice(true[counts > 0]))
+        if limit == 0.0:
+            continue
+        capped = time_matrix(tables.capped(limit), counts, options)
+        within = true <= limit
+        assert capped[within] == pytest.approx(true[within], rel=1e-12)
+        assert (capped[~within] > limit).all()
