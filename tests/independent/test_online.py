@@ -17,7 +17,6 @@ import pytest
 from independent.day import batches, seed_of_the_day
 from independent.online_cases import draw_workload, pick
 from independent.online_oracle import ORDERS, Row, Simulation, least_flow
-from optsched.online.audit import audit
 
 from optsched import online
 
@@ -106,7 +105,7 @@ def test_records_are_the_oracles(numbers: range, tmp_path: Path) -> None:
             where = f"{policy} {settings} {guess} {case.where}"
             different = next(case.compared(ours, records), None)
             assert different is None, f"{different} {where}"
-            assert not audit(case.jobs, records), where
+            assert not online.audit(case.jobs, records), where
             _metrics(case, ours, records, where)
             flow = sum(row.end - row.submit for row in ours)
             for name, value in vars(bounds).items():
@@ -216,6 +215,6 @@ def test_audit_refuses_what_breaks_a_rule(numbers: range, tmp_path: Path) -> Non
         else:
             server[records.first[at]] = case.drawn["cluster"]["servers"]
         broken = replace(records, start=start, end=end, server=server)
-        assert audit(case.jobs, broken), f"{policy} {at=} {what=} {case.where}"
+        assert online.audit(case.jobs, broken), f"{policy} {at=} {what=} {case.where}"
         refused += 1
     assert refused == 3 * len(numbers)
