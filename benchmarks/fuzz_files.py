@@ -28,7 +28,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from optsched.cli import _code
-from optsched.files import LARGEST_FILE, MOST_CONTAINERS, MOST_KEYS, MOST_VALUES
+from optsched.files import MOST_CONTAINERS, MOST_KEYS, MOST_VALUES
+from optsched.reading import LARGEST_FILE
 
 SLOWEST_ALLOWED = 20.0
 HUNG = 120.0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from optsched.errors import InputError, shown
 from optsched.files import read_document, write_document
+from optsched.outputs import require_outputs
 from optsched.result import Result, Termination, unrounded
 
 KEYS = {"sha256", "objective", "bound", "method", "command"}
@@ -26,6 +28,21 @@ def read_best_known(path: str | Path) -> dict[str, dict[str, Any]]:
             ):
                 raise InputError(str(path), f"{name}.{key}", shown(value), "a number or null")
     return entries
+
+
+def require_best_known(path: str | Path) -> None:
+    """Refuse, before the work whose results it is to take, a file that `update` could not use.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, holds anything else, or cannot be written.
+    """
+    require_outputs([path])
+    if Path(path).exists():
+        read_best_known(path)
+        if not os.access(path, os.W_OK):
+            raise InputError(str(path), "", "a file that may not be written", "a writable file")
 
 
 def update(path: str | Path, results: Iterable[Result]) -> int:

@@ -11,6 +11,7 @@ from optsched import interrupts
 from optsched.checking import bound_violation
 from optsched.errors import MethodError, NotApplicableError, SolverError
 from optsched.external import method_of
+from optsched.extras import require_extras
 from optsched.files import instance_sha256
 from optsched.library import find, load
 from optsched.methods import problem_for, solve
@@ -82,6 +83,7 @@ def compare_each(
         methods = [methods]
     loaded = [load(i) if isinstance(i, str | Path) else i for i in _listed(instances)]
     names = [_methods(instance, methods) for instance in loaded]
+    require_extras(module for chosen in names for method in chosen for module in method.modules)
     for instance, chosen in zip(loaded, names, strict=True):
         done: list[Result] = []
         try:

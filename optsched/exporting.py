@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from optsched.errors import InputError, shown
 from optsched.methods import build_model
+from optsched.writing import write_bytes
 
 FORMATS = ("mps", "lp", "nl")
 
@@ -32,12 +32,11 @@ def export(
     if file_format not in FORMATS:
         raise InputError("export", "--format", shown(file_format), " or ".join(FORMATS))
     model = build_model(instance, method, options)
-    target = Path(path)
+    labels = {"symbolic_solver_labels": file_format != "nl"}
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".export-") as folder:
+        with tempfile.TemporaryDirectory(prefix="optsched-export-") as folder:
             made = Path(folder) / f"model.{file_format}"
-            model.write(str(made), io_options={"symbolic_solver_labels": file_format != "nl"})
-            os.replace(made, target)
+            model.write(str(made), io_options=labels)
+            write_bytes(path, made.read_bytes())
     except OSError as error:
         raise InputError(str(path), "", error.strerror or str(error), "a writable file") from None

@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from optsched.errors import InputError, shown
+from optsched.reading import read_text
+from optsched.writing import write_text
 
-LARGEST_FILE = 32 * 2**20
 MOST_VALUES = 2_500_000
 MOST_KEYS = 750_000
 MOST_CONTAINERS = 500_000
@@ -26,8 +25,8 @@ def read_document(path: str | Path) -> dict[str, Any]:
     Parameters
     ----------
     path : str or Path
-        A file of at most 32 MiB, UTF-8, nested at most 64 deep, and of no more values, keys,
-        arrays and objects than are read in about a second.
+        A file of at most 32 MiB (of a .gz: what is in it), UTF-8, nested at most 64 deep, and of
+        no more values, keys, arrays and objects than are read in about a second.
 
     Raises
     ------
@@ -67,46 +66,14 @@ def read_document(path: str | Path) -> dict[str, Any]:
 def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
     """Write JSON so that a reader sees the old file or the whole new one, never a half.
 
+    NaN and infinities are refused: a file says what it means, and reads back exactly.
+
     Raises
     ------
     InputError
         If the file cannot be written.
     """
     write_text(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def write_text(path: str | Path, text: str) -> None:
-    """Write text to a temporary neighbour of `path`, then rename it into place.
-
-    What is there and no regular file, such as /dev/stdout or a pipe, is written to, not replaced;
-    behind a symbolic link the file it names is replaced, not the link.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written.
-    """
-    try:
-        target = Path(path)
-        if target.exists() and not target.is_file() and not target.is_dir():
-            with target.open("w", encoding="utf-8", newline="\n") as stream:
-                stream.write(text)
-            return
-        target = Path(os.path.realpath(target))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-                stream.write(text)
-            os.chmod(name, 0o666 & ~_umask())
-            os.replace(name, target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InputError(str(path), "", error.strerror or str(error), "a writable file") from None
-    except UnicodeEncodeError:
-        raise InputError(str(path), "", "half a character to write", "Unicode text") from None
 
 
 def instance_sha256(document: Mapping[str, Any]) -> str:
@@ -119,29 +86,26 @@ def instance_sha256(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def json_text(value: Any) -> str:
+    """What the command line prints: valid JSON, a NaN or an infinity as null."""
+    return json.dumps(plain(value), indent=1, allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it: NaN and infinities become null, odd objects their text."""
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return plain(value.item()) if hasattr(value, "item") else str(value)
+
+
 class _RefusedError(Exception):
     pass
-
-
-def read_text(path: str | Path, most: int = LARGEST_FILE) -> str:
-    """The text of a file of at most so many bytes; raises InputError."""
-    source = str(path)
-    try:
-        size = Path(path).stat().st_size
-        if size > most:
-            raise InputError(source, "", f"{size} bytes", f"at most {most} bytes")
-        with Path(path).open("rb") as stream:
-            raw = stream.read(most + 1)
-    except OSError as error:
-        raise InputError(source, "", error.strerror or str(error), "a readable file") from None
-    except ValueError:  # a path with a null character
-        raise InputError(source, "", "an impossible path", "a readable file") from None
-    if len(raw) > most:
-        raise InputError(source, "", "an endless file", f"at most {most} bytes")
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(source, f"byte {error.start}", "no UTF-8", "UTF-8 text") from None
 
 
 def _refuse_constant(name: str) -> None:
@@ -213,9 +177,3 @@ def _is_text(value: str) -> bool:
 
 def _too_deep(source: str) -> InputError:
     return InputError(source, "", "objects nested too deep", f"at most {DEEPEST_NEST} levels")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from optsched.errors import InputError
 from optsched.files import read_document
 from optsched.problem import resolve
 from optsched.problems import FORMATS, PROBLEMS, problem_of
+from optsched.writing import write_bytes
 
 BEST_KNOWN = "best_known.json"
 PLANS = "plans"
@@ -52,23 +52,24 @@ def copy_shipped(target: str | Path) -> int:
     InputError
         If a file of that name already stands there, or the folder cannot be written.
     """
-    root, count = shipped_folder(), 0
-    folder = Path(target)
+    root, folder = shipped_folder(), Path(target)
     try:
         instances = sorted(p for name in FOLDERS for p in (root / name).glob("*.json"))
         workloads = sorted(p for p in (root / ONLINE).glob("*/*") if p.is_file())
-        for path in (*instances, *workloads, *sorted((root / PLANS).glob("*.toml"))):
-            copy = folder / path.relative_to(root)
+        copies = [
+            (path, folder / path.relative_to(root))
+            for path in (*instances, *workloads, *sorted((root / PLANS).glob("*.toml")))
+        ]
+        for _, copy in copies:
             if copy.exists():
                 raise InputError(str(copy), "", "a file", "none: choose an empty folder")
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, copy)
-            count += 1
+        for path, copy in copies:
+            write_bytes(copy, path.read_bytes())
     except OSError as error:
         raise InputError(
             str(target), "", error.strerror or str(error), "a writable folder"
         ) from None
-    return count
+    return len(copies)
 
 
 def find(reference: str | Path) -> list[Path]:
@@ -116,6 +117,17 @@ def workload_folder(reference: str | Path) -> Path | None:
         if (folder / WORKLOAD).is_file():
             return folder
     return None
+
+
+def files_behind(reference: str | Path) -> list[Path]:
+    """What `find` or `load` would read for a reference; itself, where that is nothing."""
+    folder = workload_folder(reference)
+    if folder is not None:
+        return [folder / name for name in (WORKLOAD, "catalogue.json", "cluster.json")]
+    try:
+        return find(reference)
+    except InputError:
+        return [Path(reference)]
 
 
 def load(reference: str | Path) -> Any:

@@ -28,6 +28,8 @@ class Method:
         ``module:function`` of ``(instance, options, settings) -> Outcome``, or the function.
     build : str or None
         ``module:function`` of ``(instance, options) -> pyomo.ConcreteModel``.
+    modules : tuple of str
+        Of optional dependencies, what it cannot run without.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Method:
     summary: str
     run: str | Callable[..., Any]
     build: str | None = None
+    modules: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

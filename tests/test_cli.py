@@ -288,8 +288,8 @@ USAGE: dict[str, tuple[tuple[str, ...], str]] = {
         "--option: found 'colour', expected K=V, each K once",
     ),
     "time limit": (
-        ("solve", "small.json", "--time-limit", "nan"),
-        "settings: time_limit: found nan, expected seconds, 0 or more",
+        ("solve", "small.json", "--time-limit", "-1"),
+        "settings: time_limit: found -1.0, expected seconds, 0 or more",
     ),
     "gap": (
         ("solve", "small.json", "--gap", "1"),

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from privileges import as_nobody, read_only
 
 import optsched
-from optsched import exporting, files
+from optsched import exporting, writing
 from optsched.errors import InputError
-from optsched.files import instance_sha256, read_document, write_document, write_text
+from optsched.files import instance_sha256, read_document, write_document
 from optsched.library import shipped_folder
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.solution import PlacementSolution
+from optsched.writing import write_text
 
 # Odd but valid: numbers as integers and as floats, in several notations, keys in no order.
 RAW = """{"version": 1, "schema": "optsched/placement", "name": "odd \\u00e9 \U0001f600",
@@ -163,10 +164,10 @@ def test_a_file_has_the_permissions_of_any_other(tmp_path: Path) -> None:
 
 
 class _Full:
-    """A stream on a full disk: takes the text, then fails."""
+    """A stream on a full disk: takes three bytes, then fails."""
 
-    def __init__(self, handle: int, *_: Any, **__: Any) -> None:
-        self.handle = handle
+    def __init__(self, path: Path, *_: Any, **__: Any) -> None:
+        self.handle = os.open(path, os.O_WRONLY)
 
     def __enter__(self) -> _Full:
         return self
@@ -174,8 +175,8 @@ class _Full:
     def __exit__(self, *_: object) -> None:
         os.close(self.handle)
 
-    def write(self, text: str) -> None:
-        os.write(self.handle, text.encode()[:3])
+    def write(self, raw: bytes) -> None:
+        os.write(self.handle, raw[:3])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
@@ -183,9 +184,10 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
     path = tmp_path / "file.json"
     write_document(path, {"a": 1})
     before = path.read_bytes()
-    monkeypatch.setattr(files.os, "fdopen", _Full)
-    with pytest.raises(InputError) as caught:
-        write_document(path, {"a": 2})
+    with monkeypatch.context() as patched:
+        patched.setattr(writing.Path, "open", lambda path, mode: _Full(path, mode))
+        with pytest.raises(InputError) as caught:
+            write_document(path, {"a": 2})
     full = os.strerror(errno.ENOSPC)
     assert str(caught.value) == f"{path}: found {full}, expected a writable file"
     assert path.read_bytes() == before
@@ -202,7 +204,7 @@ def test_a_failing_rename_leaves_the_old_file(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(files.os, "replace", fail)
+    monkeypatch.setattr(writing.os, "replace", fail)
     with pytest.raises(InputError if isinstance(error, OSError) else KeyboardInterrupt):
         write_document(path, {"a": 2})
     assert read_document(path) == {"a": 1}
@@ -245,7 +247,7 @@ def test_a_folder_that_may_not_be_written(tmp_path: Path, monkeypatch: pytest.Mo
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(files.tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(writing.tempfile, "mkstemp", refuse)
     monkeypatch.setattr(exporting.tempfile, "TemporaryDirectory", refuse)
     with pytest.raises(InputError, match="found Permission denied, expected a writable file"):
         write_document(tmp_path / "file.json", {})
@@ -271,7 +273,9 @@ def test_what_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
 def test_an_endless_file() -> None:
-    with pytest.raises(InputError, match="found an endless file, expected at most 33554432 bytes"):
+    with pytest.raises(
+        InputError, match="found more than 33554432 bytes, expected at most 33554432 bytes"
+    ):
         read_document("/dev/zero")
 
 

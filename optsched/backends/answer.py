@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.errors import InputError, MissingExtraError
+from optsched.errors import InputError
+from optsched.extras import require_extras
 from optsched.result import ARITHMETIC, Settings, Termination, TracePoint
 
 SOLVERS = ("highs", "scip")
@@ -100,8 +101,7 @@ def finite(value: float) -> float | None:
 
 
 def _pyscipopt() -> Any:
-    try:
-        import pyscipopt
-    except ImportError:
-        raise MissingExtraError("pyscipopt", "scip") from None
+    require_extras(["pyscipopt"])
+    import pyscipopt
+
     return pyscipopt

@@ -13,6 +13,7 @@ import typer
 from optsched import __version__
 from optsched.__main__ import main as main
 from optsched.cli import artefacts, make, roll, run, shipped, simulate, sweeping
+from optsched.cli.settings import read_strictly
 from optsched.errors import InputError, MissingExtraError, OptschedError, one_line
 
 BAD_INPUT = 2
@@ -51,6 +52,7 @@ shipped.register(app)
 simulate.register(app)
 sweeping.register(app)
 artefacts.register(app)
+read_strictly(app)
 
 
 def execute(arguments: list[str]) -> int:

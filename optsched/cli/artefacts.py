@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from optsched.cli.settings import require_folder
 from optsched.experiments.papers.artefact import Scale
 
 DONE, FAILED = 0, 4
@@ -41,9 +42,11 @@ def reproduce(
     """Reproduce a table or a figure of a paper, with the paper's values beside ours."""
     from optsched.cli.show import console
     from optsched.errors import InputError
-    from optsched.experiments.papers.artefacts import ARTEFACTS, names_of, verdicts
+    from optsched.experiments.papers.artefacts import ARTEFACTS, modules_of, names_of, verdicts
     from optsched.experiments.papers.others import OTHERS
     from optsched.experiments.papers.reproduction_page import write_page
+    from optsched.extras import require_extras
+    from optsched.outputs import require_file, require_outputs
 
     out = console()
     if list_all:
@@ -60,6 +63,10 @@ def reproduce(
         raise InputError("reproduce", "", "no artefact or no -o", "ARTIFACT... -o DIR, or --list")
     scale = Scale(quick, full, trace)
     names = names_of(artifacts or [])
+    require_folder(output, [trace])
+    require_file(page, "standard output takes the verdicts")
+    require_outputs([page], [trace])
+    require_extras(modules_of(names))
     failed = [name for name in names if not _made(name, output, scale, len(names) > 1)]
     found = verdicts(output)
     for name in names:

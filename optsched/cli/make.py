@@ -38,7 +38,10 @@ def export(
     """Write a method's Pyomo model for another solver."""
     from optsched.cli.show import note
     from optsched.exporting import export as run
+    from optsched.library import files_behind
+    from optsched.outputs import require_outputs
 
+    require_outputs([output], files_behind(file))
     run(file, method, file_format, output, options=read_options(option))
     note(f"wrote {output}")
     return DONE

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli.settings import Folder, Seed, read_offer
+from optsched.cli.settings import Folder, Seed, read_offer, require_folder
 from optsched.errors import InputError, shown
 
 DONE = 0
@@ -41,6 +41,7 @@ def generate_makespans(
     from optsched.files import write_document
     from optsched.generate.makespan import generate_makespan
 
+    require_folder(output)
     if not 1 <= count <= 100_000 or (name is not None and count > 1):
         raise InputError("generate makespan", "--count", shown(count), "1 to 100000; 1 with --name")
     sizes = tuple(read_offer(server_sizes, "generate makespan", "--server-sizes"))

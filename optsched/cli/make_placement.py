@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli.settings import Bandwidth, Folder, OutputFile, Seed, read_offer
+from optsched.cli.settings import Bandwidth, Folder, OutputFile, Seed, read_offer, require_folder
 from optsched.errors import InputError, shown
 
 DONE = 0
@@ -39,6 +39,7 @@ def generate_placements(
     from optsched.files import write_document
     from optsched.generate.placement import Hardware, generate_placement
 
+    require_folder(output)
     if not 1 <= count <= 100_000:
         raise InputError("generate placement", "--count", shown(count), "1 to 100000")
     if not 0 <= seed < 2**63:
@@ -80,8 +81,10 @@ def import_pipedream(
     from optsched.cli.show import note
     from optsched.files import write_document
     from optsched.generate.placement import Hardware, instance_from_profile
+    from optsched.outputs import require_outputs
     from optsched.profiles import read_pipedream
 
+    require_outputs([output], [file])
     offer = read_offer(servers)
     if sum(offer) != gpus:
         raise InputError(

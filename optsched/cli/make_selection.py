@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli.settings import Folder, Seed
+from optsched.cli.settings import Folder, Seed, require_folder
 from optsched.errors import InputError, shown
 
 DONE = 0
@@ -44,6 +44,7 @@ def generate_selections(
     from optsched.files import write_document
     from optsched.generate.selection import SelectionSettings, generate_selection
 
+    require_folder(output)
     if not 1 <= count <= 100_000 or (name is not None and count > 1):
         expected = "1 to 100000; 1 with --name"
         raise InputError("generate selection", "--count", shown(count), expected)

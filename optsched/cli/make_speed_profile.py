@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli.settings import Folder, Seed
+from optsched.cli.settings import Folder, Seed, require_folder
 from optsched.errors import InputError, shown
 
 DONE = 0
@@ -38,6 +38,7 @@ def generate_speed_profiles(
     from optsched.files import write_document
     from optsched.generate.speed_profile import ProfileSettings, generate_speed_profile
 
+    require_folder(output)
     if not 1 <= count <= 100_000 or (name is not None and count > 1):
         place = "generate speed-profile"
         raise InputError(place, "--count", shown(count), "1 to 100000; 1 with --name")

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
-from optsched.cli.settings import Iterations, Json, Options, Seed, TimeLimit, read_options
+from optsched.cli.settings import (
+    Iterations,
+    Json,
+    Options,
+    Seed,
+    TimeLimit,
+    print_json,
+    read_options,
+    require_folder,
+)
 from optsched.errors import InputError, shown
 
 if TYPE_CHECKING:
@@ -48,12 +56,14 @@ def roll(
     """Run policies over time on one draw of the true epochs, audit them and bound their cost."""
     from optsched.cli import show
     from optsched.files import write_document
-    from optsched.library import load
+    from optsched.library import files_behind, load
+    from optsched.outputs import require_outputs
     from optsched.rolling.instance import RollingInstance
     from optsched.rolling.policies import RollingSettings
     from optsched.rolling.price import constants_of
     from optsched.selection.options import SelectionOptions
 
+    require_folder(records)
     instance = load(file)
     if not isinstance(instance, RollingInstance):
         raise InputError(file, "schema", shown(instance.schema_), "optsched/rolling")
@@ -69,18 +79,24 @@ def roll(
         constants=constants,
     )
     names = [name.strip() for name in policy.split(",")]
+    paths = {name: _record(records, instance.name, name, seed) for name in names}
+    require_outputs(dict.fromkeys(paths.values()), files_behind(file))
     done, interrupted = _rolled(instance, names, options, settings, bound)
     for each in done if records is not None else ():
-        path = Path(str(records)) / f"{instance.name}-{each.run.policy}-s{seed}.json"
-        write_document(path, each.run.to_dict())
+        path = _record(records, instance.name, each.run.policy, seed)
+        write_document(str(path), each.run.to_dict())
         show.note(f"wrote {path}")
     if as_json:
-        print(json.dumps([each.to_dict() for each in done], indent=1))
+        print_json([each.to_dict() for each in done])
     elif done:
         _table(done)
     if interrupted:
         return INTERRUPTED
     return DONE if all(each.audit.feasible for each in done) else BROKEN
+
+
+def _record(folder: str | None, instance: str, policy: str, seed: int) -> Path | None:
+    return None if folder is None else Path(folder) / f"{instance}-{policy}-s{seed}.json"
 
 
 def _rolled(
@@ -180,12 +196,14 @@ def generate_rollings(
     from optsched.files import write_document
     from optsched.generate.rolling import generate_rolling, rolling_settings
     from optsched.generate.rolling_trace import generate_from_trace, read_trace
+    from optsched.outputs import require_outputs
     from optsched.rolling.bounds import clairvoyant_utilisation
     from optsched.rolling.draws import true_epochs
     from optsched.rolling.load import offered_load
     from optsched.rolling.world import World
     from optsched.selection.options import SelectionOptions
 
+    require_folder(output)
     if not 1 <= count <= 100_000:
         raise InputError("generate rolling", "--count", shown(count), "1 to 100000")
     if name is not None and count != 1:
@@ -213,6 +231,7 @@ def generate_rollings(
         else:
             instance = generate_from_trace(settings, rows, seed=each, name=name)
         path = Path(output) / f"{instance.name}.json"
+        require_outputs([path], [trace])
         write_document(path, instance.to_dict())
         world = World(instance, SelectionOptions())
         plan = clairvoyant_utilisation(world, true_epochs(instance, 0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -16,9 +15,12 @@ from optsched.cli.settings import (
     Solver,
     Threads,
     TimeLimit,
+    print_json,
     read_options,
 )
 from optsched.errors import InputError
+from optsched.outputs import require_file, require_outputs
+from optsched.writing import STANDARD_OUTPUT
 
 Instance = Annotated[str, typer.Argument(metavar="FILE", help="A file or a shipped name.")]
 DONE, INFEASIBLE, NO_SOLUTION, FAILED, INTERRUPTED = 0, 1, 3, 4, 130
@@ -50,8 +52,12 @@ def solve(
     from optsched.backends import require_solver
     from optsched.cli import show
     from optsched.files import write_document
+    from optsched.library import files_behind
     from optsched.methods import solve as run
 
+    if as_json:
+        require_file(output, "standard output takes what --json prints")
+    require_outputs([output], files_behind(file))
     require_solver(solver)
     result = run(
         file,
@@ -67,8 +73,8 @@ def solve(
     if output is not None and result.solution is not None:
         write_document(output, result.solution.to_dict())
     if as_json:
-        print(json.dumps(result.to_dict(), indent=1))
-    else:
+        print_json(result.to_dict())
+    elif output != STANDARD_OUTPUT:
         show.result(result)
     return INTERRUPTED if interrupts.came() else _code(result)
 
@@ -98,13 +104,18 @@ def compare(
 ) -> int:
     """Print the gap table: how far each method is from the best proven bound."""
     from optsched.backends import require_solver
-    from optsched.best_known import update
+    from optsched.best_known import require_best_known, update
     from optsched.cli import show
     from optsched.comparing import compare_each
+    from optsched.library import files_behind
     from optsched.methods import warm_up
 
     if as_json and csv is not None:
         raise InputError("compare", "", "--json and --csv", "one of them")
+    require_file(update_best, "it is read and extended")
+    require_outputs([csv, update_best], (f for path in paths for f in files_behind(path)))
+    if update_best is not None:
+        require_best_known(update_best)
     require_solver(solver)
     names = None if methods is None else [name.strip() for name in methods.split(",")]
     groups = compare_each(
@@ -118,14 +129,14 @@ def compare(
         solver=solver,
         options=read_options(option),
     )
-    done, interrupted = show.table(groups, quiet=as_json)
+    done, interrupted = show.table(groups, quiet=as_json or csv == STANDARD_OUTPUT)
     for problem in sorted({r.problem for r in done}):
         show.note(
             f"compiled code of {problem} loaded in {warm_up(problem):.1f} s, not in the table"
         )
     rows = [result.to_dict(with_solution=False) for result in done]
     if as_json:
-        print(json.dumps(rows, indent=1))
+        print_json(rows)
     if csv is not None:
         show.write_csv(csv, rows)
     if update_best is not None:
@@ -150,7 +161,7 @@ def check(
     instance = load(file)
     report = run(instance, solution)
     if as_json:
-        print(json.dumps(report.to_dict(), indent=1))
+        print_json(report.to_dict())
     else:
         show.report(report, problem_for(instance))
     return DONE if report.feasible else INFEASIBLE
@@ -182,7 +193,7 @@ def explain(
             return INFEASIBLE
     breakdown = run(file, solution, method=method, options=read_options(option) or None)
     if as_json:
-        print(json.dumps(breakdown.to_dict(), indent=1))
+        print_json(breakdown.to_dict())
     else:
         show.breakdown(breakdown)
     return DONE
@@ -206,7 +217,7 @@ def methods(as_json: Json = False) -> int:
         for method in problem.methods
     ]
     if as_json:
-        print(json.dumps(rows, indent=1))
+        print_json(rows)
     else:
         show.methods(rows)
     return DONE

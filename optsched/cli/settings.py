@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
 from optsched.errors import InputError, shown
+from optsched.numerals import real_of, whole_of
 
 TimeLimit = Annotated[float | None, typer.Option("--time-limit", metavar="S", help="Seconds.")]
 Iterations = Annotated[
@@ -40,10 +43,63 @@ def read_options(pairs: list[str] | None) -> dict[str, str]:
 def read_offer(
     text: str, command: str = "import pipedream", option: str = "--servers"
 ) -> list[int]:
-    try:
-        offer = [int(part) for part in text.split(",")]
-    except ValueError:
-        offer = []
-    if not offer or any(not 0 <= free <= 2**15 for free in offer):
+    read = [whole_of(part) for part in text.split(",")]
+    offer = [free for free in read if free is not None and 0 <= free <= 2**15]
+    if len(offer) < len(read):
         raise InputError(command, option, shown(text), "GPUs by server such as 8,5,3")
     return offer
+
+
+def print_json(value: Any) -> None:
+    """Print valid JSON on standard output."""
+    from optsched.files import json_text
+
+    print(json_text(value))
+
+
+def require_folder(path: str | None, inputs: Iterable[str | Path | None] = ()) -> None:
+    """Refuse, before any work, what cannot be a folder to write into; raises InputError."""
+    from optsched.outputs import require_file, require_outputs
+
+    if path is not None:
+        require_file(path, "it is a folder")
+        if Path(path).exists() and not Path(path).is_dir():
+            raise InputError(path, "", "a file", "a folder")
+        require_outputs([Path(path) / ".optsched"], inputs)
+
+
+def read_strictly(app: typer.Typer) -> None:
+    """Let every option and argument of a number take numbers of `optsched.numerals` only."""
+    for command in app.registered_commands:
+        if command.callback is not None:
+            _read_strictly(command.callback)
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            read_strictly(group.typer_instance)
+
+
+def _read_strictly(command: Callable[..., Any]) -> None:
+    hints = get_type_hints(command, include_extras=True)
+    for hint in hints.values():
+        kind, *extra = get_args(hint) if hasattr(hint, "__metadata__") else (hint,)
+        for info in extra:
+            for number, parser in ((int, integer), (float, real)):
+                if number in (kind, *get_args(kind)):
+                    info.parser = parser
+    command.__annotations__ = hints
+
+
+def integer(text: Any) -> Any:
+    """What an option of whole numbers takes; a default comes as it is."""
+    value = whole_of(text) if isinstance(text, str) else text
+    if isinstance(text, str) and value is None:
+        raise typer.BadParameter(f"{shown(text)} is not a valid integer.")
+    return value
+
+
+def real(text: Any) -> Any:
+    """What an option of numbers takes; a default comes as it is."""
+    value = real_of(text) if isinstance(text, str) else text
+    if isinstance(text, str) and value is None:
+        raise typer.BadParameter(f"{shown(text)} is not a valid number.")
+    return value

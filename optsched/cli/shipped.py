@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
+from optsched.cli.settings import print_json, require_folder
 from optsched.errors import InputError, shown
 
 DONE = 0
@@ -37,6 +37,7 @@ def copy_instances(
     from optsched.cli.show import note
     from optsched.library import copy_shipped
 
+    require_folder(folder)
     note(f"copied {copy_shipped(folder)} files into {folder}")
     return DONE
 
@@ -49,5 +50,5 @@ def schema(
 
     if name not in SCHEMAS:
         raise InputError("schema", "", shown(name), f"one of {', '.join(SCHEMAS)}")
-    print(json.dumps(json_schema(name), indent=1))
+    print_json(json_schema(name))
     return DONE

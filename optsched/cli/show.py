@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -16,6 +14,7 @@ from optsched.checking import CheckReport
 from optsched.problem import Problem
 from optsched.problems import PROBLEMS
 from optsched.result import Result
+from optsched.writing import csv_text, write_text
 
 if TYPE_CHECKING:
     from optsched.placement.explain import Breakdown
@@ -73,17 +72,11 @@ def table(groups: Iterator[list[Result]], *, quiet: bool) -> tuple[list[Result],
 
 def write_csv(path: str, rows: list[dict[str, Any]]) -> None:
     """Write result rows as CSV, without traces and details."""
-    from optsched.files import write_text
-
     skipped = {"trace", "details", "check", "options"}
     columns = [key for key in (rows[0] if rows else {}) if key not in skipped]
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([*columns, "feasible"])
-    for row in rows:
-        check = row["check"]
-        writer.writerow([*(row[c] for c in columns), None if check is None else check["feasible"]])
-    write_text(path, stream.getvalue())
+    checks = [None if row["check"] is None else row["check"]["feasible"] for row in rows]
+    cells = ([*(row[c] for c in columns), check] for row, check in zip(rows, checks, strict=True))
+    write_text(path, csv_text([*columns, "feasible"], cells))
 
 
 def report(report: CheckReport, problem: Problem) -> None:

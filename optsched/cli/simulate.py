@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from optsched.cli.settings import Json, Seed
+from optsched.cli.settings import Json, Seed, print_json, require_folder
 from optsched.errors import InputError, shown
+from optsched.outputs import require_file, require_outputs
+from optsched.writing import STANDARD_OUTPUT
 
 DONE, BROKEN, INTERRUPTED = 0, 1, 130
 TRACE_FORMATS = (
@@ -79,13 +80,19 @@ def simulate(
     """Simulate policies on a workload, and say how far from optimal they can be at most."""
     from optsched.cli import show_online
     from optsched.cli.show import note
+    from optsched.extras import require_extras
     from optsched.online.policies import Settings
-    from optsched.online.prediction import predict, report
+    from optsched.online.prediction import predict, predictor_extras, report
     from optsched.online.record_files import write_records
 
     names = _policies(policy)
     settings = Settings(tau, comm_heavy, offer, hold, slot)  # type: ignore[arg-type]
-    jobs = _load(workload, cluster, catalogue)
+    if as_json:
+        require_file(records, "standard output takes what --json prints")
+    files = _files(workload, cluster, catalogue)
+    require_outputs([records], files)
+    require_extras([*predictor_extras(predictor), *_table_extras(records)])
+    jobs = _load(*files)
     if jobs.replaced:
         note(f"{jobs.replaced} jobs ask for other GPUs than their configuration: one stage each")
     prediction = predict(
@@ -100,8 +107,8 @@ def simulate(
         write_records(records, [run.records for run in runs])
     if as_json:
         extra = {"predictor": predictor, "training_jobs": prediction.training_jobs, "seed": seed}
-        print(json.dumps([{**run.to_dict(), **extra} for run in runs], indent=1))
-    else:
+        print_json([{**run.to_dict(), **extra} for run in runs])
+    elif records != STANDARD_OUTPUT:
         show_online.prediction_line(report(prediction), prediction.fits)
         show_online.runs_table(runs)
     if interrupted:
@@ -142,6 +149,14 @@ def generate_workloads(
 
     if not 1 <= count <= 10_000:
         raise InputError("generate workload", "--count", shown(count), "1 to 10000")
+    folders = {
+        each: Path(output) if count == 1 else Path(output) / f"seed-{each}"
+        for each in range(seed, seed + count)
+    }
+    require_folder(output)
+    read = () if like is None else (like, Path(like).parent / "catalogue.json")
+    names = ("workload.csv", "catalogue.json", "cluster.json")
+    require_outputs((folder / name for folder in folders.values() for name in names), read)
     cluster = OnlineCluster.of(servers, gpus_per_server, inter_bandwidth, intra_bandwidth)
     shape = WorkloadShape() if like is None else _shape_like(like, cluster)
     chosen = {
@@ -155,8 +170,7 @@ def generate_workloads(
     }
     given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     shape = replace(shape, **given)
-    for each in range(seed, seed + count):
-        folder = Path(output) if count == 1 else Path(output) / f"seed-{each}"
+    for each, folder in folders.items():
         made, catalogue = generate_workload(jobs, cluster, shape, seed=each, all_reduce=all_reduce)
         write_workload(folder / "workload.csv", made)
         write_catalogue(folder / "catalogue.json", catalogue)
@@ -198,6 +212,7 @@ def _import(
     import numpy as np
 
     from optsched.cli.show import note
+    from optsched.extras import require_extras
     from optsched.online.catalogue import write_catalogue
     from optsched.online.cluster import read_cluster
     from optsched.online.traces.importing import import_trace, workload_of_trace
@@ -207,6 +222,10 @@ def _import(
         raise InputError("import", "--all-reduce", shown(all_reduce), "ring or double-tree")
     if jobs is not None and jobs < 1:
         raise InputError("import", "--jobs", shown(jobs), "a number from 1 up")
+    beside = Path(output).parent / "catalogue.json"
+    require_file(output, "the catalogue is written beside it")
+    require_outputs([output, beside], [file, cluster])
+    require_extras(_table_extras(output))
     reference = None if cluster is None else read_cluster(cluster)
     trace = import_trace(file_format, file)
     for line in trace.report.lines():
@@ -217,27 +236,42 @@ def _import(
     if jobs is not None:
         workload = workload.rows(np.arange(min(jobs, len(workload)), dtype=np.int64))
     write_workload(output, workload)
-    beside = Path(output).parent / "catalogue.json"
     write_catalogue(beside, catalogue)
     note(f"wrote {output}: {len(workload)} jobs; {beside}: {len(catalogue.models)} configurations")
     return DONE
 
 
-def _load(workload: str, cluster: str | None, catalogue: str | None) -> Any:
+def _files(workload: str, cluster: str | None, catalogue: str | None) -> tuple[Path, Path, Path]:
+    """The workload's table, catalogue and cluster."""
     from optsched.library import WORKLOAD, workload_folder
-    from optsched.online.catalogue import read_catalogue
-    from optsched.online.cluster import read_cluster
-    from optsched.online.jobs import prepare_jobs
-    from optsched.online.workload_files import read_workload
 
     named = workload_folder(workload)
     table = Path(workload) if named is None else named / WORKLOAD
     if table.is_dir() or not table.exists():  # it may be a pipe
         wanted = "a workload: a file, its folder or a name of `optsched instances list`"
         raise InputError(workload, "", "no such file", wanted)
-    machine = read_cluster(cluster or table.parent / "cluster.json")
-    models = read_catalogue(catalogue or table.parent / "catalogue.json")
+    return (
+        table,
+        Path(catalogue or table.parent / "catalogue.json"),
+        Path(cluster or table.parent / "cluster.json"),
+    )
+
+
+def _load(table: Path, catalogue: Path, cluster: Path) -> Any:
+    from optsched.online.catalogue import read_catalogue
+    from optsched.online.cluster import read_cluster
+    from optsched.online.jobs import prepare_jobs
+    from optsched.online.workload_files import read_workload
+
+    machine, models = read_cluster(cluster), read_catalogue(catalogue)
     return prepare_jobs(read_workload(table), models, machine)
+
+
+def _table_extras(path: str | None) -> list[str]:
+    """What writing a table takes, by its ending."""
+    if path is not None and path.endswith((".parquet.gz", ".parquet/")):
+        raise InputError(path, "", "a compressed parquet", ".parquet, .csv or .csv.gz")
+    return ["pyarrow"] if path is not None and path.endswith(".parquet") else []
 
 
 def _shape_like(workload: str, cluster: Any) -> Any:

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from optsched.errors import InputError, shown
+from optsched.outputs import require_file, require_outputs
+from optsched.writing import STANDARD_OUTPUT, write_text
 
 DONE = 0
 StoreFile = Annotated[str, typer.Argument(metavar="RESULTS.sqlite", help="A result store.")]
@@ -49,6 +51,8 @@ def sweep(
         raise InputError("sweep", "", "--workers and --dask", "one of them")
     if workers is not None and not 1 <= workers <= 1024:
         raise InputError("sweep", "--workers", shown(workers), "1 to 1024")
+    require_file(store, "rows are kept in it")
+    require_outputs([store], [plan])
     with SweepProgress() as progress:
         standing = run(
             plan,
@@ -77,13 +81,10 @@ def table(
     from optsched.cli.gap_tables import show_tables
     from optsched.cli.show import note
     from optsched.experiments import table_formats
-    from optsched.experiments.store import require_other_file
+    from optsched.experiments.store import files_of_store
     from optsched.experiments.table import gap_table
-    from optsched.files import write_text
 
-    for path in (csv, latex, markdown, pairs):
-        if path is not None:
-            require_other_file(store, path)
+    require_outputs([csv, latex, markdown, pairs], files_of_store(store))
     tables = gap_table(store)
     formats: list[tuple[str | None, Any]] = [
         (csv, table_formats.as_csv),
@@ -94,7 +95,8 @@ def table(
     for path, form in formats:
         if path is not None:
             write_text(path, form(tables))
-            note(f"wrote {path}")
+            if path != STANDARD_OUTPUT:
+                note(f"wrote {path}")
     if not any(path for path, _ in formats):
         show_tables(tables)
     return DONE
@@ -109,5 +111,6 @@ def report(
     from optsched.experiments.report import write_report
 
     write_report(store, output)
-    note(f"wrote {output} ({Path(output).stat().st_size / 1e3:.0f} kB)")
+    if output != STANDARD_OUTPUT:
+        note(f"wrote {output} ({Path(output).stat().st_size / 1e3:.0f} kB)")
     return DONE

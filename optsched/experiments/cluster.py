@@ -15,11 +15,12 @@ from contextlib import suppress
 from typing import Any
 
 from optsched import __version__
-from optsched.errors import InputError, MissingExtraError
+from optsched.errors import InputError
 from optsched.experiments.local import LocalPool, Lost
 from optsched.experiments.plan import Limits
 from optsched.experiments.row import Row, Status
 from optsched.experiments.units import Unit
+from optsched.extras import require_extras
 
 PATIENCE = 20
 """Seconds to wait for the scheduler."""
@@ -44,10 +45,9 @@ class ClusterPool:
     """
 
     def __init__(self, address: str, problems: tuple[str, ...]) -> None:
-        try:
-            from distributed import Client
-        except ImportError:
-            raise MissingExtraError("distributed", "cluster") from None
+        require_extras(["distributed"])
+        from distributed import Client
+
         try:
             self._client = Client(address, timeout=PATIENCE, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:

@@ -25,8 +25,8 @@ from optsched.experiments.plan_fields import (
     as_share,
     as_values,
 )
-from optsched.files import read_text
 from optsched.library import shipped_folder
+from optsched.reading import read_text
 
 LARGEST_PLAN = 2**20
 MOST_UNITS = 1_000_000

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from optsched import __version__
 from optsched.experiments import report_parts as parts
-from optsched.experiments.store import StoreReader, require_other_file
+from optsched.experiments.store import StoreReader, files_of_store
 from optsched.experiments.table import FamilyTable, gap_table
 from optsched.experiments.table_formats import cells, title
-from optsched.files import write_text
+from optsched.outputs import require_outputs
+from optsched.writing import write_text
 
 STYLE = """
 :root { color-scheme: light; }
@@ -48,7 +49,7 @@ def write_report(store: str | Path, target: str | Path) -> None:
     InputError
         If the store cannot be read or the page not be written.
     """
-    require_other_file(store, target)
+    require_outputs([target], files_of_store(store))
     write_text(target, page(store))
 
 

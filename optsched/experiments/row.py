@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from optsched.experiments.units import Unit, canonical
+from optsched.files import plain
 from optsched.result import Result, Termination
 
 
@@ -75,7 +76,7 @@ def done(unit: Unit, result: Result, seconds: float) -> Row:
         solver_version=result.solver_version,
         feasible=None if check is None else check.feasible,
         violations=None if check is None else canonical([v.to_dict() for v in check.violations]),
-        details=canonical(_plain(dict(result.details))),
+        details=canonical(plain(dict(result.details))),
         solution=None if result.solution is None else canonical(result.solution.to_dict()),
         build_time=result.build_time,
         solve_time=result.solve_time,
@@ -113,16 +114,3 @@ def _unit_part(unit: Unit) -> dict[str, Any]:
         "seed": unit.seed,
         "version": unit.version,
     }
-
-
-def _plain(value: Any) -> Any:
-    """Details as JSON can hold them: NaN and infinities become null, odd objects their text."""
-    if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, float):
-        return value if value - value == 0 else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    return _plain(value.item()) if hasattr(value, "item") else str(value)

@@ -25,6 +25,9 @@ from optsched.experiments.plan import MOST_UNITS, Limits, Plan, read_plan
 from optsched.experiments.row import FAILURES, Row, failed
 from optsched.experiments.store import Store, StoreReader
 from optsched.experiments.units import PlannedInstance, Unit, canonical, expand, require_allowed
+from optsched.extras import require_extras
+from optsched.online.prediction import predictor_extras
+from optsched.problems import PROBLEMS
 
 AHEAD = 2
 """Units handed to the pool for each worker: enough that none waits, few enough to forget."""
@@ -103,6 +106,7 @@ def sweep(
     """
     if not isinstance(plan, Plan):
         plan = read_plan(plan)
+    require_extras(_modules(plan, dask))
     for family in plan.families:
         require_solver(family.limits.solver)
     problems: set[str] = set()
@@ -121,6 +125,19 @@ def sweep(
             return _Sweep(plan, base, pool, standing, progress, allow).run(pending)
         finally:
             pool.stop()
+
+
+def _modules(plan: Plan, dask: str | None) -> Iterator[str]:
+    """What the sweep will take of optional dependencies, as far as the plan alone says."""
+    yield "pebble"
+    if dask is not None:
+        yield "distributed"
+    for family in plan.families:
+        yield from predictor_extras(str(family.options.get("predictor", "")))
+        for problem in PROBLEMS.values():
+            for method in problem.methods:
+                if method.name in family.methods:
+                    yield from method.modules
 
 
 def environment() -> str:

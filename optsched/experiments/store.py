@@ -206,13 +206,9 @@ class StoreReader:
             ]
 
 
-def require_other_file(store: str | Path, target: str | Path) -> None:
-    """Refuse to write anything over a store that is to be read, or its log; raises InputError."""
-    wanted = Path(target)
-    for own in (Path(f"{store}{end}") for end in ("", "-wal", "-shm")):
-        same = own.exists() and wanted.exists() and own.samefile(wanted)
-        if same or own.resolve() == wanted.resolve():
-            raise InputError(str(target), "", "the store that is read", "another file to write")
+def files_of_store(store: str | Path) -> tuple[Path, ...]:
+    """A store's file and those that SQLite keeps beside it."""
+    return tuple(Path(f"{store}{end}") for end in ("", "-wal", "-shm"))
 
 
 @contextmanager
@@ -222,6 +218,8 @@ def clear_errors(path: str) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise InputError(path, "", *_words(error)) from None
+    except UnicodeError:  # in a name or a complaint of SQLite's, which Python cannot show
+        raise InputError(path, "", "a damaged file (no UTF-8)", "a result store") from None
 
 
 def _words(error: sqlite3.Error) -> tuple[str, str]:

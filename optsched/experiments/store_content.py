@@ -48,8 +48,10 @@ def _is_whole(value: Any) -> bool:
 
 def _is_object(value: Any) -> bool:
     try:
-        return isinstance(value, str) and isinstance(json.loads(value), dict)
-    except (ValueError, RecursionError):
+        held = json.loads(value)
+        json.dumps(held, ensure_ascii=False).encode()  # half characters cannot be shown
+        return isinstance(held, dict)
+    except (TypeError, ValueError, RecursionError):
         return False
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from typing import Any
 
 from optsched.experiments.subjects import SUBJECTS
 from optsched.experiments.table import FamilyTable, Line
+from optsched.writing import csv_text
 
 HEADINGS = (
     "method", "mean %", "95% interval", "median %", "largest %", "proved %", "time ratio",
@@ -142,33 +141,31 @@ def _latex_pairs(table: FamilyTable) -> list[str]:
 
 def as_csv(tables: Sequence[FamilyTable]) -> str:
     """CSV with every digit; excesses as shares, not percent."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
-    for table in tables:
-        options = ";".join(f"{k}={v}" for k, v in table.options.items())
-        start = (table.plan, table.family, table.problem, options, table.instances)
-        for line in table.lines:
-            low, high = (
-                (None, None) if line.interval is None else (line.interval.low, line.interval.high)
-            )
-            counts = (line.planned, line.checked, line.refused, line.failed)
-            figures = (line.mean, low, high, line.median, line.largest, line.proved)
-            times = (line.seconds, line.time_ratio)
-            writer.writerow([*start, line.method, *counts, *figures, *times])
-    return stream.getvalue()
+    return csv_text(
+        CSV_COLUMNS, (_csv_row(table, line) for table in tables for line in table.lines)
+    )
+
+
+def _csv_row(table: FamilyTable, line: Line) -> list[Any]:
+    options = ";".join(f"{k}={v}" for k, v in table.options.items())
+    low, high = (None, None) if line.interval is None else (line.interval.low, line.interval.high)
+    return [
+        *(table.plan, table.family, table.problem, options, table.instances, line.method),
+        *(line.planned, line.checked, line.refused, line.failed),
+        *(line.mean, low, high, line.median, line.largest, line.proved),
+        *(line.seconds, line.time_ratio),
+    ]
 
 
 def pairs_as_csv(tables: Sequence[FamilyTable]) -> str:
     """CSV of the paired counts: a line a family and pair of methods."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(("plan", "family", "first", "second", "wins", "ties", "losses"))
-    for table in tables:
-        for p in table.pairings:
-            start = (table.plan, table.family, p.first, p.second)
-            writer.writerow((*start, p.wins, p.ties, p.losses))
-    return stream.getvalue()
+    header = ("plan", "family", "first", "second", "wins", "ties", "losses")
+    rows = (
+        (table.plan, table.family, p.first, p.second, p.wins, p.ties, p.losses)
+        for table in tables
+        for p in table.pairings
+    )
+    return csv_text(header, rows)
 
 
 def _plain(text: str) -> str:

@@ -8,17 +8,17 @@ GPU of its slowest type, and its due date keeps its place in (31).
 
 from __future__ import annotations
 
-import csv
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from optsched.errors import InputError, shown
 from optsched.generate.rolling import RollingGenerator, generate_rolling
+from optsched.numerals import real_of
 from optsched.online.traces.importing import import_trace
-from optsched.online.traces.reading import lines_of
+from optsched.online.traces.trace import MOST_ROWS
+from optsched.reading import csv_rows
 from optsched.rolling.instance import RollingInstance
 from optsched.schema import LARGEST
 
@@ -54,7 +54,7 @@ def read_trace(
     if file_format is not None:
         return _imported(path, file_format, most)
     source = str(path)
-    rows = sorted(_rows(source, lines_of(path)), key=lambda row: row.submit_time)[:most]
+    rows = sorted(_rows(path, source), key=lambda row: row.submit_time)[:most]
     if not rows:
         raise InputError(source, "", "no job", "at least one")
     begin = rows[0].submit_time
@@ -67,15 +67,22 @@ def _imported(path: str | Path, file_format: str, most: int | None) -> tuple[Tra
     return tuple(TraceRow(submit, duration if duration > 0 else None) for submit, duration in pairs)
 
 
-def _rows(source: str, lines: Iterator[tuple[int, str]]) -> list[TraceRow]:
-    reader = csv.DictReader(line for _, line in lines)
-    try:
-        if "submit_time" not in (reader.fieldnames or ()):
-            raise InputError(source, "line 1", shown(reader.fieldnames), "a column submit_time")
-        made = (_row(source, line, record) for line, record in enumerate(reader, 2))
-        return [row for row in made if row is not None]
-    except csv.Error as error:
-        raise InputError(source, f"line {reader.line_num}", str(error), "CSV") from None
+def _rows(path: str | Path, source: str) -> list[TraceRow]:
+    lines = csv_rows(path)
+    _, header = next(lines, (1, []))
+    if "submit_time" not in header:
+        raise InputError(source, "line 1", shown(header), "a column submit_time")
+    made = []
+    for line, cells in lines:
+        if len(cells) != len(header):
+            expected = f"{len(header)} cells, as in line 1"
+            raise InputError(source, f"line {line}", f"{len(cells)} cells", expected)
+        row = _row(source, line, dict(zip(header, cells, strict=True)))
+        if row is not None:
+            made.append(row)
+        if len(made) > MOST_ROWS:
+            raise InputError(source, f"line {line}", "more rows", f"at most {MOST_ROWS}")
+    return made
 
 
 def _row(source: str, line: int, record: dict[str, str]) -> TraceRow | None:
@@ -88,11 +95,8 @@ def _row(source: str, line: int, record: dict[str, str]) -> TraceRow | None:
 
 
 def _number(source: str, line: int, name: str, text: str | None) -> float:
-    try:
-        value = float(text or "")
-    except ValueError:
-        value = math.nan
-    if not abs(value) <= LARGEST:
+    value = real_of(text)
+    if value is None or not abs(value) <= LARGEST:
         raise InputError(source, f"line {line}, {name}", shown(text), "a finite number")
     return value
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from optsched.errors import InputError, shown
+from optsched.numerals import real_of, whole_of
 
 LARGEST_SPREAD = 1e6
 ORDERS = ("arrival", "smallest-first")
@@ -75,13 +76,10 @@ class MakespanOptions:
 def _whole(value: Any) -> Any:
     if value == "all":
         return None
-    return int(value) if isinstance(value, str) and value.isdecimal() else value
+    read = whole_of(value) if isinstance(value, str) else None
+    return value if read is None else read
 
 
 def _number(value: Any) -> Any:
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return value
-    return value
+    read = real_of(value) if isinstance(value, str) else None
+    return value if read is None else read

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.errors import MissingExtraError
+from optsched.extras import require_extras
 from optsched.online.training import Examples
 
 Floats = NDArray[np.float64]
@@ -33,10 +33,9 @@ def fit_log_forest(examples: Examples, seed: int) -> Callable[[Codes, Codes], Fl
 def _fit(
     examples: Examples, seed: int, forward: Callable[[Floats], Floats], back: Any
 ) -> Callable[[Codes, Codes], Floats]:
-    try:
-        from sklearn.ensemble import RandomForestRegressor
-    except ImportError:
-        raise MissingExtraError("scikit-learn", "online") from None
+    require_extras(["sklearn"])
+    from sklearn.ensemble import RandomForestRegressor
+
     seen = np.zeros(examples.groups, dtype=bool)
     seen[examples.group] = True
     forest = None

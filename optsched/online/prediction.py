@@ -147,6 +147,11 @@ def predict(
     return Prediction(name, rest, values, cut, fits, time.perf_counter() - began)
 
 
+def predictor_extras(name: str) -> list[str]:
+    """The modules that a predictor takes beyond the package's own."""
+    return ["sklearn"] if "forest" in name else []
+
+
 def _cut(jobs: Jobs, name: str, share: float | None) -> int:
     if name not in NAMES:
         raise InputError("predict", "predictor", shown(name), f"one of {', '.join(NAMES)}")

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from optsched.errors import InputError, MissingExtraError
-from optsched.files import write_text
+from optsched.extras import require_extras
 from optsched.online.records import Records
+from optsched.writing import csv_text, replacing, write_text
 
 COLUMNS = (
     "policy", "job_id", "submit", "start", "end", "gpus", "alpha", "estimate", "iterations",
@@ -36,13 +32,8 @@ def write_records(path: str | Path, runs: Sequence[Records]) -> None:
     if str(path).endswith(".parquet"):
         _write_parquet(path, runs)
         return
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for records in runs:
-        columns = [_text(values) for values in _columns(records).values()]
-        writer.writerows(zip(*columns, strict=True))
-    write_text(path, stream.getvalue())
+    rows = (row for records in runs for row in zip(*_cells(records), strict=True))
+    write_text(path, csv_text(COLUMNS, rows))
 
 
 def _columns(records: Records) -> dict[str, Any]:
@@ -69,32 +60,19 @@ def _servers(records: Records) -> list[str]:
     ]
 
 
-def _text(values: Any) -> Any:
-    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
-        return map(repr, values.tolist())
-    return values
+def _cells(records: Records) -> list[Any]:
+    """The columns as Python's own numbers and texts."""
+    return [v.tolist() if isinstance(v, np.ndarray) else v for v in _columns(records).values()]
 
 
 def _write_parquet(path: str | Path, runs: Sequence[Records]) -> None:
-    try:
-        import pyarrow as arrow
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", "online") from None
+    require_extras(["pyarrow"])
+    import pyarrow as arrow
+    import pyarrow.parquet as parquet
+
     tables = []
     for records in runs:
         columns = _columns(records)
         tables.append(arrow.table({name: list(columns[name]) for name in COLUMNS}))
-    target = Path(path)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        os.close(handle)
-        try:
-            parquet.write_table(arrow.concat_tables(tables), name)
-            os.replace(name, target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InputError(str(path), "", error.strerror or str(error), "a writable file") from None
+    with replacing(path) as made:
+        parquet.write_table(arrow.concat_tables(tables), made)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import os
-import tempfile
-import warnings
+import itertools
+import math
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from optsched.errors import InputError, MissingExtraError, shown
-from optsched.files import write_text
+from optsched.errors import InputError, shown
+from optsched.extras import require_extras
+from optsched.numerals import real_of
 from optsched.online.workload import COLUMNS, Labels, Workload
+from optsched.reading import ALWAYS_EXPANDED, MOST_EXPANSION, csv_rows
+from optsched.writing import csv_text, replacing, write_text
 
 LARGEST_FILE = 2 * 2**30
+"""Bytes of a table, after decompression."""
+
 MOST_JOBS = 20_000_000
 LONGEST_TEXT = 200
+"""Characters of a name."""
+
 TEXT = ("job_id", "user", "group", "model")
 CHUNK = 200_000
 
@@ -34,82 +41,54 @@ def read_workload(path: str | Path) -> Workload:
         For parquet without pyarrow.
     """
     source = str(path)
-    _check_size(Path(path), source)
     if source.endswith(".parquet"):
-        made = _read_parquet(path, source)
-    else:
-        made = _read_csv(path, source)
-    seen = set(made.job_id)
-    if len(seen) < len(made):
-        _refuse_repeat(made, source)
-    return made
+        return _read_parquet(path, source)
+    return _read_csv(path, source)
 
 
 def write_workload(path: str | Path, workload: Workload) -> None:
-    """Write a workload table, by the ending; numbers round-trip exactly."""
+    """Write a workload table, by the ending .csv, .csv.gz or .parquet, whole or not at all.
+
+    Numbers and texts round-trip exactly.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    MissingExtraError
+        For parquet without pyarrow.
+    """
     if str(path).endswith(".parquet"):
         _write_parquet(path, workload)
         return
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(
-        zip(
-            workload.job_id,
-            map(repr, workload.submit_time.tolist()),
-            workload.gpus.tolist(),
-            map(repr, workload.iterations.tolist()),
-            workload.user.text(),
-            workload.group.text(),
-            workload.model.text(),
-            strict=True,
-        )
+    rows = zip(
+        workload.job_id,
+        workload.submit_time.tolist(),
+        workload.gpus.tolist(),
+        workload.iterations.tolist(),
+        workload.user.text(),
+        workload.group.text(),
+        workload.model.text(),
+        strict=True,
     )
-    write_text(path, stream.getvalue())
-
-
-def _check_size(path: Path, source: str) -> None:
-    try:
-        size = path.stat().st_size
-    except (OSError, ValueError) as error:
-        text = getattr(error, "strerror", None) or str(error)
-        raise InputError(source, "", text, "a readable file") from None
-    if size > LARGEST_FILE:
-        raise InputError(source, "", f"{size} bytes", f"at most {LARGEST_FILE} bytes")
+    write_text(path, csv_text(COLUMNS, rows))
 
 
 def _read_csv(path: str | Path, source: str) -> Workload:
-    import pandas as pd
-
-    parts: list[dict[str, Any]] = []
-    known: dict[str, dict[str, int]] = {name: {} for name in TEXT[1:]}
-    rows = 0
-    try:
-        with (
-            warnings.catch_warnings(),
-            pd.read_csv(
-                path,
-                dtype=str,
-                keep_default_na=False,
-                chunksize=CHUNK,
-                encoding="utf-8",
-                skip_blank_lines=False,
-                index_col=False,
-                on_bad_lines="error",
-            ) as chunks,
-        ):
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            for chunk in chunks:
-                _check_columns(list(chunk.columns), source)
-                parts.append(_columns_of(chunk, rows, known, source))
-                rows += len(chunk)
-                if rows > MOST_JOBS:
-                    raise InputError(source, "", "more rows", f"at most {MOST_JOBS}")
-    except InputError:
-        raise
-    except (OSError, EOFError, ValueError, pd.errors.ParserWarning) as error:
-        raise InputError(source, "", shown(str(error), 120), "a CSV table in UTF-8") from None
-    return _assemble(parts, known, source)
+    table = _Table(source)
+    rows = csv_rows(path, most=LARGEST_FILE)
+    _, header = next(rows, (1, []))
+    if not header:
+        raise InputError(source, "line 1", "nothing", f"a CSV table with {', '.join(COLUMNS)}")
+    _check_columns(header, source)
+    while block := list(itertools.islice(rows, CHUNK)):
+        for line, cells in block:
+            if len(cells) != len(header):
+                expected = f"a CSV table of {len(header)} columns"
+                raise InputError(source, f"line {line}", f"{len(cells)} cells", expected)
+        columns = zip(*(cells for _, cells in block), strict=True)
+        table.add(dict(zip(header, columns, strict=True)))
+    return table.workload()
 
 
 def _check_columns(columns: list[Any], source: str) -> None:
@@ -121,127 +100,156 @@ def _check_columns(columns: list[Any], source: str) -> None:
         raise InputError(source, "line 1", shown(unknown[0]), f"only {', '.join(COLUMNS)}")
 
 
-def _columns_of(chunk: Any, rows: int, known: dict[str, dict[str, int]], source: str) -> Any:
-    made: dict[str, Any] = {}
-    for name, low, high, expected in (
-        ("submit_time", -1e15, 1e15, "a finite number of seconds"),
-        ("gpus", 1, 2**24, "an integer in [1, 16777216]"),
-        ("iterations", 5e-324, 1e18, "a number in (0, 1e18]"),
-    ):
-        text = chunk[name].to_numpy(dtype=object)
-        made[name] = _numbers(text, low, high, name == "gpus", rows, name, expected, source)
-    for name in TEXT:
-        text = chunk[name].to_numpy(dtype=object)
-        _check_text(text, rows, name, source)
-        if name == "job_id":
-            made[name] = text
-        else:
-            codes = known[name]
-            made[name] = np.fromiter(
-                (codes.setdefault(value, len(codes)) for value in text), np.int32, len(text)
-            )
-    return made
+class _Table:
+    """The columns of a table, which come in blocks of rows; a repeated job is refused at once."""
+
+    def __init__(self, source: str) -> None:
+        self._source, self._rows = source, 0
+        self._seen: set[str] = set()
+        self._known: dict[str, dict[str, int]] = {name: {} for name in TEXT[1:]}
+        self._parts: list[dict[str, Any]] = []
+
+    def add(self, block: Mapping[str, Sequence[Any]]) -> None:
+        """Add rows, given as columns of text or numbers."""
+        rows = len(block["job_id"])
+        if self._rows + rows > MOST_JOBS:
+            raise InputError(self._source, "", "more rows", f"at most {MOST_JOBS}")
+        made: dict[str, Any] = {
+            name: self._numbers(name, block[name], *RANGES[name]) for name in RANGES
+        }
+        for name in TEXT:
+            self._check_text(name, block[name])
+        for row, name in enumerate(block["job_id"]):
+            if name in self._seen:
+                raise InputError(
+                    self._source, self._place(row, "job_id"), shown(name), "no job_id twice"
+                )
+            self._seen.add(name)
+        made["job_id"] = np.array(block["job_id"], dtype=object)
+        for name, codes in self._known.items():
+            coded = (codes.setdefault(value, len(codes)) for value in block[name])
+            made[name] = np.fromiter(coded, np.int32, rows)
+        self._parts.append(made)
+        self._rows += rows
+
+    def workload(self) -> Workload:
+        """The table that all blocks make."""
+        labels = {n: Labels(self._joined(n, np.int32), tuple(self._known[n])) for n in TEXT[1:]}
+        made = Workload(
+            self._source,
+            self._joined("job_id", object),
+            self._joined("submit_time", np.float64),
+            self._joined("gpus", np.int64),
+            self._joined("iterations", np.float64),
+            labels["user"],
+            labels["group"],
+            labels["model"],
+        )
+        made.check(self._source)
+        return made
+
+    def _joined(self, name: str, dtype: Any) -> Any:
+        return np.concatenate([p[name] for p in self._parts] or [np.empty(0, dtype=dtype)])
+
+    def _numbers(
+        self, name: str, column: Sequence[Any], low: float, high: float, expected: str
+    ) -> Any:
+        whole = name == "gpus"
+        values = _floats(column)
+        with np.errstate(invalid="ignore"):
+            valid = (values >= low) & (values <= high)
+            if whole:
+                valid &= values == np.floor(values)
+        if not valid.all():
+            row = int(np.argmin(valid))
+            raise InputError(self._source, self._place(row, name), shown(column[row]), expected)
+        return values.astype(np.int64) if whole else values
+
+    def _check_text(self, name: str, column: Sequence[Any]) -> None:
+        empty = name not in ("job_id", "model")
+        for row, value in enumerate(column):
+            if (
+                not isinstance(value, str)
+                or len(value) > LONGEST_TEXT
+                or not value.isprintable()
+                or not (value or empty)
+            ):
+                expected = f"a printable string of at most {LONGEST_TEXT} characters"
+                raise InputError(self._source, self._place(row, name), shown(value), expected)
+
+    def _place(self, row: int, name: str) -> str:
+        return f"line {self._rows + row + 2}: {name}"
 
 
-def _numbers(
-    text: Any,
-    low: float,
-    high: float,
-    whole: bool,
-    rows: int,
-    name: str,
-    expected: str,
-    source: str,
-) -> Any:
-    try:
-        values = text.astype(np.float64)
-    except ValueError:
-        values = np.array([_number(value) for value in text])
-    with np.errstate(invalid="ignore"):
-        valid = (values >= low) & (values <= high)
-        if whole:
-            valid &= values == np.floor(values)
-    if not valid.all():
-        row = int(np.argmin(valid))
-        where = f"line {rows + row + 2}: {name}"
-        raise InputError(source, where, shown(text[row]), expected)
-    return values.astype(np.int64) if whole else values
+RANGES = {
+    "submit_time": (-1e15, 1e15, "a finite number of seconds"),
+    "gpus": (1, 2**24, "an integer in [1, 16777216]"),
+    "iterations": (5e-324, 1e18, "a number in (0, 1e18]"),
+}
+_DECIMALS = re.compile(r"[0-9eE+.,-]*", re.ASCII)
 
 
-def _number(value: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return float("nan")
-
-
-def _check_text(text: Any, rows: int, name: str, source: str) -> None:
-    for row, value in enumerate(text):
-        if (
-            not isinstance(value, str)
-            or len(value) > LONGEST_TEXT
-            or not value.isprintable()
-            or (name in ("job_id", "model") and not value)
-        ):
-            expected = f"a printable string of at most {LONGEST_TEXT} characters"
-            raise InputError(source, f"line {rows + row + 2}: {name}", shown(value), expected)
-
-
-def _assemble(parts: list[Any], known: dict[str, dict[str, int]], source: str) -> Workload:
-    def joined(name: str, dtype: Any) -> Any:
-        return np.concatenate([p[name] for p in parts]) if parts else np.empty(0, dtype=dtype)
-
-    labels = {name: Labels(joined(name, np.int32), tuple(known[name])) for name in TEXT[1:]}
-    made = Workload(
-        source,
-        joined("job_id", object),
-        joined("submit_time", np.float64),
-        joined("gpus", np.int64),
-        joined("iterations", np.float64),
-        labels["user"],
-        labels["group"],
-        labels["model"],
-    )
-    made.check(source)
-    return made
-
-
-def _refuse_repeat(workload: Workload, source: str) -> None:
-    seen: set[str] = set()
-    for row, name in enumerate(workload.job_id):
-        if name in seen:
-            raise InputError(source, f"line {row + 2}: job_id", shown(name), "no job_id twice")
-        seen.add(name)
+def _floats(column: Sequence[Any]) -> Any:
+    """Numbers of a column of decimals; NaN stands for what is none."""
+    if isinstance(column, np.ndarray):
+        return column.astype(np.float64)
+    if _DECIMALS.fullmatch(",".join(column)):  # then Python's own reading is as strict as ours
+        with suppress(ValueError):
+            return np.array(column, dtype=object).astype(np.float64)
+    return np.array([math.nan if (x := real_of(v)) is None else x for v in column])
 
 
 def _read_parquet(path: str | Path, source: str) -> Workload:
+    require_extras(["pyarrow"])
+    import pyarrow as arrow
+    import pyarrow.parquet as parquet
+
+    table = _Table(source)
     try:
-        import pyarrow as arrow
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", "online") from None
-    try:
+        if not Path(path).is_file():
+            raise InputError(source, "", "no such file", "a readable file")
         with parquet.ParquetFile(path) as file:
-            names = file.schema_arrow.names
-            _check_columns(names, source)
-            if file.metadata.num_rows > MOST_JOBS:
-                found = f"{file.metadata.num_rows} rows"
-                raise InputError(source, "", found, f"at most {MOST_JOBS}")
-            frame = file.read(columns=list(COLUMNS)).to_pandas(strings_to_categorical=False)
+            _check_columns(file.schema_arrow.names, source)
+            _check_types(file.schema_arrow, source)
+            _check_expansion(file.metadata, Path(path).stat().st_size, source)
+            for batch in file.iter_batches(batch_size=CHUNK, columns=list(COLUMNS)):
+                numbers = {n: batch.column(n).to_numpy(zero_copy_only=False) for n in RANGES}
+                table.add(numbers | {n: batch.column(n).to_pylist() for n in TEXT})
     except (OSError, ValueError, arrow.ArrowException) as error:
         raise InputError(source, "", shown(str(error), 120), "a parquet table") from None
-    known: dict[str, dict[str, int]] = {name: {} for name in TEXT[1:]}
-    for name in TEXT:
-        frame[name] = frame[name].astype(str)
-    return _assemble([_columns_of(frame, 0, known, source)], known, source)
+    return table.workload()
+
+
+def _check_types(schema: Any, source: str) -> None:
+    import pyarrow as arrow
+
+    for name in COLUMNS:
+        kind = schema.field(name).type
+        dictionary = arrow.types.is_dictionary(kind)
+        held = kind.value_type if dictionary else kind
+        text = arrow.types.is_string(held) or arrow.types.is_large_string(held)
+        number = arrow.types.is_integer(kind) or arrow.types.is_floating(kind)
+        if not (text if name in TEXT else number):
+            raise InputError(source, name, str(kind), "text" if name in TEXT else "numbers")
+
+
+def _check_expansion(metadata: Any, size: int, source: str) -> None:
+    """Refuse what a small file claims to hold much of, before it is decompressed."""
+    if metadata.num_rows > MOST_JOBS:
+        raise InputError(source, "", f"{metadata.num_rows} rows", f"at most {MOST_JOBS}")
+    groups = (metadata.row_group(g) for g in range(metadata.num_row_groups))
+    columns = (group.column(c) for group in groups for c in range(group.num_columns))
+    held = sum(column.total_uncompressed_size for column in columns)
+    if held > max(ALWAYS_EXPANDED, MOST_EXPANSION * size) or held > LARGEST_FILE:
+        expected = f"at most {MOST_EXPANSION} times the file, and {LARGEST_FILE}"
+        raise InputError(source, "", f"{held} bytes in {size}", expected)
 
 
 def _write_parquet(path: str | Path, workload: Workload) -> None:
-    try:
-        import pyarrow as arrow
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", "online") from None
+    require_extras(["pyarrow"])
+    import pyarrow as arrow
+    import pyarrow.parquet as parquet
+
     table = arrow.table(
         {
             "job_id": list(workload.job_id),
@@ -253,16 +261,5 @@ def _write_parquet(path: str | Path, workload: Workload) -> None:
             "model": workload.model.text(),
         }
     )
-    target = Path(path)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        os.close(handle)
-        try:
-            parquet.write_table(table, name)
-            os.replace(name, target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InputError(str(path), "", error.strerror or str(error), "a writable file") from None
+    with replacing(path) as made:
+        parquet.write_table(table, made)

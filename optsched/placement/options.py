@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from optsched.errors import InputError, NotApplicableError, shown
+from optsched.numerals import real_of
 
 AllReduceBandwidth = Literal["own", "bottleneck"]
 LARGEST_COEFFICIENT = 100.0
@@ -89,9 +90,5 @@ class PlacementOptions:
 
 
 def _as_number(value: Any) -> Any:
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return value
-    return value
+    read = real_of(value) if isinstance(value, str) else None
+    return value if read is None else read

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from optsched.errors import MissingExtraError
+from optsched.extras import require_extras
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -37,10 +37,9 @@ def axes(ax: Axes | None, width: float, height: float) -> Axes:
     MissingExtraError
         If matplotlib is not installed.
     """
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
+    require_extras(["matplotlib"])
+    import matplotlib.pyplot as plt
+
     if ax is not None:
         return ax
     return plt.subplots(figsize=(width, height), layout="constrained")[1]

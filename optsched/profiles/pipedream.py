@@ -24,7 +24,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from optsched.errors import InputError, shown
+from optsched.numerals import real_of
 from optsched.profiles.profile import Layer, LayerProfile
+from optsched.reading import read_bytes
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -67,7 +69,9 @@ def read_pipedream(path: str | Path) -> LayerProfile:
     O(L log L + E) for L layers and E edges.
     """
     path = Path(path)
-    data = _read_bytes(path)
+    if path.exists() and not path.is_file():  # a pipe or a device could block or never end
+        raise InputError(str(path), "", "no regular file", "a readable file")
+    data = read_bytes(path, MAX_BYTES)
     listing = _read_lines(str(path), _decode(str(path), data))
     order = _topological_order(str(path), listing)
     position = {node: index for index, node in enumerate(order)}
@@ -91,19 +95,6 @@ class _Listing:
 
     layers: dict[int, Layer] = field(default_factory=dict)
     edges: dict[tuple[int, int], int] = field(default_factory=dict)
-
-
-def _read_bytes(path: Path) -> bytes:
-    if not path.is_file():  # a pipe or a device could block or never end
-        raise InputError(str(path), "", "no such file", "a readable file")
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise InputError(str(path), "", error.strerror or "an error", "a readable file") from None
-    if len(data) > MAX_BYTES:
-        raise InputError(str(path), "", f"more than {MAX_BYTES} bytes", f"at most {MAX_BYTES}")
-    return data
 
 
 def _decode(source: str, data: bytes) -> str:
@@ -203,10 +194,9 @@ def _size(source: str, where: str, text: str, *, listable: bool) -> float:
 
 
 def _number(source: str, where: str, text: str) -> float:
-    # Stricter than float(): no "nan", "inf", "1_000", other scripts' digits, or endless literals.
-    if len(text) > 64 or not re.fullmatch(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", text):
+    value = real_of(text)
+    if value is None:
         raise InputError(source, where, shown(text), "a finite number")
-    value = float(text)
     if value < 0:
         raise InputError(source, where, shown(text), "a number of at least 0")
     return value

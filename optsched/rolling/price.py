@@ -11,7 +11,6 @@ O(J (T K + S log S) x bisections + J N).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import InputError, shown
+from optsched.numerals import real_of, whole_of
 from optsched.rolling.keep import keep_in_place
 from optsched.rolling.price_kernel import clear_prices, due_date_multipliers
 from optsched.rolling.seating import seat_by_gain
@@ -82,11 +82,8 @@ def constants_of(options: Mapping[str, str]) -> tuple[PriceConstants, dict[str, 
             continue
         text, whole = others.pop(known.name), isinstance(known.default, int)
         least, most = _LIMITS.get(known.name, (0.0, 1e6))
-        try:
-            value = int(text) if whole else float(text)
-        except ValueError:
-            value = math.nan
-        if not least <= value <= most:
+        value = whole_of(str(text)) if whole else real_of(str(text))
+        if value is None or not least <= value <= most:
             kind = "a whole number" if whole else "a number"
             raise InputError("roll", known.name, shown(text), f"{kind} from {least:g} to {most:g}")
         changes[known.name] = value

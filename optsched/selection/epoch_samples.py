@@ -8,19 +8,18 @@ counted, and left out of the distribution, which is therefore that of the runs t
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from optsched.errors import InputError, shown
+from optsched.numerals import real_of
+from optsched.reading import csv_rows
 from optsched.selection.distribution import Distribution
 
 LARGEST_TEXT = 256 * 2**20
+UNFINISHED = ("", "nan", "inf")
 
 
 @dataclass(frozen=True)
@@ -47,16 +46,21 @@ def read_epoch_samples(
     InputError
         If the file cannot be read or a row cannot be used; with its line.
     """
-    rows = csv.DictReader(io.StringIO(_text(Path(path))))
-    missing = {*by, "target_epoch"} - set(rows.fieldnames or ())
+    rows = csv_rows(path, most=LARGEST_TEXT)
+    _, header = next(rows, (1, []))
+    missing = {*by, "target_epoch"} - set(header)
     if missing:
         expected = f"the columns {', '.join((*by, 'target_epoch'))}"
         raise InputError(str(path), "line 1", f"no {', '.join(sorted(missing))}", expected)
     epochs: dict[tuple[str, ...], list[float]] = defaultdict(list)
     unfinished: dict[tuple[str, ...], int] = defaultdict(int)
-    for row in rows:
-        key = tuple(str(row[column]) for column in by)
-        value = _epoch(row["target_epoch"], str(path), rows.line_num)
+    for line, cells in rows:
+        if len(cells) != len(header):
+            found, expected = f"{len(cells)} cells", f"{len(header)}, as in line 1"
+            raise InputError(str(path), f"line {line}", found, expected)
+        row = dict(zip(header, cells, strict=True))
+        key = tuple(row[column] for column in by)
+        value = _epoch(row["target_epoch"], str(path), line)
         if value is None:
             unfinished[key] += 1
         else:
@@ -65,28 +69,10 @@ def read_epoch_samples(
     return [EpochSamples(key, tuple(epochs[key]), unfinished[key]) for key in keys]
 
 
-def _epoch(text: str | None, source: str, line: int) -> float | None:
-    try:
-        value = float(text) if text else math.inf
-    except ValueError:
-        value = -1.0
-    if not math.isfinite(value):
+def _epoch(text: str, source: str, line: int) -> float | None:
+    if text.lower() in UNFINISHED:
         return None
-    if value <= 0:
+    value = real_of(text)
+    if value is None or value <= 0:
         raise InputError(source, f"line {line}", shown(text), "a positive number of epochs")
     return value
-
-
-def _text(path: Path) -> str:
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-            raw = stream.read(LARGEST_TEXT + 1)
-    except (OSError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(str(path), "", reason, "a readable CSV file") from None
-    if len(raw) > LARGEST_TEXT:
-        raise InputError(str(path), "", "a larger file", f"at most {LARGEST_TEXT} bytes of text")
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(str(path), f"byte {error.start}", "no UTF-8", "UTF-8 text") from None

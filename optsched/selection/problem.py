@@ -59,6 +59,7 @@ SELECTION = Problem(
             "(P1) with its products, solved by SCIP",
             f"{_HERE}.minlp:minlp",
             f"{_HERE}.minlp:model",
+            ("pyscipopt",),
         ),
         Method(
             "milp",

@@ -68,7 +68,7 @@ def test_unreadable_files_are_one_line(tmp_path: Path) -> None:
     broken = tmp_path / "broken.csv.gz"
     broken.write_bytes(gzip.compress(TEXT.encode())[:20])
     for path in (tmp_path / "none.csv", broken):
-        with pytest.raises(InputError, match="a readable CSV file"):
+        with pytest.raises(InputError, match=r"a readable file|a whole gzip file"):
             read_epoch_samples(path)
 
 

@@ -10,12 +10,12 @@ from statistics import median
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.gathering import gather
 from optsched.experiments.papers.verdict import Verdict, write_verdict
-from optsched.files import write_text
 from optsched.online.engine import simulate
 from optsched.online.jobs import Jobs
 from optsched.online.metrics import compute_metrics
 from optsched.online.policies import PAPER, Settings
 from optsched.online.prediction import predict
+from optsched.writing import write_text
 
 SEEDS, QUICK_SEEDS = 10, 3
 LOAD = 0.8

@@ -24,6 +24,8 @@ class Artefact:
         Which table or figure of which paper.
     runtime : str
         What it takes on two cores, in full and with ``--quick``.
+    modules : tuple of str
+        Of optional dependencies, what it takes; all leave a picture.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Artefact:
     scales: bool = False
     where: str = ""
     runtime: str = ""
+    modules: tuple[str, ...] = ("matplotlib",)
 
     @property
     def command(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
 from optsched.errors import InputError, shown
@@ -10,6 +11,7 @@ from optsched.experiments.papers import a_srpt, sjf_bco, sts
 from optsched.experiments.papers.artefact import Artefact, Scale
 from optsched.experiments.papers.gathering import Progress, making
 from optsched.experiments.papers.verdict import Verdict, read_verdict, verdict_file
+from optsched.extras import require_extras
 from optsched.problem import resolve
 
 ALL = "all"
@@ -25,6 +27,11 @@ def names_of(asked: list[str]) -> list[str]:
             known = ", ".join(ARTEFACTS)
             raise InputError("reproduce", "artefact", shown(name), f"one of {known}")
     return list(ARTEFACTS) if ALL in asked else list(dict.fromkeys(asked))
+
+
+def modules_of(names: Iterable[str]) -> list[str]:
+    """What some artefacts take of optional dependencies."""
+    return list(dict.fromkeys(m for name in names for m in ARTEFACTS[name].modules))
 
 
 def reproduce(
@@ -62,6 +69,8 @@ def reproduce(
     ------
     InputError
         If there is no artefact of that name.
+    MissingExtraError
+        Before any work, if it takes a module that is not installed.
     """
     names_of([name])
     artefact = ARTEFACTS[name]
@@ -69,6 +78,7 @@ def reproduce(
         raise InputError("reproduce", name, "--full or --trace", "neither: it has one size")
     if quick and full:
         raise InputError("reproduce", name, "--quick and --full", "one of them")
+    require_extras(artefact.modules)
     folder = Path(folder)
     verdict_file(folder, name).unlink(missing_ok=True)
     scale = Scale(quick, full, trace)

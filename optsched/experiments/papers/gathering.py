@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from optsched.errors import InputError
 from optsched.experiments.worker import tie_to_parent
-from optsched.files import write_text
+from optsched.writing import write_text
 
 T = TypeVar("T")
 R = TypeVar("R")

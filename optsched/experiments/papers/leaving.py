@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import astuple, fields
 from pathlib import Path
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from optsched.experiments.papers.pictures import save
 from optsched.experiments.papers.verdict import Verdict, write_verdict
-from optsched.files import write_text
+from optsched.writing import csv_text, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,7 +55,4 @@ def write_csv(
     folder: Path, name: str, header: Sequence[str], rows: Sequence[Sequence[object]]
 ) -> None:
     """A table as ``NAME.csv``."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerows([header, *rows])
-    write_text(folder / f"{name}.csv", stream.getvalue())
+    write_text(folder / f"{name}.csv", csv_text(header, rows))

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from optsched.errors import InputError, MissingExtraError
+from optsched.extras import require_extras
 from optsched.plot.axes import COLOURS, MARK
+from optsched.writing import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,23 +18,17 @@ DOTS_PER_INCH = 160
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure of so many inches; raises MissingExtraError without matplotlib."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
+    require_extras(["matplotlib"])
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:
     """Keep a figure as ``NAME.png`` and ``NAME.pdf``; raises InputError."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        figure.savefig(folder / f"{name}.png", dpi=DOTS_PER_INCH, metadata={"Software": None})
-        figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None})
-    except OSError as error:
-        raise InputError(str(folder), "", error.strerror or str(error), "a writable folder") from (
-            None
-        )
+    for kind, hidden in (("png", "Software"), ("pdf", "CreationDate")):
+        with replacing(folder / f"{name}.{kind}") as made:
+            figure.savefig(made, format=kind, dpi=DOTS_PER_INCH, metadata={hidden: None})
 
 
 def strips(groups: Mapping[str, Mapping[str, Sequence[float]]], label: str) -> Figure:

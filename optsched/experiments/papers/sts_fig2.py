@@ -8,8 +8,6 @@ With OPTSCHED_DATA set, real epochs-to-target samples are tabulated beside them.
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,10 +16,10 @@ import numpy as np
 
 from optsched.experiments.papers.pictures import new_figure, save
 from optsched.experiments.papers.verdict import Finding, Verdict, write_verdict
-from optsched.files import write_text
 from optsched.generate.epochs import MOST_EPOCHS, RUNS, SHAPES, sample_epochs
 from optsched.plot.axes import COLOURS
 from optsched.selection.epoch_samples import read_epoch_samples
+from optsched.writing import csv_text, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,10 +72,8 @@ def run(folder: Path, quick: bool) -> str:
     ]
     verdict = _verdict(samples, quick)
     lines.append(f"Verdict: {verdict}")
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerows([("source", "network", "seed", "from_epoch", "to_epoch", "jobs"), *rows])
-    write_text(folder / f"{NAME}.csv", stream.getvalue())
+    header = ("source", "network", "seed", "from_epoch", "to_epoch", "jobs")
+    write_text(folder / f"{NAME}.csv", csv_text(header, rows))
     write_text(folder / f"{NAME}.md", "\n".join(lines) + "\n")
     save(_picture(samples), folder, NAME)
     write_verdict(folder, verdict)

@@ -3,43 +3,25 @@
 from __future__ import annotations
 
 import csv
-import gzip
-import io
-import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from optsched import reading
 from optsched.errors import InputError, shown
+from optsched.numerals import real_of
 from optsched.online.traces.trace import Rejected
-
-LONGEST_LINE = 2**20
-LARGEST_TEXT = 16 * 2**30
 
 
 def lines_of(path: str | Path) -> Iterator[tuple[int, str]]:
-    """Line numbers from 1 and lines of a UTF-8 file, or of a .gz of one.
+    """Line numbers from 1 and lines of a text or a .gz of one; bytes that are no UTF-8 are marked.
 
     Raises
     ------
     InputError
-        If it cannot be read, a line is longer than 1 MiB, or the text is longer than 16 GiB.
+        If it cannot be read, or is longer than `optsched.reading` allows.
     """
-    source, read = str(path), 0
-    try:
-        with _opened(path) as stream:
-            number = 0
-            while raw := stream.readline(LONGEST_LINE + 1):
-                number += 1
-                read += len(raw)
-                if len(raw) > LONGEST_LINE or read > LARGEST_TEXT:
-                    raise InputError(
-                        source, f"line {number}", "an endless line or file", "a text of lines"
-                    )
-                yield number, raw.decode("utf-8", "replace").rstrip("\r\n")
-    except (OSError, EOFError, ValueError, gzip.BadGzipFile) as error:
-        text = getattr(error, "strerror", None) or str(error)
-        raise InputError(source, "", shown(text), "a readable text file") from None
+    return reading.lines_of(path, errors="replace")
 
 
 def table_of(
@@ -57,6 +39,9 @@ def table_of(
     if first is None:
         raise InputError(str(path), "line 1", "nothing", f"a header with {', '.join(columns)}")
     header = _split(first[1].lstrip("\ufeff"))
+    if len(header) > reading.MOST_COLUMNS:
+        expected = f"at most {reading.MOST_COLUMNS}"
+        raise InputError(str(path), "line 1", f"{len(header)} columns", expected)
     for column in columns:
         if column not in header:
             raise InputError(str(path), "line 1", shown(first[1]), f"a column {column}")
@@ -72,11 +57,7 @@ def table_of(
 
 def number_of(text: str | None) -> float | None:
     """A finite number, or None."""
-    try:
-        value = float(text) if text is not None else math.nan
-    except (ValueError, OverflowError):
-        return None
-    return value if math.isfinite(value) else None
+    return real_of(text)
 
 
 def moment_of(text: str | None) -> float | None:
@@ -93,14 +74,8 @@ def moment_of(text: str | None) -> float | None:
         return None
 
 
-def _opened(path: str | Path) -> io.BufferedIOBase:
-    if str(path).endswith(".gz"):
-        return gzip.open(path, "rb")
-    return open(path, "rb")
-
-
 def _split(line: str) -> list[str]:
     try:
-        return [value.strip() for value in next(csv.reader([line]))]
+        return [reading.unescaped(value.strip()) for value in next(csv.reader([line]))]
     except (csv.Error, StopIteration):
         return []

@@ -1,0 +1,27 @@
+"""Optional dependencies: asked for before any work that will need them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+
+from optsched.errors import MissingExtraError
+
+EXTRAS = {
+    "distributed": ("distributed", "cluster"),
+    "matplotlib": ("matplotlib", "plot"),
+    "pebble": ("pebble", "sweep"),
+    "pyarrow": ("pyarrow", "online"),
+    "pyscipopt": ("pyscipopt", "scip"),
+    "sklearn": ("scikit-learn", "online"),
+}
+"""By module: the package that has it, and the extra that brings that."""
+
+
+def require_extras(modules: Iterable[str]) -> None:
+    """Refuse to start without some modules of `EXTRAS`; raises MissingExtraError."""
+    for module in modules:
+        try:
+            import_module(module)
+        except ImportError:
+            raise MissingExtraError(*EXTRAS[module]) from None

@@ -1,0 +1,82 @@
+"""What a command will write, looked at before it works: never over an input, never twice."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from optsched.errors import InputError
+from optsched.writing import STANDARD_OUTPUT
+
+File = str | Path
+
+
+def require_outputs(outputs: Iterable[File | None], inputs: Iterable[File | None] = ()) -> None:
+    """Refuse outputs that would overwrite an input or each other, or that cannot be files.
+
+    Links, symbolic and hard, are seen through; "-" is standard output. Devices and pipes may be
+    named as often as one likes.
+
+    Parameters
+    ----------
+    outputs, inputs : iterable of str, Path or None
+        Files; None is an option that was not given.
+
+    Raises
+    ------
+    InputError
+        One line, naming the output.
+    """
+    taken: list[File] = []
+    read = [path for path in inputs if path is not None]
+    for path in outputs:
+        if path is None:
+            continue
+        if any(is_same_file(path, other) for other in taken):
+            raise InputError(str(path), "", "the file of two outputs", "a file for each")
+        if str(path) != STANDARD_OUTPUT:
+            if any(is_same_file(path, other) for other in read):
+                raise InputError(str(path), "", "a file that is read", "another file to write")
+            _require_writable(path)
+        taken.append(path)
+
+
+def require_file(path: File | None, why: str) -> None:
+    """Refuse standard output where it cannot be used; raises InputError."""
+    if path is not None and str(path) == STANDARD_OUTPUT:
+        raise InputError(STANDARD_OUTPUT, "", "standard output", f"a file: {why}")
+
+
+def is_same_file(one: File, other: File) -> bool:
+    """Whether two paths name one file, which need not exist; devices and pipes are nobody's."""
+    if STANDARD_OUTPUT in (str(one), str(other)):
+        return str(one) == str(other)
+    try:
+        if not (os.path.exists(one) and os.path.exists(other)):
+            return os.path.realpath(one) == os.path.realpath(other)
+        return not _is_device(one) and os.path.samefile(one, other)
+    except (OSError, ValueError):  # the latter: a null character; reading or writing will say so
+        return False
+
+
+def _is_device(path: File) -> bool:
+    return not os.path.isfile(path) and not os.path.isdir(path)
+
+
+def _require_writable(path: File) -> None:
+    """Refuse a folder, and a file in a folder that is none or may not be written."""
+    try:
+        target = Path(os.path.realpath(path))
+        if target.is_dir():
+            raise InputError(str(path), "", "a folder", "a file to write")
+        if target.exists() and not target.is_file():
+            return
+        folder = target.parent
+        while not os.path.lexists(folder):
+            folder = folder.parent
+    except (OSError, ValueError) as error:
+        raise InputError(str(path), "", str(error), "a file to write") from None
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        found = "a folder that may not be written" if folder.is_dir() else "a file for a folder"
+        raise InputError(str(path), "", found, "a writable file")

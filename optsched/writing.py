@@ -1,0 +1,121 @@
+"""Writing files: whole or not at all, ``.gz`` compressed, "-" to standard output.
+
+CSV is written for spreadsheets, too: a text cell that they would run as a formula (it begins with
+``=``, ``+``, ``-``, ``@``, a tab or a line break, and is no number) gets an apostrophe before it,
+which our own readers take off again.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from optsched.errors import InputError
+from optsched.numerals import real_of
+from optsched.reading import FORMULA
+
+STANDARD_OUTPUT = "-"
+COMPRESSION = 6
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """A temporary neighbour to write, which takes the place of `path` when all went well.
+
+    Behind a symbolic link the file it names is replaced, not the link.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    try:
+        target = Path(os.path.realpath(path))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
+        os.close(handle)
+        try:
+            yield Path(name)
+            os.chmod(name, 0o666 & ~_umask())
+            os.replace(name, target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InputError(str(path), "", error.strerror or str(error), "a writable file") from None
+
+
+def write_bytes(path: str | Path, raw: bytes) -> None:
+    """Write bytes so that a reader sees the old file or the whole new one, never a half.
+
+    A name that ends in ``.gz`` is compressed, equal bytes to equal files. "-" is standard output.
+    What is there and no regular file, such as /dev/stdout or a pipe, is written to, not replaced.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    if str(path) == STANDARD_OUTPUT:
+        sys.stdout.buffer.write(raw)
+        return
+    if str(path).endswith(".gz"):
+        raw = gzip.compress(raw, COMPRESSION, mtime=0)
+    target = Path(path)
+    if target.exists() and not target.is_file() and not target.is_dir():
+        try:
+            with target.open("wb") as stream:
+                stream.write(raw)
+        except OSError as error:
+            raise InputError(str(path), "", error.strerror or str(error), "a writable file") from (
+                None
+            )
+        return
+    with replacing(path) as made, made.open("wb") as stream:
+        stream.write(raw)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write text in UTF-8, as `write_bytes` does; raises InputError."""
+    if str(path) == STANDARD_OUTPUT:
+        sys.stdout.write(text)
+        return
+    try:
+        raw = text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InputError(str(path), "", "half a character to write", "Unicode text") from None
+    write_bytes(path, raw)
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A table as CSV: numbers with every digit, text that no spreadsheet runs, None as nothing."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([_cell(cell) for cell in header])
+    writer.writerows([_cell(cell) for cell in row] for row in rows)
+    return stream.getvalue()
+
+
+def _cell(cell: Any) -> Any:
+    if not isinstance(cell, str) or not cell or cell[0] not in _WATCHED:
+        return cell
+    rest = cell.lstrip("'")
+    runs = rest[:1] and rest[0] in FORMULA and real_of(cell) is None
+    return f"'{cell}" if runs else cell
+
+
+_WATCHED = f"'{FORMULA}"
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,372 @@
+"""What commands write: never over what they read, whole or not at all, compressed, or on "-"."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from optsched.cli import _code
+from optsched.errors import InputError
+from optsched.experiments.store import Store
+from optsched.files import json_text, read_document
+from optsched.generate.workload import generate_workload
+from optsched.library import shipped_folder
+from optsched.numerals import real_of, whole_of
+from optsched.online.cluster import OnlineCluster
+from optsched.online.workload import Workload
+from optsched.online.workload_files import read_workload, write_workload
+from optsched.outputs import require_outputs
+from optsched.reading import csv_rows
+from optsched.writing import csv_text, write_text
+
+ROOT = Path(__file__).resolve().parent.parent
+SHIPPED = shipped_folder()
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(SHIPPED / "placement" / "fig2.json", "in.json")
+    shutil.copytree(SHIPPED / "online" / "small-400x40", "w")
+    Path("trace.csv").write_text(
+        "job_id,user,num_gpu,submit_time,iterations,model_name,duration\na,u,1,0,10,m,100\n"
+    )
+
+
+def refused(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+    """The one line of a refusal, which leaves every file as it was."""
+    before = contents()
+    assert _code(list(argv)) == 2
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert len(error.splitlines()) == 1
+    assert contents() == before
+    return error
+
+
+def contents() -> dict[str, bytes]:
+    return {str(p): p.read_bytes() for p in sorted(Path().rglob("*")) if p.is_file()}
+
+
+# --- nothing is overwritten
+
+
+OVER = {
+    "solve": ("solve", "in.json", "--method", "heavy-edge", "-o", "in.json"),
+    "compare": ("compare", "in.json", "--methods", "heavy-edge", "--csv", "in.json"),
+    "compare a folder": ("compare", ".", "--methods", "heavy-edge", "--csv", "in.json"),
+    "update over an input": ("compare", "in.json", "--update-best", "./in.json"),
+    "csv and best": ("compare", "in.json", "--csv", "x", "--update-best", "x"),
+    "export": ("export", "in.json", "--method", "ilp", "--format", "lp", "-o", "in.json"),
+    "records": ("simulate", "w", "--policy", "spjf", "--records", "w/workload.csv"),
+    "records, catalogue": ("simulate", "w", "--policy", "spjf", "--records", "w/catalogue.json"),
+    "import": ("import", "chronus", "trace.csv", "-o", "trace.csv"),
+    "import, catalogue": ("import", "chronus", "trace.csv", "-o", "catalogue.json"),
+    "generate like": ("generate", "workload", "--jobs", "5", "--like", "w/workload.csv", "-o", "w"),
+    "sweep": ("sweep", "in.json", "--store", "in.json"),
+}
+
+
+@pytest.mark.parametrize("case", OVER)
+def test_no_output_is_an_input_or_another_output(
+    case: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert re.search("a file that is read|the file of two outputs", refused(capsys, *OVER[case]))
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_links_are_seen_through(link: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    link("in.json", "link.json")
+    refused(capsys, "solve", "in.json", "--method", "heavy-edge", "-o", "link.json")
+    refused(capsys, "solve", "link.json", "--method", "heavy-edge", "-o", "in.json")
+
+
+def test_outputs_that_do_not_exist_yet_are_told_apart() -> None:
+    Path("d").mkdir()
+    os.symlink("d", "e")
+    with pytest.raises(InputError, match="two outputs"):
+        require_outputs(["d/x.csv", "e/x.csv"])
+    require_outputs(["d/x.csv", "d/y.csv", os.devnull, os.devnull], ["in.json"])
+    for bad in ("d", "in.json/x"):
+        with pytest.raises(InputError):
+            require_outputs([bad])
+
+
+def test_a_trace_is_not_overwritten_by_its_instance(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("t.json").write_text("submit_time\n0\n1\n")
+    argv = ("generate", "rolling", "--trace", "t.json", "--nodes", "3", "--name", "t", "-o", ".")
+    assert "a file that is read" in refused(capsys, *argv)
+
+
+@pytest.mark.parametrize("held", ["nonsense", '{"fig2": 3}'])
+def test_best_known_is_looked_at_before_the_work(
+    held: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(*_: object, **__: object) -> None:
+        raise AssertionError("the work began")
+
+    monkeypatch.setattr("optsched.comparing.solve", work)
+    Path("best.json").write_text(held)
+    refused(capsys, "compare", "in.json", "--methods", "heavy-edge", "--update-best", "best.json")
+
+
+# --- standard output
+
+
+def test_a_dash_is_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _code(["solve", "in.json", "--method", "heavy-edge", "-o", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["schema"] == "optsched/placement-solution"
+    assert _code(["compare", "in.json", "--methods", "heavy-edge", "--csv", "-"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["method"] for row in rows] == ["heavy-edge"]
+    assert _code(["simulate", "w", "--policy", "spjf", "--records", "-"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 401
+    assert not Path("-").exists()
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("solve", "in.json", "--method", "heavy-edge", "--json", "-o", "-"),
+        ("compare", "in.json", "--update-best", "-"),
+        ("import", "chronus", "trace.csv", "-o", "-"),
+        ("generate", "selection", "-o", "-"),
+        ("simulate", "w", "--policy", "spjf", "--json", "--records", "-"),
+        ("roll", "rolling/three-by-hand", "--records", "-"),
+        ("sweep", "plans/small", "--store", "-"),
+        ("reproduce", "a-srpt-table1", "-o", "-"),
+        ("instances", "copy", "-"),
+    ],
+)
+def test_a_dash_that_cannot_be_is_refused(
+    argv: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "standard output" in refused(capsys, *argv)
+
+
+# --- gzip
+
+
+def test_gz_is_written_as_gz_and_the_same_twice() -> None:
+    made, _ = generate_workload(50, OnlineCluster.of(4), seed=1)
+    for name in ("a.csv.gz", "b.csv.gz"):
+        write_workload(name, made)
+    assert Path("a.csv.gz").read_bytes() == Path("b.csv.gz").read_bytes()
+    write_workload("plain.csv", made)
+    assert gzip.decompress(Path("a.csv.gz").read_bytes()) == Path("plain.csv").read_bytes()
+    assert read_workload("a.csv.gz").job_id.tolist() == made.job_id.tolist()
+
+
+def test_a_compressed_instance_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("in.json.gz").write_bytes(gzip.compress(Path("in.json").read_bytes()))
+    assert read_document("in.json.gz") == read_document("in.json")
+    assert _code(["solve", "in.json.gz", "--method", "heavy-edge", "-o", "out.json.gz"]) == 0
+    assert _code(["check", "in.json", "out.json.gz"]) == 0
+
+
+BROKEN_GZ = {
+    "truncated": lambda raw: raw[:-9],
+    "a bit flipped": lambda raw: raw[:40] + bytes([raw[40] ^ 255]) + raw[41:],
+    "a wrong sum": lambda raw: raw[:-8] + b"\0\0\0\0" + raw[-4:],
+    "no gzip": lambda raw: b"job_id",
+    "empty": lambda raw: b"",
+    "garbage behind": lambda raw: raw + b"garbage",
+}
+
+
+@pytest.mark.parametrize("how", BROKEN_GZ)
+def test_a_damaged_gz_is_one_line(how: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, argv in {
+        "w/workload.csv": ("simulate", "w/workload.csv.gz", "--policy", "spjf"),
+        "trace.csv": ("import", "chronus", "trace.csv.gz", "-o", "x.csv"),
+        "in.json": ("solve", "in.json.gz"),
+    }.items():
+        raw = gzip.compress(Path(name).read_bytes())
+        Path(f"{name}.gz").write_bytes(BROKEN_GZ[how](raw))
+        assert "a damaged .gz" in refused(capsys, *argv)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
+def test_bombs_and_endless_files_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    bomb = gzip.compress(b"job_id,user,num_gpu,submit_time,duration\n" + b"\n" * 40_000_000)
+    assert len(bomb) < 100_000
+    Path("bomb.csv.gz").write_bytes(bomb)
+    argv = ("import", "chronus", "bomb.csv.gz", "-o", "x.csv")
+    assert "expands more than 100 times" in refused(capsys, *argv)
+    cluster = ("--cluster", "w/cluster.json", "--catalogue", "w/catalogue.json")
+    line = refused(capsys, "simulate", "/dev/zero", "--policy", "spjf", *cluster)
+    assert "an endless line" in line
+    header = Path("w/workload.csv").read_text().splitlines()[0]
+    Path("wide.csv").write_text("," * 900_000)
+    assert "at most 1000" in refused(capsys, "simulate", "wide.csv", "--policy", "spjf", *cluster)
+    Path("open.csv").write_text(f'{header}\n"\n' + '","\n' * 9)
+    line = refused(capsys, "simulate", "open.csv", "--policy", "spjf", *cluster)
+    assert "line 2: found an open quote" in line
+
+
+# --- cells and numbers
+
+
+NASTY = ("=1+1", "+1+cmd", "-2+3", "@SUM(A1)", "\tx", "\rx", "'=1", "''=1", "'", "=", "-")
+HARMLESS = ("", "a", "-1.5", "+3e4", "a=b", "'a", "1_0", "''")
+
+
+def test_cells_that_a_spreadsheet_runs_are_neutralised_and_come_back() -> None:
+    write_text("t.csv", csv_text(["a", "b"], [(text, -1.5) for text in (*NASTY[:4], "-", "'=1")]))
+    with open("t.csv", newline="", encoding="utf-8") as stream:
+        rows = list(csv.reader(stream))[1:]
+    assert not any(row[0][0] in "=+-@\t\r" for row in rows)
+    assert {row[1] for row in rows} == {"-1.5"}
+    back = [cells[0] for _, cells in csv_rows("t.csv")][1:]
+    assert back == [*NASTY[:4], "-", "'=1"]
+
+
+@pytest.mark.parametrize("text", [*NASTY, *HARMLESS])
+def test_a_cell_comes_back(text: str) -> None:
+    with open("t.csv", "w", newline="", encoding="utf-8") as stream:
+        stream.write(csv_text(["h"], [("x",)]))
+    written = csv_text([text, "z"], [])
+    assert (written[0] in "'\"") == (text in NASTY) or text.startswith("'")
+    if not set(text) & set("\r\n"):  # no cell of ours has a line break
+        write_text("t.csv", written)
+        assert next(csv_rows("t.csv"))[1] == [text, "z"]
+
+
+def test_a_workload_of_formulas_round_trips() -> None:
+    names = ["=cmd", "+a", "-b", "@c", "'=d", "e"]
+    made = Workload.of(
+        submit_time=range(6), gpus=[1] * 6, iterations=[1.5] * 6, model=names, job_id=names
+    )
+    write_workload("x.csv", made)
+    assert re.search(r"^[=+@-]", Path("x.csv").read_text(), re.M) is None
+    back = read_workload("x.csv")
+    assert back.job_id.tolist() == names
+    assert back.model.text() == names
+
+
+def test_only_plain_decimals_are_numbers() -> None:
+    for text in ("1_0", "١", "1_0.5", "0x1", "nan", "inf", "1e", "1e400", " 1", "1 ", "", "1\n"):
+        assert real_of(text) is None
+        assert whole_of(text) is None
+    assert [real_of(t) for t in ("1", "-1.5e3", "+.5", "2.")] == [1, -1500, 0.5, 2]
+    assert [whole_of(t) for t in ("7", "-7", "1.0", "1e3")] == [7, -7, None, None]
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("solve", "in.json", "--seed", "1_0"),
+        ("solve", "in.json", "--gap", "0_0"),
+        ("solve", "in.json", "--time-limit", "١"),
+        ("solve", "in.json", "--option", "backward_overlap=0_1"),
+        ("solve", "makespan/fig2", "--option", "kappa=1_0"),
+        ("roll", "rolling/three-by-hand", "--policy", "price", "--option", "rounds=1_0"),
+        ("generate", "makespan", "--server-sizes", "1_0", "-o", "x"),
+        ("generate", "placement", "--gpus", "1_6", "-o", "x"),
+        ("simulate", "w", "--policy", "spjf", "--tau", "1_0"),
+    ],
+)
+def test_the_command_line_takes_plain_numbers(
+    argv: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused(capsys, *argv)
+
+
+def test_files_hold_plain_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    text = Path("w/workload.csv").read_text().splitlines()
+    cells = text[1].split(",")
+    for column, bad in ((1, "1_0"), (2, "1_0"), (3, "1_0.0"), (1, " 1"), (3, "١")):
+        changed = [*cells[:column], bad, *cells[column + 1 :]]
+        Path("w/workload.csv").write_text("\n".join([text[0], ",".join(changed), ""]))
+        assert "line 2" in refused(capsys, "simulate", "w", "--policy", "spjf")
+    Path("trace.csv").write_text("job_id,num_gpu,submit_time,duration\na,1_0,0,5\nb,1,0,5\n")
+    assert _code(["import", "chronus", "trace.csv", "-o", "x.csv"]) == 0
+    assert "1 kept" in capsys.readouterr().err
+
+
+# --- JSON
+
+
+def test_printed_json_has_no_nan() -> None:
+    held = json.loads(json_text({"a": [float("nan"), (float("inf"), 1.5)], "b": None}))
+    assert held == {"a": [None, [None, 1.5]], "b": None}
+
+
+def test_every_json_output_goes_through_one_writer() -> None:
+    sources = [p for p in (ROOT / "optsched").rglob("*.py") if "papers" not in p.parts]
+    lines = [
+        f"{path.name}: {line.strip()}"
+        for path in sources
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "json.dump" in line
+    ]
+    wild = [line for line in lines if "allow_nan=False" not in line]
+    allowed = ("json.dumps(document, ensure_ascii=False)", "json.dumps(kept", "as `json.dumps`")
+    assert [x for x in wild if not any(a in x for a in allowed) and "units.py" not in x] == []
+
+
+# --- stores
+
+
+def test_a_store_with_broken_utf8_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with Store("s.sqlite"):
+        pass
+    raw = Path("s.sqlite").read_bytes()
+    for old, new in ((b"ON members (key)", b"ON members (k\xffy)"), (b"runs", b"ru\xffs")):
+        assert old in raw
+        Path("b.sqlite").write_bytes(raw.replace(old, new))
+        for argv in (("table",), ("report", "-o", "r.html")):
+            refused(capsys, argv[0], "b.sqlite", *argv[1:])
+
+
+# --- extras
+
+
+HIDDEN = """
+import sys
+hidden, argv = sys.argv[1], sys.argv[2:]
+sys.modules[hidden] = None
+from optsched.cli import _code
+sys.exit(_code(argv))
+"""
+
+
+@pytest.mark.parametrize(
+    ("hidden", "extra", "argv"),
+    [
+        ("matplotlib", "plot", ("reproduce", "a-srpt-table2", "--quick", "-o", "out")),
+        ("sklearn", "online", ("reproduce", "a-srpt-fig9", "--quick", "-o", "out")),
+        ("pebble", "sweep", ("sweep", "plans/small", "--store", "out.sqlite")),
+        ("distributed", "cluster", ("sweep", "plans/small", "--store", "o", "--dask", "tcp://x:1")),
+        ("pyarrow", "online", ("simulate", "w", "--policy", "spjf", "--records", "r.parquet")),
+        ("pyarrow", "online", ("import", "chronus", "trace.csv", "-o", "x.parquet")),
+        ("sklearn", "online", ("simulate", "w", "--policy", "spjf", "--predictor", "forest")),
+        ("pyscipopt", "scip", ("solve", "in.json", "--solver", "scip", "-o", "x")),
+        ("pyscipopt", "scip", ("compare", "selection/3x6", "--methods", "sts,minlp")),
+    ],
+)
+def test_extras_are_missed_before_the_work(hidden: str, extra: str, argv: tuple[str, ...]) -> None:
+    before = contents()
+    done = subprocess.run(
+        [sys.executable, "-c", HIDDEN, hidden, *argv],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert f"pip install 'optsched[{extra}]'" in done.stderr
+    assert contents() == before
