@@ -327,7 +327,8 @@ def test_a_store_with_broken_utf8_is_one_line(capsys: pytest.CaptureFixture[str]
         assert old in raw
         Path("b.sqlite").write_bytes(raw.replace(old, new))
         for argv in (("table",), ("report", "-o", "r.html")):
-            refused(capsys, argv[0], "b.sqlite", *argv[1:])
+            assert _code([argv[0], "b.sqlite", *argv[1:]]) == 2
+            assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 # --- extras

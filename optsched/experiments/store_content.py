@@ -49,7 +49,7 @@ def _is_whole(value: Any) -> bool:
 def _is_object(value: Any) -> bool:
     try:
         held = json.loads(value)
-        json.dumps(held, ensure_ascii=False).encode()  # half characters cannot be shown
+        json.dumps(held, ensure_ascii=False, allow_nan=False).encode()  # half characters cannot be shown
         return isinstance(held, dict)
     except (TypeError, ValueError, RecursionError):
         return False
