@@ -10,7 +10,6 @@ from optsched.errors import MissingExtraError
 EXTRAS = {
     "distributed": ("distributed", "cluster"),
     "matplotlib": ("matplotlib", "plot"),
-    "pebble": ("pebble", "sweep"),
     "pyarrow": ("pyarrow", "online"),
     "pyscipopt": ("pyscipopt", "scip"),
     "sklearn": ("scikit-learn", "online"),

@@ -348,7 +348,6 @@ sys.exit(_code(argv))
     [
         ("matplotlib", "plot", ("reproduce", "a-srpt-table2", "--quick", "-o", "out")),
         ("sklearn", "online", ("reproduce", "a-srpt-fig9", "--quick", "-o", "out")),
-        ("pebble", "sweep", ("sweep", "plans/small", "--store", "out.sqlite")),
         ("distributed", "cluster", ("sweep", "plans/small", "--store", "o", "--dask", "tcp://x:1")),
         ("pyarrow", "online", ("simulate", "w", "--policy", "spjf", "--records", "r.parquet")),
         ("pyarrow", "online", ("import", "chronus", "trace.csv", "-o", "x.parquet")),

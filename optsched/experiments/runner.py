@@ -129,7 +129,6 @@ def sweep(
 
 def _modules(plan: Plan, dask: str | None) -> Iterator[str]:
     """What the sweep will take of optional dependencies, as far as the plan alone says."""
-    yield "pebble"
     if dask is not None:
         yield "distributed"
     for family in plan.families:

@@ -49,7 +49,8 @@ def _is_whole(value: Any) -> bool:
 def _is_object(value: Any) -> bool:
     try:
         held = json.loads(value)
-        json.dumps(held, ensure_ascii=False, allow_nan=False).encode()  # half characters cannot be shown
+        text = json.dumps(held, ensure_ascii=False, allow_nan=False)
+        text.encode()  # half characters cannot be shown
         return isinstance(held, dict)
     except (TypeError, ValueError, RecursionError):
         return False
