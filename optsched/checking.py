@@ -12,6 +12,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from optsched.display import Displayed, number
+
 CLAIM_TOLERANCE = 1e-6
 """Largest relative difference between a claimed objective and the recomputed one."""
 
@@ -86,8 +88,8 @@ class Violation:
         }
 
 
-@dataclass(frozen=True)
-class CheckReport:
+@dataclass(frozen=True, repr=False)
+class CheckReport(Displayed):
     """A checker's verdict.
 
     Attributes
@@ -109,6 +111,12 @@ class CheckReport:
     def feasible(self) -> bool:
         """True when no rule is broken."""
         return not self.violations
+
+    def facts(self) -> dict[str, str]:
+        """The verdict, for a prompt or a page."""
+        broken = {f"broken {at}": str(v) for at, v in enumerate(self.violations, start=1)}
+        verdict = f"{len(self.violations)} violations" if broken else "feasible"
+        return {"check": verdict, "objective": number(self.objective), **broken}
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict as a JSON object."""

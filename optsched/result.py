@@ -9,6 +9,7 @@ from typing import Any
 
 from optsched.checking import BOUND_TOLERANCE, CheckReport
 from optsched.deadline import Deadline
+from optsched.display import Displayed, number
 
 
 class Termination(StrEnum):
@@ -135,8 +136,8 @@ class Outcome:
     certificate: Any = None
 
 
-@dataclass(frozen=True)
-class Result:
+@dataclass(frozen=True, repr=False)
+class Result(Displayed):
     """A checked outcome with everything needed to repeat it.
 
     The objective is the checker's own value, recomputed from the decisions.
@@ -183,6 +184,21 @@ class Result:
     def proved(self) -> bool:
         """True when the method proved its objective optimal at the gap asked."""
         return self.termination is Termination.OPTIMAL
+
+    def facts(self) -> dict[str, str]:
+        """What came out, for a prompt or a page."""
+        chosen = f" ({self.chosen})" if self.chosen else ""
+        checked = "-" if self.check is None else ("yes" if self.check.feasible else "broken")
+        return {
+            self.problem: self.instance,
+            "method": f"{self.method}{chosen}",
+            "status": self.termination.value,
+            "objective": number(self.objective),
+            "bound": number(self.bound),
+            "excess": "-" if self.excess is None else f"{self.excess:.2%}",
+            "seconds": f"{self.build_time + self.solve_time:.3g}",
+            "checked": checked,
+        }
 
     def to_dict(self, *, with_solution: bool = True) -> dict[str, Any]:
         """The result as the JSON object of the command line."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -23,6 +23,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError, core_schema
 
+from optsched.display import Displayed
 from optsched.errors import InputError, shown
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -32,8 +33,32 @@ SMALLEST_POSITIVE = 1e-9
 LONGEST_NAME = 200
 
 
-class FileModel(BaseModel):
-    """Base of every class that mirrors a part of a file: frozen, strict, no unknown keys."""
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass as _Metaclass
+else:
+    _Metaclass = type(BaseModel)
+
+
+class _MadeInPython(_Metaclass):
+    """What a call of the class does more than reading a file: defaults, and one kind of error."""
+
+    def __call__(self: Any, *arguments: Any, **values: Any) -> Any:
+        for alias, name, value in (("schema", "schema_", None), ("version", "version", 1)):
+            field = self.model_fields.get(name)
+            if field is not None:
+                values.setdefault(alias, value or get_args(field.annotation)[0])
+        try:
+            return super().__call__(*arguments, **values)
+        except ValidationError as error:
+            raise _input_error(error, values, self.__name__) from None
+
+
+class FileModel(Displayed, BaseModel, metaclass=_MadeInPython):
+    """Base of every class that mirrors a part of a file: frozen, strict, no unknown keys.
+
+    Called from Python it needs no ``schema`` and no ``version``, and raises `InputError` with the
+    place of the fault, as reading a file does.
+    """
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, allow_inf_nan=False, hide_input_in_errors=True
@@ -140,6 +165,30 @@ class Epochs(FileModel):
         if abs(total - 1) > SUM_TOLERANCE:
             raise fault("probabilities", f"a sum of {total:.12g}", "1")
         return self
+
+
+class InstanceFile(FileModel):
+    """What every instance file has, and how it is read and written."""
+
+    schema_: str = Field(alias="schema")
+    version: Version
+    name: Name
+    provenance: dict[str, Any] = Field(default_factory=dict)
+
+    @classmethod
+    def from_dict(cls, document: Any, source: str = "instance") -> Self:
+        """Make an instance of a parsed JSON document.
+
+        Raises
+        ------
+        InputError
+            One line: source, JSON path, found, expected.
+        """
+        return parse(cls, document, source)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The instance as the JSON object of its file."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 def parse(model: type[Model], document: Any, source: str) -> Model:

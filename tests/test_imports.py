@@ -139,10 +139,11 @@ def test_a_checker_reaches_no_method(path: Path) -> None:
     assert tops - set(sys.stdlib_module_names) <= {"optsched", "pydantic", "pydantic_core"}
     slice_name = f"optsched.{path.parent.name}"
     ours = {name for name in names if module_file(name) is not None}
-    shared = {f"optsched.{name}" for name in ("checking", "errors", "schema", "files", "numerals")}
+    shared = {f"optsched.{name}" for name in _SHARED}
     assert ours <= {slice_name, *shared, *(f"{slice_name}.{name}" for name in DATA)}
 
 
+_SHARED = ("checking", "display", "errors", "files", "numerals", "schema")
 AUDITS = {
     "online": (
         *sorted((PACKAGE / "online").glob("audit*.py")),
@@ -161,7 +162,7 @@ AUDITS = {
 @pytest.mark.parametrize("name", AUDITS)
 def test_an_audit_reaches_data_and_checkers_only(name: str) -> None:
     *files, own, others = AUDITS[name]
-    shared = {"checking", "errors", "schema", "files", "numerals", name}
+    shared = {*_SHARED, name}
     itself = {f"{name}.{path.stem}" for path in files}
     allowed = {f"optsched.{part}" for part in (*shared, *itself, *others)}
     allowed |= {"optsched", *(f"optsched.{name}.{part}" for part in own)}

@@ -10,11 +10,20 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from itertools import accumulate
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import FailFast, Field, model_validator
 
-from optsched.schema import Between, FileModel, Name, NonNegative, Positive, fault, parse
+from optsched.display import counted, listed, number
+from optsched.schema import (
+    Between,
+    FileModel,
+    InstanceFile,
+    Name,
+    NonNegative,
+    Positive,
+    fault,
+)
 
 SCHEMA = "optsched/makespan"
 MOST_SERVERS = 2**14
@@ -78,7 +87,7 @@ class RingJob(FileModel):
     backward_time: NonNegative
 
 
-class MakespanInstance(FileModel):
+class MakespanInstance(InstanceFile):
     """Jobs that are all there at slot 0, and a cluster; read with `optsched.load`.
 
     Attributes
@@ -96,9 +105,6 @@ class MakespanInstance(FileModel):
     """
 
     schema_: Literal["optsched/makespan"] = Field(alias="schema")
-    version: Literal[1]
-    name: Name
-    provenance: dict[str, Any] = Field(default_factory=dict)
     servers: Annotated[
         tuple[Annotated[int, Between(1, MOST_GPUS_PER_SERVER)], ...],
         FailFast(),
@@ -111,20 +117,18 @@ class MakespanInstance(FileModel):
     horizon: Annotated[int, Between(1, LONGEST_HORIZON)]
     jobs: Annotated[tuple[RingJob, ...], FailFast(), Field(strict=False, max_length=MOST_JOBS)]
 
-    @classmethod
-    def from_dict(cls, document: Any, source: str = "instance") -> Self:
-        """Make an instance of a parsed JSON document.
-
-        Raises
-        ------
-        InputError
-            One line: source, JSON path, found, expected.
-        """
-        return parse(cls, document, source)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The instance as the JSON object of its file."""
-        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    def facts(self) -> dict[str, str]:
+        """What it is, for a prompt or a page."""
+        return {
+            "makespan": self.name,
+            "jobs": str(len(self.jobs)),
+            "GPUs wanted": str(sum(job.gpus for job in self.jobs)),
+            "servers": f"{len(self.servers)} of {listed(sorted(set(self.servers)))} GPUs",
+            "GPUs": str(sum(self.servers)),
+            "horizon": counted(self.horizon, "slot"),
+            "slot": number(self.slot, "s"),
+            "progress": self.progress,
+        }
 
     @property
     def gpus(self) -> int:

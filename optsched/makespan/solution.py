@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import FailFast, Field, StringConstraints
 
+from optsched.display import number
 from optsched.makespan.instance import MOST_GPUS, MOST_JOBS, MOST_SERVERS
 from optsched.schema import LARGEST, Between, FileModel, Name, parse
 
@@ -53,6 +54,15 @@ class MakespanSolution(FileModel):
     ]
     objective: _Number | None = None
     options: dict[str, Any] = Field(default_factory=dict)
+
+    def facts(self) -> dict[str, str]:
+        """What it is, for a prompt or a page."""
+        return {
+            "instance": self.instance,
+            "jobs": str(len(self.jobs)),
+            "spanning servers": str(sum(len(job.gpus) > 1 for job in self.jobs)),
+            "objective": number(self.objective, "slots"),
+        }
 
     @classmethod
     def from_dict(cls, document: Any, source: str = "solution") -> Self:

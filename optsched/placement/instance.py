@@ -5,19 +5,19 @@ Units: seconds, bytes, bytes per second. Source: a-srpt, section III.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import FailFast, Field, model_validator
 
+from optsched.display import listed, number
 from optsched.schema import (
     Between,
     FileModel,
+    InstanceFile,
     Name,
     NonNegative,
     Positive,
-    Version,
     fault,
-    parse,
 )
 
 SCHEMA = "optsched/placement"
@@ -102,7 +102,7 @@ class Job(FileModel):
             )
 
 
-class PlacementInstance(FileModel):
+class PlacementInstance(InstanceFile):
     """A job and the free GPUs offered to it; read with `optsched.load`.
 
     Attributes
@@ -112,9 +112,6 @@ class PlacementInstance(FileModel):
     """
 
     schema_: Literal["optsched/placement"] = Field(alias="schema")
-    version: Version
-    name: Name
-    provenance: dict[str, Any] = Field(default_factory=dict)
     cluster: Cluster
     free_gpus: Annotated[
         tuple[Annotated[int, Between(0, MOST_GPUS_PER_SERVER)], ...],
@@ -123,20 +120,17 @@ class PlacementInstance(FileModel):
     ]
     job: Job
 
-    @classmethod
-    def from_dict(cls, document: Any, source: str = "instance") -> Self:
-        """Make an instance of a parsed JSON document.
-
-        Raises
-        ------
-        InputError
-            One line: source, JSON path, found, expected.
-        """
-        return parse(cls, document, source)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The instance as the JSON object of its file."""
-        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    def facts(self) -> dict[str, str]:
+        """What it is, for a prompt or a page."""
+        return {
+            "placement": self.name,
+            "model": self.job.model,
+            "replicas by stage": listed(stage.replicas for stage in self.job.stages),
+            "free GPUs by server": listed(self.free_gpus),
+            "GPUs": str(self.job.gpus),
+            "NIC": f"{number(8e-9 * self.cluster.inter_bandwidth)} Gbit/s",
+            "all-reduce": self.job.all_reduce,
+        }
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import FailFast, Field
 
+from optsched.display import listed, number
 from optsched.errors import InputError
 from optsched.placement.instance import MOST_REPLICAS, MOST_SERVERS, MOST_STAGES
 from optsched.placement.options import PlacementOptions
@@ -38,6 +39,16 @@ class PlacementSolution(FileModel):
     counts: Annotated[tuple[_Row, ...], FailFast(), Field(strict=False, max_length=MOST_STAGES)]
     objective: Annotated[float, Between(-LARGEST_OBJECTIVE, LARGEST_OBJECTIVE)] | None = None
     options: dict[str, Any] = Field(default_factory=dict)
+
+    def facts(self) -> dict[str, str]:
+        """What it is, for a prompt or a page."""
+        servers = [sum(column) for column in zip(*self.counts, strict=False)]
+        return {
+            "instance": self.instance,
+            "stages": str(len(self.counts)),
+            "GPUs by server": listed(servers),
+            "objective": number(self.objective, "s"),
+        }
 
     @classmethod
     def from_dict(cls, document: Any, source: str = "solution") -> Self:

@@ -11,16 +11,17 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import FailFast, Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
+from optsched.display import listed, number
 from optsched.schema import (
     LARGEST,
     Between,
     Epochs,
     FileModel,
+    InstanceFile,
     Name,
     NonNegative,
     Positive,
     fault,
-    parse,
 )
 
 SCHEMA = "optsched/selection"
@@ -140,7 +141,7 @@ class SelectionJob(FileModel):
         return self
 
 
-class SelectionInstance(FileModel):
+class SelectionInstance(InstanceFile):
     """Nodes and jobs at one scheduling point; read with `optsched.load`.
 
     Attributes
@@ -154,9 +155,6 @@ class SelectionInstance(FileModel):
     """
 
     schema_: Literal["optsched/selection"] = Field(alias="schema")
-    version: Literal[1]
-    name: Name
-    provenance: dict[str, Any] = Field(default_factory=dict)
     now: Annotated[float, Between(-LARGEST, LARGEST)]
     interval: NonNegative
     postponement_penalty: NonNegative
@@ -164,20 +162,16 @@ class SelectionInstance(FileModel):
     nodes: Annotated[tuple[Node, ...], FailFast(), Field(strict=False, max_length=MOST_NODES)]
     jobs: Annotated[tuple[SelectionJob, ...], FailFast(), Field(strict=False, max_length=MOST_JOBS)]
 
-    @classmethod
-    def from_dict(cls, document: Any, source: str = "instance") -> Self:
-        """Make an instance of a parsed JSON document.
-
-        Raises
-        ------
-        InputError
-            One line: source, JSON path, found, expected.
-        """
-        return parse(cls, document, source)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The instance as the JSON object of its file."""
-        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    def facts(self) -> dict[str, str]:
+        """What it is, for a prompt or a page."""
+        return {
+            str(self.schema_).removeprefix("optsched/"): self.name,
+            "jobs": str(len(self.jobs)),
+            "nodes": str(len(self.nodes)),
+            "GPUs": str(sum(node.gpus for node in self.nodes)),
+            "GPU types": listed(self.largest),
+            "interval": number(self.interval, "s"),
+        }
 
     @property
     def largest(self) -> dict[str, int]:

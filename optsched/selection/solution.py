@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import FailFast, Field
 
+from optsched.display import number
 from optsched.schema import LARGEST, Between, FileModel, Name, parse
 from optsched.selection.instance import MOST_GPUS_PER_NODE, MOST_JOBS, MOST_TYPES
 
@@ -68,6 +69,16 @@ class SelectionSolution(FileModel):
     objective: _AnyNumber | None = None
     options: dict[str, Any] = Field(default_factory=dict)
     certificate: Certificate | None = None
+
+    def facts(self) -> dict[str, str]:
+        """What it is, for a prompt or a page."""
+        placed = sum(job.node is not None for job in self.jobs)
+        return {
+            "instance": self.instance,
+            "jobs": str(len(self.jobs)),
+            "placed": str(placed),
+            "objective": number(self.objective, "$"),
+        }
 
     @classmethod
     def from_dict(cls, document: Any, source: str = "solution") -> Self:

@@ -7,12 +7,13 @@ seconds. Source: sts, section V, (P2)-(P3).
 from __future__ import annotations
 
 import itertools
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import FailFast, Field, model_validator
 
+from optsched.display import number
 from optsched.schema import Epochs as Epochs
-from optsched.schema import FileModel, Name, NonNegative, Positive, fault, parse
+from optsched.schema import FileModel, InstanceFile, NonNegative, Positive, fault
 
 SCHEMA = "optsched/speed-profile"
 MOST_SPEEDS = 1024
@@ -44,7 +45,7 @@ class SurvivalCurve(FileModel):
         return self
 
 
-class SpeedProfileInstance(FileModel):
+class SpeedProfileInstance(InstanceFile):
     """One job on GPUs of one type; read with `optsched.load`.
 
     Attributes
@@ -62,9 +63,6 @@ class SpeedProfileInstance(FileModel):
     """
 
     schema_: Literal["optsched/speed-profile"] = Field(alias="schema")
-    version: Literal[1]
-    name: Name
-    provenance: dict[str, Any] = Field(default_factory=dict)
     speeds: Annotated[tuple[Positive, ...], FailFast(), Field(strict=False, max_length=MOST_SPEEDS)]
     power: Annotated[
         tuple[NonNegative, ...], FailFast(), Field(strict=False, max_length=MOST_SPEEDS)
@@ -73,14 +71,16 @@ class SpeedProfileInstance(FileModel):
     completed: NonNegative = 0
     work: Epochs | SurvivalCurve
 
-    @classmethod
-    def from_dict(cls, document: Any, source: str = "instance") -> Self:
-        """Make an instance of a parsed JSON document; raises InputError."""
-        return parse(cls, document, source)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The instance as the JSON object of its file."""
-        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    def facts(self) -> dict[str, str]:
+        """What it is, for a prompt or a page."""
+        return {
+            "speed profile": self.name,
+            "speeds": f"{len(self.speeds)}, {number(self.speeds[0])} to "
+            f"{number(self.speeds[-1], 'epochs/s')}",
+            "deadline": number(self.deadline, "s"),
+            "completed": number(self.completed, "epochs"),
+            "at most": number(self.most_work, "epochs"),
+        }
 
     @property
     def most_work(self) -> float:

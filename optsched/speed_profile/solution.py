@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import FailFast, Field
 
+from optsched.display import number
 from optsched.schema import LARGEST, Between, FileModel, Name, parse
 from optsched.speed_profile.instance import MOST_SPEEDS
 
@@ -38,6 +39,15 @@ class SpeedProfileSolution(FileModel):
     status: Status
     objective: _AnyNumber | None = None
     options: dict[str, Any] = Field(default_factory=dict)
+
+    def facts(self) -> dict[str, str]:
+        """What it is, for a prompt or a page."""
+        return {
+            "instance": self.instance,
+            "status": self.status,
+            "pieces": str(len(self.pieces)),
+            "objective": number(self.objective, "J"),
+        }
 
     @classmethod
     def from_dict(cls, document: Any, source: str = "solution") -> Self:

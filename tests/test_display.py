@@ -1,0 +1,76 @@
+"""What objects show of themselves, and instances made in Python."""
+
+from __future__ import annotations
+
+import pytest
+
+import optsched
+from optsched.errors import InputError
+from optsched.library import shipped_names
+from optsched.placement.instance import Cluster, Job, PlacementInstance, Stage
+
+STAGE = {"forward_time": 0.01, "backward_time": 0.02, "input_bytes": 0.0, "output_bytes": 0.0}
+
+
+def made(**changes: object) -> PlacementInstance:
+    """Two replicas of one stage on two servers."""
+    values: dict = {
+        "name": "mine",
+        "cluster": Cluster(gpus_per_server=8, inter_bandwidth=1e9, intra_bandwidth=1e11),
+        "free_gpus": (1, 1),
+        "job": Job(
+            model="M",
+            all_reduce="ring",
+            stages=(Stage(name="a", replicas=2, parameter_bytes=1e6, **STAGE),),
+        ),
+    }
+    return PlacementInstance(**{**values, **changes})
+
+
+def test_an_instance_is_made_without_schema_and_version() -> None:
+    instance = made()
+    document = instance.to_dict()
+    assert (document["schema"], document["version"]) == ("optsched/placement", 1)
+    assert PlacementInstance.from_dict(document) == instance
+    assert optsched.solve(instance).proved
+
+
+def test_a_fault_in_python_names_its_place_as_a_file_does() -> None:
+    with pytest.raises(InputError, match=r"PlacementInstance: free_gpus: found a sum of 3"):
+        made(free_gpus=(1, 2))
+    with pytest.raises(InputError, match=r"Stage: replicas: found 0"):
+        Stage(name="a", replicas=0, parameter_bytes=1e6, **STAGE)
+    with pytest.raises(InputError, match=r"colour: found 'red', expected no such key"):
+        made(colour="red")
+
+
+def test_a_file_still_needs_both() -> None:
+    for key in ("schema", "version"):
+        document = made().to_dict()
+        del document[key]
+        with pytest.raises(InputError, match=f"{key}: found nothing"):
+            PlacementInstance.from_dict(document, "f.json")
+
+
+@pytest.mark.parametrize("name", [n for n in shipped_names() if not n.startswith("online/")])
+def test_every_shipped_instance_is_one_line(name: str) -> None:
+    instance = optsched.load(name)
+    line = repr(instance)
+    assert len(line) <= 400
+    assert "\n" not in line
+    assert instance.name in line
+    assert len(str(instance).splitlines()) <= 15
+    assert f'<td style="text-align:left">{instance.name}</td>' in instance._repr_html_()
+
+
+def test_results_and_checks_say_what_matters() -> None:
+    result = optsched.solve("placement/vgg19-16", "heavy-edge")
+    assert "heavy-edge" in repr(result)
+    assert len(repr(result)) <= 400
+    assert f"{result.excess:.2%}" in str(result)
+    assert len(str(result).splitlines()) <= 15
+    assert "GPUs by server 7, 5, 4" in repr(result.solution)
+    broken = result.solution.model_copy(update={"counts": ((1,),)})
+    report = optsched.check("placement/vgg19-16", broken)
+    assert "shape" in str(report)
+    assert len(str(report).splitlines()) <= 15
