@@ -1,4 +1,4 @@
-"""Compiled functions that own no array, and so count no references.
+"""Compiled functions: kept on disk wherever there is a place, and lean where that is faster.
 
 A run's state is some fifty arrays in tuples. Counting references to all of them at every call took
 half of a run's time; functions that only read and write arrays of their caller can do without. The
@@ -7,10 +7,20 @@ option that says so is a private one of numba's: where it is unknown, they count
 
 from __future__ import annotations
 
+import logging
+import os
+import stat
+import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from numba import njit
+import numba
+
+
+def njit(*, cache: bool) -> Callable[[Callable[..., Any]], Any]:
+    """numba's own, which has no place to keep its code where nothing can be written."""
+    return lambda function: _kept(function, cache=cache)
 
 
 def lean(function: Callable[..., Any]) -> Any:
@@ -25,6 +35,50 @@ def owning(function: Callable[..., Any]) -> Any:
 
 def _compiled(function: Callable[..., Any], counts: bool) -> Any:
     try:
-        return njit(cache=True, _nrt=counts)(function)
+        return _kept(function, cache=True, _nrt=counts)
     except (KeyError, TypeError):
-        return njit(cache=True)(function)
+        return _kept(function, cache=True)
+
+
+def _kept(function: Callable[..., Any], **options: Any) -> Any:
+    try:
+        return numba.njit(**options)(function)
+    except RuntimeError as error:  # numba found no folder it can write into
+        if "no locator" not in str(error):
+            raise
+    place = _own_folder()
+    if place is None:
+        return numba.njit(**{**options, "cache": False})(function)
+    numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = place  # processes we start, too
+    return numba.njit(**options)(function)
+
+
+def _own_folder() -> str | None:
+    """A folder of this user's for compiled code, or None; says so once."""
+    global _is_said
+    try:
+        place = _private_folder()
+    except OSError:
+        place = None
+    where = "is made anew by each process" if place is None else f"is kept in {place}"
+    if not _is_said:
+        _log.warning("optsched: neither its folder nor a home can be written: code %s", where)
+    _is_said = True
+    return place
+
+
+def _private_folder() -> str:
+    """A folder that nobody else may write into: what is read from it is run."""
+    if hasattr(os, "getuid"):
+        place = os.path.join(tempfile.gettempdir(), f"optsched-{os.getuid()}")
+        with suppress(FileExistsError):
+            os.mkdir(place, 0o700)
+        found = os.lstat(place)
+        is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+        if is_ours and not stat.S_IMODE(found.st_mode) & 0o077:
+            return place
+    return tempfile.mkdtemp(prefix="optsched-")
+
+
+_log = logging.getLogger("optsched")
+_is_said = False

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import gc
+import os
+import shutil
+import stat
+import subprocess
 import sys
+from pathlib import Path
 
+import numba
 import pytest
 from oracles.random_online import random_case
 
-import optsched.lean as lean_module
+from optsched import lean as lean_module
 from optsched.lean import lean
 from optsched.online.engine import simulate
 from optsched.online.engine_kernel import advance
@@ -22,14 +29,14 @@ def test_numba_knows_the_option() -> None:
 
 
 def test_without_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = lean_module.njit
+    real = numba.njit
 
     def older(**options: bool) -> object:
         if "_nrt" in options:
             raise KeyError("_nrt")
         return real(**options)
 
-    monkeypatch.setattr(lean_module, "njit", older)
+    monkeypatch.setattr(numba, "njit", older)
     assert "_nrt" not in lean(lambda a: a[0]).targetoptions
 
 
@@ -43,3 +50,82 @@ def test_arrays_of_the_caller_are_released() -> None:
         simulate(jobs, "a-srpt-backfill", predicted)
     gc.collect()
     assert before == [sys.getrefcount(each) for each in (jobs.submit, jobs.iterations, jobs.gpus)]
+
+
+PACKAGE = Path(lean_module.__file__).parent
+NOWHERE = """
+import os, sys, tempfile
+sys.path.insert(0, sys.argv[1])
+tempfile.tempdir = sys.argv[2]
+from optsched import tiny
+print(tiny.__file__)
+print(tiny.twice(4))
+print(os.environ.get("NUMBA_CACHE_DIR"))
+"""
+TINY = """
+from optsched.lean import njit
+
+@njit(cache=True)
+def twice(number):
+    return 2 * number
+"""
+
+
+def nowhere(copy: Path, temporary: str) -> tuple[list[str], str]:
+    """Lines and errors of a run where neither the package nor the home can be written."""
+    gone = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "PYTHONPATH")
+    kept = {name: value for name, value in os.environ.items() if name not in gone}
+    done = subprocess.run(
+        [sys.executable, "-c", NOWHERE, str(copy), temporary],
+        env={**kept, "HOME": os.devnull},
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.splitlines(), done.stderr
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the package into which not even root can write compiled code."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(PACKAGE, tmp_path / "copy" / "optsched", ignore=ignored)
+    (tmp_path / "copy" / "optsched" / "tiny.py").write_text(TINY)
+    for folder in {path.parent for path in (tmp_path / "copy").rglob("*.py")}:
+        (folder / "__pycache__").write_text("in the way")
+    return tmp_path / "copy"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="users and their rights: POSIX only")
+def test_where_nothing_can_be_written(copy: Path, tmp_path: Path) -> None:
+    (file, eight, place), error = nowhere(copy, str(tmp_path))
+    assert file.startswith(str(copy))
+    assert eight == "8"
+    said = "optsched: neither its folder nor a home can be written: code is"
+    assert error == f"{said} kept in {place}\n"
+    kept = {path: path.stat().st_mtime_ns for path in Path(place).rglob("*.nbc")}
+    assert kept
+    assert Path(place).parent == tmp_path
+    assert stat.S_IMODE(Path(place).stat().st_mode) == 0o700
+    assert nowhere(copy, str(tmp_path))[0] == [file, eight, place]
+    assert kept == {path: path.stat().st_mtime_ns for path in Path(place).rglob("*.nbc")}
+
+    Path(place).chmod(0o777)  # anybody may have written into it: it is not read again
+    other = nowhere(copy, str(tmp_path))[0][2]
+    assert other != place
+    assert stat.S_IMODE(Path(other).stat().st_mode) == 0o700
+
+    (_, same, place), error = nowhere(copy, os.devnull)
+    assert (same, place) == (eight, "None")
+    assert error == f"{said} made anew by each process\n"
+
+
+def test_every_compiled_function_is_ours() -> None:
+    """numba's own decorator gives up where nothing can be written."""
+    for path in PACKAGE.rglob("*.py"):
+        if path != Path(lean_module.__file__):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+                names += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+                assert "numba" not in names, path

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from optsched.lean import lean
+from optsched.lean import lean, njit
 
 
 class Jobs(NamedTuple):

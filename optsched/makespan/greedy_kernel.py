@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from optsched.lean import lean
+from optsched.lean import lean, njit
 from optsched.makespan.contention_kernel import Jobs, any_moves, begin, refresh, share
 
 FIRST, LEAST_USED, LEAST_BUSY_SERVERS, RANDOM = 0, 1, 2, 3

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from optsched.lean import lean
+from optsched.lean import lean, njit
 from optsched.makespan.contention_kernel import Jobs
 from optsched.makespan.greedy_kernel import draw
 from optsched.makespan.list_kernel import schedule_list

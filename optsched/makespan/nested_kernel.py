@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from optsched.lean import njit
 from optsched.makespan.greedy_kernel import draw
 
 RELOCATE, SWAP, EXCHANGE = 0.35, 0.95, 0.953

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from optsched.lean import njit
 from optsched.online.heaps import pop_keyed, push_keyed
 
 

@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from optsched.lean import lean
+from optsched.lean import lean, njit
 from optsched.online.heaps import pop_keyed, push_keyed
 
 IDLE = -1

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from optsched.lean import njit
 
 from optsched.placement.stage_time_kernel import stage_time
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from optsched.lean import njit
 
 STEPS = 40
 CLOSE = 1e-11

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from optsched.lean import njit
 from optsched.speed_profile.hull_kernel import INFEASIBLE, _area, solve_profile
 
 SHORTEST = 1e-3

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from optsched.lean import njit
 
 LATE, NEVER = 1, 2
 

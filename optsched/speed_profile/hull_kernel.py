@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from optsched.lean import njit
 
 SLACK, BINDING, INFEASIBLE = 0, 1, 2
 ROUNDING = 1e-12
