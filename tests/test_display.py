@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 import optsched
+from optsched.comparing import compare_each
 from optsched.errors import InputError
 from optsched.library import shipped_names
 from optsched.placement.instance import Cluster, Job, PlacementInstance, Stage
@@ -74,3 +77,28 @@ def test_results_and_checks_say_what_matters() -> None:
     report = optsched.check("placement/vgg19-16", broken)
     assert "shape" in str(report)
     assert len(str(report).splitlines()) <= 15
+
+
+@pytest.mark.parametrize("width", [200, 100, 80, 60])
+def test_the_gap_table_reads_in_full_in_a_narrow_terminal(width: int) -> None:
+    """Method, excess and status are the last to go, and no cell is cut."""
+    from rich.console import Console
+
+    from optsched.cli.show import _gap_table
+
+    (rows,) = compare_each("placement/gpt-175b-64x1", ["heavy-edge", "repartition", "exact"])
+    out = Console(width=width, record=True, file=io.StringIO())
+    out.print(_gap_table(rows, out))
+    text = out.export_text()
+    assert all(len(line) <= width for line in text.splitlines())
+    assert "\u2026" not in text  # nothing is cut with dots
+    for word in ("method", "excess %", "status", "exact (threshold)", "optimal", "gpt-175b-64x1"):
+        assert word in text
+    assert ("objective" in text) == (width >= 80)
+
+
+def test_one_instance_is_not_one_instances(capsys: pytest.CaptureFixture[str]) -> None:
+    from optsched.cli.show import table
+
+    table(compare_each("placement/fig2", ["heavy-edge"]), quiet=False)
+    assert capsys.readouterr().out.rstrip().endswith("over 1 instance")

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from optsched.checking import CheckReport
+from optsched.display import counted
 from optsched.problem import Problem
 from optsched.problems import PROBLEMS
 from optsched.result import Result
@@ -65,7 +66,7 @@ def table(groups: Iterator[list[Result]], *, quiet: bool) -> tuple[list[Result],
         except KeyboardInterrupt:
             interrupted = True
     if done and not quiet:
-        out.print(_gap_table(done))
+        out.print(_gap_table(done, out))
         _summary(out, done)
     return done, interrupted
 
@@ -170,35 +171,57 @@ def methods(rows: list[dict[str, Any]]) -> None:
     console().print(made)
 
 
-def _gap_table(results: list[Result]) -> Table:
+FIRST_TO_GO = ("checked", "seconds", "best bound", "objective")
+"""Columns that give way, in this order, where a terminal is too narrow for all."""
+
+
+def _gap_table(results: list[Result], out: Console) -> Table:
+    """The gap table, with as many columns as can be read in full."""
+    gone: list[str] = []
+    endless = out.options.update(max_width=10_000)
+    broken = any(r.check is not None and not r.check.feasible for r in results)
+    for column in (None, *(FIRST_TO_GO[1:] if broken else FIRST_TO_GO)):
+        gone += [] if column is None else [column]
+        made = _columns(results, gone)
+        if out.measure(made, options=endless).maximum <= out.width:
+            break
+    return made
+
+
+def _columns(results: list[Result], gone: list[str]) -> Table:
     problems = {r.problem for r in results}
     units = {PROBLEMS[name].unit for name in problems}
     unit = f" ({units.pop()})" if len(units) == 1 else ""
+    sides = {"instance": "left", "method": "left", "objective": "right", "best bound": "right"}
+    sides |= {"excess %": "right", "seconds": "right", "status": "left", "checked": "left"}
+    shown = [heading for heading in sides if heading not in gone]
     made = Table()
-    made.add_column("instance", no_wrap=True)
-    made.add_column("method", no_wrap=True)
-    for heading in (f"objective{unit}", "best bound", "excess %", "seconds"):
-        made.add_column(heading, justify="right", no_wrap=True)
-    made.add_column("status", no_wrap=True)
-    made.add_column("checked", no_wrap=True)
+    for heading in shown:
+        text = heading + unit if heading == "objective" else heading
+        made.add_column(text, justify=sides[heading], no_wrap=True)  # type: ignore[arg-type]
     last = None
     for r in results:
         this = (r.instance, r.instance_sha256)
         if last is not None and this != last:
             made.add_section()
-        problem = PROBLEMS[r.problem]
-        made.add_row(
-            escape(r.instance) if this != last else "",
-            _method(r),
-            _number(r.objective, problem),
-            _number(r.bound, problem),
-            "-" if r.excess is None else f"{max(100 * r.excess, 0.0):.2f}",
-            f"{r.build_time + r.solve_time:.4f}",
-            _status(r),
-            _verdict(r),
-        )
+        cells = _cells(r) | ({"instance": ""} if this == last else {})
+        made.add_row(*(cells[heading] for heading in shown))
         last = this
     return made
+
+
+def _cells(r: Result) -> dict[str, str]:
+    problem = PROBLEMS[r.problem]
+    return {
+        "instance": escape(r.instance),
+        "method": escape(_method(r)),
+        "objective": _number(r.objective, problem),
+        "best bound": _number(r.bound, problem),
+        "excess %": "-" if r.excess is None else f"{max(100 * r.excess, 0.0):.2f}",
+        "seconds": f"{r.build_time + r.solve_time:.4f}",
+        "status": _status(r),
+        "checked": _verdict(r),
+    }
 
 
 def _summary(out: Console, results: list[Result]) -> None:
@@ -211,7 +234,7 @@ def _summary(out: Console, results: list[Result]) -> None:
         mean = sum(values) / len(values)
         out.print(
             f"{method}: excess over the best proven bound {mean:.2f}% mean, "
-            f"{max(values):.2f}% largest, over {len(values)} instances"
+            f"{max(values):.2f}% largest, over {counted(len(values), 'instance')}"
         )
 
 
