@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from optsched.lean import njit
-
 from optsched.placement.stage_time_kernel import stage_time
 
 

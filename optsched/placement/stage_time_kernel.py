@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+from optsched.lean import njit
 
 
 @njit(cache=True)
