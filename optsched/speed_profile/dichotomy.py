@@ -45,7 +45,8 @@ def dichotomy(
     profile, multiplier = dichotomy_profile(instance, curve, speeds)
     bound = dual_bound(instance, curve, speeds, multiplier)
     seconds = time.perf_counter() - began
-    return outcome_of(instance, curve, profile, seconds, bound=bound, source="dichotomy")
+    source, gap = "dichotomy", settings.gap
+    return outcome_of(instance, curve, profile, seconds, bound=bound, source=source, gap=gap)
 
 
 def dichotomy_profile(

@@ -33,7 +33,8 @@ def hull(
     profile, multiplier = hull_profile(instance, curve)
     bound = dual_bound(instance, curve, hull_speeds(instance), multiplier)
     seconds = time.perf_counter() - began
-    return outcome_of(instance, curve, profile, seconds, bound=bound, source="hull and multiplier")
+    source, gap = "hull and multiplier", settings.gap
+    return outcome_of(instance, curve, profile, seconds, bound=bound, source=source, gap=gap)
 
 
 def exact(

@@ -117,6 +117,7 @@ def solve_profile(
         share = min((deadline - fast) / (slow - fast), 1.0)
         for e in range(edges):
             changes[e] += share * (spare[e] - changes[e])
+        multiplier += share * (under - multiplier)
     return BINDING, edges, multiplier
 
 

@@ -58,15 +58,16 @@ def outcome_of(
     *,
     bound: float | None,
     source: str,
+    gap: float = 0.0,
 ) -> Outcome:
-    """The outcome of a profile: optimal where a bound proves it."""
+    """The outcome of a profile: optimal where a bound proves it at the relative gap asked."""
     solution = SpeedProfileSolution.of(instance.name, profile.pieces, profile.status)
     if profile.status == "infeasible":
         details = {"message": "the greatest speed misses the deadline"}
         return Outcome(solution, Termination.INFEASIBLE, solve_time=seconds, details=details)
     energy = profile.energy(instance, curve)
     bound = None if bound is None else min(bound, energy)
-    proved = bound is not None and is_proved(energy, bound, 0.0)
+    proved = bound is not None and is_proved(energy, bound, gap)
     return Outcome(
         solution,
         Termination.OPTIMAL if proved else Termination.FEASIBLE,

@@ -1,0 +1,193 @@
+"""Every speed-profile method against Lagrangian duality in 60-digit decimals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from independent import speed_profile_cases as cases
+from independent import speed_profile_oracle as oracle
+from independent.black_box import ROUNDING, accepts, close, loaded, refused, told
+from independent.day import batches, seed_of_the_day
+
+import optsched
+
+EXACT = ("hull", "dichotomy", "exact")
+COSTLY = {"convex": 4}
+"""scipy's general solvers take most of the time; they run on every so many cases."""
+
+
+@pytest.mark.parametrize("numbers", batches(nightly=20_000, default=800, size=400))
+def test_every_method_against_duality(numbers: range, tmp_path: Path) -> None:
+    counts: Counter[str] = Counter()
+    for number in numbers:
+        _run(seed_of_the_day(), number, tmp_path, counts)
+    read = counts["cases"] - counts["refused files"]
+    assert counts["refused files"] == sum(
+        cases.FAMILIES[number % len(cases.FAMILIES)] == "refused" for number in numbers
+    )
+    assert counts["slack"] + counts["binding"] + counts["infeasible"] == read
+    assert counts["slack"] >= 0.1 * read
+    assert counts["binding"] >= 0.3 * read
+    assert counts["infeasible"] >= 0.03 * read
+    assert counts["solved by convex"] >= 0.6 * read / COSTLY["convex"]
+    assert counts["rejected edits"] >= 0.5 * read
+    assert counts["accepted edits"] >= 0.2 * read
+
+
+@pytest.mark.parametrize("numbers", batches(nightly=2_000, default=160, size=160))
+def test_duality_against_a_linear_programme(numbers: range) -> None:
+    """The oracle agrees with HiGHS over (piece, speed): two readings of the same mathematics."""
+    compared = 0
+    for number in numbers:
+        case = cases.draw(seed_of_the_day(), number)
+        if (
+            case.family in ("refused", "nearly equal speeds")
+            or "values" not in (case.instance["work"])
+        ):
+            continue
+        with told(seed_of_the_day(), number, case.instance):
+            best = oracle.optimum(case.instance)
+            by_programme = oracle.linear_programme(case.instance)
+            if best.energy is None or by_programme is None:
+                late = float(best.least_time) - case.instance["deadline"]
+                edge = 1e-6 * float(best.least_time)
+                assert best.energy is None or late > -edge
+                assert by_programme is None or late < edge
+                continue
+            # HiGHS meets the deadline within 1e-7 of itself, and energy follows
+            earlier, later = (
+                oracle.optimum({**case.instance, "deadline": case.instance["deadline"] * scale})
+                for scale in (1 - 1e-6, 1 + 1e-6)
+            )
+            assert later.energy is not None
+            assert by_programme >= float(later.energy) * (1 - 1e-7) - 1e-9
+            if earlier.energy is not None:
+                assert by_programme <= float(earlier.energy) * (1 + 1e-7) + 1e-9
+            compared += 1
+    assert compared >= 0.3 * len(numbers)
+
+
+def _run(seed: int, number: int, folder: Path, counts: Counter[str]) -> None:
+    case = cases.draw(seed, number)
+    with told(seed, number, case.instance):
+        counts["cases"] += 1
+        if case.family == "refused":
+            assert refused(folder, case.instance), "a bad file was read"
+            counts["refused files"] += 1
+        else:
+            _examine(case, number, folder, counts)
+
+
+def _examine(case: cases.Case, number: int, folder: Path, counts: Counter[str]) -> None:
+    lowest, highest = _optimum(case.instance, ROUNDING)
+    instance = loaded(folder, case.instance)
+    for method in (*EXACT, "convex"):
+        if number % COSTLY.get(method, 1):
+            continue
+        result = optsched.solve(instance, method, gap=case.gap)
+        if result.termination.value == "infeasible":
+            assert highest is None, f"{method}: infeasible, the optimum is {highest}"
+            assert result.objective is None
+            assert result.bound is None
+            assert result.solution.to_dict()["pieces"] == []
+        else:
+            assert lowest is not None, f"{method}: {result.termination} of an infeasible profile"
+            _judge(case, result, lowest, highest)
+        counts[f"solved by {method}"] += 1
+    solution = optsched.solve(instance, "exact").solution.to_dict()
+    counts[solution["status"]] += 1
+    _edit(case, solution, instance, folder, counts)
+
+
+def _optimum(instance: dict, slack: float) -> tuple[float | None, float | None]:
+    """Optima of a deadline at most a rounding later and earlier; None when infeasible.
+
+    Next to the least time a rounding of the deadline may be worth many roundings of energy, or all
+    of it: where work / greatest speed is the deadline, it depends on the last bit.
+    """
+    deadline = Decimal(instance["deadline"])
+    best = oracle.optimum(instance)
+    later = oracle.optimum(_with(instance, deadline * (1 + Decimal(slack))))
+    low = None if later.energy is None else float(later.energy)
+    # a deadline that float64's work / speed meets must not be called infeasible
+    met = best.least_time <= deadline * (1 + Decimal("1e-15"))
+    tight = max(deadline * (1 - Decimal("1e-12")), best.least_time)
+    earlier = oracle.optimum(_with(instance, tight))
+    high = float(earlier.energy) if met and earlier.energy is not None else None
+    return low, high
+
+
+def _with(instance: dict, deadline: Decimal) -> dict:
+    return {**instance, "deadline": deadline}
+
+
+def _judge(case: cases.Case, result: Any, lowest: float, highest: float | None) -> None:
+    """Bound <= optimum <= objective, and the pieces say what is claimed."""
+    method, instance = result.method, case.instance
+    solution = result.solution.to_dict()
+    assert result.check.feasible, f"{method}: {result.check.violations}"
+    broken = oracle.broken_rule(instance, solution)
+    assert broken is None or broken[1] <= ROUNDING, f"{method} breaks {broken}"
+    energy = float(oracle.energy_and_time(instance, solution["pieces"])[0])
+    # where the least energy is 0, an epoch's last bit at another speed is not
+    sliver = 1e-14 * oracle.most_energy(instance)
+    assert abs(result.objective - energy) <= ROUNDING * energy + sliver, (
+        f"{method}: {result.objective}, pieces say {energy}"
+    )
+    assert result.objective >= lowest * (1 - ROUNDING), f"{method}: below the optimum {lowest}"
+    best = lowest if highest is None else highest
+    if result.bound is not None:
+        assert result.bound <= best * (1 + ROUNDING), f"{method}: bound {result.bound} over {best}"
+    if method in EXACT:
+        assert result.objective <= best * (1 + ROUNDING) + sliver, (
+            f"{method}: {result.objective}, the optimum is {best}"
+        )
+        assert result.bound is not None
+        gap = (result.objective - result.bound) / (result.objective or 1.0)
+        # a bound is a difference of deadline x multiplier from energy: it keeps 1e-15 of the former
+        worth = (best - lowest) / (ROUNDING * best) if best > 0 else 0.0
+        assert gap <= max(case.gap, ROUNDING, 4e-14 * worth), f"{method}: {gap}, worth {worth}"
+        proved = "optimal" if gap <= max(case.gap, ROUNDING) else "feasible"
+        assert result.termination.value == proved, f"{method}: {result.termination}, gap {gap}"
+    else:
+        assert result.termination.value in ("feasible", "optimal"), result.termination
+
+
+def _edit(
+    case: cases.Case, solution: dict, instance: object, folder: Path, counts: Counter[str]
+) -> None:
+    """The checker and the oracle judge edited solutions alike."""
+    assert accepts(folder, instance, solution)[0]
+    if solution["objective"]:
+        claimed = {**solution, "objective": solution["objective"] * (1 + 1e-5)}
+        assert not accepts(folder, instance, claimed)[0], "a wrong claim passes"
+    for _ in range(2):
+        edited = cases.corrupted(case.rng, solution, len(case.instance["speeds"]))
+        broken = oracle.broken_rule(case.instance, edited)
+        accepted, objective = accepts(folder, instance, edited)
+        if broken is None:
+            assert accepted, f"valid, yet rejected: {edited}"
+            if edited["pieces"]:
+                energy = oracle.energy_and_time(case.instance, edited["pieces"])[0]
+                assert close(objective, float(energy))
+        elif broken[1] > 1e-6:
+            assert not accepted, f"{broken} passes: {edited}"
+        counts["accepted edits" if accepted else "rejected edits"] += 1
+
+
+def test_numbers_of_the_oracle_by_hand() -> None:
+    """Two speeds, two atoms: slow for six epochs, then fast, meets 8 s exactly."""
+    instance = {
+        "speeds": [1.0, 2.0],
+        "power": [1.0, 3.0],
+        "deadline": 8.0,
+        "work": {"values": [5.0, 10.0], "probabilities": [0.5, 0.5]},
+    }
+    # 5 sure epochs at 1 J, then 1 at 1 J and 4 at 1.5 J that half of all runs need
+    assert oracle.optimum(instance).energy == Decimal("8.5")
+    assert np.isclose(oracle.linear_programme(instance), 8.5)
