@@ -42,27 +42,15 @@ def broken_rule(instance: dict, counts: list[list[int]]) -> str | None:
     return None
 
 
-def saves_inside(instance: dict) -> bool:
-    """Whether g / B_inter >= 1 / B_intra, without which some models refuse the instance."""
-    cluster = instance["cluster"]
-    return cluster["gpus_per_server"] * cluster["intra_bandwidth"] >= cluster["inter_bandwidth"]
+def saves_inside(instance: dict) -> bool | None:
+    """Whether g / B_inter > 1 / B_intra, without which some models refuse the instance.
 
-
-def cancellation(instance: dict, optimum: float) -> float:
-    """How many times the optimum a stage's traffic takes if all of it left the server.
-
-    Methods subtract what neighbours on the server save from that time; float64 loses it times
-    1e-16 on the way.
+    None where the two are equal up to rounding.
     """
-    share = _share(instance)
-    traffic = max(s["input_bytes"] + s["output_bytes"] for s in instance["job"]["stages"])
-    return 2 * traffic * share / optimum if optimum > 0 else 0.0
-
-
-def spread(instance: dict, optimum: float) -> float:
-    """How many times the optimum the largest term of a cost is: a model's range of coefficients."""
-    largest = 2 * _share(instance) * max(s["parameter_bytes"] for s in instance["job"]["stages"])
-    return cancellation(instance, optimum) + (largest / optimum if optimum > 0 else 0.0)
+    cluster = instance["cluster"]
+    inside = cluster["gpus_per_server"] * cluster["intra_bandwidth"]
+    equal = abs(inside - cluster["inter_bandwidth"]) <= 1e-12 * inside
+    return None if equal else inside > cluster["inter_bandwidth"]
 
 
 @lru_cache(maxsize=2048)
@@ -85,7 +73,7 @@ def alphas(instance: dict, x: np.ndarray, options: Mapping[str, Any]) -> np.ndar
     """alpha of each table of ``x`` (tables x stages x servers)."""
     options = {**DEFAULTS, **options}
     stages = instance["job"]["stages"]
-    share = _share(instance)
+    share = instance["cluster"]["gpus_per_server"] / instance["cluster"]["inter_bandwidth"]
     inside = 1 / instance["cluster"]["intra_bandwidth"]
     worst = np.zeros(len(x))
     for s, stage in enumerate(stages):
@@ -109,12 +97,6 @@ def alphas(instance: dict, x: np.ndarray, options: Mapping[str, Any]) -> np.ndar
             time += options["all_reduce_overlap"] * np.where(here == k, volume * inside, across)
         worst = np.maximum(worst, np.where(here > 0, time, 0.0).max(axis=1))
     return worst
-
-
-def _share(instance: dict) -> float:
-    """Seconds a byte takes through one GPU's share of the network card."""
-    cluster = instance["cluster"]
-    return cluster["gpus_per_server"] / cluster["inter_bandwidth"]
 
 
 def _splits(count: int, left: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

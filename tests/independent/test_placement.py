@@ -20,7 +20,8 @@ COSTLY = {"ilp-vertex": 3, "min-cut": 5, "ilp": 2}
 """Methods that build a Pyomo model run on every so many cases: the nightly run is minutes."""
 
 MODELS = ("ilp", "ilp-vertex")
-"""They give HiGHS floats and take back values within its tolerance of 1e-9."""
+SOLVED = 1e-8
+"""Relative; models give HiGHS floats and take back a bound within its tolerance of 1e-9."""
 
 
 @pytest.mark.parametrize("numbers", batches(nightly=10_000, default=280, size=140))
@@ -36,7 +37,7 @@ def test_every_method_against_all_tables(numbers: range, tmp_path: Path) -> None
     assert counts["proved by threshold"] >= 0.4 * read
     assert counts["proved by ilp"] >= 0.5 * read / COSTLY["ilp"]
     assert counts["proved by ilp-vertex"] >= 0.5 * read / COSTLY["ilp-vertex"]
-    assert counts["several tables"] >= 0.5 * read
+    assert counts["several tables"] >= 0.3 * read
     assert counts["heuristic above the optimum"] >= 0.05 * read
     assert counts["rejected edits"] >= 0.3 * read
     assert counts["accepted edits"] >= 0.05 * read
@@ -74,7 +75,7 @@ def _examine(case: cases.Case, number: int, folder: Path, counts: Counter[str]) 
             result.objective, oracle.alpha(case.instance, solution["counts"], case.options)
         )
         if method in EXACT:
-            proves(result, best, max(case.gap, _rounding(method, case, best)))
+            proves(result, best, max(case.gap, SOLVED if method in MODELS else 0.0))
             counts[f"proved by {method}"] += 1
         else:
             assert result.termination.value in ("feasible", "optimal"), f"{method}: {result}"
@@ -83,13 +84,6 @@ def _examine(case: cases.Case, number: int, folder: Path, counts: Counter[str]) 
     shape = tuple(stage["replicas"] for stage in case.instance["job"]["stages"])
     counts["several tables"] += len(oracle.tables(shape, tuple(case.instance["free_gpus"]))) > 1
     _edit(case, solutions[0], instance, folder, counts)
-
-
-def _rounding(method: str, case: cases.Case, optimum: float) -> float:
-    """Relative; what float64 leaves of an optimum far smaller than the terms it is made of."""
-    if method in MODELS:
-        return max(1e-8, 4e-15 * oracle.spread(case.instance, optimum))
-    return 4e-15 * oracle.cancellation(case.instance, optimum)
 
 
 def _may_refuse(method: str, case: cases.Case) -> bool:
