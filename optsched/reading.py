@@ -27,7 +27,7 @@ LONGEST_LINE = 2**20
 MOST_COLUMNS = 1000
 """Cells of a table's line."""
 
-ALWAYS_EXPANDED = 16 * 2**20
+ALWAYS_EXPANDED = 4 * 2**20
 """Bytes that a compressed file may hold however small it is."""
 
 MOST_EXPANSION = 100

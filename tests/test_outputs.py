@@ -316,7 +316,12 @@ def test_every_json_output_goes_through_one_writer() -> None:
     assert [x for x in wild if not any(a in x for a in allowed) and "units.py" not in x] == []
 
 
-# --- stores
+# --- plans and stores
+
+
+def test_a_plan_with_an_endless_integer_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("p.toml").write_text(f"name = {'9' * 5000}\n")
+    assert "an integer or a date" in refused(capsys, "sweep", "p.toml", "--store", "s.sqlite")
 
 
 def test_a_store_with_broken_utf8_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -142,6 +142,8 @@ def read_plan(reference: str | Path) -> Plan:
         raise InputError(source, "", f"no TOML ({error})", "TOML") from None
     except RecursionError:
         raise InputError(source, "", "arrays nested too deep", "a plan") from None
+    except ValueError:  # an integer of thousands of digits, a date that is none
+        raise InputError(source, "", "an integer or a date that cannot be", "a plan") from None
     return _plan(document, text, source)
 
 
