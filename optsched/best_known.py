@@ -39,7 +39,7 @@ def require_best_known(path: str | Path) -> None:
         If it cannot be read, holds anything else, or cannot be written.
     """
     require_outputs([path])
-    if Path(path).exists():
+    if os.path.exists(path):
         read_best_known(path)
         if not os.access(path, os.W_OK):
             raise InputError(str(path), "", "a file that may not be written", "a writable file")
@@ -66,7 +66,7 @@ def update(path: str | Path, results: Iterable[Result]) -> int:
         If the file cannot be used, holds another instance under the same name, or a value below
         what is proved.
     """
-    entries = read_best_known(path) if Path(path).exists() else {}
+    entries = read_best_known(path) if os.path.exists(path) else {}
     changed = set()
     proofs_first = sorted(results, key=lambda r: r.termination is not Termination.OPTIMAL)
     for result in proofs_first:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -93,12 +94,12 @@ def find(reference: str | Path) -> list[Path]:
     for candidate in (path, _shipped(str(reference))):
         if candidate is None:
             continue
-        if candidate.is_dir():
+        if os.path.isdir(candidate):
             files = sorted(p for p in candidate.glob("*.json") if p.name != BEST_KNOWN)
             if not files:
                 raise InputError(str(reference), "", "a folder without *.json", "instance files")
             return files
-        if candidate.is_file():
+        if os.path.isfile(candidate):
             return [candidate]
     raise InputError(
         str(reference),
@@ -114,7 +115,7 @@ def workload_folder(reference: str | Path) -> Path | None:
     shipped = shipped_folder() / path
     named = len(parts) == 2 and parts[0] == ONLINE
     for folder in (path, shipped) if named else (path,):
-        if (folder / WORKLOAD).is_file():
+        if os.path.isfile(folder / WORKLOAD):
             return folder
     return None
 

@@ -70,7 +70,7 @@ def write_bytes(path: str | Path, raw: bytes) -> None:
     if str(path).endswith(".gz"):
         raw = gzip.compress(raw, COMPRESSION, mtime=0)
     target = Path(path)
-    if target.exists() and not target.is_file() and not target.is_dir():
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         try:
             with target.open("wb") as stream:
                 stream.write(raw)

@@ -324,6 +324,29 @@ def test_a_plan_with_an_endless_integer_is_one_line(capsys: pytest.CaptureFixtur
     assert "an integer or a date" in refused(capsys, "sweep", "p.toml", "--store", "s.sqlite")
 
 
+@pytest.mark.parametrize("name", ["n" * 5000, "placement/" + "n" * 5000, "a\0b"])
+def test_names_that_no_file_can_have(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("p.toml").write_text(f"[[families]]\nname = 'f'\ninstances = [{json.dumps(name)}]\n")
+    for argv in (
+        ("solve", name),
+        ("check", "in.json", name),
+        ("compare", "in.json", "--update-best", name),
+        ("solve", "in.json", "-o", name),
+        ("simulate", name, "--policy", "spjf"),
+        ("simulate", "w", "--policy", "spjf", "--records", name),
+        ("import", "chronus", name, "-o", "x.csv"),
+        ("import", "chronus", "trace.csv", "-o", name),
+        ("import", "pipedream", name, "--gpus", "2", "--servers", "2", "-o", "x"),
+        ("table", name),
+        ("table", "s.sqlite", "--csv", name),
+        ("sweep", name, "--store", "s.sqlite"),
+        ("sweep", "p.toml", "--store", "s.sqlite"),
+        ("generate", "selection", "-o", name),
+        ("reproduce", "a-srpt-table1", "-o", name),
+    ):
+        refused(capsys, *argv)
+
+
 def test_a_store_with_broken_utf8_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     with Store("s.sqlite"):
         pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
@@ -63,7 +64,7 @@ def require_folder(path: str | None, inputs: Iterable[str | Path | None] = ()) -
 
     if path is not None:
         require_file(path, "it is a folder")
-        if Path(path).exists() and not Path(path).is_dir():
+        if os.path.exists(path) and not os.path.isdir(path):
             raise InputError(path, "", "a file", "a folder")
         require_outputs([Path(path) / ".optsched"], inputs)
 

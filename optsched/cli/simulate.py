@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -247,7 +248,7 @@ def _files(workload: str, cluster: str | None, catalogue: str | None) -> tuple[P
 
     named = workload_folder(workload)
     table = Path(workload) if named is None else named / WORKLOAD
-    if table.is_dir() or not table.exists():  # it may be a pipe
+    if os.path.isdir(table) or not os.path.exists(table):  # it may be a pipe
         wanted = "a workload: a file, its folder or a name of `optsched instances list`"
         raise InputError(workload, "", "no such file", wanted)
     return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import inspect
+import os
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -38,7 +39,7 @@ def instances_of(plan: Plan, family: Family) -> Iterator[Any]:
     if family.generator is None:
         for entry in family.instances:
             for path in _files(plan, family, entry):
-                yield OnlineInstance.of_folder(path) if path.is_dir() else load(path)
+                yield OnlineInstance.of_folder(path) if os.path.isdir(path) else load(path)
         return
     make = generator(family.generator, plan.source, f"families.{family.name}.generator")
     place = f"families.{family.name}.arguments"
@@ -178,8 +179,8 @@ def _files(plan: Plan, family: Family, entry: str) -> list[Path]:
 
 
 def _inside(path: Path) -> list[Path]:
-    if path.is_dir() and workload_folder(path) is not None:
+    if os.path.isdir(path) and workload_folder(path) is not None:
         return [path]
-    if path.is_dir():
+    if os.path.isdir(path):
         return sorted(p for p in path.glob("*.json") if p.name != BEST_KNOWN)
     return [path] if path.suffix == ".json" and path.name != BEST_KNOWN else []

@@ -8,6 +8,7 @@ problem. Names that do not exist are refused, with the nearest one that does.
 from __future__ import annotations
 
 import hashlib
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -151,7 +152,7 @@ def _find(reference: str) -> Path:
     path = Path(reference)
     shipped = shipped_folder() / "plans" / f"{path.stem}.toml"
     is_name = [part for part in path.parts[:-1] if part not in ("instances", "plans")] == []
-    if not path.is_file() and is_name and len(path.parts) > 1 and shipped.is_file():
+    if not os.path.isfile(path) and is_name and len(path.parts) > 1 and os.path.isfile(shipped):
         return shipped
     return path
 

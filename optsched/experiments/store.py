@@ -7,6 +7,7 @@ A row of a finished unit is never overwritten.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -177,7 +178,7 @@ class StoreReader:
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
-        if not Path(path).is_file():
+        if not os.path.isfile(path):
             raise InputError(self.path, "", "no such file", "a store made by `optsched sweep`")
         with clear_errors(self.path):
             self._base = _open_to_read(Path(path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -206,7 +207,7 @@ def _read_parquet(path: str | Path, source: str) -> Workload:
 
     table = _Table(source)
     try:
-        if not Path(path).is_file():
+        if not os.path.isfile(path):
             raise InputError(source, "", "no such file", "a readable file")
         with parquet.ParquetFile(path) as file:
             _check_columns(file.schema_arrow.names, source)

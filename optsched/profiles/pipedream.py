@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import io
 import math
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -69,7 +70,9 @@ def read_pipedream(path: str | Path) -> LayerProfile:
     O(L log L + E) for L layers and E edges.
     """
     path = Path(path)
-    if path.exists() and not path.is_file():  # a pipe or a device could block or never end
+    if os.path.exists(path) and not os.path.isfile(
+        path
+    ):  # a pipe or a device could block or never end
         raise InputError(str(path), "", "no regular file", "a readable file")
     data = read_bytes(path, MAX_BYTES)
     listing = _read_lines(str(path), _decode(str(path), data))
