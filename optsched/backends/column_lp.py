@@ -12,6 +12,8 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.backends.running import run_lp
+from optsched.deadline import Deadline
 from optsched.errors import SolverError
 
 Floats = NDArray[np.float64]
@@ -40,14 +42,15 @@ class ColumnLp:
             0.0, 0.0, highspy.kHighsInf, len(rows), rows.astype(np.int32), np.ones(len(rows))
         )
 
-    def solve(self, time_limit: float | None = None) -> tuple[float, Floats] | None:
-        """The objective and the demands' prices, at least 0; None at the time limit."""
-        if time_limit is not None:
-            now = self._highs.getRunTime()
-            self._highs.setOptionValue("time_limit", now + max(time_limit, 0.0))
-        self._highs.run()
+    def solve(self, deadline: Deadline) -> tuple[float, Floats] | None:
+        """The objective and the demands' prices, at least 0; None at the deadline."""
+        left = deadline.left
+        if left is not None:
+            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + left)
+        run_lp(self._highs, deadline)
         status = self._highs.getModelStatus()
-        if status == highspy.HighsModelStatus.kTimeLimit:
+        ends = (highspy.HighsModelStatus.kTimeLimit, highspy.HighsModelStatus.kInterrupt)
+        if status in ends:
             return None
         if status != highspy.HighsModelStatus.kOptimal:
             raise SolverError(f"HiGHS ended with {self._highs.modelStatusToString(status)}")

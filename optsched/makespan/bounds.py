@@ -7,9 +7,9 @@ bound*: see `column_bound`. All hold under contention, which only slows jobs.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 
+from optsched.deadline import Deadline
 from optsched.files import instance_sha256
 from optsched.makespan.certificate import ColumnCertificate
 from optsched.makespan.column_bound import column_bound
@@ -48,46 +48,43 @@ def simple_bound(durations: Durations) -> Bound:
     return max(longest_job(durations), area(durations), key=lambda bound: bound.value)
 
 
-BOUND_SHARE = 0.5
-"""Share of a heuristic's time limit that its bound may take; it mostly needs far less."""
+BEYOND = 1e-3
+"""How far beyond the horizon (relative) a bound is looked for that shows it to be impossible."""
 _known: dict[str, Bound] = {}
 """Column bounds of the instances met last, by hash: every heuristic's row asks for the same."""
 
 
 def best_bound(
-    instance: MakespanInstance, *, high: float | None = None, time_limit: float | None = None
+    instance: MakespanInstance, *, high: float | None = None, deadline: Deadline | None = None
 ) -> Bound:
     """The best combinatorial bound: longest job, area, column bound.
 
     Parameters
     ----------
     high : float, optional
-        A makespan known to be possible, beyond which there is nothing to prove.
-    time_limit : float, optional
-        Seconds for the column bound, which are not kept for the next to ask if they cut it;
-        without a limit the result repeats exactly.
+        A makespan known to be possible, beyond which there is nothing to prove; by default just
+        beyond the horizon, which may be impossible.
+    deadline : Deadline, optional
+        Of the column bound, which is not kept for the next to ask if that cut it; without one the
+        result repeats exactly.
     """
-    began = time.perf_counter()
+    deadline = deadline or Deadline()
     key = instance_sha256(instance.to_dict())
     if key in _known:
         return _known[key]
     durations = durations_of(instance)
     bound = simple_bound(durations)
-    top = float(instance.horizon) if high is None else min(high, float(instance.horizon))
+    beyond = instance.horizon + (1.0 if instance.slotted else BEYOND * instance.horizon)
+    top = beyond if high is None else min(high, beyond)
     if bound.value < top:
-        found = column_bound(durations, bound.value, top, time_limit=time_limit)
+        found = column_bound(durations, bound.value, top, deadline=deadline)
         if found is not None:
             bound = Bound(found.bound(instance.slotted), "column bound", found)
-    if time_limit is None or time.perf_counter() - began < time_limit:
+    if not deadline.is_over:
         while len(_known) >= MOST_KEPT:
             _known.pop(next(iter(_known)))
         _known[key] = bound
     return bound
-
-
-def bound_within(instance: MakespanInstance, limit: float | None) -> Bound:
-    """The best bound in a heuristic's time limit, of which it takes no more than its share."""
-    return best_bound(instance, time_limit=None if limit is None else BOUND_SHARE * limit)
 
 
 def forget() -> None:

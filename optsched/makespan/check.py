@@ -123,11 +123,12 @@ def _ends(instance: MakespanInstance, runs: Runs) -> dict[str, float]:
 
 def _spanning_ends(instance: MakespanInstance, runs: Runs) -> dict[str, float]:
     waiting = sorted(runs, key=lambda name: runs[name][1].start, reverse=True)
+    links = _Links(instance, runs)
     left: dict[str, float] = {}
     ends: dict[str, float] = {}
     now = 0.0
     while waiting or left:
-        speeds = _speeds(instance, runs, left)
+        speeds = links.speeds
         finish = {n: now + _slots(instance, left[n], speeds[n]) for n in left}
         following = min(finish.values(), default=math.inf)
         if waiting:
@@ -136,25 +137,45 @@ def _spanning_ends(instance: MakespanInstance, runs: Runs) -> dict[str, float]:
             return {**ends, **dict.fromkeys(left, math.inf)}
         left = {n: left[n] - speeds[n] * (following - now) for n in left}
         now = following
-        for name in [n for n in left if finish[n] <= now]:
+        ended = [n for n in left if finish[n] <= now]
+        started = []
+        for name in ended:
             ends[name] = now
             del left[name]
         while waiting and runs[waiting[-1]][1].start <= now:
             name = waiting.pop()
+            started.append(name)
             left[name] = runs[name][0].iterations
+        links.change(started, ended)
     return ends
 
 
-def _speeds(instance: MakespanInstance, runs: Runs, active: dict[str, float]) -> dict[str, float]:
-    """Iterations a slot of the spanning jobs that are active together."""
-    sharing = Counter(server for name in active for server in _servers(runs[name][1]))
-    speeds = {}
-    for name in active:
-        job, run = runs[name]
-        servers = _servers(run)
-        contention = max(sharing[server] for server in servers)
-        speeds[name] = _iterations_per_slot(instance, job, len(servers), contention)
-    return speeds
+class _Links:
+    """Who shares whose links, and how fast each spanning job runs: iterations a slot."""
+
+    def __init__(self, instance: MakespanInstance, runs: Runs) -> None:
+        self.instance, self.runs = instance, runs
+        self.servers = {name: _servers(run) for name, (_, run) in runs.items()}
+        self.sharing: dict[str, set[str]] = {}
+        self.speeds: dict[str, float] = {}
+
+    def change(self, started: list[str], ended: list[str]) -> None:
+        """Let runs start and end; whoever shares a server with them changes speed."""
+        touched: set[str] = set()
+        for name in ended:
+            del self.speeds[name]
+            for server in self.servers[name]:
+                self.sharing[server].remove(name)
+                touched.add(server)
+        for name in started:
+            for server in self.servers[name]:
+                self.sharing.setdefault(server, set()).add(name)
+                touched.add(server)
+        for name in {name for server in touched for name in self.sharing[server]}:
+            servers = self.servers[name]
+            contention = max(len(self.sharing[server]) for server in servers)
+            job, _ = self.runs[name]
+            self.speeds[name] = _iterations_per_slot(self.instance, job, len(servers), contention)
 
 
 def _servers(run: ScheduledJob) -> list[str]:

@@ -15,13 +15,13 @@ paper; models/makespan/README.md, section "Bounds".
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.deadline import Deadline
 from optsched.makespan.certificate import MOST_RESOLUTION, ColumnCertificate
 from optsched.makespan.column_kernel import best_column, best_value
 from optsched.makespan.durations import Durations, Floats
@@ -58,7 +58,7 @@ def column_bound(
     low: float,
     high: float,
     *,
-    time_limit: float | None = None,
+    deadline: Deadline | None = None,
     rounds: int | None = None,
 ) -> ColumnCertificate | None:
     """The largest T found in [low, high) that no schedule meets, with its certificate.
@@ -69,40 +69,41 @@ def column_bound(
         A proven lower bound to start from.
     high : float
         A makespan that is known to be possible, or the horizon.
-    time_limit : float, optional
-        Seconds; without it the rounds alone cut the search, and it repeats exactly.
+    deadline : Deadline, optional
+        The last certificate before it stands; without one the rounds alone cut the search, and it
+        repeats exactly.
 
     Returns
     -------
     ColumnCertificate or None
         None when nothing above `low` could be certified.
     """
-    until = math.inf if time_limit is None else time.perf_counter() + time_limit
+    clock = deadline or Deadline()
     whole = durations.instance.slotted
     step = 1.0 if whole else low * 5e-4
     if rounds is None:
         wanted = ROUNDS_TIMES_JOBS // len(durations.gpus)
         rounds = min(max(wanted, FEWEST_ROUNDS), MOST_ROUNDS)
-    search = _Search(durations, until, rounds)
+    search = _Search(durations, clock, rounds)
     best, passed, failed = None, low - step, high
     stride = step
-    while failed - passed > 1.01 * step and time.perf_counter() < until:
-        deadline = min(passed + stride, (passed + failed) / 2 if failed < high else failed - step)
-        deadline = max(deadline, passed + step)
-        deadline = math.floor(deadline) if whole else deadline
-        found = search.certify(deadline)
+    while failed - passed > 1.01 * step and not clock.is_over:
+        tried = min(passed + stride, (passed + failed) / 2 if failed < high else failed - step)
+        tried = max(tried, passed + step)
+        tried = math.floor(tried) if whole else tried
+        found = search.certify(tried)
         if found is None:
-            failed, stride = deadline, step * max(1.0, (deadline - passed) / step // 2)
+            failed, stride = tried, step * max(1.0, (tried - passed) / step // 2)
         else:
-            best, passed, stride = found, deadline, 2 * stride
+            best, passed, stride = found, tried, 2 * stride
     return best
 
 
 class _Search:
     """Certificates at several T, which share the columns generated."""
 
-    def __init__(self, durations: Durations, until: float, rounds: int) -> None:
-        self.durations, self.until, self.rounds = durations, until, rounds
+    def __init__(self, durations: Durations, clock: Deadline, rounds: int) -> None:
+        self.durations, self.clock, self.rounds = durations, clock, rounds
         counts = Counter(durations.instance.servers)
         self.capacities = sorted(counts)
         self.limit = np.array([c * counts[c] for c in self.capacities], dtype=np.int64)
@@ -112,7 +113,7 @@ class _Search:
         """A certificate that every makespan exceeds `deadline`, or None."""
         columns = self._columns(deadline)
         prices = self._dual_feasible(columns)
-        if prices is None:
+        if prices is None and not self.clock.is_over:
             prices = self._generate(columns)
         if prices is None:
             return None
@@ -130,6 +131,8 @@ class _Search:
         """Prices of classical dual feasible functions; no solver needed."""
         share = np.minimum(self.durations.least / columns.deadline, 1.0)
         for cut in (0.0, 0.25, 1 / 3, 0.4, 0.5):
+            if self.clock.is_over:
+                return None
             trial = np.where(share > 1 - cut, 1.0, np.where(share < cut, 0.0, share))
             prices = whole_prices(trial)
             if columns.surplus(prices) > 0:
@@ -147,8 +150,7 @@ class _Search:
         centre: Floats | None = None
         most = -math.inf
         for _ in range(self.rounds):
-            left = self.until - time.perf_counter()
-            answer = programme.solve(None if left == math.inf else left) if left > 0 else None
+            answer = None if self.clock.is_over else programme.solve(self.clock)
             if answer is None or answer[0] <= 1e-7 * columns.demand.sum():
                 return None
             prices = answer[1]
@@ -157,6 +159,8 @@ class _Search:
             ):  # fmt: skip
                 surplus = float((columns.demand * trial).sum())
                 for kind, size in enumerate(columns.sizes):
+                    if self.clock.is_over:
+                        return None
                     worth = best_column(size, trial, columns.resolution, members)
                     surplus -= int(columns.limit[kind]) * worth
                     column = np.flatnonzero(members)

@@ -39,7 +39,7 @@ def build(data: MakespanModelData) -> pyo.ConcreteModel:
     declare_runs(model, data)
     declare_placements(model, data)
     model.makespan = pyo.Objective(expr=model.last_end, doc="min C")
-    every_job_runs_once(model)
+    every_job_runs_once(model, data)
     the_last_end_counts(model, data)
     a_spanning_job_gets_its_gpus(model, data)
     a_placement_is_held_while_running(model, data)

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from optsched.deadline import Deadline, OutOfTimeError
 from optsched.makespan.contention import Floats, Ints, Schedule, jobs_of
 from optsched.makespan.contention_kernel import Jobs
 from optsched.makespan.durations import durations_of
+from optsched.makespan.incumbent import Found
 from optsched.makespan.instance import MakespanInstance
 
 
@@ -69,28 +71,45 @@ def prepare(instance: MakespanInstance) -> Greedy:
 
 
 def best_theta(
-    greedy: Greedy, order: Ints, choices: Sequence[Ints], spread: float = 1.0
-) -> tuple[Schedule | None, float | None]:
+    greedy: Greedy,
+    order: Ints,
+    choices: Sequence[Ints],
+    spread: float = 1.0,
+    deadline: Deadline | None = None,
+) -> Found:
     """Bisect theta over [1, horizon] as Algorithm 1 does; the best schedule seen and its theta.
 
     Each theta tries every one of `choices`. A simulation stops as soon as it cannot beat the best
-    seen: the bisection asks no more of it.
+    seen: the bisection asks no more of it. The deadline is looked at between simulations; where it
+    leaves nothing, the widest theta is tried once.
     """
+    clock = deadline or Deadline()
     best: Schedule | None = None
     best_value, best_at = np.nextafter(greedy.horizon, np.inf), None
+    cut = False
     left, right = 1, int(greedy.horizon)
-    while left <= right:
-        theta = (left + right) // 2
-        improved = False
-        for picks in choices if theta >= greedy.least_theta else ():
-            value, schedule = greedy.run(order, picks, theta, spread, cutoff=best_value)
-            if schedule is not None and value < best_value:
-                best, best_value, best_at, improved = schedule, value, theta, True
-        if improved:
-            right = theta - 1
-        else:
-            left = theta + 1
-    return best, best_at
+    try:
+        while left <= right and not cut:
+            theta = (left + right) // 2
+            improved = False
+            for picks in choices if theta >= greedy.least_theta else ():
+                if clock.is_over:
+                    cut = True
+                    break
+                value, schedule = greedy.run(order, picks, theta, spread, cutoff=best_value)
+                if schedule is not None and value < best_value:
+                    best, best_value, best_at, improved = schedule, value, theta, True
+            if improved:
+                right = theta - 1
+            else:
+                left = theta + 1
+        for picks in reversed(choices) if cut else ():
+            if best is None:
+                best_at = int(greedy.horizon)
+                _, best = greedy.run(order, picks, best_at, spread, cutoff=best_value)
+    except OutOfTimeError:
+        cut = True
+    return Found(best, cut, {"theta": best_at})
 
 
 def smallest_first(gpus: Ints, names: Sequence[str]) -> Ints:

@@ -10,22 +10,22 @@ Guarantee: optimal when it ends as "optimal"; at a time limit the incumbent and 
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import pyomo.environ as pyo
 
 from optsched.backends import Answer, require_solver
+from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
-from optsched.makespan.bounds import Bound, best_bound
-from optsched.makespan.contention import Schedule, evaluate
+from optsched.makespan.bounds import Bound
+from optsched.makespan.contention import evaluate, schedule_of
+from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.known import known_schedule, search_moves
+from optsched.makespan.known import search_moves, take_known
 from optsched.makespan.local_search import search
 from optsched.makespan.model_data import require_slots
 from optsched.makespan.nested import nested
 from optsched.makespan.options import MakespanOptions
-from optsched.makespan.outcome import outcome_of
 from optsched.makespan.relaxation import model_of, solve_slotted
 from optsched.result import Outcome, Settings, Termination
 
@@ -45,7 +45,11 @@ def ilp(instance: MakespanInstance, options: MakespanOptions, settings: Settings
     """
     require_solver(settings.solver)
     require_slots("ilp", instance)
-    return Pipeline(instance, settings).run()
+    found = Incumbent(instance, settings)
+    with found.working():
+        take_known(found, settings)
+        found.bounded(settings.deadline.share(SEARCH_SHARE), found.beyond)
+    return Pipeline(found).run()
 
 
 def model(instance: MakespanInstance, options: MakespanOptions) -> pyo.ConcreteModel:
@@ -55,119 +59,81 @@ def model(instance: MakespanInstance, options: MakespanOptions) -> pyo.ConcreteM
 
 @dataclass
 class Pipeline:
-    """What is known while the stages run."""
+    """The stages after heuristics and bounds, whose results the incumbent already has."""
 
-    instance: MakespanInstance
-    settings: Settings
-    schedule: Schedule | None = None
-    value: int = 0
-    bound: Bound = field(default_factory=lambda: Bound(0.0, ""))
+    found: Incumbent
     answer: Answer | None = None
     build_time: float = 0.0
 
+    def __post_init__(self) -> None:
+        self.settings = self.found.settings
+        self.deadline = self.settings.deadline
+
     def run(self) -> Outcome:
         """Run the stages until upper and lower bound meet."""
-        self.began = time.perf_counter()
         stage = "bounds"
-        self._heuristics()
-        for stage, work in (
-            ("bounds", self._bounds),
-            ("search", self._search),
-            ("relaxation", self._relaxation),
-            ("full model", self._full_model),
-        ):
-            try:
-                work()
-            except NotApplicableError as refusal:  # too large: what is known stands
-                return self._outcome(f"{stage}: {refusal.found}", self._search_on())
-            if self._met() or self._time_left() == 0:
-                break
-        return self._outcome(stage, False)
-
-    def _heuristics(self) -> None:
-        self.schedule = known_schedule(self.instance, self.settings)
-        self.value = self.instance.horizon + 1
-        if self.schedule is not None:
-            self.value = int(evaluate(self.instance, self.schedule).makespan)
-
-    def _bounds(self) -> None:
-        self.bound = best_bound(self.instance, high=self.value)
+        with self.found.working():
+            for following, work in (
+                ("search", self._search),
+                ("relaxation", self._relaxation),
+                ("full model", self._full_model),
+            ):
+                if self._met() or self.deadline.is_over:
+                    break
+                stage = following
+                try:
+                    work()
+                except (NotApplicableError, OutOfTimeError) as refusal:  # what is known stands
+                    stage += f": {getattr(refusal, 'found', 'not built in the time left')}"
+                    self._search_on()
+                    break
+        return self._outcome(stage)
 
     def _search(self) -> None:
-        """Cut by moves, so that it repeats; the clock is looked at between searches."""
-        moves = search_moves(self.instance)
+        """Cut by moves, so that it repeats, or by the deadline."""
+        instance, moves = self.found.instance, search_moves(self.found.instance)
         for seed in range(self.settings.seed + 1, self.settings.seed + 1 + SEARCHES):
-            if self._met() or self._time_left() == 0:
+            if self._met() or self.deadline.is_over:
                 return
             short = replace(self.settings, seed=seed, iterations=moves, time_limit=None)
-            self._offer(search(self.instance, short, self.bound.value).schedule)
+            target, stop = self.found.bound.value, self.deadline.share(SEARCH_SHARE)
+            self.found.take(search(instance, short, target, stop), "local-search")
+        self.found.cut = False  # a share of the time was up
 
     def _relaxation(self) -> None:
-        left = self._time_left()
-        limit = None if left is None else RELAXATION_SHARE * left
-        self._solve("relaxation", False, replace(self.settings, time_limit=limit))
+        self._solve("relaxation", self.deadline.share(RELAXATION_SHARE), contention=False)
 
     def _full_model(self) -> None:
-        self._solve("full model", True, replace(self.settings, time_limit=self._time_left()))
+        self._solve("full model", self.deadline, contention=True)
 
-    def _solve(self, source: str, contention: bool, settings: Settings) -> None:
-        low = int(self.bound.value)
-        solved = solve_slotted(self.instance, self.value - 1, low, settings, contention=contention)
+    def _solve(self, source: str, deadline: Deadline, *, contention: bool) -> None:
+        found, settings = self.found, self.settings.within(deadline)
+        horizon, low = int(found.beyond) - 1, int(found.bound.value)
+        solved = solve_slotted(found.instance, horizon, low, settings, contention=contention)
         self.answer = solved.answer
         self.build_time += solved.answer.build_time
-        if solved.bound > low:
-            self.bound = Bound(float(solved.bound), source)
-        self._offer(solved.schedule)
+        found.prove(Bound(float(solved.bound), source))
+        if solved.schedule is not None and evaluate(found.instance, solved.schedule).fits:
+            found.offer(solved.schedule, source)
 
-    def _offer(self, schedule: Schedule | None) -> None:
-        """Take a schedule if it is better, and still fits, under contention."""
-        if schedule is None:
-            return
-        found = evaluate(self.instance, schedule)
-        if found.makespan < self.value and found.fits:
-            self.schedule, self.value = schedule, int(found.makespan)
-
-    def _search_on(self) -> bool:
+    def _search_on(self) -> None:
         """Spend the rest of the time on the heuristics; the model could not be built."""
-        left = self._time_left()
-        if left:
-            outcome = nested(
-                self.instance, MakespanOptions(), replace(self.settings, time_limit=left)
-            )
-            if outcome.claimed is not None and outcome.claimed < self.value:
-                from optsched.makespan.contention import schedule_of
-
-                self._offer(schedule_of(self.instance, outcome.solution))
-        return True
+        if not self.deadline.left:
+            return
+        found = self.found
+        outcome = nested(found.instance, MakespanOptions(), self.settings)
+        if outcome.solution is not None:
+            found.offer(schedule_of(found.instance, outcome.solution), "nested")
 
     def _met(self) -> bool:
-        return self.bound.value >= self.value
+        return self.found.met or self.found.impossible
 
-    def _time_left(self) -> float | None:
-        if self.settings.time_limit is None:
-            return None
-        return max(0.0, self.settings.time_limit - (time.perf_counter() - self.began))
-
-    def _outcome(self, stage: str, too_large: bool) -> Outcome:
-        if self._met():
-            infeasible = self.schedule is None
-            termination = Termination.INFEASIBLE if infeasible else Termination.OPTIMAL
-        else:
-            termination = Termination.TIME_LIMIT
-        bound = self.bound
-        if self.schedule is not None and bound.value > self.value:
-            bound = Bound(float(self.value), bound.source)
+    def _outcome(self, stage: str) -> Outcome:
         answer = self.answer
-        return outcome_of(
-            self.instance,
-            self.schedule,
-            termination,
-            details={"stopped_at": stage},
-            bound=bound.value,
-            bound_source=bound.source,
-            certificate=bound.certificate,
-            build_time=self.build_time,
-            solve_time=time.perf_counter() - self.began - self.build_time,
+        return self.found.outcome(
+            Termination.OPTIMAL if self.found.met else Termination.TIME_LIMIT,
+            {"stopped_at": stage},
+            self.build_time,
             solver=None if answer is None else answer.solver,
             trace=() if answer is None else answer.trace,
         )

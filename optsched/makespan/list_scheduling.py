@@ -9,7 +9,6 @@ the paper.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,9 +18,9 @@ from optsched.makespan.contention import Floats, Ints, Schedule, jobs_of
 from optsched.makespan.contention_kernel import Jobs
 from optsched.makespan.durations import durations_of
 from optsched.makespan.greedy import ragged_schedule
+from optsched.makespan.incumbent import Found, Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
-from optsched.makespan.outcome import outcome_of
 from optsched.result import Outcome, Settings
 
 Flags = NDArray[np.bool_]
@@ -83,6 +82,9 @@ def longest_first(
     instance: MakespanInstance, options: MakespanOptions, settings: Settings
 ) -> Outcome:
     """Schedule longest first."""
-    began = time.perf_counter()
-    _, schedule, _ = best_list(prepare_lists(instance), longest_order(instance))
-    return outcome_of(instance, schedule, solve_time=time.perf_counter() - began)
+    return Incumbent(instance, settings).heuristic(lambda _: by_longest(instance))
+
+
+def by_longest(instance: MakespanInstance) -> Found:
+    """The schedule of longest-first."""
+    return Found(best_list(prepare_lists(instance), longest_order(instance))[1])

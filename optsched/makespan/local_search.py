@@ -9,19 +9,20 @@ list schedule a move. Beyond the paper.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
-from optsched.makespan.bounds import bound_within, simple_bound
-from optsched.makespan.contention import Schedule
-from optsched.makespan.durations import durations_of
+from optsched.deadline import Deadline, OutOfTimeError
 from optsched.makespan.greedy import random_state
+from optsched.makespan.incumbent import SEARCH_SHARE, Found, Incumbent
 from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.list_scheduling import best_list, longest_order, prepare_lists
+from optsched.makespan.list_scheduling import (
+    best_list,
+    by_longest,
+    longest_order,
+    prepare_lists,
+)
 from optsched.makespan.options import MakespanOptions
-from optsched.makespan.outcome import outcome_of
-from optsched.result import Outcome, Settings, Termination
+from optsched.result import Outcome, Settings
 
 EFFORT = 3_200_000
 """Moves times jobs when neither time nor iterations are limited."""
@@ -29,100 +30,112 @@ FIRST_SLACK = 0.02
 """Slack at the beginning, as a share of the makespan; it falls to 0 linearly."""
 ROUNDS = 20
 """Steps in which the slack falls."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a search found, the moves it made, and whether time cut it."""
-
-    schedule: Schedule | None
-    value: float
-    moves: int
-    cut: bool
+LOOK = 0.1
+"""Seconds between looks at the clock: nothing else ends the compiled loop, an interrupt neither."""
 
 
 def local_search(
     instance: MakespanInstance, options: MakespanOptions, settings: Settings
 ) -> Outcome:
     """Schedule by local search; ``iterations`` counts moves."""
-    began = time.perf_counter()
-    if settings.time_limit is None:
-        bound = simple_bound(durations_of(instance))
-        known: dict[str, Any] = {}
-    else:
-        bound = bound_within(instance, settings.time_limit)
-        left = settings.time_limit - (time.perf_counter() - began)
-        settings = replace(settings, time_limit=max(left, 0.0))
-        known = {"bound": bound.value, "bound_source": bound.source,
-                 "certificate": bound.certificate}  # fmt: skip
-    found = search(instance, settings, bound.value)
-    return outcome_of(
-        instance,
-        found.schedule,
-        Termination.TIME_LIMIT if found.cut else Termination.FEASIBLE,
-        details={"moves": found.moves},
-        **known,
-        solve_time=time.perf_counter() - began,
-    )
+    found, moves = Incumbent(instance, settings), 0
+    with found.working():
+        found.take(by_longest(instance))
+        if settings.time_limit is not None or found.best is None:
+            found.bounded(settings.deadline.share(SEARCH_SHARE))
+        if not found.impossible:
+            searched = search(instance, settings, found.bound.value)
+            moves = searched.details["moves"]
+            found.take(searched)
+        if settings.time_limit is None:
+            found.bounded(settings.deadline)
+    return found.outcome(details={"moves": moves})
 
 
-def search(instance: MakespanInstance, settings: Settings, target: float) -> Found:
-    """Search until the moves or the time are spent, or the target (a bound) is met."""
-    began = time.perf_counter()
+def search(
+    instance: MakespanInstance, settings: Settings, target: float, stop: Deadline | None = None
+) -> Found:
+    """Search until the moves or the time are spent, or the target (a bound) is met.
+
+    Parameters
+    ----------
+    stop : Deadline, optional
+        Cuts the search too, without a part in how it goes: cut by moves, it repeats exactly.
+    """
+    deadline, stop = settings.deadline.share(1.0), stop or Deadline()
     n = len(instance.jobs)
-    limit = settings.time_limit
     if settings.iterations is not None:
         moves = settings.iterations
     else:
-        moves = max(200, EFFORT // n) if limit is None else 2**62
+        moves = max(200, EFFORT // n) if deadline.limit is None else 2**62
     lists = prepare_lists(instance)
     order = longest_order(instance)
     value, schedule, spans = best_list(lists, order)
     if schedule is None or value <= target:
-        return Found(schedule, value, 0, False)
+        return Found(schedule, details={"moves": 0})
     best_order, best_spans, best = order.copy(), spans.copy(), value
     state = random_state(settings.seed)
     from optsched.makespan.local_search_kernel import improve
 
-    done = 0
-    clock = _Clock(began, limit, moves)
-    while done < moves and best > target and clock.runs():
-        slack = FIRST_SLACK * value * clock.share_left(done)
-        value, best, made = improve(
-            lists.jobs, order, spans, value, target, clock.chunk(done), slack, state,
-            lists.starts, lists.where, lists.held, lists.used, lists.finish,
-            best_order, best_spans, best,
-        )  # fmt: skip
-        done += int(made)
+    done, left, last, slack = 0, 0, 0, 0.0
+    clock = _Clock(deadline, moves)
+    cut = False
+    try:
+        while done < moves and best > target:
+            if deadline.is_over or stop.is_over:
+                cut = True
+                break
+            if left == 0:
+                slack = FIRST_SLACK * value * clock.share_left(done)
+                left, last = clock.chunk(done), int(order[-1])
+            value, best, last, made = improve(
+                lists.jobs, order, spans, value, target, clock.step(left), slack, state,
+                lists.starts, lists.where, lists.held, lists.used, lists.finish,
+                best_order, best_spans, best, last,
+            )  # fmt: skip
+            done, left = done + int(made), left - int(made)
+    except OutOfTimeError:
+        cut = True
     lists.run(best_order, best_spans)
-    cut = limit is not None and done < moves and best > target
-    return Found(lists.schedule(), float(best), done, cut)
+    return Found(lists.schedule(), cut, {"moves": done})
 
 
 @dataclass
 class _Clock:
-    """Moves until the next look at the clock: equal parts of the moves, or of the time."""
+    """Moves under one slack, equal parts of the moves or of the time, and moves until a look.
 
-    began: float
-    limit: float | None
+    Only the first say how the search goes; a look at deadline and interrupts costs nothing.
+    """
+
+    deadline: Deadline
     moves: int
     size: int = 16
-    last: Callable[[], float] = time.perf_counter
-
-    def runs(self) -> bool:
-        return self.limit is None or time.perf_counter() - self.began < self.limit
+    at_once: int = 1
+    looked: float = 0.0
 
     def share_left(self, done: int) -> float:
         """Share of the search that is left, in steps of 1 / ROUNDS."""
         share = done / self.moves
-        if self.limit is not None:
-            share = max(share, (time.perf_counter() - self.began) / max(self.limit, 1e-9))
+        if self.deadline.limit is not None:
+            share = max(share, self.deadline.spent / max(self.deadline.limit, 1e-9))
         return max(0.0, 1 - (int(share * ROUNDS) + 1) / ROUNDS)
 
     def chunk(self, done: int) -> int:
-        if self.limit is None:
+        """Moves under one slack."""
+        limit = self.deadline.limit
+        if limit is None:
             return min(-(-self.moves // ROUNDS), self.moves - done)
-        spent = max(time.perf_counter() - self.began, 1e-3)
+        spent = max(self.deadline.spent, 1e-3)
         if done:
-            self.size = max(1, int(done / spent * min(0.02 * self.limit, 0.1)))
+            self.size = max(1, int(done / spent * min(0.02 * limit, 0.1)))
         return min(self.size, self.moves - done)
+
+    def step(self, left: int) -> int:
+        """Moves until the next look, of so many: about a tenth of a second."""
+        now = time.perf_counter()
+        if now - self.looked < LOOK / 2:
+            self.at_once *= 2
+        elif now - self.looked > LOOK:
+            self.at_once = max(1, self.at_once // 2)
+        self.looked = now
+        return min(self.at_once, left)

@@ -21,15 +21,14 @@ PULL = 0.4
 def improve(
     jobs: Jobs, order: Any, spans: Any, value: float, target: float, moves: int, slack: float,
     random: Any, starts: Any, where: Any, held: Any, used: Any, finish: Any, best_order: Any,
-    best_spans: Any, best_value: float,
+    best_spans: Any, best_value: float, last: int,
 ) -> Any:  # fmt: skip
     """Try so many moves; a move is kept if the makespan stays within `slack` of the best.
 
     Edits order and spans, and their best in `best_order` and `best_spans`; returns the present
-    value, the best value and the moves done.
+    value, the best value, the last job to end (`last` of the next call) and the moves done.
     """
     n = len(order)
-    last = order[n - 1]
     done = 0
     while done < moves and best_value > target:
         done += 1
@@ -63,7 +62,7 @@ def improve(
             order[a], order[b] = order[b], order[a]
         else:
             spans[order[a]] = not spans[order[a]]
-    return value, best_value, done
+    return value, best_value, last, done
 
 
 @lean

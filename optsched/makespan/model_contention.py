@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyomo.environ as pyo
 
 from optsched.makespan.model_data import MakespanModelData
-from optsched.makespan.model_terms import grouped
+from optsched.makespan.model_terms import family, grouped
 
 
 def declare_levels(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
@@ -29,15 +29,15 @@ def declare_levels(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
 def links_are_in_use(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
     indices = (model.SPANNERS, model.SERVERS, model.SLOTS)
 
-    @model.Constraint(*indices, doc="(6a) a running job is on the links of its servers")
+    @family(model, data, *indices, doc="(6a) a running job is on the links of its servers")
     def link_taken(model: pyo.ConcreteModel, j: int, s: int, t: int) -> pyo.Expression:
         return model.on_link[j, s, t] >= model.uses[j, s] + model.spans[j, t] - 1
 
-    @model.Constraint(*indices, doc="(6b) on no others")
+    @family(model, data, *indices, doc="(6b) on no others")
     def link_of_used(model: pyo.ConcreteModel, j: int, s: int, t: int) -> pyo.Expression:
         return model.on_link[j, s, t] <= model.uses[j, s]
 
-    @model.Constraint(*indices, doc="(6c) whoever holds GPUs is on the link")
+    @family(model, data, *indices, doc="(6c) whoever holds GPUs is on the link")
     def link_of_holders(model: pyo.ConcreteModel, j: int, s: int, t: int) -> pyo.Expression:
         return data.most(j, s) * model.on_link[j, s, t] >= model.held[j, s, t]
 
@@ -45,13 +45,18 @@ def links_are_in_use(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
 def levels_count_contending_jobs(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
     widths = grouped((j, k) for j, k in model.WIDTHS)
 
-    @model.Constraint(model.WIDTHS, model.SLOTS, doc="(7) one level while running")
+    @family(model, data, model.WIDTHS, model.SLOTS, doc="(7) one level while running")
     def one_level(model: pyo.ConcreteModel, j: int, k: int, t: int) -> pyo.Expression:
         levels = sum(model.level[j, k, t, q] for q in model.LEVELS)
         return levels == model.spans_wide[j, k, t]
 
-    @model.Constraint(
-        model.SPANNERS, model.SERVERS, model.SLOTS, doc="(8) as high as on its worst link"
+    @family(
+        model,
+        data,
+        model.SPANNERS,
+        model.SERVERS,
+        model.SLOTS,
+        doc="(8) as high as on its worst link",
     )
     def worst_link(model: pyo.ConcreteModel, j: int, s: int, t: int) -> pyo.Expression:
         level = sum(q * model.level[j, k, t, q] for k in widths[j] for q in model.LEVELS)
@@ -62,7 +67,7 @@ def levels_count_contending_jobs(model: pyo.ConcreteModel, data: MakespanModelDa
 def iterations_are_done(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
     widths = grouped((j, k) for j, k in model.WIDTHS)
 
-    @model.Constraint(model.SPANNERS, doc="(9) all F_j iterations are done")
+    @family(model, data, model.SPANNERS, doc="(9) all F_j iterations are done")
     def iterations(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
         needed = data.instance.jobs[j].iterations
         done = sum(

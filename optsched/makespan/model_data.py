@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
+from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
 from optsched.makespan.durations import Durations, durations_of
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.progress import duration, iterations_per_slot
 
 MOST_VARIABLES = 2_000_000
+MOST_NONZEROS = 8_000_000
+"""Coefficients: Pyomo and the solver take about 150 bytes each, 1.2 GB in all."""
+NONZEROS_A_SECOND = 150_000
+"""How fast a model is built and handed to a solver, at least: what takes longer than there is time
+left is not begun."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,8 @@ class MakespanModelData:
         LB on the makespan, slots.
     contention : bool
         False leaves (6)-(9) out and gives spanning runs their least duration: the relaxation.
+    deadline : Deadline
+        Building stops there.
     """
 
     instance: MakespanInstance
@@ -34,6 +42,7 @@ class MakespanModelData:
     horizon: int
     bound: int
     contention: bool
+    deadline: Deadline = field(default_factory=Deadline)
 
     @property
     def jobs(self) -> range:
@@ -102,24 +111,42 @@ class MakespanModelData:
 
 
 def model_data(
-    instance: MakespanInstance, horizon: int, bound: int, *, contention: bool = True
+    instance: MakespanInstance,
+    horizon: int,
+    bound: int,
+    *,
+    contention: bool = True,
+    deadline: Deadline | None = None,
 ) -> MakespanModelData:
     """Gather the model's data.
 
     Raises
     ------
     NotApplicableError
-        Under continuous progress, or if the model would have millions of variables.
+        Under continuous progress, or if the model would have millions of variables or
+        coefficients.
+    OutOfTimeError
+        If the model cannot be built by the deadline.
     """
+    clock = deadline or Deadline()
     name = "ilp" if contention else "ilp-relaxed"
     require_slots(name, instance)
-    data = MakespanModelData(instance, durations_of(instance), horizon, bound, contention)
-    size = model_size(data)
-    if size > MOST_VARIABLES:
-        raise NotApplicableError(
-            name, f"about {size} variables", f"at most {MOST_VARIABLES}: fewer jobs or longer slots"
-        )
+    data = MakespanModelData(instance, durations_of(instance), horizon, bound, contention, clock)
+    for size, most, what in (
+        (model_size(data), MOST_VARIABLES, "variables"),
+        (model_nonzeros(data), MOST_NONZEROS, "coefficients"),
+    ):
+        if size > most:
+            expected = f"at most {most}: fewer jobs or longer slots"
+            raise NotApplicableError(name, f"about {size} {what}", expected)
+    require_time(model_nonzeros(data), clock)
     return data
+
+
+def require_time(nonzeros: int, deadline: Deadline) -> None:
+    """Raise OutOfTimeError if a model of so many coefficients is not built by the deadline."""
+    if not deadline.has(nonzeros / NONZEROS_A_SECOND):
+        raise OutOfTimeError
 
 
 def require_slots(method: str, instance: MakespanInstance) -> None:
@@ -141,3 +168,29 @@ def model_size(data: MakespanModelData) -> int:
         if size > MOST_VARIABLES:
             break
     return size
+
+
+def model_nonzeros(data: MakespanModelData) -> int:
+    """Roughly the coefficients of the model, without building it."""
+    horizon, servers = data.horizon, len(data.servers)
+    spanners = sum(data.gpus(j) > 1 for j in data.jobs)
+    total = 0
+    for j in data.jobs:
+        inside = data.inside(j)
+        if inside is not None and inside <= horizon:
+            held = sum(data.gpus(j) <= data.capacity(s) for s in data.servers)
+            total += held * (horizon - inside + 1) * (inside + 6)  # (5) for each slot of a run
+        for k in data.widths(j):
+            lengths = data.spanning_durations(j, k)
+            if len(lengths) == 0:
+                continue
+            runs = len(lengths) * (horizon + 1) - sum(lengths)
+            covered = (horizon + 1) * sum(lengths) - sum(d * d for d in lengths)
+            total += 5 * runs + covered * (2 * servers + 2 if data.contention else servers + 1)
+            if data.contention:
+                total += horizon * data.most_contending * (servers + 2)
+        if data.gpus(j) > 1:
+            total += horizon * servers * (8 + ((7 + spanners) if data.contention else 0))
+        if total > MOST_NONZEROS:
+            break
+    return total

@@ -6,7 +6,7 @@ import pyomo.environ as pyo
 
 from optsched.backends.relations import stated
 from optsched.makespan.model_data import MakespanModelData
-from optsched.makespan.model_terms import grouped
+from optsched.makespan.model_terms import family, grouped, in_time
 
 
 def declare_placements(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
@@ -30,20 +30,20 @@ def declare_placements(model: pyo.ConcreteModel, data: MakespanModelData) -> Non
 
 
 def a_spanning_job_gets_its_gpus(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
-    @model.Constraint(model.SPANNERS, doc="(3a) a spanning job gets G_j GPUs")
+    @family(model, data, model.SPANNERS, doc="(3a) a spanning job gets G_j GPUs")
     def all_gpus(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
         placed = sum(model.gpus[j, s] for s in model.SERVERS)
         return placed == data.gpus(j) * model.spanning[j]
 
-    @model.Constraint(model.SPANNERS, doc="(3b) on as many servers as its run says")
+    @family(model, data, model.SPANNERS, doc="(3b) on as many servers as its run says")
     def all_servers(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
         return sum(model.uses[j, s] for s in model.SERVERS) == model.servers_used[j]
 
-    @model.Constraint(model.SPANNERS, model.SERVERS, doc="(3c) a server it uses gives a GPU")
+    @family(model, data, model.SPANNERS, model.SERVERS, doc="(3c) a server it uses gives a GPU")
     def at_least_one(model: pyo.ConcreteModel, j: int, s: int) -> pyo.Expression:
         return model.uses[j, s] <= model.gpus[j, s]
 
-    @model.Constraint(model.SPANNERS, model.SERVERS, doc="(3d) only a server it uses gives GPUs")
+    @family(model, data, model.SPANNERS, model.SERVERS, doc="(3d) only a server it uses gives GPUs")
     def only_if_used(model: pyo.ConcreteModel, j: int, s: int) -> pyo.Expression:
         return model.gpus[j, s] <= data.most(j, s) * model.uses[j, s]
 
@@ -51,29 +51,29 @@ def a_spanning_job_gets_its_gpus(model: pyo.ConcreteModel, data: MakespanModelDa
 def a_placement_is_held_while_running(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
     indices = (model.SPANNERS, model.SERVERS, model.SLOTS)
 
-    @model.Constraint(*indices, doc="(4a) a running job holds what it was given")
+    @family(model, data, *indices, doc="(4a) a running job holds what it was given")
     def held_running(model: pyo.ConcreteModel, j: int, s: int, t: int) -> pyo.Expression:
         return model.held[j, s, t] >= model.gpus[j, s] - data.most(j, s) * (1 - model.spans[j, t])
 
-    @model.Constraint(*indices, doc="(4b) and no more")
+    @family(model, data, *indices, doc="(4b) and no more")
     def held_no_more(model: pyo.ConcreteModel, j: int, s: int, t: int) -> pyo.Expression:
         return model.held[j, s, t] <= model.gpus[j, s]
 
-    @model.Constraint(model.SPANNERS, model.SLOTS, doc="(4c) G_j GPUs in every slot it runs")
+    @family(model, data, model.SPANNERS, model.SLOTS, doc="(4c) G_j GPUs in every slot it runs")
     def held_in_all(model: pyo.ConcreteModel, j: int, t: int) -> pyo.Expression:
         held = sum(model.held[j, s, t] for s in model.SERVERS)
         return held == data.gpus(j) * model.spans[j, t]
 
 
 def servers_hold_their_gpus(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
-    by_server = grouped((s, (j, a)) for j, s, a in model.INSIDE_RUNS)
+    running = grouped(
+        ((s, t), (j, a))
+        for j, s, a in in_time(model.INSIDE_RUNS, data)
+        for t in range(a, a + (data.inside(j) or 0))
+    )
 
-    @model.Constraint(model.SERVERS, model.SLOTS, doc="(5) a server runs at most O_s GPUs")
+    @family(model, data, model.SERVERS, model.SLOTS, doc="(5) a server runs at most O_s GPUs")
     def capacity(model: pyo.ConcreteModel, s: int, t: int) -> pyo.Expression:
-        inside = sum(
-            data.gpus(j) * model.inside_run[j, s, a]
-            for j, a in by_server.get(s, ())
-            if a <= t < a + (data.inside(j) or 0)
-        )
+        inside = sum(data.gpus(j) * model.inside_run[j, s, a] for j, a in running.get((s, t), ()))
         spread = sum(model.held[j, s, t] for j in model.SPANNERS)
         return stated(model, inside + spread <= data.capacity(s))

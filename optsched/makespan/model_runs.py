@@ -6,7 +6,7 @@ import pyomo.environ as pyo
 
 from optsched.backends.relations import stated
 from optsched.makespan.model_data import MakespanModelData
-from optsched.makespan.model_terms import grouped
+from optsched.makespan.model_terms import family, grouped, in_time
 
 
 def declare_sets(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
@@ -51,12 +51,17 @@ def declare_runs(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
     model.last_end = pyo.Var(
         domain=pyo.Integers, bounds=(data.bound, data.horizon), doc="C: the makespan, slots"
     )
+    running = grouped(
+        ((j, k, t), (a, d))
+        for j, k, a, d in in_time(model.SPANNING_RUNS, data)
+        for t in range(a, a + d)
+    )
     model.spans_wide = pyo.Expression(
         model.WIDTHS,
         model.SLOTS,
         doc="A_k: whether job j runs over k servers in slot t",
         rule=lambda m, j, k, t: sum(
-            m.spanning_run[j, k, a, d] for a, d in m.spread[j, k] if a <= t < a + d
+            m.spanning_run[j, k, a, d] for a, d in running.get((j, k, t), ())
         ),
     )
     widths = grouped((j, k) for j, k in model.WIDTHS)
@@ -82,10 +87,10 @@ def declare_runs(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
     )
 
 
-def every_job_runs_once(model: pyo.ConcreteModel) -> None:
+def every_job_runs_once(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
     inside = grouped((j, (s, a)) for j, s, a in model.INSIDE_RUNS)
 
-    @model.Constraint(model.JOBS, doc="(1) every job runs once")
+    @family(model, data, model.JOBS, doc="(1) every job runs once")
     def runs_once(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
         runs = sum(model.inside_run[j, s, a] for s, a in inside.get(j, ()))
         return stated(model, runs + (model.spanning[j] if j in model.SPANNERS else 0) == 1)
@@ -95,7 +100,7 @@ def the_last_end_counts(model: pyo.ConcreteModel, data: MakespanModelData) -> No
     inside = grouped((j, (s, a)) for j, s, a in model.INSIDE_RUNS)
     spanning = grouped((j, (k, a, d)) for j, k, a, d in model.SPANNING_RUNS)
 
-    @model.Constraint(model.JOBS, doc="(2) C is no earlier than any end")
+    @family(model, data, model.JOBS, doc="(2) C is no earlier than any end")
     def ends(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
         alone = sum(
             (a + (data.inside(j) or 0)) * model.inside_run[j, s, a] for s, a in inside.get(j, ())

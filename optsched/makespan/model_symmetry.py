@@ -14,7 +14,7 @@ import pyomo.environ as pyo
 
 from optsched.backends.relations import stated
 from optsched.makespan.model_data import MakespanModelData
-from optsched.makespan.model_terms import grouped
+from optsched.makespan.model_terms import family, grouped
 
 
 def equal_servers_are_ordered(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
@@ -34,7 +34,7 @@ def equal_servers_are_ordered(model: pyo.ConcreteModel, data: MakespanModelData)
         )
         return inside + sum(model.held[j, s, t] for j in model.SPANNERS for t in model.SLOTS)
 
-    @model.Constraint(model.EQUAL_SERVERS, doc="(17) of equal servers the first gives more")
+    @family(model, data, model.EQUAL_SERVERS, doc="(17) of equal servers the first gives more")
     def server_order(model: pyo.ConcreteModel, s: int, other: int) -> pyo.Expression:
         return stated(model, given(s) >= given(other))
 
@@ -54,6 +54,6 @@ def equal_jobs_are_ordered(model: pyo.ConcreteModel, data: MakespanModelData) ->
         alone = sum(a * model.inside_run[j, s, a] for s, a in inside.get(j, ()))
         return alone + sum(a * model.spanning_run[j, k, a, d] for k, a, d in spanning.get(j, ()))
 
-    @model.Constraint(model.EQUAL_JOBS, doc="(18) of jobs that are alike the first starts first")
+    @family(model, data, model.EQUAL_JOBS, doc="(18) of jobs that are alike the first starts first")
     def job_order(model: pyo.ConcreteModel, j: int, other: int) -> pyo.Expression:
         return stated(model, start(j) <= start(other))

@@ -15,21 +15,23 @@ second. Beyond the paper. Elsewhere the method falls back, by name, to local-sea
 
 from __future__ import annotations
 
-import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from optsched.makespan.bounds import bound_within
+from optsched.deadline import Deadline, OutOfTimeError
 from optsched.makespan.contention import Floats, Ints, Schedule
 from optsched.makespan.durations import Durations, durations_of
 from optsched.makespan.greedy import random_state
+from optsched.makespan.incumbent import SEARCH_SHARE, Found, Incumbent
 from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.local_search import Found, local_search, search
+from optsched.makespan.list_scheduling import by_longest
+from optsched.makespan.local_search import local_search, search
 from optsched.makespan.nested_kernel import Blocks, anneal, loads_of, place_greedily
 from optsched.makespan.options import MakespanOptions
-from optsched.makespan.outcome import outcome_of
-from optsched.result import Outcome, Settings, Termination
+from optsched.result import Outcome, Settings
 
 MOVES = 20_000_000
 """Moves when neither time nor iterations are limited."""
@@ -50,26 +52,22 @@ CHUNK = 100_000
 
 def nested(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
     """Schedule by nested annealing, or by local-search where blocks do not nest."""
-    began = time.perf_counter()
     if not applies(instance):
         return replace(local_search(instance, options, settings), chosen="local-search")
-    until = None if settings.time_limit is None else began + settings.time_limit
-    bound = bound_within(instance, settings.time_limit)
-    start = _start(instance, settings, bound.value)
-    annealing = Annealing(instance, bound.value, settings.seed)
-    met = start.value <= bound.value
-    cut = not met and annealing.run(settings.iterations, until, settings.gap)
-    kept = "annealing" if annealing.best < start.value else "local search"
-    return outcome_of(
-        instance,
-        annealing.schedule() if kept == "annealing" else start.schedule,
-        Termination.TIME_LIMIT if cut else Termination.FEASIBLE,
-        details={"moves": annealing.moves, "restarts": annealing.restarts, "kept": kept},
-        bound=bound.value,
-        bound_source=bound.source,
-        certificate=bound.certificate,
-        solve_time=time.perf_counter() - began,
-    )
+    found = Incumbent(instance, settings)
+    details: Mapping[str, Any] = {"moves": 0, "restarts": 0}
+    with found.working():
+        found.take(by_longest(instance), "local search")
+        found.bounded(settings.deadline.share(SEARCH_SHARE))
+        found.take(_start(instance, settings, found.bound.value), "local search")
+        met = found.value <= found.bound.value or found.impossible
+        found.cut = not met and settings.deadline.is_over
+        if not met and not found.cut:
+            annealing = Annealing(instance, found.bound.value, settings.seed)
+            annealed = annealing.found(settings.iterations, settings.deadline, settings.gap)
+            details = annealed.details
+            found.take(annealed, "annealing")
+    return found.outcome(details={**details, "kept": found.name})
 
 
 def applies(instance: MakespanInstance) -> bool:
@@ -87,7 +85,7 @@ def _start(instance: MakespanInstance, settings: Settings, bound: float) -> Foun
     most = max(200, START_EFFORT // len(instance.jobs))
     if moves is not None or limit is None:
         moves = most if moves is None else min(moves, most)
-    shorter = None if limit is None else START_SHARE * limit
+    shorter = None if limit is None else min(START_SHARE * limit, settings.deadline.left or 0.0)
     return search(instance, replace(settings, time_limit=shorter, iterations=moves), bound)
 
 
@@ -114,20 +112,28 @@ class Annealing:
         self.state = random_state(self.seed)
         self.targets = np.random.default_rng(self.seed)
 
-    def run(self, most: int | None, until: float | None, gap: float) -> bool:
+    def run(self, most: int | None, deadline: Deadline, gap: float) -> bool:
         """Anneal until the moves or the time are spent or the bound is met; whether time cut it."""
-        most = MOVES if most is None and until is None else most
+        most = MOVES if most is None and deadline.limit is None else most
         target = (MANY_FIRST_TARGET if self.many else FIRST_TARGET) * self.bound
         while not self.done(gap):
             if most is not None and self.moves >= most:
                 return False
-            if not self._anneal(min(target, self.best - self._least_step()), most, until):
+            if not self._anneal(min(target, self.best - self._least_step()), most, deadline):
                 return True
             self.restarts += 1
             low, high = RESTART
             target = self.bound + (self.best - self.bound) * self.targets.uniform(low, high)
             self.position[:] = self.best_position
         return False
+
+    def found(self, most: int | None, deadline: Deadline, gap: float) -> Found:
+        """Anneal as `run` does, and say what came of it."""
+        try:
+            cut = self.run(most, deadline, gap)
+        except OutOfTimeError:
+            cut = True
+        return Found(self.schedule(), cut, {"moves": self.moves, "restarts": self.restarts})
 
     @property
     def many(self) -> bool:
@@ -155,7 +161,7 @@ class Annealing:
     def _least_step(self) -> float:
         return 1.0 if self.instance.slotted else 1e-6 * self.best
 
-    def _anneal(self, target: float, most: int | None, until: float | None) -> bool:
+    def _anneal(self, target: float, most: int | None, deadline: Deadline) -> bool:
         """One annealing towards a target; false when the time was up."""
         a_job = MANY_MOVES_A_JOB if self.many else MOVES_A_JOB
         total = int(np.clip(a_job * len(self.position), FEWEST_MOVES, MOST_MOVES))
@@ -164,7 +170,7 @@ class Annealing:
         hot, cold = (HOT * self.bound) ** 2, (COLD * self.bound) ** 2
         done = 0
         while done < total:
-            if until is not None and time.perf_counter() >= until:
+            if deadline.is_over:
                 return False
             self.best, made = anneal(
                 self.blocks, self.position, self.load, target, self.best, self.best_position,

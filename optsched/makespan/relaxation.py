@@ -15,10 +15,11 @@ import pyomo.environ as pyo
 
 from optsched.backends import Answer, require_solver, solve_model
 from optsched.makespan import formulation
-from optsched.makespan.bounds import Bound, best_bound
-from optsched.makespan.contention import Schedule, evaluate
+from optsched.makespan.bounds import Bound
+from optsched.makespan.contention import Schedule
+from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.known import known_schedule
+from optsched.makespan.known import take_known
 from optsched.makespan.model_data import model_data, require_slots
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Outcome, Settings, Termination
@@ -53,18 +54,17 @@ def ilp_relaxed(
         Under continuous progress, or where the model is too large.
     """
     require_solver(settings.solver)
-    began = time.perf_counter()
-    known = known_schedule(instance, settings)
-    top = instance.horizon if known is None else int(evaluate(instance, known).makespan)
-    bound = best_bound(instance, high=top)
     require_slots("ilp-relaxed", instance)
-    low = int(bound.value)
-    if low >= top:
-        return _outcome(bound, Termination.OPTIMAL, None, began)
-    solved = solve_slotted(instance, top, low, settings, contention=False)
-    if solved.bound > bound.value:
-        bound = Bound(float(min(solved.bound, top)), "relaxation")
-    return _outcome(bound, solved.answer.termination, solved.answer, began)
+    found, answer, status = Incumbent(instance, settings), None, Termination.OPTIMAL
+    with found.working():
+        take_known(found, settings)
+        found.bounded(settings.deadline.share(SEARCH_SHARE), found.known)
+        top, low = int(min(found.value, instance.horizon)), int(found.bound.value)
+        if low < found.value and not found.impossible:
+            solved = solve_slotted(instance, top, low, settings, contention=False)
+            answer, status = solved.answer, solved.answer.termination
+            found.prove(Bound(float(solved.bound), "relaxation"))
+    return found.bound_alone(status, "a bound: the relaxation has no schedule", answer)
 
 
 def model(instance: MakespanInstance, options: MakespanOptions) -> pyo.ConcreteModel:
@@ -74,19 +74,30 @@ def model(instance: MakespanInstance, options: MakespanOptions) -> pyo.ConcreteM
 
 def model_of(instance: MakespanInstance, *, contention: bool) -> pyo.ConcreteModel:
     """Build a slotted model between the combinatorial bound and the best heuristic's makespan."""
-    known = known_schedule(instance, Settings())
-    top = instance.horizon if known is None else int(evaluate(instance, known).makespan)
     require_slots("ilp" if contention else "ilp-relaxed", instance)
-    low = min(int(best_bound(instance, high=top).value), top)
+    settings = Settings()
+    found = Incumbent(instance, settings)
+    take_known(found, settings)
+    found.bounded(settings.deadline, found.known)
+    top = int(min(found.value, instance.horizon))
+    low = min(int(found.bound.value), top)
     return formulation.build(model_data(instance, top, low, contention=contention))
 
 
 def solve_slotted(
     instance: MakespanInstance, horizon: int, low: int, settings: Settings, *, contention: bool
 ) -> Solved:
-    """Build and solve a slotted model; see `formulation`."""
+    """Build and solve a slotted model; see `formulation`.
+
+    Raises
+    ------
+    NotApplicableError
+        If the model is too large for the memory it may take.
+    OutOfTimeError
+        If it cannot be built in the time left.
+    """
     began = time.perf_counter()
-    data = model_data(instance, horizon, low, contention=contention)
+    data = model_data(instance, horizon, low, contention=contention, deadline=settings.deadline)
     built = formulation.build(data)
     answer = solve_model(built, settings, build_time=time.perf_counter() - began)
     if answer.termination is Termination.INFEASIBLE:
@@ -94,20 +105,3 @@ def solve_slotted(
     bound = low if answer.bound is None else max(low, math.ceil(answer.bound - ROUNDING))
     schedule = formulation.read_schedule(built, data) if answer.has_solution else None
     return Solved(bound, schedule, answer)
-
-
-def _outcome(
-    bound: Bound, termination: Termination, answer: Answer | None, began: float
-) -> Outcome:
-    return Outcome(
-        None,
-        termination,
-        bound=bound.value,
-        bound_source=bound.source,
-        certificate=bound.certificate,
-        build_time=0.0 if answer is None else answer.build_time,
-        solve_time=time.perf_counter() - began - (0.0 if answer is None else answer.build_time),
-        solver=None if answer is None else answer.solver,
-        trace=() if answer is None else answer.trace,
-        details={"message": "a bound: the relaxation has no schedule"},
-    )

@@ -8,20 +8,23 @@ set, nothing about the optimum. The paper's set of all feasible schedules is exp
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from functools import partial
 
+import numpy as np
 import pyomo.environ as pyo
 
 from optsched.backends import require_solver, solve_model
-from optsched.makespan.baselines import first_fit, list_scheduling, random_placement
-from optsched.makespan.contention import Evaluation, Schedule, evaluate, schedule_of
+from optsched.deadline import Deadline
+from optsched.makespan.baselines import at_random, by_first_fit, by_least_used
+from optsched.makespan.contention import Evaluation, evaluate
+from optsched.makespan.incumbent import SEARCH_SHARE, Found, Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.known import candidates
+from optsched.makespan.model_data import require_time
 from optsched.makespan.options import ORDERS, MakespanOptions
-from optsched.makespan.outcome import outcome_of
-from optsched.makespan.sjf_bco import kappas_of, sjf_bco
-from optsched.result import Outcome, Settings
+from optsched.makespan.sjf_bco import by_sjf_bco, kappas_of
+from optsched.result import Outcome, Settings, Termination
 
 SPREADS = (1.0, 2.0, 4.0, 8.0)
 RANDOM_SEEDS = 5
@@ -32,56 +35,69 @@ def ilp_schedules(
 ) -> Outcome:
     """Select the best of the generated schedules by the paper's ILP."""
     require_solver(settings.solver)
-    began = time.perf_counter()
-    generated = [evaluate(instance, schedule) for schedule in _generated(instance, settings)]
-    if not generated:
-        return outcome_of(instance, None, solve_time=time.perf_counter() - began)
-    built = _build(instance, generated)
-    answer = solve_model(built, settings, build_time=time.perf_counter() - began)
-    schedule = None
-    if answer.has_solution:
-        first = built.JOBS.first()
-        chosen = max(built.SCHEDULES, key=lambda k: pyo.value(built.follows[first, k]))
-        schedule = generated[chosen].schedule
-    return outcome_of(
-        instance,
-        schedule,
-        details={"schedules": len(generated)},
-        build_time=answer.build_time,
-        solve_time=answer.solve_time,
-        solver=answer.solver,
-        trace=answer.trace,
+    found, answer, status = Incumbent(instance, settings), None, Termination.TIME_LIMIT
+    generated: list[Evaluation] = []
+    with found.working():
+        for each in _generated(instance, settings, settings.deadline.share(SEARCH_SHARE)):
+            found.offer(each.schedule)
+            generated.append(each)
+        found.bounded(settings.deadline.share(SEARCH_SHARE))
+        if generated:
+            require_time(2 * len(instance.jobs) * len(generated), settings.deadline)
+            began = time.perf_counter()
+            built = _build(instance, generated)
+            answer = solve_model(built, settings, build_time=time.perf_counter() - began)
+            if answer.termination is Termination.OPTIMAL:
+                first, status = built.JOBS.first(), Termination.FEASIBLE
+                found.best = generated[
+                    max(built.SCHEDULES, key=lambda k: pyo.value(built.follows[first, k]))
+                ]
+    return found.outcome(
+        status,
+        {"schedules": len(generated)},
+        0.0 if answer is None else answer.build_time,
+        solver=None if answer is None else answer.solver,
+        trace=() if answer is None else answer.trace,
     )
 
 
 def model(instance: MakespanInstance, options: MakespanOptions) -> pyo.ConcreteModel:
     """Build the model over the generated schedules alone."""
-    schedules = _generated(instance, Settings())
-    return _build(instance, [evaluate(instance, schedule) for schedule in schedules])
+    return _build(instance, list(_generated(instance, Settings(), Deadline())))
 
 
-def _generated(instance: MakespanInstance, settings: Settings) -> list[Schedule]:
+def _generated(
+    instance: MakespanInstance, settings: Settings, deadline: Deadline
+) -> Iterator[Evaluation]:
     """Different schedules within the horizon: every heuristic over its parameters."""
-    found = list(candidates(instance, settings).values())
-    for outcome in _outcomes(instance, settings):
-        if outcome.solution is not None:
-            found.append(schedule_of(instance, outcome.solution))
-    different: dict[str, Schedule] = {repr(schedule): schedule for schedule in found}
-    return list(different.values())
+    seen: set[str] = set()
+    for found in _found(instance, settings, deadline):
+        if found.schedule is not None and repr(found.schedule) not in seen:
+            seen.add(repr(found.schedule))
+            each = evaluate(instance, found.schedule)
+            if each.makespan <= instance.horizon:
+                yield each
 
 
-def _outcomes(instance: MakespanInstance, settings: Settings) -> Iterator[Outcome]:
-    import numpy as np
-
+def _found(instance: MakespanInstance, settings: Settings, deadline: Deadline) -> Iterator[Found]:
+    """What each heuristic finds, as long as there is time."""
+    for _, found in candidates(instance, settings, deadline):
+        yield found
+    runs: list[Callable[[], Found]] = []
     for kappa in kappas_of(np.array([job.gpus for job in instance.jobs])):
         for spread in SPREADS:
-            yield sjf_bco(instance, MakespanOptions(kappa, spread), settings)
+            options = MakespanOptions(kappa, spread)
+            runs.append(partial(by_sjf_bco, instance, options, deadline))
     for order in ORDERS:
-        for run in (first_fit, list_scheduling):
-            yield run(instance, MakespanOptions(order=order), settings)
+        options = MakespanOptions(order=order)
+        runs.append(partial(by_first_fit, instance, options, deadline))
+        runs.append(partial(by_least_used, instance, options, deadline))
         for seed in range(RANDOM_SEEDS):
-            again = replace(settings, seed=settings.seed + seed)
-            yield random_placement(instance, MakespanOptions(order=order), again)
+            runs.append(partial(at_random, instance, options, settings.seed + seed))
+    for run in runs:
+        if deadline.is_over:
+            return
+        yield run()
 
 
 def _build(instance: MakespanInstance, generated: list[Evaluation]) -> pyo.ConcreteModel:

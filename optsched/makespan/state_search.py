@@ -12,25 +12,25 @@ exponential; meant for five jobs or so, with a limit of states beyond.
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from optsched.makespan.bounds import best_bound
-from optsched.makespan.contention import Schedule, evaluate
+from optsched.deadline import Deadline
+from optsched.makespan.bounds import Bound
+from optsched.makespan.contention import Schedule
 from optsched.makespan.durations import durations_of
+from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.known import known_schedule
+from optsched.makespan.known import take_known
 from optsched.makespan.model_data import require_slots
 from optsched.makespan.options import MakespanOptions
-from optsched.makespan.outcome import outcome_of
 from optsched.makespan.progress import iterations_per_slot
 from optsched.result import Outcome, Settings, Termination
 
 MOST_STATES = 1_000_000
-CLOCK_EVERY = 256
+MOST_JOBS = 200
+"""Jobs beyond which nothing is searched: what the heuristics and the bound say stands."""
 
 Placement = tuple[int, ...]
 """GPUs by server."""
@@ -59,39 +59,31 @@ def state_search(
         Under continuous progress.
     """
     require_slots("state-search", instance)
-    began = time.perf_counter()
-    known = known_schedule(instance, settings)
-    value = instance.horizon + 1.0 if known is None else evaluate(instance, known).makespan
-    bound = best_bound(instance, high=value)
-    until = math.inf if settings.time_limit is None else began + settings.time_limit
-    search = _Search(instance, value, until)
-    proven = bound.value if bound.value >= value else search.run()
-    schedule = known if search.found is None else search.found
-    if search.found is not None:
-        value = evaluate(instance, search.found).makespan
-    complete = proven >= value
-    if not complete:
-        termination = Termination.TIME_LIMIT
-    else:
-        termination = Termination.INFEASIBLE if schedule is None else Termination.OPTIMAL
-    better = proven > bound.value and termination is not Termination.INFEASIBLE
-    return outcome_of(
-        instance,
-        schedule,
-        termination,
-        details={"states": len(search.seen)},
-        bound=proven if better else bound.value,
-        bound_source="state-search" if better else bound.source,
-        certificate=None if better else bound.certificate,
-        solve_time=time.perf_counter() - began,
-    )
+    found = Incumbent(instance, settings)
+    with found.working():
+        take_known(found, settings)
+        found.bounded(settings.deadline.share(SEARCH_SHARE), found.beyond)
+    return search_states(found)
+
+
+def search_states(found: Incumbent) -> Outcome:
+    """Search below the incumbent, as long as there is time."""
+    search = _Search(found.instance, found.beyond, found.settings.deadline)
+    found.cut = found.cut or len(found.instance.jobs) > MOST_JOBS
+    if not found.cut and not found.met and not found.impossible:
+        with found.working():
+            proven = search.run()
+            found.offer(search.found, "state-search")
+            found.prove(Bound(proven, "state-search"))
+    status = Termination.OPTIMAL if found.met else Termination.TIME_LIMIT
+    return found.outcome(status, {"states": len(search.seen)})
 
 
 class _Search:
     """Breadth-first search below a known makespan."""
 
-    def __init__(self, instance: MakespanInstance, below: float, until: float) -> None:
-        self.instance, self.below, self.until = instance, below, until
+    def __init__(self, instance: MakespanInstance, below: float, deadline: Deadline) -> None:
+        self.instance, self.below, self.deadline = instance, below, deadline
         durations = durations_of(instance)
         self.gpus = [job.gpus for job in instance.jobs]
         self.least = [int(slots) for slots in durations.least]
@@ -103,31 +95,39 @@ class _Search:
     def run(self) -> float:
         """The least makespan below the known one, or what was proven when a limit was reached."""
         layer = [State((1 << len(self.gpus)) - 1, ())]
-        slot = 0
+        slot, proven = 0, float(self._left(layer[0]))
         while layer:
             following: list[State] = []
-            for count, state in enumerate(layer):
-                if count % CLOCK_EVERY == 0 and self._out():
-                    return min(self.below, slot + min(self._left(state) for state in layer))
+            least = self.below
+            for state in layer:
                 for after in self._successors(state):
+                    if after is None:
+                        return min(proven, self.below)
                     if after.pending == 0 and not after.running:
                         self.found = self._schedule(after)
                         return slot + 1.0
-                    if slot + 1 + self._left(after) < self.below and self._new(after):
+                    total = slot + 1.0 + self._left(after)
+                    if total < self.below and self._new(after):
                         following.append(after)
-            layer, slot = following, slot + 1
+                        least = min(least, total)
+            layer, slot, proven = following, slot + 1, least
         return self.below
 
-    def _out(self) -> bool:
-        return len(self.seen) > MOST_STATES or time.perf_counter() > self.until
+    def _out(self, more: int) -> bool:
+        """Whether a limit is reached."""
+        return len(self.seen) + more > MOST_STATES or self.deadline.is_over
 
-    def _successors(self, state: State) -> Iterator[State]:
+    def _successors(self, state: State) -> Iterator[State | None]:
+        """The states a slot later; None, and no more of them, at a limit."""
         free = list(self.instance.servers)
         for _, _, placement in state.running:
             for server, count in enumerate(placement):
                 free[server] -= count
         tried: set[tuple] = set()
         for started in self._starts(state.pending, free, 0):
+            if self._out(len(tried)):
+                yield None
+                return
             running = tuple(
                 sorted(
                     state.running
@@ -224,14 +224,13 @@ class _Search:
         return Schedule(tuple(starts), tuple(placed))
 
 
-@lru_cache(maxsize=4096)
-def _placements(gpus: int, free: tuple[int, ...]) -> tuple[Placement, ...]:
-    """All ways to take so many GPUs of servers with so many free."""
+def _placements(gpus: int, free: tuple[int, ...]) -> Iterator[Placement]:
+    """All ways to take so many GPUs of servers with so many free, one by one: there may be many."""
     if len(free) == 1:
-        return ((gpus,),) if gpus <= free[0] else ()
+        if gpus <= free[0]:
+            yield (gpus,)
+        return
     rest = sum(free[1:])
-    return tuple(
-        (taken, *others)
-        for taken in range(max(0, gpus - rest), min(gpus, free[0]) + 1)
-        for others in _placements(gpus - taken, free[1:])
-    )
+    for taken in range(max(0, gpus - rest), min(gpus, free[0]) + 1):
+        for others in _placements(gpus - taken, free[1:]):
+            yield (taken, *others)

@@ -15,10 +15,13 @@ import time
 import pyomo.environ as pyo
 
 from optsched.backends import require_solver, solve_model
+from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
-from optsched.makespan.bounds import simple_bound
+from optsched.makespan.bounds import Bound, simple_bound
 from optsched.makespan.durations import Durations, durations_of
+from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.model_data import require_time
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Outcome, Settings, Termination
 
@@ -35,43 +38,33 @@ def theta(instance: MakespanInstance, options: MakespanOptions, settings: Settin
         If jobs times GPUs is more than 200,000.
     """
     require_solver(settings.solver)
-    began = time.perf_counter()
     durations = durations_of(instance)
-    simple = simple_bound(durations)
-    built = _build(durations, simple.value)
-    answer = solve_model(built, settings, build_time=time.perf_counter() - began)
-    value, source = simple.value, simple.source
-    if answer.bound is not None:
-        found = _unit(durations) * answer.bound * (1 - 1e-9)
-        found = float(math.ceil(found - ROUNDING)) if instance.slotted else found
-        if found > value:
-            value, source = found, "theta"
-    proved = answer.termination is Termination.OPTIMAL
-    return Outcome(
-        None,
-        Termination.OPTIMAL if proved else Termination.TIME_LIMIT,
-        bound=value,
-        bound_source=source,
-        build_time=answer.build_time,
-        solve_time=answer.solve_time,
-        solver=answer.solver,
-        trace=answer.trace,
-        details={"message": "a bound: theta has no schedule"},
-    )
+    found, answer, status = Incumbent(instance, settings), None, Termination.TIME_LIMIT
+    with found.working():
+        began = time.perf_counter()
+        built = _build(durations, found.bound.value, settings.deadline)
+        answer = solve_model(built, settings, build_time=time.perf_counter() - began)
+        status = answer.termination
+        if answer.bound is not None:
+            value = _unit(durations) * answer.bound * (1 - 1e-9)
+            value = float(math.ceil(value - ROUNDING)) if instance.slotted else value
+            found.prove(Bound(value, "theta"))
+    return found.bound_alone(status, "a bound: theta has no schedule", answer)
 
 
 def model(instance: MakespanInstance, options: MakespanOptions) -> pyo.ConcreteModel:
     """Build the model alone."""
     durations = durations_of(instance)
-    return _build(durations, simple_bound(durations).value)
+    return _build(durations, simple_bound(durations).value, Deadline())
 
 
-def _build(durations: Durations, low: float) -> pyo.ConcreteModel:
+def _build(durations: Durations, low: float, deadline: Deadline) -> pyo.ConcreteModel:
     jobs, gpus = len(durations.gpus), durations.instance.gpus
     if jobs * gpus > MOST_VARIABLES:
         raise NotApplicableError(
             "theta", f"{jobs} jobs x {gpus} GPUs", f"at most {MOST_VARIABLES} pairs"
         )
+    require_time(2 * jobs * gpus, deadline)
     model = pyo.ConcreteModel(name="makespan-theta")
     model.JOBS = pyo.RangeSet(0, jobs - 1, doc="j")
     model.GPUS = pyo.RangeSet(0, gpus - 1, doc="g")

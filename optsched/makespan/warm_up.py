@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from optsched.deadline import Deadline
 from optsched.makespan.baselines import first_fit, list_scheduling, random_placement
 from optsched.makespan.column_kernel import best_column, best_value
 from optsched.makespan.instance import SCHEMA, MakespanInstance
 from optsched.makespan.local_search import local_search
 from optsched.makespan.nested import Annealing
 from optsched.makespan.options import MakespanOptions
-from optsched.makespan.outcome import outcome_of
 from optsched.makespan.sjf_bco import sjf_bco
 from optsched.result import Settings
 
@@ -18,10 +18,9 @@ from optsched.result import Settings
 def warm_up() -> None:
     """Run every compiled loop once on a tiny instance."""
     options, settings = MakespanOptions(), Settings(iterations=2)
-    outcome_of(_TINY, None)
     for solve in (sjf_bco, first_fit, list_scheduling, random_placement, local_search):
         solve(_TINY, options, settings)
-    Annealing(_TINY, 1.0, 0).run(2, None, 0.0)
+    Annealing(_TINY, 1.0, 0).run(2, Deadline(), 0.0)
     size = np.ones(2, dtype=np.int64)
     for price in (np.ones(2), np.ones(2, dtype=np.int64)):
         best_value(size, price, 1)

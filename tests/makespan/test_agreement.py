@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 
 import pytest
 from oracles import makespan as oracle
 
 import optsched
+from optsched.deadline import Deadline
 from optsched.makespan.bounds import area, longest_job
 from optsched.makespan.durations import durations_of
 from optsched.makespan.instance import MakespanInstance
@@ -39,7 +39,7 @@ def agrees(seed: int) -> bool:
     found = optsched.solve(instance, "state-search")
     assert found.termination is Termination.OPTIMAL
     assert found.objective == best
-    assert _Search(instance, instance.horizon + 1, math.inf).run() == best  # with no help
+    assert _Search(instance, instance.horizon + 1, Deadline()).run() == best  # with no help
     ilp = optsched.solve(instance, "ilp", time_limit=SECONDS)
     assert ilp.bound is not None
     assert ilp.objective is not None

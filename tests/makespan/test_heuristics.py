@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import optsched
+from optsched.deadline import Deadline
 from optsched.errors import InputError
 from optsched.generate.makespan import generate_makespan
 from optsched.makespan import bounds
@@ -65,7 +66,7 @@ def test_nested_falls_back_by_name() -> None:
 def test_annealed_schedules_never_contend() -> None:
     instance = optsched.load("makespan/paper-160x20-strong")
     annealing = Annealing(instance, bounds.best_bound(instance).value, 0)
-    annealing.run(200_000, None, 0.0)
+    annealing.run(200_000, Deadline(), 0.0)
     schedule = annealing.schedule()
     assert all(len(placed) == 1 for placed in schedule.placed)
     found = evaluate(instance, schedule)
@@ -194,6 +195,6 @@ def test_a_time_limit_covers_the_bound(method: str) -> None:
 def test_a_bound_cut_by_time_is_not_kept() -> None:
     instance = optsched.load("makespan/paper-160x20")
     bounds.forget()
-    cut = bounds.best_bound(instance, time_limit=0.0)
+    cut = bounds.best_bound(instance, deadline=Deadline(0.0))
     assert cut.source in ("area", "longest job")
     assert bounds.best_bound(instance).value > cut.value

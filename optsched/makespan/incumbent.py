@@ -1,0 +1,180 @@
+"""What stands when a method stops: the best schedule within the horizon and the best bound.
+
+Every method starts one and lets all it tries pass through it, so that no schedule counts that ends
+after the horizon, a deadline loses none, and the status follows from what is known.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from optsched.backends.answer import Answer
+from optsched.deadline import Deadline, OutOfTimeError
+from optsched.makespan.bounds import Bound, best_bound, simple_bound
+from optsched.makespan.contention import Evaluation, Schedule, evaluate, solution_of
+from optsched.makespan.durations import durations_of
+from optsched.makespan.instance import MakespanInstance
+from optsched.result import Outcome, Settings, Termination, is_proved
+
+SEARCH_SHARE = 0.5
+"""Share of its time limit that a heuristic may take; the bound has the rest."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found, and whether its deadline cut it."""
+
+    schedule: Schedule | None
+    cut: bool = False
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Incumbent:
+    """The best schedule and the best bound so far."""
+
+    def __init__(self, instance: MakespanInstance, settings: Settings) -> None:
+        self.instance, self.settings = instance, settings
+        self.began = time.perf_counter()
+        self.bound = simple_bound(durations_of(instance))
+        self.best: Evaluation | None = None
+        self.name = ""
+        self.least = np.inf
+        self.cut = False
+
+    @property
+    def value(self) -> float:
+        """The best makespan within the horizon; infinite without one."""
+        return np.inf if self.best is None else self.best.makespan
+
+    @property
+    def known(self) -> float | None:
+        """The best makespan within the horizon, if there is one."""
+        return None if self.best is None else self.best.makespan
+
+    @property
+    def met(self) -> bool:
+        """Whether the bound proves the best makespan at the gap asked."""
+        return self.best is not None and is_proved(self.value, self.bound.value, self.settings.gap)
+
+    @property
+    def impossible(self) -> bool:
+        """Whether the bound shows that no schedule ends within the horizon."""
+        return self.bound.value > self.instance.horizon
+
+    @property
+    def beyond(self) -> float:
+        """Where a search for better may stop: the best makespan, or a slot after the horizon."""
+        return min(self.value, self.instance.horizon + 1.0)
+
+    def offer(self, schedule: Schedule | None, name: str = "") -> bool:
+        """Take a schedule that ends within the horizon if it is better."""
+        if schedule is None:
+            return False
+        found = evaluate(self.instance, schedule)
+        self.least = min(self.least, found.makespan)
+        if found.makespan > self.instance.horizon or found.makespan >= self.value:
+            return False
+        self.best, self.name = found, name
+        return True
+
+    def take(self, found: Found, name: str = "") -> None:
+        """Take what a search found, and whether it was cut."""
+        self.offer(found.schedule, name)
+        self.cut = self.cut or found.cut
+
+    def prove(self, bound: Bound) -> None:
+        """Take a bound if it is better."""
+        if bound.value > self.bound.value:
+            self.bound = bound
+
+    def bounded(self, deadline: Deadline, high: float | None = None) -> None:
+        """Prove the best combinatorial bound by the deadline; see `best_bound`."""
+        self.prove(best_bound(self.instance, high=high, deadline=deadline))
+
+    def heuristic(self, search: Callable[[Deadline], Found]) -> Outcome:
+        """The outcome of one search in its share of the time, and of the bound in the rest."""
+        found = Found(None)
+        with self.working():
+            found = search(self.settings.deadline.share(SEARCH_SHARE))
+            self.take(found)
+            self.bounded(self.settings.deadline)
+        return self.outcome(details=found.details)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Let the deadline end the work in the block: what was found stands."""
+        try:
+            yield
+        except OutOfTimeError:
+            self.cut = True
+
+    def outcome(
+        self,
+        termination: Termination = Termination.FEASIBLE,
+        details: Mapping[str, Any] | None = None,
+        build_time: float = 0.0,
+        **known: Any,
+    ) -> Outcome:
+        """The outcome of what is known.
+
+        Parameters
+        ----------
+        termination
+            How the method ended unless it was cut. Without a schedule the bound alone decides
+            between "infeasible" and "time-limit".
+        details, build_time, known
+            Further fields of `optsched.result.Outcome`.
+        """
+        about: dict[str, Any]
+        if self.best is None:
+            status = Termination.INFEASIBLE if self.impossible else Termination.TIME_LIMIT
+            about = {"message": self._message()}
+        else:
+            cut = self.cut and termination is not Termination.OPTIMAL
+            status = Termination.TIME_LIMIT if cut else termination
+            about = {"mean_completion_time": self.best.mean_completion_time}
+        return Outcome(
+            None if self.best is None else solution_of(self.best),
+            status,
+            claimed=None if self.best is None else self.best.makespan,
+            bound=self.bound.value,
+            bound_source=self.bound.source,
+            certificate=self.bound.certificate,
+            build_time=build_time,
+            solve_time=time.perf_counter() - self.began - build_time,
+            details={**about, **(details or {})},
+            **known,
+        )
+
+    def bound_alone(
+        self, termination: Termination, message: str, answer: Answer | None = None
+    ) -> Outcome:
+        """The outcome of a method that has a bound and no schedule."""
+        status = Termination.TIME_LIMIT if self.cut else termination
+        status = Termination.INFEASIBLE if self.impossible else status
+        build_time = 0.0 if answer is None else answer.build_time
+        return Outcome(
+            None,
+            status,
+            bound=self.bound.value,
+            bound_source=self.bound.source,
+            certificate=self.bound.certificate,
+            build_time=build_time,
+            solve_time=time.perf_counter() - self.began - build_time,
+            solver=None if answer is None else answer.solver,
+            trace=() if answer is None else answer.trace,
+            details={"message": self._message() if self.impossible else message},
+        )
+
+    def _message(self) -> str:
+        horizon = f"the horizon of {self.instance.horizon} slots"
+        if self.impossible:
+            return f"no schedule ends within {horizon}: none takes less than {self.bound.value:g}"
+        found = "" if self.least == np.inf else f"; the best found takes {self.least:g}"
+        return f"no schedule found within {horizon}{found}"

@@ -1,0 +1,266 @@
+"""Horizons and limits: what no schedule can meet is infeasible, what is cut keeps its best.
+
+Nothing here is timed: clocks are counted, or over from the beginning.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+import types
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched import deadline as deadlines
+from optsched.deadline import Deadline, OutOfTimeError
+from optsched.generate.makespan import generate_makespan
+from optsched.makespan import column_bound, formulation, local_search, model_data, relaxation
+from optsched.makespan.bounds import best_bound, forget
+from optsched.makespan.check_certificate import check_certificate
+from optsched.makespan.contention import evaluate
+from optsched.makespan.durations import durations_of
+from optsched.makespan.incumbent import Incumbent
+from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.known import candidates, take_known
+from optsched.makespan.model_data import MakespanModelData, model_nonzeros
+from optsched.makespan.nested import applies
+from optsched.makespan.options import MakespanOptions
+from optsched.makespan.sjf_bco import by_sjf_bco
+from optsched.makespan.state_search import _Search
+from optsched.problems import METHODS
+from optsched.result import Settings, Termination
+
+EXACT = ["exact", "ilp", "state-search"]
+SCHEDULING = [m.name for m in METHODS["makespan"].values() if m.kind != "bound"]
+BOUNDS = [m.name for m in METHODS["makespan"].values() if m.kind == "bound"]
+
+
+def within(instance: MakespanInstance, horizon: int, **changes: object) -> MakespanInstance:
+    return MakespanInstance.from_dict({**instance.to_dict(), "horizon": horizon, **changes})
+
+
+@lru_cache
+def impossible() -> list[MakespanInstance]:
+    """Instances whose sizes are powers of two, so that nested has a schedule whatever the horizon.
+
+    One slot less than the bound; without those of which a single job already takes longer.
+    """
+    made = []
+    for seed in range(12):
+        instance = generate_makespan(
+            8, 3, contention="strong", server_sizes=(2, 4, 8), largest_job=8, slot=30.0, seed=seed
+        )
+        horizon = int(best_bound(instance).value) - 1
+        if applies(instance) and durations_of(instance).least.max() <= horizon:
+            made.append(within(instance, horizon))
+    assert len(made) >= 5
+    return made
+
+
+@pytest.mark.parametrize("method", [*SCHEDULING, *BOUNDS])
+def test_an_impossible_horizon_is_infeasible_with_its_bound(method: str) -> None:
+    proofs = set()
+    for instance in impossible():
+        result = optsched.solve(instance, method)
+        assert result.termination is Termination.INFEASIBLE
+        assert result.solution is None
+        assert result.bound is not None
+        assert result.bound > instance.horizon
+        assert f"{instance.horizon} slots" in result.details["message"]
+        proofs.add(result.bound_source)
+        if result.certificate is not None:
+            assert check_certificate(instance, result.certificate) == []
+    assert proofs <= {"area", "column bound", "theta", "relaxation"}
+
+
+@pytest.mark.parametrize("method", EXACT)
+def test_the_command_line_says_infeasible(method: str, tmp_path: Path) -> None:
+    path = tmp_path / "impossible.json"
+    path.write_text(json.dumps(impossible()[0].to_dict()), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "optsched", "solve", str(path), "--method", method, "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    row = json.loads(done.stdout)
+    assert row["termination"] == "infeasible"
+    assert row["bound"] == impossible()[0].horizon + 1
+
+
+def test_under_continuous_progress_too() -> None:
+    instance = optsched.load("makespan/continuous-12x3")
+    crowd = instance.to_dict()["jobs"]
+    jobs = [{**job, "name": f"{job['name']}-{copy}"} for job in crowd for copy in range(4)]
+    full = within(instance, instance.horizon, jobs=jobs)
+    bound = best_bound(full).value
+    result = optsched.solve(within(full, int(bound * 0.9)))
+    assert result.termination is Termination.INFEASIBLE
+    assert result.bound is not None
+    assert result.bound > int(bound * 0.9)
+
+
+def test_every_candidate_passes_the_horizon() -> None:
+    """Nested's schedule takes longer than what spans: under a horizon between both it is none."""
+    instance = generate_makespan(
+        24, 8, contention="strong", server_sizes=(2, 4, 8), largest_job=8, slot=30.0, seed=0
+    )
+    least = {
+        name: evaluate(instance, found.schedule).makespan
+        for name, found in candidates(instance, Settings(), Deadline())
+        if found.schedule is not None
+    }
+    assert least["nested"] > min(least.values())
+    short = within(instance, int(least["nested"]) - 1)
+    found = Incumbent(short, Settings())
+    take_known(found, Settings())
+    assert found.value == min(least.values()) <= short.horizon
+    result = optsched.solve(short, "ilp-schedules")
+    assert result.check is not None
+    assert result.check.feasible
+
+
+def test_what_is_not_proved_is_not_called_infeasible() -> None:
+    """Contention alone makes nine slots too few for three jobs; the bound says nine."""
+    instance = within(optsched.load("makespan/contended-3x3"), 10)
+    for method in ("sjf-bco", "nested", "local-search", "ilp-schedules"):
+        result = optsched.solve(instance, method, iterations=200)
+        assert result.termination is Termination.TIME_LIMIT
+        assert result.bound == 9
+    for method in EXACT:
+        result = optsched.solve(instance, method)
+        assert result.termination is Termination.INFEASIBLE
+        assert result.bound == 11
+
+
+@pytest.mark.parametrize("method", SCHEDULING)
+def test_without_any_time_there_is_still_a_schedule(method: str) -> None:
+    forget()
+    result = optsched.solve("makespan/paper-160x20", method, time_limit=0.0)
+    assert result.check is not None
+    assert result.check.feasible
+    assert result.bound is not None
+    assert result.bound_source in ("area", "longest job")
+    assert result.termination in (Termination.TIME_LIMIT, Termination.FEASIBLE)
+
+
+class Ticks:
+    """A clock that moves on by a second whenever it is looked at."""
+
+    def __init__(self) -> None:
+        self.ticks = itertools.count()
+
+    def perf_counter(self) -> float:
+        return float(next(self.ticks))
+
+
+@pytest.fixture
+def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadlines, "time", Ticks())
+
+
+@pytest.mark.usefixtures("ticking")
+def test_a_search_cut_by_moves_looks_at_the_clock() -> None:
+    """A million millions of moves, in twenty steps: only looks between moves can end it."""
+    instance = optsched.load("makespan/paper-160x20")
+    endless = Settings(iterations=10**12)
+    found = local_search.search(instance, endless, 0.0, Deadline(20.0, began=0.0))
+    assert found.cut
+    assert found.schedule is not None
+    assert 0 < found.details["moves"] < 10**7
+
+
+def test_looks_at_the_clock_change_no_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = optsched.load("makespan/paper-160x20-strong")
+    some = Settings(iterations=3000)
+    found = local_search.search(instance, some, 0.0)
+    monkeypatch.setattr(local_search, "LOOK", -1.0)  # one move at a time
+    again = local_search.search(instance, some, 0.0)
+    assert again == found
+    assert found.details["moves"] == 3000
+
+
+@pytest.mark.usefixtures("ticking")
+def test_sjf_bco_stops_between_simulations() -> None:
+    instance = optsched.load("makespan/paper-160x20")
+    cut = by_sjf_bco(instance, MakespanOptions(), Deadline(6.0, began=0.0))
+    assert cut.cut
+    assert cut.schedule is not None
+    whole = by_sjf_bco(instance, MakespanOptions(), Deadline())
+    assert evaluate(instance, cut.schedule).makespan >= evaluate(instance, whole.schedule).makespan
+
+
+def test_the_column_bound_keeps_its_last_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = optsched.load("makespan/paper-160x20")
+    durations = durations_of(instance)
+    bounds = []
+    for seconds in (9.0, 40.0, None):
+        monkeypatch.setattr(deadlines, "time", Ticks())
+        limit = Deadline(seconds, began=0.0)
+        found = column_bound.column_bound(durations, 200.0, 1200.0, deadline=limit)
+        assert found is not None
+        assert check_certificate(instance, found) == []
+        bounds.append(found.bound(instance.slotted))
+    assert bounds[0] < bounds[-1]
+    assert bounds == sorted(bounds)
+
+
+def test_a_state_search_stops_within_one_state() -> None:
+    """Twenty jobs on four servers: the first state has more successors than could be listed."""
+    instance = generate_makespan(
+        20, 4, contention="strong", server_sizes=(8,), largest_job=2, slot=30.0, seed=1
+    )
+    search = _Search(instance, instance.horizon + 1, Deadline(0.0))
+    assert search.run() <= np.ceil(durations_of(instance).least.sum())
+    assert search.found is None
+    assert len(search.seen) == 0
+
+
+def slotted(horizon: int, deadline: Deadline) -> MakespanModelData:
+    instance = optsched.load("makespan/contended-3x3")
+    return MakespanModelData(instance, durations_of(instance), horizon, 9, True, deadline)
+
+
+def test_building_stops_at_the_deadline_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(OutOfTimeError):
+        formulation.build(slotted(12, Deadline(0.0)))
+    assert caplog.records == []
+
+
+def test_coefficients_are_estimated_before_building() -> None:
+    from pyomo.contrib.solver.common.factory import SolverFactory
+
+    for horizon in (12, 40):
+        data = slotted(horizon, Deadline())
+        solver = SolverFactory("highs")
+        solver.set_instance(formulation.build(data))
+        assert model_nonzeros(data) == pytest.approx(solver._solver_model.getNumNz(), rel=0.25)
+
+
+def test_what_cannot_be_built_in_time_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = []
+    monkeypatch.setattr(
+        relaxation, "formulation", types.SimpleNamespace(build=lambda data: built.append(data))
+    )
+    monkeypatch.setattr(model_data, "NONZEROS_A_SECOND", 1)
+    for method in ("ilp", "ilp-relaxed"):
+        result = optsched.solve("makespan/contended-3x3", method, time_limit=2)
+        assert result.termination is Termination.TIME_LIMIT
+        assert result.bound == 9
+    assert built == []
+
+
+def test_what_takes_too_much_memory_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_data, "MOST_NONZEROS", 100)
+    result = optsched.solve("makespan/contended-3x3", "ilp")
+    assert result.termination is Termination.TIME_LIMIT
+    assert "coefficients" in result.details["stopped_at"]
+    assert result.check is not None
+    assert result.check.feasible
