@@ -39,19 +39,25 @@ def explain(
     Raises
     ------
     InputError
-        If a file cannot be used or the solution breaks a rule.
+        If a file cannot be used, the solution breaks a rule, or the method finds none.
     """
     if isinstance(instance, str | Path):
         instance = load(instance)
     problem = problem_for(instance)
     source = str(solution) if isinstance(solution, str | Path) else "solution"
     if solution is None:
-        solution = solve(instance, method, options=options).solution
+        result = solve(instance, method, options=options)
         interrupts.heed()
+        solution = result.solution
+        if solution is None:
+            found = f"no solution by {method}, which ended {result.termination.value}"
+            raise InputError(
+                instance.name, "", found, "an instance it solves, or a solution's file"
+            )
     elif isinstance(solution, str | Path):
         solution = load_solution(problem, solution)
     used = dict(solution.options if options is None else options)
     report = check(instance, solution, used)
-    if report.objective is None:
+    if report.objective is None and report.violations:
         raise InputError(source, "", str(report.violations[0]), "a feasible solution")
     return resolve(problem.explain)(instance, solution, resolve(problem.options).from_dict(used))

@@ -187,6 +187,26 @@ def test_a_broken_rule_is_an_answer_not_an_error(run: Run) -> None:
     assert run("explain", "small.json", "solution.json")[:2] == (code, out)
 
 
+def test_explain_says_what_an_impossible_deadline_would_need(run: Run) -> None:
+    code, out, error = run("explain", "speed-profile/infeasible")
+    assert (code, error) == (0, "")
+    assert "90 epochs in 1000 s" in out
+    assert "a deadline of 2046.22 s" in out  # 90 epochs at 0.043983597 a second
+    code, out, _ = run("explain", "speed-profile/infeasible", "--json")
+    told = json.loads(out)
+    assert (told["needed_speed"], told["rows"], told["energy"]) == (0.09, [], None)
+    assert told["least_seconds"] == pytest.approx(90 / 0.043983597)
+
+
+def test_explain_without_a_solution_is_one_line(run: Run) -> None:
+    shipped = read(str(ROOT / "instances/makespan/theorem5-2x1.json"))
+    tight = write("tight.json", {**shipped, "horizon": 2})  # SJF-BCO needs 3 slots
+    code, out, error = run("explain", tight, "--method", "sjf-bco")
+    assert (code, out) == (2, "")
+    assert "found no solution by sjf-bco" in error
+    assert len(error.splitlines()) == 1
+
+
 def test_explain_names_the_bottleneck(run: Run) -> None:
     run("solve", "small.json", "-o", "solution.json")
     code, out, error = run("explain", "small.json", "solution.json")

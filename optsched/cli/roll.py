@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from optsched.rolling.instance import RollingInstance
     from optsched.rolling.policies import RollingSettings
     from optsched.rolling.run import Rolled
+    from optsched.rolling.simulator import StalledError
     from optsched.selection.options import SelectionOptions
 
 DONE, BROKEN, INTERRUPTED = 0, 1, 130
@@ -81,7 +82,7 @@ def roll(
     names = [name.strip() for name in policy.split(",")]
     paths = {name: _record(records, instance.name, name, seed) for name in names}
     require_outputs(dict.fromkeys(paths.values()), files_behind(file))
-    done, interrupted = _rolled(instance, names, options, settings, bound)
+    done, ended = _rolled(instance, names, options, settings, bound)
     for each in done if records is not None else ():
         path = _record(records, instance.name, each.run.policy, seed)
         write_document(str(path), each.run.to_dict())
@@ -90,8 +91,10 @@ def roll(
         print_json([each.to_dict() for each in done])
     elif done:
         _table(done)
-    if interrupted:
+    if isinstance(ended, KeyboardInterrupt):
         return INTERRUPTED
+    if ended is not None:
+        raise ended
     return DONE if all(each.audit.feasible for each in done) else BROKEN
 
 
@@ -105,10 +108,11 @@ def _rolled(
     options: SelectionOptions,
     settings: RollingSettings,
     bound: int,
-) -> tuple[list[Rolled], bool]:
-    """The complete runs, and whether it was interrupted."""
+) -> tuple[list[Rolled], KeyboardInterrupt | StalledError | None]:
+    """The complete runs, and what kept others from being so."""
     from optsched.rolling.bounds import BoundSettings
     from optsched.rolling.run import roll as run
+    from optsched.rolling.simulator import StalledError
 
     done: list[Rolled] = []
     effort = BoundSettings(iterations=bound) if bound else None
@@ -118,9 +122,9 @@ def _rolled(
                 instance, names, options=options, settings=settings, bound=effort, progress=bars
             ):
                 done.append(each)
-        except KeyboardInterrupt:
-            return done, True
-    return done, False
+        except (KeyboardInterrupt, StalledError) as ended:
+            return done, ended
+    return done, None
 
 
 class _Bars:

@@ -8,6 +8,7 @@ epochs until a job has made so many, and with w^max from then on (sts, VII-A1). 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -30,6 +31,8 @@ Floats = NDArray[np.float64]
 
 class Queue:
     """``edf`` and ``fifo``: running jobs are left alone, waiting ones served in order."""
+
+    wake = math.inf
 
     def __init__(self, world: World, name: str, *, by_due_date: bool, average: bool) -> None:
         self.world, self.name = world, name
@@ -62,6 +65,8 @@ class Queue:
 
 class RandomisedGreedy:
     """``rg``: the best of several randomised passes by (P1.1), at every event."""
+
+    wake = math.inf
 
     def __init__(
         self, world: World, name: str, *, average: bool, seed: int, starts: int | None
@@ -96,6 +101,8 @@ class RandomisedGreedy:
 
 class DynamicProgramme:
     """``dp``: proxy (28) says who runs; in order of arrival each takes what is fastest."""
+
+    wake = math.inf
 
     def __init__(self, world: World, name: str, *, average: bool) -> None:
         self.world, self.name, self.average = world, name, average
@@ -140,7 +147,7 @@ def ranked(tables: Tables, times: Floats) -> Ranking:
     standing = np.full(times.shape, NEVER)
     for t, kind in enumerate(tables.kinds):
         here = times[:, t, : kind.gpus]
-        late = here > tables.due[:, None]
+        late = here > tables.in_time[:, None]
         cost[:, t, : kind.gpus] = np.where(late, here, here * type_rates(tables, t))
         standing[:, t, : kind.gpus] = np.where(np.isfinite(here), late * LATE, NEVER)
     keys = [each.reshape(tables.jobs, -1) for each in (times, cost, standing)]
@@ -168,7 +175,7 @@ def _cheapest_in_time(tables: Tables, times: Floats, state: IndexedCluster, j: i
             seconds = float(times[t, c])
             if not seconds < np.inf:
                 continue
-            late = seconds > tables.due[j]
+            late = seconds > tables.in_time[j]
             key = (late, seconds if late else seconds * float(rates[c]), seconds)
             if best is None or key < best[0]:
                 best = (key, t, c)

@@ -7,6 +7,7 @@ A decision that finds nothing in time falls back on STS's; `cut` and `fallen_bac
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from optsched.errors import NotApplicableError
@@ -33,6 +34,8 @@ Solve = Callable[[SelectionInstance, SelectionOptions, Settings], Outcome]
 
 class IntervalOptimum:
     """An exact method of the selection problem at every event."""
+
+    wake = math.inf
 
     def __init__(self, world: World, name: str, *, time_limit: float | None, seed: int = 0) -> None:
         limit = TIME_LIMIT if time_limit is None else time_limit

@@ -122,6 +122,7 @@ class Price:
     ) -> None:
         self.world, self.name = world, name
         self.constants = constants or PriceConstants()
+        self.wake = self.constants.wake
         self.by_patterns, self.time_limit = by_patterns, time_limit
         self.rates, self.gpus = _type_rates(world)
         self.mean_prices = np.zeros(len(self.rates))
@@ -149,7 +150,7 @@ class Price:
             for j, s in seats.items()
             if values.change[j] < np.inf
         }
-        return Plan(seats, changes, self.constants.wake)
+        return Plan(seats, changes)
 
     def _values(self, view: View, speeds: Floats, sizes: Floats) -> Values:
         tables, k = view.tables, self.constants

@@ -16,7 +16,7 @@ from optsched.rolling.load import offered_load
 from optsched.rolling.metrics import Metrics, metrics_of
 from optsched.rolling.policies import RollingSettings, policy
 from optsched.rolling.records import RollingRun
-from optsched.rolling.simulator import simulate
+from optsched.rolling.simulator import StalledError, refuse_endless, simulate
 from optsched.rolling.world import World
 from optsched.selection.options import SelectionOptions
 
@@ -106,8 +106,12 @@ def roll(
 
     Raises
     ------
+    InputError
+        If a policy is unknown, or a run could take too many decisions (`refuse_endless`).
     KeyboardInterrupt
         When interrupted, after the runs that were complete have been yielded.
+    StalledError
+        When a policy left jobs waiting on an idle cluster, after the others' runs were yielded.
 
     Yields
     ------
@@ -118,9 +122,11 @@ def roll(
     options, settings = options or SelectionOptions(), settings or RollingSettings()
     world = World(instance, options)
     made = [policy(name, world, settings) for name in policies]
+    for each in made:
+        refuse_endless(world, each)
     warm_up()
     epochs = true_epochs(instance, settings.seed)
-    found, interrupted = [], False
+    found, interrupted, stalled = [], False, []
     for each in made:
         report = None if progress is None else partial(progress, each.name)
         try:
@@ -128,11 +134,16 @@ def roll(
         except KeyboardInterrupt:
             interrupted = True
             break
-        found.append(run)
+        except StalledError as error:
+            stalled.append(str(error))
+        else:
+            found.append(run)
     if found:
         yield from _judged(world, epochs, found, None if interrupted else bound)
     if interrupted:
         raise KeyboardInterrupt
+    if stalled:
+        raise StalledError("; ".join(stalled))
 
 
 def _judged(

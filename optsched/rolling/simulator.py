@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from optsched.errors import SolverError
+from optsched.errors import InputError, SolverError
 from optsched.rolling.draws import true_epochs
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.records import Decision, JobRecord, NodeInterval, RollingRun, Segment
@@ -29,29 +29,40 @@ SHORTEST = 1e-3
 """Seconds: a policy's planned change takes effect no sooner, so that time always moves on."""
 MOST_IDLE_DECISIONS = 10_000
 """Decisions in a row that place nothing, with nothing running, before a run is given up."""
+MOST_PERIODIC_DECISIONS = 200_000
+"""Decisions for no other reason than that H, or a policy's own `wake`, has passed. A run that could
+take more is refused before it starts: see `refuse_endless`."""
+
+
+class StalledError(SolverError):
+    """A policy that leaves waiting jobs on an idle cluster for ever."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A decision: seats by local job (the others wait), and when to decide again.
+    """A decision: seats by local job (the others wait), and when jobs change speed.
 
     Attributes
     ----------
     changes : mapping
         Seconds until a job's planned change of speed, T_j - T_c.
-    wake : float or None
-        Seconds until the next decision at the latest, if sooner than H.
     """
 
     seats: Mapping[int, Seat]
     changes: Mapping[int, float] = field(default_factory=dict)
-    wake: float | None = None
 
 
 class Policy(Protocol):
-    """Something that decides, once a run; it may remember."""
+    """Something that decides, once a run; it may remember.
+
+    Attributes
+    ----------
+    wake : float
+        Seconds after which it wants to decide again at the latest; infinite to leave that to H.
+    """
 
     name: str
+    wake: float
 
     def decide(self, view: View) -> Plan:
         """Seats for the jobs present."""
@@ -108,9 +119,12 @@ def simulate(
 
     Raises
     ------
-    SolverError
+    InputError
+        If the run could take more than `MOST_PERIODIC_DECISIONS` periodic decisions.
+    StalledError
         If the policy leaves waiting jobs on an idle cluster for ever.
     """
+    refuse_endless(world, policy)
     targets = true_epochs(world.instance, seed) if epochs is None else epochs
     run = _Run(world, policy, targets)
     while run.step():
@@ -126,6 +140,33 @@ def simulate(
         jobs=tuple(sorted(run.finished, key=lambda r: r.job)),
         decisions=tuple(run.decisions),
     )
+
+
+def refuse_endless(world: World, policy: Policy) -> None:
+    """Bound the periodic decisions of a run before it starts.
+
+    The time to cover is at most about the arrivals' span, the longest job at its slowest and all
+    jobs' slowest times spread over the nodes.
+
+    Raises
+    ------
+    InputError
+        Naming ``interval``, or the policy's ``wake`` where that is shorter.
+    """
+    instance = world.instance
+    longest = world.slowest_seconds
+    times = [job.submit_time for job in instance.jobs]
+    seconds = max(times) - min(times) + longest.max() + longest.sum() / len(instance.nodes)
+    step = min(float(instance.interval), policy.wake)
+    if seconds / step > MOST_PERIODIC_DECISIONS:
+        where = "interval" if step == instance.interval else f"{policy.name}: wake"
+        raise InputError(
+            instance.name,
+            where,
+            f"{step:g} s, which is up to {seconds / step:.3g} decisions in {seconds:.3g} s",
+            f"at most {MOST_PERIODIC_DECISIONS} decisions: {seconds / MOST_PERIODIC_DECISIONS:.3g}"
+            " s or more",
+        )
 
 
 class _Run:
@@ -215,9 +256,9 @@ class _Run:
         for i, (j, state) in enumerate(zip(jobs, states, strict=True)):
             self._apply(now, j, state, plan.seats.get(i))
             after = plan.changes.get(i, math.inf)
-            state.change = now + max(after, SHORTEST) if state.seat is not None else math.inf
+            state.change = _later(now, after) if state.seat is not None else math.inf
         self._note_use(now)
-        self.timer = now + min(self.world.instance.interval, plan.wake or math.inf)
+        self.timer = _later(now, min(self.world.instance.interval, self.policy.wake), 0.0)
         self._refuse_idling(bool(plan.seats))
 
     def _apply(self, now: float, j: int, state: _Active, seat: Seat | None) -> None:
@@ -278,4 +319,9 @@ class _Run:
         self.idle = self.idle + 1 if waiting_for_nothing else 0
         if self.idle > MOST_IDLE_DECISIONS:
             name, count = self.policy.name, len(self.active)
-            raise SolverError(f"policy {name} leaves {count} jobs waiting on an idle cluster")
+            raise StalledError(f"policy {name} leaves {count} jobs waiting on an idle cluster")
+
+
+def _later(now: float, after: float, least: float = SHORTEST) -> float:
+    """A moment that is later also where the clock itself resolves less than `least`."""
+    return now + max(after, least, 4 * math.ulp(now))

@@ -13,6 +13,7 @@ Complexity of a decision: O(J T (K^2 log^2 S + N)). Source: sts, Algorithms 2 an
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +27,7 @@ from optsched.rolling.world import View, World
 from optsched.selection import sts as one_interval
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables
-from optsched.selection.profiles import CurveBatch, type_rates
+from optsched.selection.profiles import CurveBatch, deadlines, type_rates
 
 Floats = NDArray[np.float64]
 Wish = tuple[int, int]
@@ -46,6 +47,7 @@ class Sts:
     """STS over time. Remembers the type and GPUs selected for each job."""
 
     name = "sts"
+    wake = math.inf
 
     def __init__(self, world: World, *, postprocessing: bool = False) -> None:
         self.world, self.postprocessing = world, postprocessing
@@ -156,7 +158,7 @@ def _share(tables: Tables, j: int, kind: int, length: float) -> int:
     gpus = tables.kinds[kind].gpus
     rest = (most - first) * float(tables.seconds[j, kind, :gpus].min())
     for shared in reversed(tables.kinds[kind].fractions):
-        if first * tables.seconds[j, kind, shared] + rest <= tables.due[j]:
+        if first * tables.seconds[j, kind, shared] + rest <= tables.in_time[j]:
             return shared
     return 0
 
@@ -175,7 +177,7 @@ def _pieces_of(tables: Tables, curves: CurveBatch, kind: int, least: NDArray[np.
         curves.start,
         np.ascontiguousarray(safe),
         energy,
-        np.where(usable, tables.due, -1.0),
+        np.where(usable, deadlines(tables, kind), -1.0),
         least,
         speeds,
         lengths,

@@ -80,7 +80,13 @@ class View:
 
 
 class World:
-    """Tables of a whole instance, computed once, from which those of a moment are cut."""
+    """Tables of a whole instance, computed once, from which those of a moment are cut.
+
+    Attributes
+    ----------
+    slowest_seconds : array (J,)
+        Seconds of all a job's epochs on its slowest configuration.
+    """
 
     def __init__(self, instance: RollingInstance, options: SelectionOptions) -> None:
         self.instance = instance
@@ -94,6 +100,7 @@ class World:
         self.weights = np.array([float(job.tardiness_weight) for job in instance.jobs])
         flat = self.all.seconds.reshape(len(instance.jobs), -1)
         self._slowest = np.where(np.isfinite(flat), flat, 0.0).max(axis=1)
+        self.slowest_seconds = self._slowest * np.array([work.most for work in self.works])
         self._left: dict[int, tuple[float, Left]] = {}
         self._due = np.array([float(job.due_date) for job in instance.jobs])
 

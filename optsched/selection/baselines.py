@@ -87,7 +87,7 @@ class Greedy:
             for c in range(kind.gpus):
                 seconds = float(self.times[j, t, c])
                 if seconds < np.inf:
-                    late = seconds > self.tables.due[j]
+                    late = seconds > self.tables.in_time[j]
                     worth = seconds if late else seconds * float(self.rates[t][c])
                     keyed.append((late, worth, seconds, t, c))
         return [(t, c) for _, _, _, t, c in sorted(keyed)]

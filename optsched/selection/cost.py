@@ -20,6 +20,9 @@ from optsched.selection.options import SelectionOptions
 
 Floats = NDArray[np.float64]
 
+CLOCK_ROUNDING = 1e-15
+"""Relative rounding of a difference of two moments, to the moments."""
+
 
 @dataclass(frozen=True)
 class Configuration:
@@ -112,6 +115,13 @@ class Tables:
     def due(self) -> Floats:
         """d_j, seconds from now."""
         return np.array([self.instance.due_in(job) for job in self.instance.jobs])
+
+    @cached_property
+    def in_time(self) -> Floats:
+        """d_j and what rounding of the clock may have taken from it: no later is not late."""
+        now = abs(float(self.instance.now))
+        moments = np.array([now + abs(float(job.due_date)) for job in self.instance.jobs])
+        return self.due + CLOCK_ROUNDING * moments
 
     @cached_property
     def worst(self) -> Floats:

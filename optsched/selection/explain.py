@@ -155,7 +155,10 @@ def _configuration(tables: Tables, n: int, gpus: int, fraction: float) -> int:
 
 def _job_cost(tables: Tables, j: int, n: int, c: int, gpus: float) -> JobCost:
     t = tables.kind_of[n]
-    late = tables.works[j].survival(tables.due[j] / tables.seconds[j, t, c])
+    work = tables.works[j]
+    late = float(
+        work.probabilities[work.values * tables.seconds[j, t, c] > tables.in_time[j]].sum()
+    )
     job, node = tables.instance.jobs[j], tables.instance.nodes[n]
     seconds, cost = float(tables.expected[j, t, c]), float(tables.late[j, t, c])
     return JobCost(job.name, node.name, gpus, seconds, late, cost)

@@ -48,10 +48,8 @@ def curves_of(tables: Tables) -> CurveBatch:
     return CurveBatch.of([discrete_curve(work) for work in tables.works])
 
 
-def first_steps(
-    tables: Tables, curves: CurveBatch, kind: int, deadlines: Floats | None = None
-) -> FirstSteps:
-    """Solve (P3) for every job on the GPUs of one type, by its due date unless told otherwise.
+def first_steps(tables: Tables, curves: CurveBatch, kind: int) -> FirstSteps:
+    """Solve (P3) for every job on the GPUs of one type, by its due date.
 
     The type's costs are those of its largest node (the cheapest of them for every k), so P(s_k)
     is c_nk and the energy is in dollars. Complexity: `hull_kernel.solve_profile` for each job.
@@ -62,7 +60,6 @@ def first_steps(
     usable = np.isfinite(tables.seconds[:, kind, 0])
     safe = np.where(usable[:, None], inverse, 1.0)
     speeds, costs = np.empty(len(safe), dtype=np.int64), np.empty(len(safe))
-    deadlines = np.where(usable, tables.due if deadlines is None else deadlines, -1.0)
     first_speeds(
         curves.knots,
         curves.high,
@@ -70,11 +67,18 @@ def first_steps(
         curves.start,
         safe,
         energy,
-        deadlines,
+        np.where(usable, deadlines(tables, kind), -1.0),
         speeds,
         costs,
     )
     return FirstSteps(speeds, costs)
+
+
+def deadlines(tables: Tables, kind: int) -> Floats:
+    """Seconds to each due date; to the fastest completion where only rounding makes that late."""
+    fastest = tables.worst[:, kind, : tables.kinds[kind].gpus].min(axis=1)
+    missed = (fastest > tables.due) & (fastest <= tables.in_time)
+    return np.where(missed, fastest, tables.due)
 
 
 def type_rates(tables: Tables, kind: int) -> Floats:

@@ -105,7 +105,7 @@ def _share(tables: Tables, j: int, t: int, c: int) -> int:
     if c > 0:
         return c
     for shared in reversed(tables.kinds[t].fractions):
-        if tables.worst[j, t, shared] <= tables.due[j]:
+        if tables.worst[j, t, shared] <= tables.in_time[j]:
             return shared
     return c
 

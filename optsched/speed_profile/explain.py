@@ -25,11 +25,21 @@ class PieceCost:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """A profile piece by piece."""
+    """A profile piece by piece; where there is none, what the deadline would need.
+
+    Attributes
+    ----------
+    work : float
+        Epochs left at most, w^max - w_c.
+    greatest_speed : float
+        s_K, epochs per second.
+    """
 
     instance: str
     status: str
     deadline: float
+    work: float
+    greatest_speed: float
     rows: tuple[PieceCost, ...]
 
     @property
@@ -37,18 +47,37 @@ class Breakdown:
         """(P2.1)."""
         return sum(row.energy for row in self.rows)
 
+    @property
+    def least_seconds(self) -> float:
+        """The time of all the work at the greatest speed: no deadline before it can be met."""
+        return self.work / self.greatest_speed
+
+    @property
+    def needed_speed(self) -> float | None:
+        """Epochs per second by which all the work is done in time; None when no time is left."""
+        return self.work / self.deadline if self.deadline else None
+
     def to_dict(self) -> dict[str, Any]:
         """The breakdown as a JSON object."""
         return {
             "instance": self.instance,
             "status": self.status,
             "deadline": self.deadline,
-            "energy": self.energy,
+            "least_seconds": self.least_seconds,
+            "needed_speed": self.needed_speed,
+            "energy": None if self.status == "infeasible" else self.energy,
             "rows": [asdict(row) for row in self.rows],
         }
 
     def table(self) -> tuple[str, list[str], list[list[str]], str]:
         """Title, headings, a row for each piece, and the time it takes at most."""
+        if self.status == "infeasible":
+            needed = "-" if self.needed_speed is None else f"{self.needed_speed:.6g}"
+            speeds = [
+                ["the greatest speed", f"{self.greatest_speed:.6g}", f"{self.least_seconds:.6g}"],
+                ["the deadline needs", needed, f"{self.deadline:.6g}"],
+            ]
+            return self.lines()[0], ["", "epochs/s", "seconds"], speeds, self.lines()[-1]
         headings = ["from", "to", "GPUs", "seconds", "P(W > from)", "energy"]
         rows = [
             [
@@ -65,6 +94,8 @@ class Breakdown:
 
     def lines(self) -> list[str]:
         """The breakdown in words."""
+        if self.status == "infeasible":
+            return self._lines_of_need()
         made = [f"{self.instance}: {self.status}, expected energy {self.energy:.6g}"]
         for row in self.rows:
             made.append(
@@ -75,11 +106,20 @@ class Breakdown:
         made.append(f"time at the most epochs {spent:.6g} s of {self.deadline:g} s")
         return made
 
+    def _lines_of_need(self) -> list[str]:
+        needed = self.needed_speed
+        would = "no speed is enough" if needed is None else f"{needed:.6g} would be needed"
+        return [
+            f"{self.instance}: infeasible, {self.work:g} epochs in {self.deadline:.6g} s",
+            f"at the greatest speed, {self.greatest_speed:.6g} epochs/s, they take "
+            f"{self.least_seconds:.6g} s; {would}, or a deadline of {self.least_seconds:.6g} s",
+        ]
+
 
 def explain(
     instance: SpeedProfileInstance, solution: SpeedProfileSolution, options: SpeedProfileOptions
 ) -> Breakdown:
-    """Break a feasible profile's energy down."""
+    """Break a profile's energy down, or say what an impossible deadline would need."""
     curve = curve_of(instance)
     rows = []
     for piece in solution.pieces:
@@ -97,4 +137,11 @@ def explain(
                 energy=power / speed * curve.area(piece.from_, piece.to),
             )
         )
-    return Breakdown(instance.name, solution.status, instance.deadline, tuple(rows))
+    return Breakdown(
+        instance=instance.name,
+        status=solution.status,
+        deadline=instance.deadline,
+        work=instance.most_work - instance.completed,
+        greatest_speed=instance.speeds[-1],
+        rows=tuple(rows),
+    )

@@ -238,6 +238,7 @@ class Restless:
     """Plans every change a picosecond ahead, as types with a sliver of slack by turns would."""
 
     name = "restless"
+    wake = np.inf
 
     def __init__(self, world: World) -> None:
         self.inner = policy("edf", world, RollingSettings())

@@ -1,0 +1,126 @@
+"""Runs that could stall or never end, and due dates that only a clock's rounding misses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rolling.small import instance, job, three_jobs
+
+from optsched.cli import _code
+from optsched.errors import InputError
+from optsched.rolling import policies
+from optsched.rolling.instance import RollingInstance
+from optsched.rolling.run import Rolled, roll
+from optsched.rolling.simulator import MOST_PERIODIC_DECISIONS, Plan, StalledError
+from optsched.rolling.world import View
+from optsched.selection.cost import tables_of
+from optsched.selection.options import SelectionOptions
+from optsched.selection.sts import select_best_configurations
+
+CHEAP = [{"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": [0.1, 0.2]}]
+
+
+class Idle:
+    """Never places a job."""
+
+    name, wake = "idle", np.inf
+
+    def decide(self, view: View) -> Plan:
+        return Plan({})
+
+
+def held(done: Rolled) -> list[tuple[int, float, int]]:
+    return [(s.job, s.start, len(s.gpus)) for s in done.run.segments]
+
+
+def test_dp_runs_a_job_on_the_fastest_configuration() -> None:
+    """Due in 20 s and 2 s an epoch: one GPU is in time, and (28) would take it, being cheaper."""
+    given = instance([job("a", 0.0, 20.0, 10)], interval=50.0, nodes=CHEAP)
+    for name in ("dp", "avg-dp"):
+        (done,) = roll(given, [name])
+        assert held(done) == [(0, 0.0, 2)]
+        assert done.audit.feasible
+
+
+def test_dp_serves_the_first_to_arrive_first() -> None:
+    """(28) gives each of two jobs one GPU; the first one takes both, the other waits."""
+    given = instance([job("a", 0.0, 20.0, 10), job("b", 0.0, 20.0, 10)], interval=50.0, nodes=CHEAP)
+    (done,) = roll(given, ["dp"])
+    assert held(done) == [(0, 0.0, 2), (1, 12.5, 2)]
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0, 10.0])
+def test_dp_ends_where_waiting_is_cheap(weight: float) -> None:
+    """A job a thousand seconds late: eta x 1012.5 s against 1021 s for leaving it, as printed."""
+    given = instance([job("a", 0.0, -1000.0, 10, tardiness_weight=weight)], interval=1.0)
+    found = {done.run.policy: done for done in roll(given, ["sts", "dp", "avg-dp"])}
+    assert set(found) == {"sts", "dp", "avg-dp"}
+    assert [record.completion for record in found["dp"].run.jobs] == [12.5]
+
+
+def test_a_stalled_policy_leaves_the_others_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(policies.POLICIES, "idle", lambda world, settings: Idle())
+    runs = roll(three_jobs(), ["sts", "idle", "edf"])
+    assert [next(runs).run.policy, next(runs).run.policy] == ["sts", "edf"]
+    with pytest.raises(StalledError, match="policy idle leaves 3 jobs waiting"):
+        next(runs)
+
+
+def test_the_program_prints_the_others_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(policies.POLICIES, "idle", lambda world, settings: Idle())
+    monkeypatch.delenv("OPTSCHED_DEBUG", raising=False)
+    path = tmp_path / "small.json"
+    path.write_text(json.dumps(three_jobs().to_dict()))
+    assert _code(["roll", str(path), "--policy", "idle,edf", "--bound", "0", "--json"]) == 4
+    out, error = capsys.readouterr()
+    assert [row["policy"] for row in json.loads(out)] == ["edf"]
+    assert error.splitlines()[-1].endswith("policy idle leaves 3 jobs waiting on an idle cluster")
+
+
+def slow_instance(seconds: float, interval: float) -> RollingInstance:
+    jobs: list[dict[str, Any]] = [
+        job(name, 0.0, 1e9, 10, epoch_time={"A": [seconds, seconds / 2]}) for name in "abc"
+    ]
+    return instance(jobs, interval=interval)
+
+
+@pytest.mark.parametrize("seconds", [1e6, 1e12, 1e18])
+def test_endless_runs_are_refused_before_they_start(seconds: float) -> None:
+    with pytest.raises(InputError) as caught:
+        next(roll(slow_instance(seconds, 0.001), ["sts"]))
+    line = str(caught.value)
+    assert line.startswith("small: interval: found 0.001 s, which is up to ")
+    assert f"expected at most {MOST_PERIODIC_DECISIONS} decisions: " in line
+
+
+def test_a_policys_own_wake_counts() -> None:
+    given = slow_instance(1e12, 1e13)
+    assert next(roll(given, ["sts"])).audit.feasible
+    with pytest.raises(InputError, match="price: wake: found 900 s"):
+        next(roll(given, ["sts", "price"]))
+
+
+def test_what_is_named_is_enough() -> None:
+    """The interval that the refusal asks for is accepted."""
+    with pytest.raises(InputError) as caught:
+        next(roll(slow_instance(1e4, 0.001), ["edf"]))
+    asked = float(caught.value.expected.split(": ")[1].split()[0])
+    assert len(list(roll(slow_instance(1e4, 1.01 * asked), ["edf"]))) == 1
+
+
+@pytest.mark.parametrize("hundredths", range(20))
+def test_a_due_date_just_met_is_met_by_any_clock(hundredths: int) -> None:
+    """From 1970 on a clock resolves 2e-7 s: 10 epochs of 1.23 s end at their due date, not late."""
+    now = 1.6e9 + hundredths / 100
+    for late in (0.0, 1e-4):
+        due, times = now + 12.3 - late, {"A": [2.0, 1.23]}
+        given = instance([job("a", now, due, 10, epoch_time=times)], now=now)
+        tables = tables_of(given, SelectionOptions())
+        ((wish,),) = select_best_configurations(tables)
+        assert wish.key[0] is (late > 0)
