@@ -123,9 +123,8 @@ def test_seating_by_patterns_is_optimal(seed: int) -> None:
 
 def test_constants_are_exposed() -> None:
     world = World(instance([job("a", 0.0, 100.0, 10)]), SelectionOptions())
-    view = View(world, 0.0, (0,), (0.0,), {}, frozenset())
     assert Price(world, constants=PriceConstants(wake=60.0)).wake == 60.0
-    assert Price(world).decide(view).wake == 900.0
+    assert Price(world).wake == 900.0
 
 
 def test_a_job_alone_takes_its_cheapest_gpus_while_there_is_time() -> None:
