@@ -1,8 +1,10 @@
-"""The day's seed: the default run draws new adversarial cases each day, and says which."""
+"""The day's seed, drawn anew each day and told; and interrupts as on a terminal."""
 
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from datetime import UTC, datetime
 
 import pytest
@@ -12,7 +14,14 @@ SEED_OF_THE_DAY = "OPTSCHED_TEST_SEED"
 
 
 def pytest_configure() -> None:
-    """Fix the seed once, so that all workers of a run draw the same cases."""
+    """Fix the seed once, so that all workers of a run draw the same cases; heed interrupts.
+
+    A script's background jobs are started with interrupts ignored, and so would be every program
+    that a test starts and interrupts.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.setdefault(SEED_OF_THE_DAY, datetime.now(UTC).strftime("%Y%m%d"))
 
 

@@ -1,0 +1,110 @@
+"""Every long command interrupted at a random moment: code 130 soon after, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from optsched.cli import _code
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals to a process: POSIX only")
+ROOT = Path(__file__).parent.parent
+SEED = int(os.environ.get("OPTSCHED_TEST_SEED", "0"))
+TOO_LONG = 60
+"""Seconds that even a crowded machine does not need to end a program that was told to."""
+
+COMMANDS = {
+    "placement ilp": "solve placement/gpt-175b-64x1 --method ilp",
+    "placement min-cut": "solve placement/gpt-175b-64x1 --method min-cut",
+    "placement exact": "solve placement/gpt-175b-64x1",
+    "makespan ilp": "solve makespan/mixed-24x8 --method ilp",
+    "makespan ilp by scip": "solve makespan/mixed-24x8 --method ilp --solver scip",
+    "makespan ilp-schedules": "solve makespan/paper-160x20 --method ilp-schedules",
+    "makespan exact": "solve makespan/large-1600x200",
+    "makespan local-search": "solve makespan/large-1600x200 --method local-search",
+    "selection milp": "solve selection/24x96-six-classes --method milp",
+    "selection milp by scip": "solve selection/24x96-six-classes --method milp --solver scip",
+    "selection minlp": "solve selection/12x6-light --method minlp --solver scip",
+    "selection patterns": "solve selection/100x400-distinct --method patterns",
+    "selection columns": "solve selection/100x400-distinct --method columns",
+    "selection exact": "solve selection/100x400-distinct",
+    "compare": "compare selection/24x96-six-classes makespan/mixed-24x8 --time-limit 60",
+    "gaps": "compare placement --methods heavy-edge,ilp,min-cut --time-limit 60 --csv gaps.csv",
+    "sweep": "sweep plans/small --store results.sqlite --workers 2",
+    "simulate": "simulate {workload}/workload.csv --cluster {workload}/cluster.json "
+    "--policy a-srpt,spwf --audit --bound",
+    "roll": "roll rolling/paper-20x200 --policy sts,price",
+    "reproduce": "reproduce sts-fig6 --quick -o made",
+    "generate": "generate workload --jobs 400000 --servers 250 --seed 2 -o made",
+}
+
+
+@pytest.fixture(scope="module")
+def workload(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("workload")
+    command = "generate workload --jobs 20000 --servers 100 --seed 1 -o"
+    assert _code([*command.split(), str(folder)]) == 0
+    return folder
+
+
+def interrupted_at(seconds: float, arguments: list[str], folder: Path) -> tuple[int, str, float]:
+    """Code and errors of a command interrupted so late, and how long it took to end."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", "optsched", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with child:
+        try:
+            child.wait(seconds)
+        except subprocess.TimeoutExpired:
+            began = time.monotonic()
+            child.send_signal(signal.SIGINT)
+        else:
+            began = time.monotonic()
+        _, error = child.communicate(timeout=TOO_LONG)
+    return child.returncode, error, time.monotonic() - began
+
+
+def start_of_python() -> float:
+    """Seconds until a program's own first line may run, on this machine at this moment."""
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-c", "import re, typing, importlib"], check=True)
+    return 2 * (time.monotonic() - began)
+
+
+def interrupt_often(name: str, times: int, workload: Path, folder: Path) -> None:
+    rng = random.Random(f"{SEED} {name}")
+    arguments = COMMANDS[name].format(workload=workload).split()
+    slowest, interrupted = 0.0, 0
+    for _ in range(times):
+        first = start_of_python()
+        code, error, seconds = interrupted_at(first + rng.uniform(0, 60 * first), arguments, folder)
+        assert code in (0, 130), error
+        assert "Traceback" not in error, error
+        if code == 130:
+            assert error.endswith("optsched: interrupted\n"), error
+            interrupted += 1
+            slowest = max(slowest, seconds)
+    print(f"{name}: {interrupted} of {times} interrupted, the slowest ended in {slowest:.2f} s")
+
+
+@pytest.mark.parametrize("name", ["makespan ilp", "simulate", "roll", "sweep"])
+def test_interrupted_once(name: str, workload: Path, tmp_path: Path) -> None:
+    interrupt_often(name, 1, workload, tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", COMMANDS)
+def test_interrupted_thirty_times(name: str, workload: Path, tmp_path: Path) -> None:
+    interrupt_often(name, 30, workload, tmp_path)
