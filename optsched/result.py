@@ -10,6 +10,7 @@ from typing import Any
 from optsched.checking import BOUND_TOLERANCE, CheckReport
 from optsched.deadline import Deadline
 from optsched.display import Displayed, number
+from optsched.files import plain
 
 
 class Termination(StrEnum):
@@ -222,7 +223,7 @@ class Result(Displayed):
             "solve_time": self.solve_time,
             "check": None if self.check is None else self.check.to_dict(),
             "details": dict(self.details),
-            "trace": [[p.time, p.incumbent, p.bound] for p in self.trace],
+            "trace": plain([[p.time, p.incumbent, p.bound] for p in self.trace]),
         }
         if self.certificate is not None:
             document["certificate"] = self.certificate.to_dict()

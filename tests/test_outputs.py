@@ -6,19 +6,24 @@ import csv
 import gzip
 import io
 import json
+import math
 import os
 import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import optsched
 from optsched.cli import _code
 from optsched.errors import InputError
+from optsched.experiments.plan import read_plan
 from optsched.experiments.store import Store
+from optsched.experiments.units import expand
 from optsched.files import json_text, read_document
 from optsched.generate.workload import generate_workload
 from optsched.library import shipped_folder
@@ -28,6 +33,7 @@ from optsched.online.workload import Workload
 from optsched.online.workload_files import read_workload, write_workload
 from optsched.outputs import require_outputs
 from optsched.reading import csv_rows
+from optsched.result import TracePoint
 from optsched.writing import csv_text, write_text
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -303,6 +309,32 @@ def test_printed_json_has_no_nan() -> None:
     assert held == {"a": [None, [None, 1.5]], "b": None}
 
 
+def test_a_missing_bound_of_a_trace_is_null() -> None:
+    result = optsched.solve("placement/fig2", "heavy-edge")
+    nothing = TracePoint(0.5, math.inf, -math.inf)
+    made = replace(result, trace=(nothing, TracePoint(1.0, 2.0, math.nan))).to_dict()
+    assert made["trace"] == [[0.5, None, None], [1.0, 2.0, None]]
+
+
+def test_tables_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("p.toml").write_text(
+        "[[families]]\nname = 'f'\ninstances = ['placement/fig2']\nmethods = ['heavy-edge']\n"
+    )
+    with Store("s.sqlite") as store:
+        plan = read_plan("p.toml")
+        store.register(plan.name, plan.sha256, plan.text, expand(plan))
+    for option, begin in (("--latex", "% Needs"), ("--csv", "plan,"), ("--markdown", "### f")):
+        assert _code(["table", "s.sqlite", option, "-"]) == 0
+        assert capsys.readouterr().out.startswith(begin)
+    assert _code(["report", "s.sqlite", "-o", "-"]) == 0
+    assert capsys.readouterr().out.startswith("<!doctype html>")
+    for argv in (("--csv", "x", "--latex", "./x"), ("--csv", "-", "--pairs", "-")):
+        assert "two outputs" in refused(capsys, "table", "s.sqlite", *argv)
+    for target in ("s.sqlite", "s.sqlite-wal"):
+        assert "a file that is read" in refused(capsys, "report", "s.sqlite", "-o", target)
+    assert not Path("-").exists()
+
+
 def test_every_json_output_goes_through_one_writer() -> None:
     sources = [p for p in (ROOT / "optsched").rglob("*.py") if "papers" not in p.parts]
     lines = [
@@ -366,6 +398,7 @@ HIDDEN = """
 import sys
 hidden, argv = sys.argv[1], sys.argv[2:]
 sys.modules[hidden] = None
+import optsched
 from optsched.cli import _code
 sys.exit(_code(argv))
 """
