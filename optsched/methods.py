@@ -16,8 +16,8 @@ from optsched.errors import InputError, NotApplicableError, shown
 from optsched.external import method_of
 from optsched.files import instance_sha256
 from optsched.library import load
-from optsched.problem import Method, Problem, resolve
-from optsched.problems import PROBLEMS
+from optsched.problem import Course, Method, Problem, resolve
+from optsched.problems import COURSES, PROBLEMS
 from optsched.result import Outcome, Result, Settings, Termination, is_proved, unrounded
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def check(instance: Any, solution: Any, options: Mapping[str, Any] | None = None
     """
     if isinstance(instance, str | Path):
         instance = load(instance)
-    problem = problem_for(instance)
+    problem = checked_as(instance)
     if isinstance(solution, str | Path):
         solution = load_solution(problem, solution)
     if not isinstance(solution, resolve(problem.solution)):
@@ -123,7 +123,7 @@ def check(instance: Any, solution: Any, options: Mapping[str, Any] | None = None
     return report
 
 
-def load_solution(problem: Problem, path: str | Path) -> Any:
+def load_solution(problem: Problem | Course, path: str | Path) -> Any:
     """Load a solution file of a problem; raises InputError."""
     from optsched.files import read_document
 
@@ -159,6 +159,18 @@ def warm_up(problem: str) -> float:
     began = time.perf_counter()
     resolve(PROBLEMS[problem].warm_up)()
     return time.perf_counter() - began
+
+
+def checked_as(instance: Any) -> Problem | Course:
+    """What an instance's solutions are checked as: its problem, or its course of time.
+
+    Raises
+    ------
+    InputError
+        If it is no instance.
+    """
+    course = COURSES.get(str(getattr(instance, "schema_", "")).removeprefix("optsched/"))
+    return problem_for(instance) if course is None else course
 
 
 def problem_for(instance: Any) -> Problem:

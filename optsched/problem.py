@@ -89,6 +89,25 @@ class Problem:
         return replace(self, methods=(*self.methods, method))
 
 
+@dataclass(frozen=True)
+class Course:
+    """What runs in the course of time: not solved but run, and checked by its records.
+
+    Attributes
+    ----------
+    instance, solution, check, objective, unit, shown_per_unit
+        As of a `Problem`; the solution is the run's file, the check its audit.
+    """
+
+    name: str
+    instance: str
+    solution: str
+    check: str
+    objective: str
+    unit: str
+    shown_per_unit: float = 1.0
+
+
 def resolve(reference: str | Callable[..., Any]) -> Any:
     """Import what ``module:name`` names; a callable is itself."""
     if not isinstance(reference, str):

@@ -8,7 +8,7 @@ from optsched.errors import InputError
 from optsched.external import installed
 from optsched.makespan.problem import MAKESPAN
 from optsched.placement.problem import PLACEMENT
-from optsched.problem import Method, Problem
+from optsched.problem import Course, Method, Problem
 from optsched.selection.problem import SELECTION
 from optsched.speed_profile.problem import SPEED_PROFILE
 
@@ -21,7 +21,30 @@ for _added in installed():
     elif _added[0] in PROBLEMS:
         PROBLEMS[_added[0]] = PROBLEMS[_added[0]].with_method(_added[1])
 
-FORMATS: dict[str, str] = {"rolling": "optsched.rolling.instance:RollingInstance"}
+COURSES: dict[str, Course] = {
+    course.name: course
+    for course in (
+        Course(
+            "rolling",
+            "optsched.rolling.instance:RollingInstance",
+            "optsched.rolling.solution:RollingSolution",
+            "optsched.rolling.check_run:check",
+            objective="total cost",
+            unit="$",
+        ),
+        Course(
+            "online",
+            "optsched.online.instance:OnlineInstance",
+            "optsched.online.solution:OnlineSolution",
+            "optsched.online.check_run:check",
+            objective="total flow time",
+            unit="s",
+        ),
+    )
+}
+"""Problems in the course of time, with commands of their own that run policies."""
+
+FORMATS: dict[str, str] = {"rolling": COURSES["rolling"].instance}
 """Instance files that are not solved but run, by a command of their own."""
 
 METHODS: dict[str, dict[str, Method]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from optsched.problem import resolve
-from optsched.problems import FORMATS, PROBLEMS
+from optsched.problems import COURSES, FORMATS, PROBLEMS
 
 SCHEMAS: dict[str, str] = (
     {
@@ -17,6 +17,7 @@ SCHEMAS: dict[str, str] = (
         )
     }
     | FORMATS
+    | {f"{name}-solution": course.solution for name, course in COURSES.items()}
     | {
         "cluster": "optsched.online.cluster:OnlineCluster",
         "catalogue": "optsched.online.catalogue:Catalogue",

@@ -50,21 +50,28 @@ def roll(
         int, typer.Option("--bound", metavar="N", help="Iterations of the bound; 0: none.")
     ] = 200,
     records: Annotated[
-        str | None, typer.Option("--records", metavar="DIR", help="Write each run's records here.")
+        str | None,
+        typer.Option(
+            "--records",
+            metavar="DIR|FILE.json",
+            help="Write each run for `optsched check`: into a folder, or one policy's to a file.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> int:
     """Run policies over time on one draw of the true epochs, audit them and bound their cost."""
     from optsched.cli import show
-    from optsched.files import write_document
+    from optsched.files import instance_sha256, write_document
     from optsched.library import files_behind, load
     from optsched.outputs import require_outputs
     from optsched.rolling.instance import RollingInstance
     from optsched.rolling.policies import RollingSettings
     from optsched.rolling.price import constants_of
+    from optsched.rolling.solution import RollingSolution
     from optsched.selection.options import SelectionOptions
 
-    require_folder(records)
+    if not _is_file(records):
+        require_folder(records)
     instance = load(file)
     if not isinstance(instance, RollingInstance):
         raise InputError(file, "schema", shown(instance.schema_), "optsched/rolling")
@@ -80,12 +87,16 @@ def roll(
         constants=constants,
     )
     names = [name.strip() for name in policy.split(",")]
+    if _is_file(records) and len(names) > 1:
+        raise InputError("roll", "--records", shown(records), "a folder, for several policies")
     paths = {name: _record(records, instance.name, name, seed) for name in names}
     require_outputs(dict.fromkeys(paths.values()), files_behind(file))
     done, ended = _rolled(instance, names, options, settings, bound)
+    digest = instance_sha256(instance.to_dict())
     for each in done if records is not None else ():
         path = _record(records, instance.name, each.run.policy, seed)
-        write_document(str(path), each.run.to_dict())
+        said = RollingSolution.of(each.run, each.metrics.total_cost, digest)
+        write_document(str(path), said.to_dict())
         show.note(f"wrote {path}")
     if as_json:
         print_json([each.to_dict() for each in done])
@@ -98,8 +109,15 @@ def roll(
     return DONE if all(each.audit.feasible for each in done) else BROKEN
 
 
-def _record(folder: str | None, instance: str, policy: str, seed: int) -> Path | None:
-    return None if folder is None else Path(folder) / f"{instance}-{policy}-s{seed}.json"
+def _is_file(records: str | None) -> bool:
+    """Whether --records names one policy's file, and no folder."""
+    return records is not None and records.endswith((".json", ".json.gz"))
+
+
+def _record(records: str | None, instance: str, policy: str, seed: int) -> Path | None:
+    if records is None or _is_file(records):
+        return None if records is None else Path(records)
+    return Path(records) / f"{instance}-{policy}-s{seed}.json"
 
 
 def _rolled(

@@ -152,18 +152,18 @@ def check(
     solution: Annotated[str, typer.Argument(metavar="SOLUTION", help="A solution file.")],
     as_json: Json = False,
 ) -> int:
-    """Check a solution with code that shares nothing with the methods."""
+    """Check a solution, or a run's file, with code that shares nothing with the methods."""
     from optsched.cli import show
     from optsched.library import load
     from optsched.methods import check as run
-    from optsched.methods import problem_for
+    from optsched.methods import checked_as
 
     instance = load(file)
     report = run(instance, solution)
     if as_json:
         print_json(report.to_dict())
     else:
-        show.report(report, problem_for(instance))
+        show.report(report, checked_as(instance))
     return DONE if report.feasible else INFEASIBLE
 
 

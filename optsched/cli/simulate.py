@@ -71,7 +71,12 @@ def simulate(
     ] = None,
     slot: Annotated[float, typer.Option(metavar="S", help="Events act at its multiples.")] = 0.0,
     records: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the records: .csv or .parquet.")
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the records: .csv, .parquet, or one policy's as .json for "
+            "`optsched check`.",
+        ),
     ] = None,
     bound: Annotated[bool, typer.Option("--bound", help="Bound the total flow.")] = False,
     audit: Annotated[bool, typer.Option("--audit", help="Audit every run.")] = False,
@@ -82,9 +87,10 @@ def simulate(
     from optsched.cli import show_online
     from optsched.cli.show import note
     from optsched.extras import require_extras
+    from optsched.online.jobs import prepare_jobs
     from optsched.online.policies import Settings
     from optsched.online.prediction import predict, predictor_extras, report
-    from optsched.online.record_files import write_records
+    from optsched.online.record_files import is_run_file, require_one_run, write_records, write_run
 
     names = _policies(policy)
     settings = Settings(tau, comm_heavy, offer, hold, slot)  # type: ignore[arg-type]
@@ -93,7 +99,9 @@ def simulate(
     files = _files(workload, cluster, catalogue)
     require_outputs([records], files)
     require_extras([*predictor_extras(predictor), *_table_extras(records)])
-    jobs = _load(*files)
+    instance = _load(*files)
+    require_one_run(records, names, len(instance.workload))
+    jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
     if jobs.replaced:
         note(f"{jobs.replaced} jobs ask for other GPUs than their configuration: one stage each")
     prediction = predict(
@@ -104,7 +112,12 @@ def simulate(
         seed=seed,
     )
     runs, interrupted = show_online.simulated(prediction, names, settings, bound, audit)
-    if records is not None:
+    if records is not None and is_run_file(records):
+        said = {"predictor": predictor, "training_share": training_share}
+        said |= {"refit_interval": refit_interval, **settings.to_dict()}
+        for run in runs:
+            write_run(records, run.records, instance, said, seed)
+    elif records is not None:
         write_records(records, [run.records for run in runs])
     if as_json:
         extra = {"predictor": predictor, "training_jobs": prediction.training_jobs, "seed": seed}
@@ -259,13 +272,14 @@ def _files(workload: str, cluster: str | None, catalogue: str | None) -> tuple[P
 
 
 def _load(table: Path, catalogue: Path, cluster: Path) -> Any:
+    """The workload, under its file's name, with its catalogue and cluster."""
     from optsched.online.catalogue import read_catalogue
     from optsched.online.cluster import read_cluster
-    from optsched.online.jobs import prepare_jobs
+    from optsched.online.instance import OnlineInstance
     from optsched.online.workload_files import read_workload
 
     machine, models = read_cluster(cluster), read_catalogue(catalogue)
-    return prepare_jobs(read_workload(table), models, machine)
+    return OnlineInstance(read_workload(table), models, machine)
 
 
 def _table_extras(path: str | None) -> list[str]:

@@ -1,16 +1,25 @@
-"""Records as CSV or parquet: a line a job, the pieces as "server:gpus server:gpus"."""
+"""Records as CSV or parquet: a line a job, the pieces as "server:gpus server:gpus".
+
+As JSON one policy's run is a file that `optsched check` audits.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from optsched.errors import InputError
 from optsched.extras import require_extras
+from optsched.files import instance_sha256, write_document
+from optsched.library import WORKLOAD
+from optsched.online.instance import OnlineInstance
 from optsched.online.records import Records
+from optsched.online.solution import MOST_JOBS, OnlineSolution
 from optsched.writing import csv_text, replacing, write_text
 
 COLUMNS = (
@@ -34,6 +43,50 @@ def write_records(path: str | Path, runs: Sequence[Records]) -> None:
         return
     rows = (row for records in runs for row in zip(*_cells(records), strict=True))
     write_text(path, csv_text(COLUMNS, rows))
+
+
+def is_run_file(path: str | Path) -> bool:
+    """Whether a name asks for one policy's run as JSON."""
+    return str(path).endswith((".json", ".json.gz"))
+
+
+def require_one_run(path: str | None, policies: Sequence[str], jobs: int) -> None:
+    """Refuse, before anything runs, what a run's JSON file cannot hold; raises InputError."""
+    if path is None or not is_run_file(path):
+        return
+    for found, fits, expected in (
+        (f"{len(policies)} policies", len(policies) == 1, "one for a .json file"),
+        (f"{jobs} jobs", jobs <= MOST_JOBS, f"at most {MOST_JOBS}, or a .csv or .parquet file"),
+    ):
+        if not fits:
+            raise InputError(str(path), "", found, expected)
+
+
+def write_run(
+    path: str | Path,
+    records: Records,
+    instance: OnlineInstance,
+    options: dict[str, Any],
+    seed: int = 0,
+) -> None:
+    """Write one policy's run for `optsched check`: schema "optsched/online-solution".
+
+    Parameters
+    ----------
+    instance : OnlineInstance
+        What ran; a workload.csv goes by the name of its folder.
+    options : dict
+        The predictor and the settings as asked for.
+    seed : int
+        Of the predictor.
+    """
+    table = Path(instance.workload.name)
+    name = table.absolute().parent.name if table.name == WORKLOAD else table.stem
+    ran = replace(instance, workload=instance.workload.named(name))
+    said = OnlineSolution.of(
+        records, name, options=options, seed=seed, sha256=instance_sha256(ran.to_dict())
+    )
+    write_document(path, said.to_dict())
 
 
 def _columns(records: Records) -> dict[str, Any]:

@@ -23,6 +23,8 @@ def audit(
     run: RollingRun,
     claimed: Mapping[str, float] | None = None,
     epochs: Sequence[float] | None = None,
+    *,
+    shares: bool = True,
 ) -> CheckReport:
     """Check a run.
 
@@ -34,6 +36,8 @@ def audit(
         ``energy_cost``, ``tardiness_cost`` and ``total_cost`` as reported elsewhere.
     epochs : sequence of float, optional
         True epochs by job; without them any value that W can take is believed.
+    shares : bool
+        Whether GPUs may be shared.
 
     Returns
     -------
@@ -41,7 +45,7 @@ def audit(
         Total cost as recomputed here, and the rules found broken. Complexity: O(S log S) for S
         segments, times the GPUs of one.
     """
-    violations = [*_jobs(instance, run), *_places(instance, run.segments)]
+    violations = [*_jobs(instance, run), *_places(instance, run.segments, shares)]
     if violations:
         return CheckReport(None, tuple(violations))
     violations += [
@@ -95,7 +99,9 @@ def _is_on_the_cluster(instance: RollingInstance, segment: Segment) -> bool:
     return inside and bool(segment.gpus)
 
 
-def _places(instance: RollingInstance, segments: tuple[Segment, ...]) -> Iterator[Violation]:
+def _places(
+    instance: RollingInstance, segments: tuple[Segment, ...], shares: bool
+) -> Iterator[Violation]:
     """(5)-(9): known GPUs, a type the job can use, enough memory, a fraction the type offers."""
     for segment in segments:
         where = f"job {segment.job} at {segment.start:g}"
@@ -116,6 +122,8 @@ def _places(instance: RollingInstance, segments: tuple[Segment, ...]) -> Iterato
         offered = {Fraction(1), *(Fraction(key) for key in gpu.slowdown)}
         if share not in offered or (share != 1 and len(segment.gpus) != 1):
             yield Violation("fraction", "(8)", where, float(share))
+        if share != 1 and not shares:
+            yield Violation("sharing", "option sharing", where, 1.0)
         lacking = Fraction(job.memory_bytes) - share * Fraction(gpu.memory_bytes)
         if lacking > 0:
             yield Violation("memory", "(9)", where, float(lacking))
@@ -236,6 +244,25 @@ def _lives(instance: RollingInstance, run: RollingRun) -> Iterator[Violation]:
         if abs(end - record.completion) > allowed:
             wrong = abs(end - record.completion)
             yield Violation("completion", "(4)", where, wrong, allowed)
+        said = (record.preemptions, record.migrations, record.changes)
+        counted = _interruptions(own[record.job])
+        off = float(sum(abs(a - b) for a, b in zip(said, counted, strict=True)))
+        if off or record.first_start != begin:
+            off = max(off, abs(record.first_start - begin))
+            yield Violation("record", "segments", where, off)
+
+
+def _interruptions(own: list[Segment]) -> tuple[int, int, int]:
+    """How often a job was stopped, moved without a stop, and given another configuration."""
+    stops = moves = changes = 0
+    for before, after in pairwise(own):
+        if before.end < after.start:
+            stops += 1
+        elif before.node != after.node:
+            moves += 1
+        elif (len(before.gpus), before.fraction) != (len(after.gpus), after.fraction):
+            changes += 1
+    return stops, moves, changes
 
 
 def _use_of_nodes(segments: tuple[Segment, ...]) -> Iterator[_Use]:

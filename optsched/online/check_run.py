@@ -1,0 +1,127 @@
+"""Checking a run's file: the audit, with lengths and predictions worked out again.
+
+Nothing of the file is believed but which servers each job held from when to when.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from optsched.checking import CANCELLATION, CheckReport, Violation, claim_violation
+from optsched.files import instance_sha256
+from optsched.online.audit_placement import IterationTimes
+from optsched.online.auditing import audit
+from optsched.online.instance import OnlineInstance
+from optsched.online.jobs import Jobs, prepare_jobs
+from optsched.online.policies import Settings, find_policy
+from optsched.online.prediction import predict
+from optsched.online.records import Floats, Records
+from optsched.online.solution import OnlineOptions, OnlineSolution
+from optsched.schema import parse
+
+SPOT_CHECKS = 1000
+
+
+def check(
+    instance: OnlineInstance, solution: OnlineSolution, options: dict[str, Any] | None = None
+) -> CheckReport:
+    """Audit a run and recompute its total flow time.
+
+    Parameters
+    ----------
+    instance, solution
+        The workload, and the run as its file has it.
+    options : dict, optional
+        What it is claimed under; by default the file's own.
+
+    Returns
+    -------
+    CheckReport
+        The objective is the total flow time in seconds, None when jobs are missing, unknown or
+        there twice. Rules: "instance", those of `optsched.online.audit`, and "claimed objective".
+
+    Raises
+    ------
+    InputError
+        For a policy, a predictor or a setting that does not exist.
+    """
+    chosen = solution.options if options is None else parse(OnlineOptions, options, "options")
+    policy = find_policy(solution.policy)
+    settings = Settings(
+        chosen.tau,
+        chosen.comm_heavy,
+        chosen.offer,
+        chosen.hold,  # type: ignore[arg-type]
+        chosen.slot,
+    ).for_policy(policy)
+    other = _other_instance(instance, solution)
+    if other is not None:
+        return CheckReport(None, (Violation("instance", "file", other, 1),))
+    prediction = predict(
+        prepare_jobs(instance.workload, instance.catalogue, instance.cluster),
+        chosen.predictor,
+        training_share=chosen.training_share,
+        refit_interval=chosen.refit_interval,
+        seed=solution.seed,
+    )
+    jobs = prediction.jobs
+    known = jobs.iterations if policy.perfect else prediction.iterations
+    records = _records(jobs, known, settings, solution)
+    found = list(audit(jobs, records, spot_checks=SPOT_CHECKS, predicted=known))
+    if any(violation.rule == "record" for violation in found):
+        return CheckReport(None, tuple(found))
+    flow = float(records.flow.sum())
+    rounding = CANCELLATION * float(np.abs(records.end).sum() + records.submit.sum())
+    if solution.objective is not None:
+        claim = claim_violation(solution.objective, flow, rounding)
+        found += [] if claim is None else [claim]
+    return CheckReport(flow, tuple(found), rounding)
+
+
+def _other_instance(instance: OnlineInstance, solution: OnlineSolution) -> str | None:
+    if solution.instance != instance.name:
+        return f"instance {solution.instance!r}"
+    told = solution.instance_sha256
+    if told is not None and told != instance_sha256(instance.to_dict()):
+        return "instance_sha256"
+    return None
+
+
+def _records(jobs: Jobs, known: Floats, settings: Settings, solution: OnlineSolution) -> Records:
+    """The decisions of the file, with all else from the workload; unknown jobs get any row's."""
+    times = IterationTimes(jobs.configurations.jobs, jobs.cluster.hardware)
+    row_of = {name: row for row, name in enumerate(jobs.workload.job_id)}
+    in_order = sorted(solution.jobs, key=lambda job: row_of.get(job.job_id, -1))
+    rows = np.array([row_of.get(job.job_id, 0) for job in in_order], dtype=np.int64)
+    pieces = [sorted((int(m), g) for m, g in job.servers.items()) for job in in_order]
+    alpha = [
+        _alpha(times, int(jobs.configuration[row]), tuple(g for _, g in each))
+        for row, each in zip(rows, pieces, strict=True)
+    ]
+    return Records(
+        policy=solution.policy,
+        settings=settings,
+        servers=jobs.cluster.servers,
+        gpus_per_server=jobs.cluster.gpus_per_server,
+        job_id=np.array([job.job_id for job in in_order], dtype=object),
+        submit=jobs.submit[rows],
+        start=np.array([job.start for job in in_order], dtype=np.float64),
+        end=np.array([job.end for job in in_order], dtype=np.float64),
+        gpus=jobs.gpus[rows],
+        alpha=np.array(alpha, dtype=np.float64),
+        estimate=jobs.estimate[rows],
+        iterations=jobs.iterations[rows],
+        predicted=known[rows],
+        first=np.array([0, *accumulate(map(len, pieces))], dtype=np.int64),
+        server=np.array([m for each in pieces for m, _ in each], dtype=np.int64),
+        taken=np.array([g for each in pieces for _, g in each], dtype=np.int64),
+    )
+
+
+def _alpha(times: IterationTimes, configuration: int, held: tuple[int, ...]) -> float:
+    """Of a job whose GPUs are the right number; of another the audit says so."""
+    right = sum(held) == times.jobs[configuration].gpus and all(gpus > 0 for gpus in held)
+    return times.of(configuration, held) if right else 0.0

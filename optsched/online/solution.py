@@ -1,0 +1,100 @@
+"""The file of a simulated run: what ran, and each job's start, end and servers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import FailFast, Field
+
+from optsched.online.cluster import MOST_SERVERS
+from optsched.online.records import Records
+from optsched.schema import LARGEST, Between, FileModel, Name, Version, parse
+
+SCHEMA = "optsched/online-solution"
+MOST_JOBS = 100_000
+"""Of a run's file; .csv and .parquet hold more."""
+
+_Number = Annotated[float, Between(-LARGEST, LARGEST)]
+_Server = Annotated[str, Field(pattern=r"^[0-9]{1,7}$")]
+_Gpus = Annotated[int, Between(-1, 2**24)]  # a wrong count is the audit's to report
+_Text = Annotated[str, Field(max_length=40)]
+
+
+class OnlineOptions(FileModel):
+    """What changes a run, as on the command line of `optsched simulate`."""
+
+    predictor: _Text = "online-group-mean"
+    training_share: _Number | None = None
+    refit_interval: _Number | None = None
+    offer: _Text | None = None
+    tau: _Number = 100.0
+    comm_heavy: _Number = 1.5
+    hold: _Text | None = None
+    slot: _Number = 0.0
+
+
+class JobRun(FileModel):
+    """A job's run: seconds since the first submission, and GPUs by server."""
+
+    job_id: Annotated[str, Field(max_length=1000)]
+    start: _Number
+    end: _Number
+    servers: Annotated[dict[_Server, _Gpus], Field(max_length=MOST_SERVERS)]
+
+
+class OnlineSolution(FileModel):
+    """One policy's run on a workload, as `optsched simulate --records FILE.json` writes it.
+
+    Attributes
+    ----------
+    instance, instance_sha256 : str
+        Which workload; the hash may be left out.
+    policy, seed, options
+        What ran; the seed is that of the predictor.
+    objective : float or None
+        The total flow time claimed, seconds.
+    """
+
+    schema_: Literal["optsched/online-solution"] = Field(alias="schema")
+    version: Version
+    instance: Name
+    instance_sha256: Name | None = None
+    policy: Name
+    seed: Annotated[int, Between(0, 2**63 - 1)] = 0
+    options: OnlineOptions = Field(default_factory=OnlineOptions)
+    objective: _Number | None = None
+    jobs: Annotated[tuple[JobRun, ...], FailFast(), Field(strict=False, max_length=2 * MOST_JOBS)]
+
+    @classmethod
+    def from_dict(cls, document: Any, source: str = "solution") -> Self:
+        """Make a run of a parsed JSON document; raises InputError."""
+        return parse(cls, document, source)
+
+    @classmethod
+    def of(
+        cls,
+        records: Records,
+        instance: str,
+        *,
+        options: dict[str, Any],
+        seed: int = 0,
+        sha256: str | None = None,
+    ) -> Self:
+        """The file of a run; part of a run claims no objective."""
+        jobs = [
+            {
+                "job_id": each.job_id,
+                "start": each.start,
+                "end": each.end,
+                "servers": {str(server): gpus for server, gpus in each.servers},
+            }
+            for each in records
+        ]
+        flow = float(records.flow.sum()) if records.complete else None
+        head = {"schema": SCHEMA, "version": 1, "instance": instance, "instance_sha256": sha256}
+        what = {"policy": records.policy, "seed": seed, "options": options, "objective": flow}
+        return cls.from_dict({**head, **what, "jobs": jobs})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The run as the JSON object of its file."""
+        return self.model_dump(mode="json", by_alias=True)

@@ -1,0 +1,115 @@
+"""The file of a finished run: its records, and what it is said to have cost."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import FailFast, Field
+
+from optsched.rolling.records import Decision, JobRecord, NodeInterval, RollingRun, Segment
+from optsched.schema import LARGEST, Between, FileModel, Name, Version, parse
+
+SCHEMA = "optsched/rolling-solution"
+MOST_ROWS = 500_000
+
+_Number = Annotated[float, Between(-LARGEST, LARGEST)]
+_Index = Annotated[int, Between(-(2**31), 2**31)]  # a wrong one is the audit's to report
+_Count = Annotated[int, Between(0, 2**53)]
+_Seed = Annotated[int, Between(0, 2**63 - 1)]
+
+
+class _Segment(FileModel):
+    job: _Index
+    start: _Number
+    end: _Number
+    node: _Index
+    gpus: Annotated[tuple[_Index, ...], FailFast(), Field(strict=False, max_length=1024)]
+    fraction: _Number
+    setup: _Number
+    epochs: _Number
+
+
+class _NodeInterval(FileModel):
+    node: _Index
+    start: _Number
+    end: _Number
+    used: _Index
+
+
+class _JobRecord(FileModel):
+    job: _Index
+    epochs: _Number
+    first_start: _Number
+    completion: _Number
+    preemptions: _Count
+    migrations: _Count
+    changes: _Count
+
+
+class _Decision(FileModel):
+    time: _Number
+    present: _Count
+    placed: _Count
+    cause: Name
+
+
+class RollingSolution(FileModel):
+    """One policy's run on an instance, as `optsched roll --records` writes it.
+
+    Attributes
+    ----------
+    instance, instance_sha256 : str
+        Which instance; the hash may be left out.
+    policy, seed, options
+        What ran; the seed is that of the true epochs.
+    objective : float or None
+        The total cost claimed, dollars.
+    segments, nodes, jobs, decisions
+        The records, see `optsched.rolling.records`; of a decision all but its wall-clock time.
+    """
+
+    schema_: Literal["optsched/rolling-solution"] = Field(alias="schema")
+    version: Version
+    instance: Name
+    instance_sha256: Name | None = None
+    policy: Name
+    seed: _Seed
+    options: dict[str, Any] = Field(default_factory=dict)
+    objective: _Number | None = None
+    segments: Annotated[tuple[_Segment, ...], FailFast(), Field(strict=False, max_length=MOST_ROWS)]
+    nodes: Annotated[
+        tuple[_NodeInterval, ...], FailFast(), Field(strict=False, max_length=MOST_ROWS)
+    ]
+    jobs: Annotated[tuple[_JobRecord, ...], FailFast(), Field(strict=False, max_length=MOST_ROWS)]
+    decisions: Annotated[
+        tuple[_Decision, ...], FailFast(), Field(strict=False, max_length=MOST_ROWS)
+    ] = ()
+
+    @classmethod
+    def from_dict(cls, document: Any, source: str = "solution") -> Self:
+        """Make a run of a parsed JSON document; raises InputError."""
+        return parse(cls, document, source)
+
+    @classmethod
+    def of(cls, run: RollingRun, objective: float | None, sha256: str | None = None) -> Self:
+        """The file of a run that is said to cost `objective` dollars."""
+        head = {"schema": SCHEMA, "version": 1, "instance_sha256": sha256, "objective": objective}
+        return cls.from_dict({**head, **run.to_dict()})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The run as the JSON object of its file."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    @property
+    def run(self) -> RollingRun:
+        """The records themselves."""
+        return RollingRun(
+            instance=self.instance,
+            policy=self.policy,
+            seed=self.seed,
+            options=dict(self.options),
+            segments=tuple(Segment(**dict(row)) for row in self.segments),
+            nodes=tuple(NodeInterval(**dict(row)) for row in self.nodes),
+            jobs=tuple(JobRecord(**dict(row)) for row in self.jobs),
+            decisions=tuple(Decision(**dict(row), seconds=0.0) for row in self.decisions),
+        )

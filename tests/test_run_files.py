@@ -1,0 +1,363 @@
+"""Runs over time as files: round trips, and each corruption refused by its own rule."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from independent.day import seed_of_the_day
+
+import optsched
+from optsched import check
+from optsched.cli import _code
+from optsched.errors import InputError
+from optsched.files import read_document, write_document
+from optsched.online.solution import OnlineSolution
+from optsched.rolling.solution import RollingSolution
+from optsched.schemas import json_schema
+
+SOLUTIONS = {"online": OnlineSolution, "rolling": RollingSolution}
+FILES = {"online": "online/small-400x40", "rolling": "rolling/light-6x60"}
+COMMANDS = {
+    "online": ["simulate", FILES["online"], "--policy", "spjf", "--predictor", "perfect"],
+    "rolling": ["roll", FILES["rolling"], "--policy", "edf", "--bound", "0", "--seed", "3"],
+}
+
+Change = Callable[[dict[str, Any]], None]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A run of each kind, as its command writes it."""
+    folder = tmp_path_factory.mktemp("runs")
+    made = {name: folder / f"{name}.json" for name in COMMANDS}
+    for name, command in COMMANDS.items():
+        assert _code([*command, "--records", str(made[name])]) == 0
+    return made
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_run_passes_as_written(
+    kind: str, runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _code(["check", FILES[kind], str(runs[kind]), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    document = read_document(runs[kind])
+    assert report["feasible"]
+    assert report["violations"] == []
+    assert report["objective"] == pytest.approx(document["objective"], rel=1e-12)
+    assert _code(["check", FILES[kind], str(runs[kind])]) == 0
+    assert capsys.readouterr().out.startswith("feasible\ntotal ")
+    assert document["schema"] == f"optsched/{kind}-solution"
+    assert SOLUTIONS[kind].from_dict(document).to_dict() == document
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.validate(document, json_schema(f"{kind}-solution"))
+
+
+@pytest.mark.parametrize("policy", ["a-srpt", "a-srpt-backfill", "wcs-workload"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--offer", "first-fit", "--tau", "3", "--comm-heavy", "1.1", "--hold", "window"],
+        ["--predictor", "group-mean", "--training-share", "0.5"],
+        ["--slot", "30", "--predictor", "online-constant", "--refit-interval", "5000"],
+    ],
+)
+def test_every_option_is_in_the_file(policy: str, options: list[str], tmp_path: Path) -> None:
+    target = tmp_path / "run.json"
+    command = ["simulate", FILES["online"], "--policy", policy, *options, "--records", str(target)]
+    assert _code(command) == 0
+    assert _code(["check", FILES["online"], str(target)]) == 0
+
+
+def test_a_folder_of_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["roll", "rolling/three-by-hand", "--policy", "sts,edf", "--bound", "0", "--records"]
+    assert _code([*command, str(tmp_path / "all")]) == 0
+    written = sorted((tmp_path / "all").glob("*.json"))
+    assert [path.name for path in written] == [
+        "three-by-hand-edf-s0.json", "three-by-hand-sts-s0.json"
+    ]  # fmt: skip
+    for path in written:
+        assert _code(["check", "rolling/three-by-hand", str(path)]) == 0
+    capsys.readouterr()
+    assert _code([*command, str(tmp_path / "one.json")]) == 2
+    assert "a folder, for several policies" in capsys.readouterr().err
+    assert not (tmp_path / "one.json").exists()
+
+
+def test_one_policy_a_file_and_not_too_many_jobs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "run.json"
+    command = ["simulate", FILES["online"], "--records", str(target), "--policy"]
+    assert _code([*command, "spjf,spwf"]) == 2
+    assert "found 2 policies, expected one for a .json file" in capsys.readouterr().err
+    monkeypatch.setattr("optsched.online.record_files.MOST_JOBS", 399)
+    assert _code([*command, "spjf"]) == 2
+    assert "found 400 jobs, expected at most 399" in capsys.readouterr().err
+    assert not target.exists()
+
+
+# --- corruptions
+
+
+def put(*path: Any, to: Any = None, by: Callable[[Any], Any] | None = None) -> Change:
+    def change(document: dict[str, Any]) -> None:
+        node: Any = document
+        for part in path[:-1]:
+            node = node[part]
+        node[path[-1]] = to if by is None else by(node[path[-1]])
+
+    return change
+
+
+def onto_a_full_server(document: dict[str, Any]) -> None:
+    """Move a one-GPU job that starts while a server is full onto that server."""
+    jobs = document["jobs"]
+    for full in jobs:
+        server = next((m for m, gpus in full["servers"].items() if gpus == 8), None)
+        for other in jobs if server is not None else ():
+            small = sum(other["servers"].values()) == 1
+            if small and full["start"] <= other["start"] and other["end"] <= full["end"]:
+                other["servers"] = {server: 1}
+                return
+    raise AssertionError("no such job")
+
+
+def earlier_end(document: dict[str, Any]) -> None:
+    job = document["jobs"][0]
+    job["end"] -= 3e-6 * (job["end"] - job["start"])
+
+
+def start_before_its_submission(document: dict[str, Any]) -> None:
+    job = document["jobs"][-1]
+    length = job["end"] - job["start"]
+    job["start"] = -1.0
+    job["end"] = job["start"] + length
+
+
+ONLINE: dict[str, tuple[Change, set[str]]] = {
+    "full server": (onto_a_full_server, {"capacity"}),
+    "end too early": (earlier_end, {"duration"}),
+    "lost job": (lambda d: d["jobs"].pop(7), {"record"}),
+    "job twice": (lambda d: d["jobs"].append(dict(d["jobs"][7])), {"record"}),
+    "another job": (put("jobs", 7, "job_id", to="nobody"), {"record"}),
+    "too few GPUs": (put("jobs", 0, "servers", to={}), {"gang"}),
+    "no GPU": (put("jobs", 0, "servers", to={"0": -1}), {"gang"}),
+    "no such server": (put("jobs", 0, "servers", to={"999": 1}), {"gang"}),
+    "objective": (put("objective", by=lambda v: v * (1 + 2e-6)), {"claimed objective"}),
+    "objective 0": (put("objective", to=0), {"claimed objective"}),
+    "another policy": (put("policy", to="spwf"), {"queue order"}),
+    "another offer": (put("options", "offer", to="least"), {"offer"}),
+    "another instance": (put("instance", to="small-400x41"), {"instance"}),
+    "another workload": (put("instance_sha256", to="0" * 64), {"instance"}),
+}
+
+
+@pytest.mark.parametrize("name", ONLINE)
+def test_a_corrupted_simulation_breaks_its_rule(
+    name: str, runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change, rules = ONLINE[name]
+    document = read_document(runs["online"])
+    change(document)
+    write_document(tmp_path / "run.json", document)
+    assert _code(["check", FILES["online"], str(tmp_path / "run.json"), "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert {violation["rule"] for violation in report["violations"]} == rules
+    assert not report["feasible"]
+
+
+def test_a_start_before_submission(tmp_path: Path) -> None:
+    """Two jobs on an idle cluster, the second moved to before it is there."""
+    folder = tmp_path / "two"
+    command = ["generate", "workload", "--jobs", "2", "--servers", "4", "--load", "0.01", "-o"]
+    assert _code([*command, str(folder)]) == 0
+    target = tmp_path / "run.json"
+    assert _code(["simulate", str(folder), "--policy", "spjf", "--records", str(target)]) == 0
+    document = read_document(target)
+    start_before_its_submission(document)
+    report = check(folder, OnlineSolution.from_dict({**document, "objective": None}))
+    assert {violation.rule for violation in report.violations} == {"start"}
+
+
+def longer_setup(document: dict[str, Any]) -> None:
+    document["segments"][0]["setup"] = 10.0
+
+
+def on_one_gpu_twice(document: dict[str, Any]) -> None:
+    """Put a segment where another one is at the time, on a node of the type."""
+    segments = document["segments"]
+    for one in segments:
+        for other in segments:
+            apart = other["job"] != one["job"] and other["node"] == one["node"]
+            if apart and one["start"] < other["start"] < one["end"]:
+                other["gpus"] = one["gpus"][: len(other["gpus"])]
+                if len(other["gpus"]) and other["fraction"] + one["fraction"] > 1:
+                    return
+    raise AssertionError("no such segments")
+
+
+def earlier(document: dict[str, Any]) -> None:
+    """All of a run before its jobs arrive."""
+    for rows, names in (
+        ("segments", ("start", "end")),
+        ("nodes", ("start", "end")),
+        ("jobs", ("first_start", "completion")),
+    ):
+        for row in document[rows]:
+            for name in names:
+                row[name] -= 1e6
+
+
+ROLLING: dict[str, tuple[Change, set[str]]] = {
+    "wrong speed": (put("segments", 5, "epochs", by=lambda v: v * (1 + 3e-6)), {"epochs"}),
+    "lost job": (lambda d: d["jobs"].pop(7), {"job"}),
+    "job twice": (lambda d: d["jobs"].append(dict(d["jobs"][7])), {"job"}),
+    "unknown job": (lambda d: d["jobs"].append({**d["jobs"][7], "job": 60}), {"job"}),
+    "other epochs": (
+        put("jobs", 4, "epochs", by=lambda v: v + 1),
+        {"epochs add up", "true epochs"},
+    ),
+    "completion": (put("jobs", 4, "completion", by=lambda v: v * (1 - 1e-5)), {"completion"}),
+    "moves": (put("jobs", 4, "migrations", to=99), {"record"}),
+    "first start": (put("jobs", 4, "first_start", to=0.0), {"record"}),
+    "setup": (longer_setup, {"epochs", "epochs add up", "reconfiguration"}),
+    "node": (put("segments", 0, "node", to=6), {"place"}),
+    "GPU": (put("segments", 0, "gpus", to=[4]), {"place"}),
+    "no time": (put("segments", 0, "end", to=-1.0), {"segment"}),
+    "node interval": (lambda d: d["nodes"].pop(0), {"node intervals"}),
+    "in use": (put("nodes", 0, "used", by=lambda v: v + 1), {"node intervals"}),
+    "objective": (put("objective", by=lambda v: v * (1 + 2e-6)), {"claimed objective"}),
+    "too early": (earlier, {"arrival", "claimed objective"}),
+    "another seed": (put("seed", to=4), {"true epochs"}),
+    "another instance": (put("instance", to="light"), {"instance"}),
+    "another file": (put("instance_sha256", to="0" * 64), {"instance"}),
+}
+
+
+@pytest.mark.parametrize("name", ROLLING)
+def test_a_corrupted_roll_breaks_its_rule(
+    name: str, runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change, rules = ROLLING[name]
+    document = read_document(runs["rolling"])
+    change(document)
+    write_document(tmp_path / "run.json", document)
+    assert _code(["check", FILES["rolling"], str(tmp_path / "run.json"), "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert {violation["rule"] for violation in report["violations"]} == rules
+
+
+def test_a_gpu_used_twice(tmp_path: Path) -> None:
+    target = tmp_path / "run.json"
+    command = ["roll", "rolling/saturated-6x60", "--policy", "edf", "--bound", "0", "--records"]
+    assert _code([*command, str(target)]) == 0
+    document = read_document(target)
+    on_one_gpu_twice(document)
+    found = check("rolling/saturated-6x60", RollingSolution.from_dict(document)).violations
+    assert "GPU share" in {violation.rule for violation in found}
+    assert {violation.rule for violation in found} <= {
+        "GPU share", "node intervals", "claimed objective"
+    }  # fmt: skip
+
+
+def test_sharing_that_was_switched_off(tmp_path: Path) -> None:
+    target = tmp_path / "run.json"
+    command = ["roll", "rolling/sharing-6x60", "--policy", "sts", "--bound", "0", "--records"]
+    assert _code([*command, str(target)]) == 0
+    document = read_document(target)
+    assert any(segment["fraction"] < 1 for segment in document["segments"])
+    document["options"]["sharing"] = "off"
+    found = check("rolling/sharing-6x60", RollingSolution.from_dict(document)).violations
+    assert {violation.rule for violation in found} == {"sharing"}
+
+
+# --- unreadable files
+
+
+UNREADABLE: dict[str, tuple[Change | str, str]] = {
+    "no JSON": ("{", "found no JSON"),
+    "NaN": ('{"schema": NaN}', "found NaN, expected JSON with finite numbers"),
+    "another schema": (put("schema", to="optsched/placement-solution"), "schema: found"),
+    "version": (put("version", to=2), "version: found 2"),
+    "unknown key": (put("note", to=1), "note: found 1, expected no such key"),
+    "policy": (put("policy", to="none-such"), "policy: found 'none-such', expected one of"),
+    "policy of another type": (put("policy", to=3), "policy: found 3"),
+    "seed": (put("seed", to=-1), "seed: found -1"),
+    "objective": (put("objective", to="cheap"), "objective: found 'cheap'"),
+    "jobs": (put("jobs", to={}), "jobs: found {}, expected an array"),
+    "a job": (put("jobs", 0, to=3), "jobs[0]: found 3"),
+    "options": (put("options", to={"colour": "red"}), "colour"),
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_an_unreadable_run_is_one_line(
+    kind: str,
+    name: str,
+    runs: dict[str, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    content, says = UNREADABLE[name]
+    document = read_document(runs[kind])
+    if not isinstance(content, str):
+        content(document)
+        content = json.dumps(document)
+    (tmp_path / "run.json").write_text(content, encoding="utf-8")
+    assert _code(["check", FILES[kind], str(tmp_path / "run.json")]) == 2
+    line = capsys.readouterr().err
+    assert says in line
+    assert line.count("\n") == 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e19, "1", None, True, [1.0]])
+def test_times_are_numbers(value: Any, runs: dict[str, Path]) -> None:
+    online, rolling = read_document(runs["online"]), read_document(runs["rolling"])
+    online["jobs"][3]["start"] = value
+    rolling["segments"][3]["start"] = value
+    for solution, document, where in (
+        (OnlineSolution, online, r"jobs\[3\]\.start"),
+        (RollingSolution, rolling, r"segments\[3\]\.start"),
+    ):
+        with pytest.raises(InputError, match=where):
+            solution.from_dict(document)
+
+
+VALUES = (0, 1, -1, 7, 10**6, -1.5, 1e-9, 1e18, -1e18, "0", "x", None, [], {}, True, 0.5)
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_no_broken_run_passes_or_breaks_the_checker(kind: str, runs: dict[str, Path]) -> None:
+    """A value replaced anywhere: refused in a line, or judged; a time that changed is found."""
+    rng = np.random.default_rng(seed_of_the_day())
+    instance, first = optsched.load(FILES[kind]), read_document(runs[kind])
+    judged = 0
+    for _ in range(60):
+        document = copy.deepcopy(first)
+        node, path = document, []
+        while isinstance(node, dict | list) and node:
+            keys = list(node) if isinstance(node, dict) else range(len(node))
+            key = keys[int(rng.integers(len(keys)))]
+            path.append(key)
+            parent, node = node, node[key]
+        value = VALUES[int(rng.integers(len(VALUES)))]
+        parent[key] = value
+        try:
+            report = check(instance, SOLUTIONS[kind].from_dict(document))
+        except InputError as error:
+            assert "\n" not in str(error)
+            continue
+        judged += 1
+        harmless = {"decisions", "seed", "options", "objective", "instance_sha256"}
+        if node != value and path[0] not in harmless:
+            assert not report.feasible, (path, value)
+    assert judged > 5
