@@ -183,7 +183,7 @@ def test_a_wrong_alpha_of_the_engine_is_found() -> None:
     """The compiled loop sees other tables than the audit: 1% in one of them is enough."""
     jobs, predicted = random_case(5)
     made = jobs.configurations
-    for name in ("fixed", "all_reduce"):
+    for name in ("inside", "all_reduce"):
         packed = made.packed._replace(**{name: getattr(made.packed, name) * 1.01})
         wrong = replace(jobs, configurations=replace(made, packed=packed))
         assert rules(jobs, simulate(wrong, "wcs-subtime", predicted)) == {"alpha", "duration"}
