@@ -33,6 +33,13 @@ def is_proved(objective: float, bound: float, gap: float) -> bool:
     return objective - bound <= max(gap, ARITHMETIC) * abs(objective)
 
 
+def ended(proved: bool, limited: bool) -> Termination:
+    """How a search with a solution ended: "time-limit" only if a limit did end it."""
+    if proved:
+        return Termination.OPTIMAL
+    return Termination.TIME_LIMIT if limited else Termination.FEASIBLE
+
+
 def unrounded(bound: float | None, objective: float | None) -> float | None:
     """A bound without the rounding by which it may exceed an objective that is attained.
 
@@ -40,7 +47,7 @@ def unrounded(bound: float | None, objective: float | None) -> float | None:
     """
     if bound is None or objective is None:
         return bound
-    rounding = BOUND_TOLERANCE * max(abs(objective), 1e-12)
+    rounding = BOUND_TOLERANCE * abs(objective)
     return bound if bound - objective > rounding else min(bound, objective)
 
 

@@ -82,17 +82,25 @@ def require_solver(name: str) -> None:
 
 
 def judged(
-    objective: float | None, bound: float | None, settings: Settings, infeasible: bool
+    objective: float | None,
+    bound: float | None,
+    settings: Settings,
+    infeasible: bool,
+    limited: bool,
 ) -> Termination:
-    """Our own reading of the gap: the solvers say "optimal" at whatever gap they were given."""
+    """Our own reading of the gap: the solvers say "optimal" at whatever gap they were given.
+
+    What is not proved is "time-limit" only where a limit ended the run (`limited`); a solver that
+    stopped by itself short of the gap, as its tolerances may make it, leaves "feasible".
+    """
     if infeasible:
         return Termination.INFEASIBLE
-    if objective is None or bound is None:
-        return Termination.TIME_LIMIT
-    # An objective of 0 has no relative gap; the models' units make 1 a large value.
-    rounding = ARITHMETIC * max(abs(objective), 1.0)
-    proved = abs(objective - bound) <= max(settings.gap * abs(objective), rounding)
-    return Termination.OPTIMAL if proved else Termination.TIME_LIMIT
+    if objective is not None and bound is not None:
+        # An objective of 0 has no relative gap; the models' units make 1 a large value.
+        rounding = ARITHMETIC * max(abs(objective), 1.0)
+        if abs(objective - bound) <= max(settings.gap * abs(objective), rounding):
+            return Termination.OPTIMAL
+    return Termination.TIME_LIMIT if limited or objective is None else Termination.FEASIBLE
 
 
 def finite(value: float) -> float | None:

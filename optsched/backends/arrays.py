@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.backends.answer import Answer
-from optsched.backends.highs import set_options, status_of
-from optsched.backends.running import run_highs, run_lp
+from optsched.backends.highs import run_steadily, set_options
+from optsched.backends.running import run_lp
 from optsched.result import Settings
 
 if TYPE_CHECKING:
@@ -47,14 +47,20 @@ def solve_arrays(problem: MilpArrays, settings: Settings) -> Answer:
     set_options(highs, settings)
     highs.passModel(_highs_lp(problem))
     built = time.perf_counter()
-    run_highs(highs, settings.deadline)
+    ended = run_steadily(highs, settings)
     solved = time.perf_counter()
-    status, objective, bound = status_of(highs, settings)
-    values = None
-    if objective is not None:
-        values = np.array(highs.getSolution().col_value)
+    values = ended.values
+    if values is not None:
         values[problem.integer] = np.rint(values[problem.integer])
-    return Answer(status, objective, bound, built - began, solved - built, "highs", values)
+    return Answer(
+        ended.termination,
+        ended.objective,
+        ended.bound,
+        built - began,
+        solved - built,
+        "highs",
+        values,
+    )
 
 
 @dataclass(frozen=True)

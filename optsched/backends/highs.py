@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from optsched.backends.answer import FEASIBILITY, finite, judged
+from optsched.backends.running import run_highs
 from optsched.errors import SolverError
 from optsched.result import Settings, Termination
 
@@ -43,28 +48,102 @@ def set_options(highs: Any, settings: Settings) -> None:
             raise SolverError(f"HiGHS refuses the option {name}={value!r}")
 
 
-def status_of(highs: Any, settings: Settings) -> tuple[Termination, float | None, float | None]:
-    """How a run ended, its incumbent's value and its bound; raises SolverError if it failed."""
+COARSE = 1e-7
+"""HiGHS's own tolerance: what it falls back on where it cannot reach ours."""
+_COARSE = dict.fromkeys(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), COARSE)
+SECOND_TRIES: tuple[dict[str, Any], ...] = (
+    {"presolve": "off"},
+    {"presolve": "off", "simplex_scale_strategy": 4},
+    {**_COARSE, "mip_feasibility_tolerance": COARSE},
+    {**_COARSE, "mip_feasibility_tolerance": 10 * COARSE, "presolve": "off"},
+)
+"""Options after a run that failed, in turn: what breaks one path seldom breaks another."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended: status, incumbent's value, bound, and the incumbent's column values."""
+
+    termination: Termination
+    objective: float | None
+    bound: float | None
+    values: NDArray[np.float64] | None
+
+
+def run_steadily(highs: Any, settings: Settings, start: float | None = None) -> Ended:
+    """Run HiGHS; where it fails, run it again with other options, and keep the best incumbent.
+
+    Parameters
+    ----------
+    start : float, optional
+        Value of the solution handed over, which stands if HiGHS never gets to look at it.
+
+    Raises
+    ------
+    SolverError
+        If every run fails and there is no incumbent.
+    """
+    given = np.array(highs.getSolution().col_value) if start is not None else None
+    best = Ended(Termination.FEASIBLE, start, None, given)
+    failures = []
+    for options in ({}, *SECOND_TRIES):
+        if options:
+            highs.clearSolver()
+            set_options(highs, settings)
+            for name, value in options.items():
+                highs.setOptionValue(name, value)
+        run_highs(highs, settings.deadline)
+        ended = _ended(highs, settings, COARSE if len(options) > 2 else 0.0)
+        if isinstance(ended, Ended):
+            better = best.objective is not None and ended.objective is None
+            kept = ended.termination is Termination.INFEASIBLE or not better
+            return ended if kept else replace(ended, objective=best.objective, values=best.values)
+        failures.append(ended)
+        best = _with_incumbent(highs, best)
+        if settings.deadline.is_over:
+            break
+    if best.objective is None:
+        raise SolverError(f"HiGHS ended with {', '.join(dict.fromkeys(failures))}")
+    late = settings.deadline.is_over
+    return replace(best, termination=Termination.TIME_LIMIT if late else Termination.FEASIBLE)
+
+
+def _with_incumbent(highs: Any, best: Ended) -> Ended:
+    """The incumbent of a failed run, if it has a better one; its bound is not to be trusted."""
+    import highspy
+
+    info = highs.getInfo()
+    if info.primal_solution_status != int(highspy.SolutionStatus.kSolutionStatusFeasible):
+        return best
+    value = float(info.objective_function_value)
+    if best.objective is not None and best.objective <= value:
+        return best
+    return replace(best, objective=value, values=np.array(highs.getSolution().col_value))
+
+
+def _ended(highs: Any, settings: Settings, coarse: float) -> Ended | str:
+    """How a run ended, or the words of its failure; its bound is good to `coarse`."""
     import highspy
 
     status, info = highs.getModelStatus(), highs.getInfo()
-    failed = (
-        highspy.HighsModelStatus.kLoadError,
-        highspy.HighsModelStatus.kModelError,
-        highspy.HighsModelStatus.kPresolveError,
-        highspy.HighsModelStatus.kSolveError,
-        highspy.HighsModelStatus.kPostsolveError,
-        highspy.HighsModelStatus.kMemoryLimit,
-    )
-    if status in failed:
-        raise SolverError(f"HiGHS ended with {highs.modelStatusToString(status)}")
-    if status == highspy.HighsModelStatus.kModelEmpty:
-        return Termination.OPTIMAL, 0.0, 0.0
-    infeasible = status == highspy.HighsModelStatus.kInfeasible
+    known = highspy.HighsModelStatus
+    if status == known.kModelEmpty:
+        return Ended(Termination.OPTIMAL, 0.0, 0.0, np.array([]))
+    limits = (known.kTimeLimit, known.kIterationLimit, known.kSolutionLimit, known.kInterrupt)
+    told = (known.kOptimal, known.kInfeasible, known.kObjectiveBound, known.kObjectiveTarget)
+    limited = status in limits or settings.deadline.is_over
+    if status not in told and not limited:
+        return str(highs.modelStatusToString(status))
     incumbent = info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible)
-    objective = info.objective_function_value if incumbent else None
+    objective = float(info.objective_function_value) if incumbent else None
+    values = np.array(highs.getSolution().col_value) if incumbent else None
     if info.mip_node_count >= 0:
         bound = finite(info.mip_dual_bound)
     else:  # a linear programme: optimal is its own bound
-        bound = objective if status == highspy.HighsModelStatus.kOptimal else None
-    return judged(objective, bound, settings, infeasible), objective, bound
+        bound = objective if status == known.kOptimal else None
+    if bound is not None:
+        bound -= coarse * max(abs(bound), 1.0)
+    infeasible = status == known.kInfeasible
+    if objective is None and not infeasible and not limited:
+        return f"{highs.modelStatusToString(status)} without a solution"
+    return Ended(judged(objective, bound, settings, infeasible, limited), objective, bound, values)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.backends.answer import FEASIBILITY, Answer, finite, judged, require_solver
-from optsched.backends.highs import set_options, status_of
-from optsched.backends.running import InterruptibleScip, run_highs
+from optsched.backends.highs import Ended, run_steadily, set_options
+from optsched.backends.running import InterruptibleScip
+from optsched.errors import SolverError
 from optsched.result import Settings, Termination, TracePoint
 
 if TYPE_CHECKING:
@@ -69,13 +70,12 @@ def relax_model(
     count = highs.getNumCol()
     kinds = np.full(count, int(highspy.HighsVarType.kContinuous), dtype=np.uint8)
     highs.changeColsIntegrality(count, np.arange(count, dtype=np.int32), kinds)
-    run_highs(highs, settings.deadline)
-    status, objective, _ = status_of(highs, settings)
-    if status is not Termination.OPTIMAL or objective is None:
+    ended = run_steadily(highs, settings)
+    if ended.termination is not Termination.OPTIMAL or ended.objective is None:
         return None
     duals, columns = highs.getSolution().col_dual, solver._pyomo_var_to_solver_var_map
     variables = model.component_data_objects(pyo.Var, active=True)
-    return objective, np.array([duals[columns[id(x)]] for x in variables])
+    return ended.objective, np.array([duals[columns[id(x)]] for x in variables])
 
 
 def _solve_with_highs(
@@ -90,25 +90,27 @@ def _solve_with_highs(
     solver.set_instance(model)
     highs = solver._solver_model  # private: the public interface knows no start and no callback
     set_options(highs, settings)
-    if start:
-        _hand_over_start(solver, highs)
+    value = _hand_over_start(solver, highs, model) if start else None
     recorder = _Recorder()
     highs.cbMipLogging.subscribe(recorder)
     highs.cbMipImprovingSolution.subscribe(recorder)
-    highs.run = lambda: run_highs(highs, settings.deadline)  # the interface runs it where it is
+    runs: list[Ended] = []
+    highs.run = lambda: runs.append(run_steadily(highs, settings, value))  # called by the interface
     built = time.perf_counter()
     recorder.began = built
     results = solver.solve(model)
     solved = time.perf_counter()
-    status, objective, bound = status_of(highs, settings)
-    if objective is not None:
-        results.solution_loader.load_vars()
+    (ended,) = runs
+    if ended.values is not None:
+        for identity, column in solver._pyomo_var_to_solver_var_map.items():
+            found = float(ended.values[column])
+            solver._vars[identity][0].set_value(found, skip_validation=True)
         _round_integers(model)
-    trace = (*recorder.points, TracePoint(solved - built, objective, bound))
+    trace = (*recorder.points, TracePoint(solved - built, ended.objective, ended.bound))
     return Answer(
-        status,
-        objective,
-        bound,
+        ended.termination,
+        ended.objective,
+        ended.bound,
         build_time + built - began,
         solved - built,
         "highs",
@@ -136,8 +138,10 @@ class _Recorder:
             self.points.append(point)
 
 
-def _hand_over_start(solver: Any, highs: Any) -> None:
+def _hand_over_start(solver: Any, highs: Any, model: pyo.ConcreteModel) -> float | None:
+    """Hand the variables' values over; the objective's value, if they respect every row."""
     import highspy
+    import pyomo.environ as pyo
 
     values = np.zeros(highs.getNumCol())
     for identity, column in solver._pyomo_var_to_solver_var_map.items():
@@ -146,6 +150,14 @@ def _hand_over_start(solver: Any, highs: Any) -> None:
     solution = highspy.HighsSolution()
     solution.col_value = list(values)
     highs.setSolution(solution)
+    lower, upper = np.array(highs.getLp().row_lower_), np.array(highs.getLp().row_upper_)
+    rows = np.array(highs.getSolution().row_value)
+    slack = 1e-7 * np.maximum(np.abs(np.where(np.isfinite(lower), lower, upper)), 1.0)
+    if len(rows) != len(lower) or (rows < lower - slack).any() or (rows > upper + slack).any():
+        return None
+    objective = next(model.component_data_objects(pyo.Objective, active=True))
+    value = pyo.value(objective, exception=False)
+    return None if value is None else float(value)
 
 
 def _solve_with_scip(model: pyo.ConcreteModel, settings: Settings, build_time: float) -> Answer:
@@ -175,8 +187,17 @@ def _solve_with_scip(model: pyo.ConcreteModel, settings: Settings, build_time: f
     if objective is not None:
         results.solution_loader.load_vars()
         _round_integers(model)
-    infeasible = results.termination_condition is TerminationCondition.provenInfeasible
-    status = judged(objective, bound, settings, infeasible)
+    ended = results.termination_condition
+    infeasible = ended is TerminationCondition.provenInfeasible
+    limits = (
+        TerminationCondition.maxTimeLimit,
+        TerminationCondition.iterationLimit,
+        TerminationCondition.interrupted,
+    )
+    limited = ended in limits or settings.deadline.is_over
+    if objective is None and not infeasible and not limited:
+        raise SolverError(f"SCIP ended with {ended.name}")
+    status = judged(objective, bound, settings, infeasible, limited)
     return Answer(
         status,
         objective,

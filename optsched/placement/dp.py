@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.placement.cost import CostTables, Floats, Ints, tables_of
 from optsched.placement.instance import PlacementInstance
@@ -58,9 +59,8 @@ def programme(
 
     _refuse_large(instance)
     began = time.perf_counter()
-    deadline = None if settings.time_limit is None else began + settings.time_limit
     known = float(worst_time(tables.costs, start))
-    found = _optimal_counts(instance, tables, start, known, deadline)
+    found = _optimal_counts(instance, tables, start, known, settings.deadline)
     counts, value = (start, known) if found is None else found
     return Outcome(
         PlacementSolution.of(instance.name, counts.tolist()),
@@ -82,7 +82,7 @@ def _optimal_counts(
     tables: CostTables,
     start: Ints,
     known: float,
-    deadline: float | None,
+    deadline: Deadline,
 ) -> tuple[Ints, float] | None:
     """Counts and optimal alpha; None when the deadline passed first."""
     servers = [m for m, free in enumerate(instance.free_gpus) if free > 0]
@@ -104,7 +104,7 @@ def _optimal_counts(
 
 
 def _programme(
-    offers: list[_Patterns], digits: Ints, strides: Ints, deadline: float | None
+    offers: list[_Patterns], digits: Ints, strides: Ints, deadline: Deadline
 ) -> tuple[list[int], float] | None:
     """The pattern chosen for each server and alpha, server by server and back."""
     from optsched.placement.dp_kernel import relax_server
@@ -115,7 +115,7 @@ def _programme(
     reachable = np.array([full])
     choices = []
     for patterns in offers:
-        if deadline is not None and time.perf_counter() > deadline:
+        if deadline.is_over:
             return None
         value, reachable, choice = relax_server(
             value, reachable, digits, patterns.counts, patterns.times, strides

@@ -21,7 +21,7 @@ from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.repartition import known_placement
 from optsched.placement.solution import PlacementSolution
-from optsched.result import Outcome, Settings, Termination, is_proved
+from optsched.result import Outcome, Settings, Termination, ended, is_proved
 
 FEW_STATES = 100_000
 """Up to here the dynamic programme takes milliseconds."""
@@ -30,9 +30,9 @@ FEW_STATES = 100_000
 def exact(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
     """Place a job optimally by whichever method fits.
 
-    Where none takes the instance, or the time ends first, the heuristics' placement and the best
-    bound stand, as "time-limit". Complexity: that of the method chosen; the bounds' part takes
-    milliseconds. Beyond the paper.
+    Where none takes the instance the heuristics' placement and the best bound stand, as
+    "feasible"; where the time ends first, as "time-limit". Complexity: that of the method chosen;
+    the bounds' part takes milliseconds. Beyond the paper.
     """
     began = time.perf_counter()
     tables = tables_of(instance, options)
@@ -113,7 +113,7 @@ def _outcome(
     proved = is_proved(value, bound.value, settings.gap)
     return Outcome(
         PlacementSolution.of(instance.name, counts.tolist()),
-        Termination.OPTIMAL if proved else Termination.TIME_LIMIT,
+        ended(proved, settings.deadline.is_over),
         bound=bound.value,
         bound_source=bound.source,
         claimed=value,

@@ -18,7 +18,7 @@ from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.repartition import known_placement
 from optsched.placement.solution import PlacementSolution
-from optsched.result import Outcome, Settings, Termination, TracePoint, is_proved
+from optsched.result import Outcome, Settings, TracePoint, ended, is_proved
 
 
 def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
@@ -65,7 +65,7 @@ def _outcome(
     proved = is_proved(value, bound.value, settings.gap)
     return Outcome(
         PlacementSolution.of(instance.name, counts.tolist()),
-        Termination.OPTIMAL if proved else Termination.TIME_LIMIT,
+        ended(proved, settings.deadline.is_over),
         bound=bound.value,
         bound_source=bound.source,
         claimed=value,

@@ -24,7 +24,7 @@ from optsched.placement.options import PlacementOptions
 from optsched.placement.repartition import known_placement
 from optsched.placement.solution import PlacementSolution
 from optsched.placement.threshold_kernel import candidate_times
-from optsched.result import Outcome, Settings, Termination, TracePoint, is_proved
+from optsched.result import Outcome, Settings, Termination, TracePoint, ended, is_proved
 
 MERGED = 1e-9
 """Candidates closer than this (relative) are one."""
@@ -74,7 +74,7 @@ def bisect(
     search.run(_candidates(instance, tables, bound.value, search.value))
     return Outcome(
         PlacementSolution.of(instance.name, search.counts.tolist()),
-        Termination.OPTIMAL if search.closed else Termination.TIME_LIMIT,
+        ended(search.closed, settings.deadline.is_over),
         bound=search.bound.value,
         bound_source=search.bound.source,
         claimed=search.value,
@@ -140,16 +140,13 @@ class _Search:
     def _probe(self, theta: float) -> bool | None:
         """Whether theta can be met; None when time ran out or the solver could not tell."""
         self.probes += 1
-        rest = None
-        if self.settings.time_limit is not None:
-            rest = self.settings.time_limit - (time.perf_counter() - self.began)
-            if rest <= 0:
-                return None
+        if self.settings.deadline.is_over:
+            return None
         columns = _columns(self.instance, self.tables, theta)
         if not _every_stage_fits(self.instance, columns):
             return False
         problem = _feasibility(self.instance, self.tables, columns, theta)
-        answer = solve_arrays(problem, replace(self.settings, time_limit=rest, gap=0.0))
+        answer = solve_arrays(problem, replace(self.settings, gap=0.0))
         if answer.termination is Termination.INFEASIBLE:
             return False
         if answer.values is None:

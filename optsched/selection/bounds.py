@@ -6,18 +6,15 @@ whatever their number. Complexity: a linear programme a round.
 
 from __future__ import annotations
 
-import time
-
-import numpy as np
-
 from optsched.errors import NotApplicableError
 from optsched.result import Settings
 from optsched.selection.arc_arrays import skeleton_of
-from optsched.selection.columns import Clock, generate_columns
-from optsched.selection.cost import Tables, tables_of
+from optsched.selection.columns import generate_columns
+from optsched.selection.cost import tables_of
 from optsched.selection.grouping import grouped_classes
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
+from optsched.selection.outcomes import TARDINESS, tardiness_bound
 
 ROUNDS = 12
 
@@ -28,13 +25,7 @@ def quick_bound(instance: SelectionInstance, options: SelectionOptions) -> tuple
     try:
         skeleton = skeleton_of(tables, grouped_classes(tables))
     except NotApplicableError:
-        return tardiness_bound(tables), "least tardiness of each job"
+        return tardiness_bound(tables), TARDINESS
     settings = Settings(iterations=ROUNDS, gap=1e-4)
-    found = generate_columns(skeleton, settings, Clock(time.perf_counter(), None))
+    found = generate_columns(skeleton, settings, settings.deadline)
     return max(found.bound, 0.0), f"price certificate after {found.rounds} rounds"
-
-
-def tardiness_bound(tables: Tables) -> float:
-    """Each job postponed or at its least expected tardiness, energy left out."""
-    least = tables.late.reshape(tables.jobs, -1).min(axis=1)
-    return float(np.minimum(least, tables.postponed).sum())

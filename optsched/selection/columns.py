@@ -12,21 +12,22 @@ Source: models/selection/README.md, model 4.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.backends import GrowingLp, MilpArrays, require_solver, solve_arrays
+from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.result import Outcome, Settings, Termination, TracePoint
 from optsched.selection.arc_arrays import Ints, Skeleton, skeleton_of
 from optsched.selection.arc_decode import seats_of
-from optsched.selection.assignment import Seat, expected_cost
+from optsched.selection.assignment import Assignment, expected_cost
 from optsched.selection.cost import tables_of
 from optsched.selection.grouping import grouped_classes, reassigned
 from optsched.selection.instance import SelectionInstance
+from optsched.selection.known import known_seats
 from optsched.selection.openings import can_open
 from optsched.selection.options import SelectionOptions
 from optsched.selection.outcomes import infeasible_outcome, judged
@@ -58,37 +59,14 @@ def columns(instance: SelectionInstance, options: SelectionOptions, settings: Se
     require_solver(settings.solver)
     if settings.solver != "highs":
         raise NotApplicableError("columns", f"solver {settings.solver}", "highs")
-    began = time.perf_counter()
     tables = tables_of(instance, options)
     if options.opens_exactly and not can_open(tables):
         return infeasible_outcome(tables)
-    clock = Clock(began, settings.time_limit)
+    known = known_seats(tables)
+    clock = settings.deadline
     skeleton = skeleton_of(tables, grouped_classes(tables))
     generated = generate_columns(skeleton, settings, clock)
-    return _integral(skeleton, generated, settings, clock)
-
-
-@dataclass(frozen=True)
-class Clock:
-    """When a run began, and when it must end."""
-
-    began: float
-    limit: float | None
-
-    @property
-    def spent(self) -> float:
-        """Seconds so far."""
-        return time.perf_counter() - self.began
-
-    @property
-    def left(self) -> float | None:
-        """Seconds left; None without a limit."""
-        return None if self.limit is None else max(self.limit - self.spent, 0.0)
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the limit has passed."""
-        return self.limit is not None and self.spent >= self.limit
+    return _integral(skeleton, generated, settings, known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +81,7 @@ class Generated:
     rounds: int
 
 
-def generate_columns(skeleton: Skeleton, settings: Settings, clock: Clock) -> Generated:
+def generate_columns(skeleton: Skeleton, settings: Settings, clock: Deadline) -> Generated:
     """Generate leader columns until the linear programme meets its price bound."""
     leaders = _first_leaders(skeleton)
     lp = GrowingLp(skeleton.programme(leaders), replace(settings, time_limit=None))
@@ -188,18 +166,19 @@ def _priced(skeleton: Skeleton, priced: PricedOut) -> Ints:
 
 
 def _integral(
-    skeleton: Skeleton, generated: Generated, settings: Settings, clock: Clock
+    skeleton: Skeleton, generated: Generated, settings: Settings, known: Assignment | None
 ) -> Outcome:
     """Whole nodes: a MILP over few columns, then over all that could matter."""
+    clock = settings.deadline
     tables, bound = skeleton.tables, generated.bound
     certificate = generated.priced.prices.certificate(tables, bound)
     source = "price certificate"
     trace = [TracePoint(clock.spent, None, bound)]
     built = clock.spent
-    seats: dict[int, Seat] | None = None
+    seats = known
     leaders, left_out = _few_columns(skeleton, generated)
     for attempt in range(2):
-        answer, found = _solve(skeleton, leaders, settings, clock)
+        answer, found = _solve(skeleton, leaders, settings)
         if found is not None and (
             seats is None or expected_cost(tables, found) < expected_cost(tables, seats)
         ):
@@ -217,7 +196,7 @@ def _integral(
         leaders, left_out = _all_that_matter(skeleton, generated, value)
     shell = Outcome(
         None,
-        Termination.TIME_LIMIT,
+        Termination.TIME_LIMIT,  # the only way to end without a selection
         bound=max(bound, 0.0),
         bound_source=source,
         build_time=built,
@@ -235,9 +214,9 @@ def _integral(
     return judged(tables, seats, shell, settings, certificate)
 
 
-def _solve(skeleton: Skeleton, leaders: Ints, settings: Settings, clock: Clock) -> tuple:
+def _solve(skeleton: Skeleton, leaders: Ints, settings: Settings) -> tuple:
     problem = skeleton.with_integers(leaders)
-    answer = solve_arrays(problem, replace(settings, time_limit=clock.left))
+    answer = solve_arrays(problem, settings)
     if answer.values is None:
         return answer, None
     values = answer.values

@@ -7,17 +7,21 @@ from dataclasses import replace
 from optsched.result import Outcome, Settings
 from optsched.selection.cost import Tables, tables_of
 from optsched.selection.instance import SelectionInstance
+from optsched.selection.known import MOST_NONZEROS, fits
 from optsched.selection.options import SelectionOptions
 from optsched.selection.packings import maximal_fills
-from optsched.selection.patterns import MOST_FILLS, pattern_count, patterns
+from optsched.selection.patterns import MOST_FILLS, nonzeros, pattern_count, patterns
 
 FEW_PATTERNS = 600
 FEW_CLASSES = 6
 
 
 def exact(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
-    """Select resources optimally by whichever method fits."""
-    if prefers_patterns(tables_of(instance, options)):
+    """Select resources optimally by whichever method fits, also in the time left."""
+    tables = tables_of(instance, options)
+    size = nonzeros(tables)
+    small = size <= MOST_NONZEROS and fits(settings.deadline, 2 * size)
+    if settings.solver != "highs" or (small and prefers_patterns(tables)):
         return replace(patterns(instance, options, settings), chosen="patterns")
     from optsched.selection.columns import columns
 

@@ -15,12 +15,11 @@ from functools import cached_property
 import numpy as np
 import pyomo.environ as pyo
 
-from optsched.errors import NotApplicableError
 from optsched.selection.assignment import Assignment, Seat
 from optsched.selection.cost import Tables
+from optsched.selection.known import refuse_many_nonzeros
 
 WHOLE = Fraction(1)
-MOST_VARIABLES = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +53,15 @@ class FormulationData:
     def nodes(self) -> int:
         """|N|."""
         return len(self.tables.kind_of)
+
+    @property
+    def nonzeros(self) -> int:
+        """About how many entries the rows have; most are those of the products' inequalities."""
+        widest = max(node.gpus for node in self.tables.instance.nodes)
+        scenarios = sum(len(work.values) for work in self.tables.works)
+        each = 10 * len(self.fractions) + 6 * len(self.tables.kinds) + widest + 6
+        epoch_seconds = self.nodes * len(self.fractions) + len(self.gpus)
+        return len(self.gpus) * self.tables.jobs * each + scenarios * epoch_seconds
 
     def size(self, n: int) -> int:
         """K_n."""
@@ -98,14 +106,18 @@ class FormulationData:
 
 
 def formulation_data(tables: Tables, method: str) -> FormulationData:
-    """Gather the data; refuses, in the method's name, what would not fit in memory."""
+    """Gather the data.
+
+    Raises
+    ------
+    NotApplicableError
+        In the method's name, above `known.MOST_NONZEROS`: it would not fit in memory.
+    """
     gpus = tuple((n, g) for n, node in enumerate(tables.instance.nodes) for g in range(node.gpus))
     fractions = {WHOLE} | {c.fraction for kind in tables.kinds for c in kind.configurations}
-    size = tables.jobs * len(gpus) * (len(fractions) + len(tables.kinds) + 1)
-    if size > MOST_VARIABLES:
-        found = f"about {size} variables"
-        raise NotApplicableError(method, found, f"at most {MOST_VARIABLES}: use patterns")
-    return FormulationData(tables, gpus, tuple(sorted(fractions, reverse=True)))
+    data = FormulationData(tables, gpus, tuple(sorted(fractions, reverse=True)))
+    refuse_many_nonzeros(method, data.nonzeros, "patterns or columns")
+    return data
 
 
 def build_linear_part(data: FormulationData, name: str) -> pyo.ConcreteModel:

@@ -24,21 +24,31 @@ from optsched.selection.formulation import (
     read_assignment,
 )
 from optsched.selection.instance import SelectionInstance
+from optsched.selection.known import fits, known_seats, without_model
 from optsched.selection.minlp import memory_margin
 from optsched.selection.options import SelectionOptions
 from optsched.selection.outcomes import model_outcome
 
 
 def milp(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
-    """Select resources by the linearised MILP."""
+    """Select resources by the linearised MILP.
+
+    Raises
+    ------
+    NotApplicableError
+        Above `known.MOST_NONZEROS`: Pyomo and solver would need more than some 2 GB.
+    """
     require_solver(settings.solver)
     began = time.perf_counter()
     tables = tables_of(instance, options)
     data = formulation_data(tables, "milp")
+    known = known_seats(tables)
+    if not fits(settings.deadline, data.nonzeros):
+        return without_model(tables, known, settings)
     model = build(data)
     answer = solve_model(model, settings, build_time=time.perf_counter() - began)
     assignment = read_assignment(model, data) if answer.has_solution else None
-    return model_outcome(tables, answer, assignment, data.dollars_unit, settings)
+    return model_outcome(tables, answer, (known, assignment), data.dollars_unit, settings)
 
 
 def model(instance: SelectionInstance, options: SelectionOptions) -> pyo.ConcreteModel:

@@ -25,6 +25,7 @@ from optsched.selection.formulation import (
     read_assignment,
 )
 from optsched.selection.instance import SelectionInstance
+from optsched.selection.known import fits, known_seats, without_model
 from optsched.selection.options import SelectionOptions
 from optsched.selection.outcomes import model_outcome
 
@@ -36,16 +37,21 @@ def minlp(instance: SelectionInstance, options: SelectionOptions, settings: Sett
     ------
     MissingExtraError
         If SCIP is not installed.
+    NotApplicableError
+        Above `known.MOST_NONZEROS`: Pyomo and solver would need more than some 2 GB.
     """
     require_solver("scip")
     began = time.perf_counter()
     tables = tables_of(instance, options)
     data = formulation_data(tables, "minlp")
+    known = known_seats(tables)
+    if not fits(settings.deadline, data.nonzeros):
+        return without_model(tables, known, settings)
     model = build(data)
     scip = replace(settings, solver="scip")
     answer = solve_model(model, scip, build_time=time.perf_counter() - began)
     assignment = read_assignment(model, data) if answer.has_solution else None
-    return model_outcome(tables, answer, assignment, data.dollars_unit, settings)
+    return model_outcome(tables, answer, (known, assignment), data.dollars_unit, settings)
 
 
 def model(instance: SelectionInstance, options: SelectionOptions) -> pyo.ConcreteModel:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from optsched.backends import Answer
-from optsched.result import Outcome, Settings, Termination, TracePoint, is_proved
+from optsched.result import ARITHMETIC, Outcome, Settings, Termination, TracePoint, ended, is_proved
 from optsched.selection.assignment import Assignment, expected_cost, solution_of
 from optsched.selection.cost import Tables
 from optsched.selection.solution import Certificate
@@ -14,27 +16,39 @@ from optsched.selection.solution import Certificate
 def model_outcome(
     tables: Tables,
     answer: Answer,
-    assignment: Assignment | None,
+    found: tuple[Assignment | None, Assignment | None],
     unit: float,
     settings: Settings,
 ) -> Outcome:
-    """The outcome of a model whose money is counted in `unit` dollars."""
+    """The outcome of a model whose money is counted in `unit` dollars.
+
+    Parameters
+    ----------
+    found : pair of assignments
+        What was known before the model, and the model's own; the better one counts.
+    """
     if answer.termination is Termination.INFEASIBLE:
         return infeasible_outcome(tables, answer)
-    bound = None if answer.bound is None else max(answer.bound * unit, 0.0)
+    bound, source = tardiness_bound(tables), TARDINESS
+    if answer.bound is not None and answer.bound * unit > bound:
+        bound, source = answer.bound * unit, answer.solver
     shell = Outcome(
         None,
         Termination.TIME_LIMIT,
         bound=bound,
-        bound_source=None if bound is None else answer.solver,
+        bound_source=source,
         build_time=answer.build_time,
         solve_time=answer.solve_time,
         solver=answer.solver,
         trace=_in_dollars(answer, unit),
     )
-    if assignment is None:
+    assignments = [each for each in found if each is not None]
+    if not assignments:
         return shell
-    return judged(tables, assignment, shell, settings)
+    assignment = min(assignments, key=lambda each: expected_cost(tables, each))
+    limited = answer.termination is Termination.TIME_LIMIT
+    rounding = ARITHMETIC * unit
+    return judged(tables, assignment, shell, settings, rounding=rounding, limited=limited)
 
 
 def judged(
@@ -43,18 +57,40 @@ def judged(
     shell: Outcome,
     settings: Settings,
     certificate: Certificate | None = None,
+    rounding: float = 0.0,
+    limited: bool | None = None,
 ) -> Outcome:
-    """Put an assignment into an outcome: "optimal" when its bound proves it at the gap asked."""
+    """Put an assignment into an outcome: "optimal" when its bound proves it at the gap asked.
+
+    Parameters
+    ----------
+    rounding : float
+        Dollars that a solver's tolerances leave open, whatever the value.
+    limited : bool, optional
+        Whether a limit ended the search; by default, whether the deadline has passed.
+    """
     value = expected_cost(tables, assignment)
     bound = None if shell.bound is None else min(shell.bound, value)
-    proved = bound is not None and is_proved(value, bound, settings.gap)
+    limited = settings.deadline.is_over if limited is None else limited
+    proved = bound is not None and (
+        is_proved(value, bound, settings.gap) or value - bound <= rounding
+    )
     return replace(
         shell,
         solution=solution_of(tables, assignment, certificate),
-        termination=Termination.OPTIMAL if proved else Termination.TIME_LIMIT,
+        termination=ended(proved, limited),
         bound=bound,
         claimed=value,
     )
+
+
+TARDINESS = "least tardiness of each job"
+
+
+def tardiness_bound(tables: Tables) -> float:
+    """Each job postponed or at its least expected tardiness, energy left out."""
+    least = tables.late.reshape(tables.jobs, -1).min(axis=1)
+    return float(np.minimum(least, tables.postponed).sum())
 
 
 def infeasible_outcome(tables: Tables, answer: Answer | None = None) -> Outcome:

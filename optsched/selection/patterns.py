@@ -23,6 +23,7 @@ from optsched.result import Outcome, Settings
 from optsched.selection.cost import Tables, tables_of
 from optsched.selection.decode import Counted, assignment_of
 from optsched.selection.instance import SelectionInstance
+from optsched.selection.known import fits, known_seats, refuse_many_nonzeros, without_model
 from optsched.selection.options import SelectionOptions
 from optsched.selection.outcomes import model_outcome
 from optsched.selection.packings import maximal_fills, partition_count, partitions, read, written
@@ -57,15 +58,22 @@ def patterns(instance: SelectionInstance, options: SelectionOptions, settings: S
     Raises
     ------
     NotApplicableError
-        If nodes are so large, or fractions so many, that the patterns are out of hand.
+        If nodes are so large, or fractions so many, that the patterns are out of hand, or the
+        model has more than `known.MOST_NONZEROS` nonzeros.
     """
     require_solver(settings.solver)
     began = time.perf_counter()
-    data = pattern_data(tables_of(instance, options))
+    tables = tables_of(instance, options)
+    size = nonzeros(tables)
+    refuse_many_nonzeros("patterns", size, "columns")
+    known = known_seats(tables)
+    if not fits(settings.deadline, size):
+        return without_model(tables, known, settings)
+    data = pattern_data(tables)
     model = build(data)
     answer = solve_sifted(model, settings, build_time=time.perf_counter() - began)
-    assignment = assignment_of(data.tables, read_counted(model)) if answer.has_solution else None
-    return model_outcome(data.tables, answer, assignment, data.unit, settings)
+    assignment = assignment_of(tables, read_counted(model)) if answer.has_solution else None
+    return model_outcome(tables, answer, (known, assignment), data.unit, settings)
 
 
 def model(instance: SelectionInstance, options: SelectionOptions) -> pyo.ConcreteModel:
@@ -83,6 +91,16 @@ def pattern_count(tables: Tables) -> int:
             leaders = sum(partition_count(rest - size) for size in range(1, rest + 1))
             total += leaders * (1 + shared) + fractions * shared * partition_count(rest)
     return total
+
+
+def nonzeros(tables: Tables) -> int:
+    """About how many entries the model's rows have, before any are made."""
+    count = 6 * pattern_count(tables)
+    for each in tables.classes:
+        kind = tables.kinds[each.kind]
+        leaders = sum(each.gpus + 1 - kind.configurations[c].gpus for c in kind.within(each.gpus))
+        count += tables.jobs * (2 * leaders + 2 * len(kind.configurations))
+    return count
 
 
 def pattern_data(tables: Tables) -> PatternData:

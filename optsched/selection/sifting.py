@@ -37,7 +37,7 @@ def solve_sifted(model: pyo.ConcreteModel, settings: Settings, *, build_time: fl
     if len(variables) > FEW_VARIABLES and settings.solver == "highs":
         relaxed = relax_model(model, settings)
     if relaxed is None:
-        return solve_model(model, _left(settings, began), build_time=build_time)
+        return solve_model(model, settings, build_time=build_time)
     optimum, costs = relaxed
     allowed = FIRST_SHARE * max(abs(optimum), 1e-3)
     while True:
@@ -45,23 +45,16 @@ def solve_sifted(model: pyo.ConcreteModel, settings: Settings, *, build_time: fl
         for x in left_out:
             x.fix(0)
         try:
-            answer = solve_model(model, _left(settings, began))
+            answer = solve_model(model, settings)
         finally:
             for x in left_out:
                 x.unfix()
         least = optimum + SAFE * allowed if left_out else np.inf
-        over = settings.time_limit is not None and time.perf_counter() - began > settings.time_limit
+        over = settings.deadline.is_over
         if over or not left_out or (answer.objective is not None and answer.objective <= least):
             return _with_left_out(answer, optimum, least, build_time, began)
         wider = 0.0 if answer.objective is None else (answer.objective - optimum) / SAFE
         allowed = SPARE * wider if SPARE * wider > allowed else WIDER * allowed
-
-
-def _left(settings: Settings, began: float) -> Settings:
-    if settings.time_limit is None:
-        return settings
-    left = max(settings.time_limit - (time.perf_counter() - began), 0.0)
-    return replace(settings, time_limit=left)
 
 
 def _with_left_out(

@@ -1,0 +1,86 @@
+"""HiGHS at its limits: other options before giving up, no incumbent lost, statuses that are so."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import pyomo.environ as pyo
+import pytest
+from oracles import placement as oracle
+
+from optsched.backends import highs, solve_model
+from optsched.deadline import Deadline
+from optsched.errors import SolverError
+from optsched.placement import formulation
+from optsched.placement.cost import tables_of
+from optsched.placement.instance import PlacementInstance
+from optsched.placement.options import PlacementOptions
+from optsched.placement.repartition import known_placement
+from optsched.result import Settings, Termination
+
+
+def uncapped() -> pyo.ConcreteModel:
+    """A placement on a network 1e7 times slower, coefficients as they come: "Solve error"."""
+    rng = random.Random(50)
+    document = oracle.random_instance(rng)
+    cluster = document["cluster"]
+    cluster["inter_bandwidth"] = cluster["intra_bandwidth"] * 10.0 ** -rng.randint(3, 10)
+    if rng.random() < 0.6:
+        document["free_gpus"] = [sum(document["free_gpus"])] + [0] * rng.randint(0, 1)
+        cluster["gpus_per_server"] = document["free_gpus"][0]
+    instance, options = PlacementInstance.from_dict(document), PlacementOptions()
+    _, counts = known_placement(instance, options)
+    data = formulation.model_data(instance, options, counts, 0.0)
+    model = formulation.build(replace(data, tables=tables_of(instance)))
+    formulation.set_start(model, data, counts)
+    return model
+
+
+def test_other_options_are_tried() -> None:
+    answer = solve_model(uncapped(), Settings())
+    assert answer.objective == pytest.approx(1.0, abs=1e-6)
+    assert answer.bound <= 1.0
+    assert answer.termination in (Termination.OPTIMAL, Termination.FEASIBLE)
+
+
+def test_a_failure_that_stays_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(highs, "SECOND_TRIES", ({"presolve": "off"},))
+    with pytest.raises(SolverError, match="HiGHS ended with Solve error"):
+        solve_model(uncapped(), Settings())
+
+
+def test_a_start_outlives_every_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(highs, "_ended", lambda *_: "Solve error")
+    model = uncapped()
+    answer = solve_model(model, Settings(), start=True)
+    assert (answer.termination, answer.bound) == (Termination.FEASIBLE, None)
+    assert answer.objective == pytest.approx(1.0, abs=1e-6)
+    assert sum(round(pyo.value(x)) for x in model.place.values()) > 0
+    passed = Settings(time_limit=1.0).within(Deadline(1.0, began=Deadline().began - 2.0))
+    late = solve_model(uncapped(), passed, start=True)
+    assert late.termination is Termination.TIME_LIMIT
+
+
+def test_an_incumbent_outlives_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first run's incumbent comes back although every run is said to have failed."""
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(range(4), domain=pyo.Binary)
+    model.rows = pyo.Constraint(expr=sum((i + 2) * model.x[i] for i in model.x) >= 5)
+    model.cost = pyo.Objective(expr=sum((i + 1) * model.x[i] for i in model.x))
+    monkeypatch.setattr(highs, "_ended", lambda *_: "Postsolve error")
+    answer = solve_model(model, Settings())
+    assert (answer.termination, answer.objective) == (Termination.FEASIBLE, 3.0)
+    assert pyo.value(model.cost) == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(
+    ("limited", "expected"), [(True, Termination.TIME_LIMIT), (False, Termination.FEASIBLE)]
+)
+def test_a_status_says_what_happened(limited: bool, expected: Termination) -> None:
+    from optsched.backends.answer import judged
+
+    arguments: dict[str, Any] = {"settings": Settings(gap=0.0), "infeasible": False}
+    assert judged(2.0, 1.0, limited=limited, **arguments) is expected
+    assert judged(2.0, 2.0, limited=limited, **arguments) is Termination.OPTIMAL
