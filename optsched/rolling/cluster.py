@@ -29,9 +29,7 @@ class IndexedCluster(ClusterState):
         self._sharing = [False] * len(tables.kinds)
         self._most = [kind.gpus for kind in tables.kinds]
         self._parts = [parts_of(kind) for kind in tables.kinds]
-        self._rooms: list[list[list[tuple[int, int]]]] = [
-            [[] for _ in range(whole + 1)] for whole, _ in self._parts
-        ]
+        self._rooms: list[dict[int, list[tuple[int, int]]]] = [{} for _ in tables.kinds]
         self._room_on: dict[tuple[int, int], int] = {}
         self._full = False
         self._free: dict[int, int] = {}
@@ -104,16 +102,18 @@ class IndexedCluster(ClusterState):
 
     def _leave(self, kind: int, gpu: tuple[int, int], room: int) -> None:
         self._room_on[gpu] = room
-        heappush(self._rooms[kind][room], gpu)
+        heappush(self._rooms[kind].setdefault(room, []), gpu)
 
     def _roomiest(self, kind: int, part: int) -> tuple[int, int] | None:
         """The shared GPU of least sufficient room."""
-        for room in range(part, len(self._rooms[kind])):
-            held = self._rooms[kind][room]
+        rooms = self._rooms[kind]  # only those there are: a GPU may have a million parts
+        for room in sorted(room for room in rooms if room >= part):
+            held = rooms[room]
             while held and self._room_on[held[0]] != room:
                 heappop(held)
             if held:
                 return held[0]
+            del rooms[room]
         return None
 
     def _best_fit(self, kind: int, gpus: int) -> NodeState | None:

@@ -148,7 +148,8 @@ def ranked(tables: Tables, times: Floats) -> Ranking:
     for t, kind in enumerate(tables.kinds):
         here = times[:, t, : kind.gpus]
         late = here > tables.in_time[:, None]
-        cost[:, t, : kind.gpus] = np.where(late, here, here * type_rates(tables, t))
+        paid = here.copy()  # of late ones, also those that never end, the time alone
+        cost[:, t, : kind.gpus] = np.multiply(here, type_rates(tables, t), out=paid, where=~late)
         standing[:, t, : kind.gpus] = np.where(np.isfinite(here), late * LATE, NEVER)
     keys = [each.reshape(tables.jobs, -1) for each in (times, cost, standing)]
     order = np.argsort(tables.due - keys[0].min(axis=1), kind="stable")

@@ -23,8 +23,8 @@ from optsched.rolling.records import Decision, JobRecord, NodeInterval, RollingR
 from optsched.rolling.world import View, World
 from optsched.selection.assignment import Seat
 
-SAME_MOMENT = 1e-9
-"""Seconds within which events are one."""
+SAME_MOMENT = 1e-14
+"""Share of the clock's own reading within which events are one: what rounding leaves of a time."""
 SHORTEST = 1e-3
 """Seconds: a policy's planned change takes effect no sooner, so that time always moves on."""
 MOST_IDLE_DECISIONS = 10_000
@@ -207,11 +207,11 @@ class _Run:
         finish = min((a.finish for a in self.active.values()), default=math.inf)
         change = min((a.change for a in self.active.values()), default=math.inf)
         now = min(arrival, finish, change, self.timer)
-        causes = ["change"] if change <= now + SAME_MOMENT else []
+        causes = ["change"] if change <= _same_moment(now) else []
         return now, causes + (["interval"] if self.timer <= now else [])
 
     def _complete(self, now: float) -> bool:
-        over = [j for j, a in self.active.items() if a.finish <= now + SAME_MOMENT]
+        over = [j for j, a in self.active.items() if a.finish <= _same_moment(now)]
         for j in over:
             active = self.active.pop(j)
             active.done += self._close(j, active, now, active.target)
@@ -232,7 +232,7 @@ class _Run:
         before = self.next_arrival
         while self.next_arrival < len(self.arrivals):
             j = self.arrivals[self.next_arrival]
-            if self.jobs[j].submit_time > now + SAME_MOMENT:
+            if self.jobs[j].submit_time > _same_moment(now):
                 break
             self.active[j] = _Active(float(self.jobs[j].completed_epochs), self.targets[j])
             self.next_arrival += 1
@@ -247,7 +247,7 @@ class _Run:
             jobs,
             tuple(a.done_at(now) for a in states),
             {i: a.seat for i, a in enumerate(states) if a.seat is not None},
-            frozenset(i for i, a in enumerate(states) if a.change <= now + SAME_MOMENT),
+            frozenset(i for i, a in enumerate(states) if a.change <= _same_moment(now)),
         )
         began = time.perf_counter()
         plan = self.policy.decide(view)
@@ -278,7 +278,10 @@ class _Run:
         state.changes += changed and not moved
         again = started and (old is None or moved or changed)
         state.start, state.first_start = now, min(state.first_start, now)
-        state.productive = now + self.delay if again else max(state.productive, now)
+        if again:
+            state.productive = now + self.delay
+        else:  # at a first start nothing is set up; on other GPUs of its node setting up goes on
+            state.productive = now if old is None else max(state.productive, now)
         kind = self.world.all.kind_of[seat.node]
         state.seconds = float(self.world.all.seconds[j, kind, seat.configuration])
         state.finish = state.productive + max(state.target - state.done, 0.0) * state.seconds
@@ -325,3 +328,8 @@ class _Run:
 def _later(now: float, after: float, least: float = SHORTEST) -> float:
     """A moment that is later also where the clock itself resolves less than `least`."""
     return now + max(after, least, 4 * math.ulp(now))
+
+
+def _same_moment(now: float) -> float:
+    """The last time that is still now."""
+    return now + SAME_MOMENT * abs(now)

@@ -1,0 +1,202 @@
+"""Runs over time, audited from their segments; clairvoyant bounds against whole schedules."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from independent.day import batches, seed_of_the_day
+from independent.rolling_cases import draw_rolling
+from independent.rolling_oracle import (
+    Stretch,
+    best_list_schedule,
+    cost_alone,
+    energy_cost,
+    faults,
+    seats,
+    tardiness_cost,
+)
+from independent.selection_cases import pick
+
+import optsched
+from optsched.rolling.audit import audit
+from optsched.rolling.bounds import BoundSettings
+from optsched.rolling.policies import RollingSettings
+from optsched.rolling.run import roll
+from optsched.selection.options import SelectionOptions
+
+CHEAP = ("sts", "edf", "fifo", "rg", "dp", "avg-edf", "avg-rg", "avg-dp", "price")
+DEAR = ("patterns", "columns", "exact", "price-patterns")
+
+
+class Case:
+    """A drawn instance and the runs of a few policies on it."""
+
+    def __init__(self, number: int, folder: Path) -> None:
+        self.rng = np.random.default_rng([seed_of_the_day(), number])
+        self.instance = draw_rolling(self.rng)
+        self.sharing = bool(self.rng.random() < 0.7)
+        path = folder / "rolling.json"
+        path.write_text(json.dumps(self.instance), encoding="utf-8")
+        self.loaded = optsched.load(path)
+        policies = [CHEAP[number % len(CHEAP)], pick(self.rng, CHEAP)]
+        policies += [DEAR[number // 5 % len(DEAR)]] if number % 5 == 3 and self.starts() else []
+        if self.instance["provenance"]["second"] > 1e3:  # price decides every 900 s
+            policies = ["sts" if policy.startswith("price") else policy for policy in policies]
+        self.policies = list(dict.fromkeys(policies))
+        self.where = (
+            f"{seed_of_the_day()=} {number=} {self.policies} {self.sharing=} "
+            f"{json.dumps(self.instance)}"
+        )
+
+    def starts(self) -> bool:
+        """Whether waiting costs enough that an optimum of intervals does not wait for ever."""
+        last = max(job["due_date"] for job in self.instance["jobs"]) - self.instance["now"]
+        return (
+            self.instance["postponement_penalty"] >= 1
+            and all(job["tardiness_weight"] > 0 for job in self.instance["jobs"])
+            and last <= 30 * self.instance["interval"]
+        )
+
+    def runs(self) -> list[Any]:
+        """Of every policy, with the bound."""
+        return list(
+            roll(
+                self.loaded,
+                self.policies,
+                options=SelectionOptions(sharing="on" if self.sharing else "off"),
+                settings=RollingSettings(seed=int(self.rng.integers(100))),
+                bound=BoundSettings(),
+            )
+        )
+
+
+def _stretches(run: Any) -> list[Stretch]:
+    return [
+        Stretch(s.job, s.start, s.end, s.node, tuple(s.gpus), s.fraction, s.setup, s.epochs)
+        for s in run.segments
+    ]
+
+
+@pytest.mark.parametrize("numbers", batches(1000, default=60, size=20))
+def test_runs_are_sound_and_bounded(numbers: range, tmp_path: Path) -> None:
+    """Progress, capacity, completions and costs again; bound <= what schedules and runs cost."""
+    seen: Counter[str] = Counter()
+    for number in numbers:
+        case = Case(number, tmp_path)
+        for rolled in case.runs():
+            run, where = rolled.run, f"{rolled.run.policy} {case.where}"
+            ours = _stretches(run)
+            epochs = [record.epochs for record in run.jobs]
+            ends = [record.completion for record in run.jobs]
+            _epochs_are_admissible(case, epochs, where)
+            found = list(faults(case.instance, ours, epochs, ends, case.sharing))
+            assert not found, f"{found[:3]} {where}"
+            assert rolled.audit.feasible, f"{rolled.audit} {where}"
+            energy, late = energy_cost(case.instance, ours), tardiness_cost(case.instance, ends)
+            clock = _rounding(case, max(ends))
+            assert math.isclose(rolled.metrics.energy_cost, energy, rel_tol=1e-7, abs_tol=clock), (
+                f"{rolled.metrics} {energy=} {where}"
+            )
+            assert math.isclose(rolled.metrics.tardiness_cost, late, rel_tol=1e-7, abs_tol=clock), (
+                f"{rolled.metrics} {late=} {where}"
+            )
+            assert rolled.bound is not None, where
+            assert rolled.bound <= (energy + late) * (1 + 1e-9) + clock, (
+                f"{rolled.bound=} {energy=} {late=} {where}"
+            )
+            seen["runs"] += 1
+            seen["late"] += late > 0
+            seen["cut"] += len(ours) > len(ends)
+            _bound_is_below_schedules(case, epochs, rolled.bound, clock, seen)
+    assert seen["runs"] >= len(numbers), seen
+    assert seen["late"] >= len(numbers) // 5, seen
+    assert seen["cut"] >= len(numbers) // 10, seen
+    assert seen["schedules"] >= len(numbers) // 2, seen
+
+
+def _rounding(case: Case, last: float) -> float:
+    """What clocks far from zero leave of the costs, dollars."""
+    clock = max(abs(last), abs(case.instance["now"]))
+    weights = sum(job["tardiness_weight"] for job in case.instance["jobs"])
+    rates = sum(node["cost_rate"][-1] for node in case.instance["nodes"])
+    return 1e-14 * clock * (weights + rates)
+
+
+def _epochs_are_admissible(case: Case, epochs: list[float], where: str) -> None:
+    for job, true in zip(case.instance["jobs"], epochs, strict=True):
+        if job["true_epochs"] is not None:
+            assert true == job["true_epochs"], where
+        else:
+            assert true in job["epochs"]["values"], where
+        assert true > job["completed_epochs"], where
+
+
+def _bound_is_below_schedules(
+    case: Case, epochs: list[float], bound: float, clock: float, seen: Counter[str]
+) -> None:
+    where = f"{bound=} {epochs=} {case.where}"
+    if len(epochs) == 1:
+        alone = cost_alone(case.instance, epochs[0], case.sharing)
+        assert bound <= alone * (1 + 1e-9) + clock, f"{alone=} {where}"
+        linear = all(
+            math.isclose(rate, (k + 1) * node["cost_rate"][0], rel_tol=1e-12, abs_tol=0)
+            for node in case.instance["nodes"]
+            for k, rate in enumerate(node["cost_rate"])
+        )
+        shared = any(kind["slowdown"] for kind in case.instance["gpu_types"].values())
+        if linear and not (shared and case.sharing):
+            assert bound >= alone * (1 - 1e-6) - clock, f"{alone=} {where}"
+            seen["tight"] += 1
+    choices = [len(seats(case.instance, job, case.sharing)) for job in case.instance["jobs"]]
+    if math.prod(choices) * math.factorial(len(choices)) <= 1000:
+        seen["schedules"] += 1
+        least = best_list_schedule(case.instance, epochs, case.sharing)
+        assert bound <= least * (1 + 1e-9) + clock, f"{least=} {where}"
+
+
+@pytest.mark.parametrize("numbers", batches(300, default=20, size=20))
+def test_audit_refuses_what_breaks_a_rule(numbers: range, tmp_path: Path) -> None:
+    """A segment moved, cut, doubled or made faster is refused where the rules say so."""
+    seen: Counter[str] = Counter()
+    for number in numbers:
+        case = Case(number, tmp_path)
+        run = case.runs()[0].run
+        epochs = [record.epochs for record in run.jobs]
+        ends = [record.completion for record in run.jobs]
+        for _ in range(4):
+            at = int(case.rng.integers(len(run.segments)))
+            changed = _changed(case, run.segments[at])
+            segments = (*run.segments[:at], *changed, *run.segments[at + 1 :])
+            broken = replace(run, segments=segments)
+            found = list(faults(case.instance, _stretches(broken), epochs, ends, case.sharing))
+            report = audit(case.loaded, broken)
+            if found:
+                assert not report.feasible, f"{found[:2]} {changed} {case.where}"
+                seen["refused"] += 1
+    assert seen["refused"] >= 2 * len(numbers), seen
+
+
+def _changed(case: Case, segment: Any) -> tuple[Any, ...]:
+    length = segment.end - segment.start
+    node = case.instance["nodes"][segment.node]
+    what = int(case.rng.integers(7))
+    if what == 0:
+        return ()
+    if what == 1:
+        return (segment, segment)
+    if what == 2:
+        return (replace(segment, epochs=segment.epochs * pick(case.rng, (0.5, 1.001, 2.0))),)
+    if what == 3:
+        return (replace(segment, start=segment.start + length / 2),)
+    if what == 4:
+        return (replace(segment, gpus=(*segment.gpus, segment.gpus[0])),)
+    if what == 5:
+        return (replace(segment, gpus=(node["gpus"],)),)
+    return (replace(segment, start=segment.start - length, end=segment.end - length),)
