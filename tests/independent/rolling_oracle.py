@@ -50,7 +50,7 @@ def faults(
 ) -> Iterator[str]:
     """Every rule that a run breaks."""
     yield from _overlaps(instance, pieces)
-    slack = 1e-9 * max(1e-300, *(abs(piece.end) for piece in pieces))
+    slack = 1e-9 * max([1e-300, *(abs(piece.end) for piece in pieces)])
     for number, job in enumerate(instance["jobs"]):
         mine = sorted(piece for piece in pieces if piece.job == number)
         if not mine:
