@@ -89,6 +89,9 @@ def _placements(instance: MakespanInstance, runs: Runs) -> list[Violation]:
         for server, count in run.gpus.items():
             if int(server) >= len(instance.servers):
                 found.append(Violation("server", "s in S", f"job {name}, server {server}", 1))
+            elif count > instance.servers[int(server)]:  # where tau may be 0: nobody vouches for it
+                off = count - instance.servers[int(server)]
+                found.append(Violation("capacity", "(2)", f"job {name}, server {server}", off))
             if count < 0:
                 found.append(Violation("gpu count", "(5)", f"job {name}, server {server}", -count))
         if sum(run.gpus.values()) != job.gpus:

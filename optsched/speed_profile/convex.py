@@ -46,7 +46,7 @@ def convex_profile(instance: SpeedProfileInstance, curve: Curve) -> Profile:
     if work / instance.speeds[speeds[0]] <= deadline:
         return Profile.of_changes(curve, speeds[:1], (), "slack")
     solve = _linear_programme if isinstance(instance.work, Epochs) else _smooth
-    return Profile.of_changes(curve, speeds, solve(instance, curve, speeds), "binding")
+    return Profile.of_solver(instance, curve, speeds, solve(instance, curve, speeds))
 
 
 def _linear_programme(instance: SpeedProfileInstance, curve: Curve, speeds: list[int]) -> list:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -70,11 +69,7 @@ def dichotomy_profile(
         else:
             high = m  # a root of (25) exists, or s_m alone is in time
     changes, multiplier = search.root(high, deadline)
-    profile = Profile.of_changes(curve, speeds[high:], changes, "binding")
-    spare = deadline - profile.seconds(instance)
-    if spare > 1e-9 * deadline:
-        profile = replace(profile, status="slack")
-    return profile, multiplier
+    return Profile.of_solver(instance, curve, speeds[high:], changes), multiplier
 
 
 class Search:

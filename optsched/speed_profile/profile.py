@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,6 +39,19 @@ class Profile:
                 pieces.append((before, end, int(speed)))
                 before = end
         return cls(tuple(pieces), status)
+
+    @classmethod
+    def of_solver(
+        cls,
+        instance: SpeedProfileInstance,
+        curve: Curve,
+        speeds: Sequence[int],
+        changes: Sequence[float],
+    ) -> Profile:
+        """The same from a search that may leave time to spare: its own time says the status."""
+        profile = cls.of_changes(curve, speeds, changes, "binding")
+        spare = float(instance.deadline) - profile.seconds(instance)
+        return replace(profile, status="slack") if spare > 1e-9 * instance.deadline else profile
 
     def energy(self, instance: SpeedProfileInstance, curve: Curve) -> float:
         """(P3.1): expected energy of the pieces."""

@@ -146,7 +146,8 @@ def _work(rng: np.random.Generator, family: str) -> dict:
         rest = float(rng.choice([0.0, 0.3])) if steps.sum() > 0 else 1.0
         falls = steps / max(steps.sum(), 1e-300) * (1 - rest)
         survival = np.clip(1 - np.concatenate(([0.0], np.cumsum(falls))), 0, 1)
-        survival[-1] = rest
+        survival = np.minimum.accumulate(survival)
+        survival[-1] = min(rest, survival[-1])
         if rng.random() < 0.2:
             points = np.arange(atoms + 1.0)
         else:

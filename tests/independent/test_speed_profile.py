@@ -191,3 +191,19 @@ def test_numbers_of_the_oracle_by_hand() -> None:
     # 5 sure epochs at 1 J, then 1 at 1 J and 4 at 1.5 J that half of all runs need
     assert oracle.optimum(instance).energy == Decimal("8.5")
     assert np.isclose(oracle.linear_programme(instance), 8.5)
+
+
+def test_a_general_solver_that_leaves_time_says_slack(tmp_path: Path) -> None:
+    """Energies an ulp apart are one to a solver: found as case 1940 of seed 20261122."""
+    instance = {
+        "schema": "optsched/speed-profile",
+        "version": 1,
+        "name": "flat",
+        "speeds": [0.5, 1.0, 2.0],
+        "power": [0.5, 1.0, 2.0000000000000018],
+        "deadline": 100.0,
+        "work": {"values": [23.0, 59.0], "probabilities": [0.5, 0.5]},
+    }
+    for method in (*EXACT, "convex"):
+        result = optsched.solve(loaded(tmp_path, instance), method)
+        assert result.check.feasible, (method, result.check.violations)

@@ -1,0 +1,261 @@
+"""Adversarial makespans: contention, jobs that must span, horizons at the edge, extreme units."""
+
+from __future__ import annotations
+
+import copy
+from math import inf, nan
+from typing import Any, NamedTuple
+
+import numpy as np
+from independent import makespan_oracle as oracle
+
+
+class Case(NamedTuple):
+    """One drawn case; ``optimum`` is known where progress is by whole iterations."""
+
+    family: str
+    instance: dict
+    optimum: int | None
+    rng: np.random.Generator
+
+
+FAMILIES = (
+    "plain",
+    "contended",
+    "equal everything",
+    "powers of two",
+    "must span",
+    "one GPU each",
+    "one server",
+    "single workers",
+    "zeros",
+    "units",
+    "stalling contention",
+    "many short jobs",
+    "continuous",
+    "continuous contended",
+    "refused",
+)
+HORIZONS = (
+    "wide",
+    "wide",
+    "exact",
+    "exact",
+    "short by one",
+    "short by one",
+    "short by one",
+    "far too short",
+    "far too short",
+    "one job is too long",
+)
+LONGEST = 60
+"""Slots; the oracle does not look further."""
+
+
+def draw(seed: int, number: int) -> Case:
+    """Case ``number`` of a seed; the family follows from the number."""
+    rng = np.random.default_rng([seed, number])
+    family = FAMILIES[number % len(FAMILIES)]
+    while True:
+        instance = _instance(rng, family, number)
+        if None in [oracle.least_slots(instance, job) for job in instance["jobs"]]:
+            continue
+        if family == "refused":
+            _spoil(rng, instance)
+            return Case(family, instance, None, rng)
+        if family.startswith("continuous"):
+            return Case(family, instance, None, rng)
+        try:
+            optimum = oracle.least_makespan(instance, LONGEST, most_states=3000)
+        except OverflowError:
+            continue
+        if optimum is None:
+            continue
+        least = max(oracle.least_slots(instance, job) or 0 for job in instance["jobs"])
+        match str(rng.choice(HORIZONS)):
+            case "exact":
+                instance["horizon"] = optimum
+            case "short by one":
+                instance["horizon"] = max(least, optimum - 1)
+            case "far too short":
+                instance["horizon"] = max(least, optimum // 2)
+            case "one job is too long":
+                instance["horizon"] = max(1, least - 1)
+        return Case(family, instance, optimum, rng)
+
+
+def corrupted(rng: np.random.Generator, instance: dict, solution: dict) -> dict:
+    """A schedule one careless edit away; it may still be a valid one."""
+    solution = {**copy.deepcopy(solution), "objective": None}
+    runs = solution["jobs"]
+    i = int(rng.integers(len(runs)))
+    run, servers = runs[i], len(instance["servers"])
+    floor = instance["progress"] == "floor"
+    edit = int(rng.integers(10))
+    if edit != 9:
+        for other in runs:
+            other["end"] = None
+    match edit:
+        case 0:
+            step = float(rng.choice([1, -1, 2, 3]))
+            run["start"] += step if floor else step * 0.3
+        case 1:
+            run["start"] = 0
+        case 2:
+            server = str(rng.integers(servers + 1))
+            run["gpus"][server] = run["gpus"].get(server, 0) + 1
+        case 3:
+            server = str(rng.choice(list(run["gpus"])))
+            run["gpus"][server] -= 1
+            other = str(rng.integers(servers))
+            run["gpus"][other] = run["gpus"].get(other, 0) + 1
+            run["gpus"] = {s: count for s, count in run["gpus"].items() if count}
+        case 4:
+            del runs[i]
+        case 5:
+            runs.append(copy.deepcopy(run))
+        case 6:
+            run["start"] += 0.5
+        case 7:
+            order = [int(s) for s in rng.permutation(servers)]
+            run["gpus"] = {str(order[int(s)]): count for s, count in run["gpus"].items()}
+        case 8:
+            run["gpus"] = {str(rng.integers(servers)): sum(run["gpus"].values())}
+        case _:
+            run["end"] = (run["end"] or 0) + (1 if floor else 0.1 * (run["end"] or 1))
+    return solution
+
+
+def _instance(rng: np.random.Generator, family: str, number: int) -> dict:
+    servers = [int(o) for o in rng.integers(1, 5, rng.integers(1, 4))]
+    jobs = int(rng.integers(1, 4))
+    network: dict[str, Any] = {
+        "inter_bandwidth": 1.0,
+        "intra_bandwidth": 64.0,
+        "contention_share": float(rng.choice([0.3, 0.5, 1.0])),
+        "degradation": float(rng.choice([0.0, 0.2, 1.0])),
+        "overhead_per_server": float(rng.choice([0.0, 0.01, 0.1])),
+        "overhead_on_one_server": bool(rng.random() < 0.5),
+    }
+    if family in ("equal everything", "must span", "contended", "stalling contention"):
+        servers = [int(rng.integers(1, 4))] * int(rng.integers(2, 4))
+    if family == "continuous contended":
+        servers = [2] * int(rng.integers(2, 4))
+    if family == "powers of two":
+        servers = [int(2 ** rng.integers(0, 3)) for _ in servers]
+    if family == "one GPU each":
+        servers = [1] * int(rng.integers(2, 5))
+    if family == "one server":
+        servers = [int(rng.integers(1, 6))]
+    total = sum(servers)
+    if family == "many short jobs":
+        jobs = int(rng.integers(3, 6))
+    if family in ("contended", "stalling contention"):
+        network |= {"contention_share": 1.0, "degradation": float(rng.choice([0.0, 0.5, 3.0]))}
+    drawn = []
+    for j in range(jobs):
+        gpus = int(rng.integers(1, min(total, 5) + 1))
+        if family == "powers of two":
+            gpus = int(2 ** rng.integers(0, int(np.log2(max(servers))) + 1))
+        elif family in ("must span", "contended", "stalling contention", "continuous contended"):
+            gpus = min(total, max(servers) + int(rng.integers(1, 3)))
+        elif family == "single workers":
+            gpus = 1
+        drawn.append(
+            {
+                "name": f"j{j}",
+                "gpus": gpus,
+                "iterations": int(rng.integers(1, 30 if jobs < 4 else 12)),
+                "gradient_bytes": float(rng.choice([0.02, 0.05, 0.1, 0.2])),
+                "batch_size": float(rng.choice([1.0, 2.0])),
+                "forward_time_per_sample": float(rng.choice([0.02, 0.05, 0.1])),
+                "backward_time": float(rng.choice([0.0, 0.05, 0.1])),
+            }
+        )
+    if family == "equal everything":
+        drawn = [{**drawn[0], "name": job["name"]} for job in drawn]
+    if family == "zeros":
+        for job in drawn:
+            keys = ["gradient_bytes", "batch_size", "backward_time", "forward_time_per_sample"]
+            for key in keys:
+                job[key] *= float(rng.random() < 0.5)
+        network["overhead_per_server"] = float(rng.choice([0.0, 0.05]))
+        network["contention_share"] = float(rng.choice([0.0, 1.0]))
+    if family == "stalling contention":
+        # one job at a time: with a second one on its link an iteration outlasts the slot
+        for job in drawn:
+            job |= {"gradient_bytes": 0.35, "forward_time_per_sample": 0.01, "backward_time": 0.0}
+            job["iterations"] = int(rng.integers(1, 5))
+    instance = {
+        "schema": "optsched/makespan",
+        "version": 1,
+        "name": f"case-{number}",
+        "servers": servers,
+        "network": network,
+        "compute_rate": float(rng.choice([8.0, 1e3])),
+        "slot": float(rng.choice([1.0, 1.0, 0.5, 2.0])),
+        "progress": "continuous" if family.startswith("continuous") else "floor",
+        "horizon": LONGEST if not family.startswith("continuous") else 1000,
+        "jobs": drawn,
+    }
+    if family == "units" or (family.startswith("continuous") and rng.random() < 0.3):
+        time, byte = 10.0 ** rng.integers(-8, 9), 10.0 ** rng.integers(-8, 9)
+        _rescale(instance, time, float(np.clip(byte, time * 1e-8, time * 1e14)))
+    if family.startswith("continuous") and rng.random() < 0.3:
+        instance["slot"] *= 10.0 ** rng.integers(0, 8)
+    return instance
+
+
+def _rescale(instance: dict, time: float, byte: float) -> None:
+    """Seconds and bytes in other units."""
+    instance["slot"] *= time
+    instance["compute_rate"] *= byte / time
+    network = instance["network"]
+    network["inter_bandwidth"] *= byte / time
+    network["intra_bandwidth"] *= byte / time
+    network["overhead_per_server"] *= time
+    for job in instance["jobs"]:
+        job["gradient_bytes"] *= byte
+        job["forward_time_per_sample"] *= time
+        job["backward_time"] *= time
+
+
+def _spoil(rng: np.random.Generator, instance: dict) -> None:
+    """Break the contract of the file in one place."""
+    job = instance["jobs"][rng.integers(len(instance["jobs"]))]
+    network = instance["network"]
+    bad = float(rng.choice([-1.0, nan, inf, -inf]))
+    match int(rng.integers(16)):
+        case 0:
+            job["gpus"] = sum(instance["servers"]) + 1
+        case 1:
+            job["gpus"] = int(rng.choice([0, -1]))
+        case 2:
+            instance["slot"] *= 1e-6
+        case 3:
+            job |= {"gradient_bytes": 0.0, "batch_size": 0.0, "backward_time": 0.0}
+            network["overhead_per_server"] = 0.0
+        case 4:
+            instance["jobs"].append(dict(job))
+        case 5:
+            instance["jobs"] = []
+        case 6:
+            instance["servers"] = []
+        case 7:
+            instance["servers"].append(0)
+        case 8:
+            network["contention_share"] = float(rng.choice([-0.1, 1.1, nan]))
+        case 9:
+            network[str(rng.choice(["inter_bandwidth", "intra_bandwidth"]))] = 0.0
+        case 10:
+            job["iterations"] = float(rng.choice([0, 1.5, -3]))
+        case 11:
+            job[str(rng.choice(["gradient_bytes", "backward_time", "batch_size"]))] = bad
+        case 12:
+            instance["horizon"] = float(rng.choice([0, -1, 10.5]))
+        case 13:
+            instance["progress"] = "fluid"
+        case 14:
+            instance["compute_rate"] = float(rng.choice([0.0, bad]))
+        case _:
+            network["degradation"] = bad

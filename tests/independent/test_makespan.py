@@ -1,0 +1,235 @@
+"""Every makespan method against every state that a schedule can pass through."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from independent import makespan_cases as cases
+from independent import makespan_oracle as oracle
+from independent.black_box import (
+    ROUNDING,
+    accepts,
+    close,
+    loaded,
+    proves,
+    refused,
+    stays_below,
+    told,
+)
+from independent.day import batches, seed_of_the_day
+
+import optsched
+from optsched.errors import NotApplicableError
+
+EXACT = ("state-search", "exact", "ilp")
+BOUNDS = ("ilp-relaxed", "theta")
+HEURISTICS = (
+    "sjf-bco",
+    "first-fit",
+    "list-scheduling",
+    "random",
+    "longest-first",
+    "local-search",
+    "nested",
+    "ilp-schedules",
+)
+SLOTTED = ("exact", "ilp", "state-search", "ilp-relaxed")
+"""They refuse continuous progress by name."""
+COSTLY = {"ilp": 4, "ilp-relaxed": 2, "theta": 4, "ilp-schedules": 4}
+"""Methods that build a Pyomo model run on every so many cases: the nightly run is minutes."""
+ILP_SECONDS = 3.0
+"""The full model can stall on contended jobs; where it does, its incumbent and bound are judged."""
+
+
+@pytest.mark.parametrize("numbers", batches(nightly=3_000, default=150, size=150))
+def test_every_method_against_every_state(numbers: range, tmp_path: Path) -> None:
+    counts: Counter[str] = Counter()
+    for number in numbers:
+        _run(seed_of_the_day(), number, tmp_path, counts)
+    slotted = counts["within the horizon"] + counts["beyond the horizon"]
+    assert counts["cases"] == len(numbers)
+    assert counts["cases"] == slotted + counts["continuous"] + _refusals(counts)
+    assert counts["refused horizons"] <= 0.2 * len(numbers)
+    assert counts["refused by exact"] <= counts["continuous"]
+    assert counts["within the horizon"] >= 0.3 * slotted
+    assert counts["beyond the horizon"] >= 0.08 * slotted
+    assert counts["proved by state-search"] == slotted
+    assert counts["proved by exact"] == slotted
+    assert counts["proved by ilp"] >= 0.7 * slotted / COSTLY["ilp"] - 1
+    assert counts["heuristic above the optimum"] >= 0.1 * slotted
+    assert counts["spanning"] >= 0.3 * slotted
+    assert counts["rejected edits"] >= 0.4 * slotted
+    assert counts["accepted edits"] >= 0.1 * slotted
+
+
+def _run(seed: int, number: int, folder: Path, counts: Counter[str]) -> None:
+    case = cases.draw(seed, number)
+    with told(seed, number, case.instance):
+        counts["cases"] += 1
+        if case.family == "refused":
+            assert refused(folder, case.instance), "a bad file was read"
+            counts["refused files"] += 1
+        elif _one_job_is_too_long(case.instance):
+            assert refused(folder, case.instance), "a job longer than the horizon was read"
+            counts["refused horizons"] += 1
+        else:
+            _examine(case, number, folder, counts)
+
+
+def _examine(case: cases.Case, number: int, folder: Path, counts: Counter[str]) -> None:
+    instance = loaded(folder, case.instance)
+    horizon = case.instance["horizon"]
+    late = case.optimum is not None and case.optimum > horizon
+    best = case.optimum
+    if best is None:
+        counts["continuous"] += 1
+    else:
+        counts["beyond the horizon" if late else "within the horizon"] += 1
+    solutions, bounds = [], []
+    for method in (*EXACT, *BOUNDS, *HEURISTICS):
+        if number % COSTLY.get(method, 1):
+            continue
+        limit = ILP_SECONDS if method == "ilp" else None
+        try:
+            result = optsched.solve(instance, method, time_limit=limit, iterations=200)
+        except NotApplicableError:
+            assert best is None, f"{method} refuses whole iterations"
+            assert method in SLOTTED, f"{method} refuses continuous progress"
+            counts[f"refused by {method}"] += 1
+            continue
+        if best is None and method == "exact":  # a heuristic meets a bound
+            assert result.termination.value == "optimal"
+            assert close(result.objective, result.bound)
+        assert best is not None or method not in SLOTTED[1:], f"{method} is not slotted"
+        bounds.append((method, result.bound))
+        if result.objective is not None:
+            _judge(case, result)
+            solutions.append(result.solution.to_dict())
+        if best is None:
+            continue
+        if late:
+            assert result.objective is None, f"{method}: {result.objective}, optimum {best}"
+            assert result.bound is None or result.bound <= best + ROUNDING
+        else:
+            stays_below(result, best)
+        counts["heuristic above the optimum"] += method in HEURISTICS and result.objective != best
+        if method in EXACT:
+            if method == "ilp" and result.termination.value in ("feasible", "time-limit"):
+                assert result.solve_time >= 0.5 * ILP_SECONDS, f"{result.termination} at once"
+                counts["ilp at its limit"] += 1
+                continue
+            if late:
+                assert result.termination.value == "infeasible", f"{method}: {result.termination}"
+            else:
+                proves(result, best, ROUNDING)
+            counts[f"proved by {method}"] += 1
+        elif result.termination.value == "infeasible":
+            assert late, f"{method}: infeasible, the optimum is {best}"
+        elif method in BOUNDS:
+            assert result.bound is not None, method
+    _compare(case, solutions, bounds)
+    counts["spanning"] += any(len(run["gpus"]) > 1 for s in solutions for run in s["jobs"])
+    if solutions:
+        _edit(case, solutions[number % len(solutions)], instance, folder, counts)
+
+
+def _refusals(counts: Counter[str]) -> int:
+    return counts["refused files"] + counts["refused horizons"]
+
+
+def _one_job_is_too_long(instance: dict) -> bool:
+    """The package calls a horizon below one job's least time bad input, not infeasible."""
+    least = [oracle.least_slots(instance, job) or 0 for job in instance["jobs"]]
+    return max(least) > instance["horizon"]
+
+
+def _judge(case: cases.Case, result: Any) -> None:
+    """A schedule keeps every rule, and ends when it says."""
+    solution = result.solution.to_dict()
+    assert result.check.feasible, f"{result.method}: {result.check.violations}"
+    broken = oracle.broken_rule(case.instance, solution)
+    assert broken is None or broken[1] <= ROUNDING, f"{result.method} breaks {broken}"
+    value = oracle.makespan(case.instance, solution)
+    assert close(result.objective, value), f"{result.method}: {result.objective} ends at {value}"
+
+
+def _compare(
+    case: cases.Case, solutions: list[dict], bounds: list[tuple[str, float | None]]
+) -> None:
+    """No bound lies above any schedule, the oracle's own included."""
+    values = [oracle.makespan(case.instance, solution) for solution in solutions]
+    if case.optimum is None:
+        values.append(oracle.best_of_event_schedules(case.instance))
+    for method, bound in bounds:
+        for value in values:
+            assert bound is None or bound <= value * (1 + ROUNDING), (
+                f"{method}: bound {bound} above a schedule of {value}"
+            )
+
+
+def _edit(
+    case: cases.Case, solution: dict, instance: object, folder: Path, counts: Counter[str]
+) -> None:
+    """The checker and the oracle judge edited schedules alike."""
+    assert accepts(folder, instance, solution)[0]
+    claimed = {**solution, "objective": solution["objective"] * (1 + 1e-5)}
+    assert not accepts(folder, instance, claimed)[0], "a wrong claim passes"
+    for _ in range(4):
+        edited = cases.corrupted(case.rng, case.instance, solution)
+        broken = oracle.broken_rule(case.instance, edited)
+        accepted, objective = accepts(folder, instance, edited)
+        if broken is None:
+            assert accepted, f"valid, yet rejected: {edited}"
+            assert close(objective, oracle.makespan(case.instance, edited))
+        elif broken[1] > 1e-6:
+            assert not accepted, f"{broken} passes: {edited}"
+        counts["accepted edits" if accepted else "rejected edits"] += 1
+
+
+def test_numbers_of_the_oracle_by_hand() -> None:
+    """Two jobs of two workers on two servers of one GPU: one after the other, 4 + 3 slots."""
+    network = {"inter_bandwidth": 1.0, "intra_bandwidth": 9.0, "contention_share": 1.0}
+    network |= {"degradation": 0.0, "overhead_per_server": 0.0, "overhead_on_one_server": True}
+    job = {"gpus": 2, "gradient_bytes": 0.25, "batch_size": 1.0, "backward_time": 0.125}
+    job |= {"forward_time_per_sample": 0.0, "name": "a"}
+    instance = {
+        "servers": [1, 1],
+        "network": network,
+        "compute_rate": 1.0,
+        "slot": 1.0,
+        "progress": "floor",
+        "horizon": 20,
+        # 2 x 0.125 s over the link, 0.125 s to add up, 0.125 s backward: two iterations a slot
+        "jobs": [{**job, "iterations": 8}, {**job, "iterations": 5, "name": "b"}],
+    }
+    assert oracle.least_makespan(instance, 20) == 7
+    instance["servers"] = [2, 2]
+    # inside one server: 1/36 + 1/8 + 1/8 s, three iterations a slot, and side by side
+    assert oracle.least_makespan(instance, 20) == 3
+
+
+def test_a_job_beyond_its_server_takes_no_time_there(tmp_path: Path) -> None:
+    """Only where it does not fit is an iteration free: found as case 263 of seed 20261122."""
+    network = {"inter_bandwidth": 1.0, "intra_bandwidth": 64.0, "contention_share": 0.0}
+    network |= {"degradation": 0.0, "overhead_per_server": 0.1, "overhead_on_one_server": False}
+    job = {"name": "a", "gpus": 3, "iterations": 4, "gradient_bytes": 0.0, "batch_size": 1.0}
+    instance = {
+        "schema": "optsched/makespan",
+        "version": 1,
+        "name": "free",
+        "servers": [2, 2],
+        "network": network,
+        "compute_rate": 1.0,
+        "slot": 1.0,
+        "progress": "floor",
+        "horizon": 9,
+        "jobs": [{**job, "forward_time_per_sample": 0.0, "backward_time": 0.0}],
+    }
+    solution = {"schema": "optsched/makespan-solution", "version": 1, "instance": "free"}
+    run = {"name": "a", "start": 0, "gpus": {"0": 3}}
+    assert not accepts(tmp_path, loaded(tmp_path, instance), {**solution, "jobs": [run]})[0]
+    run["gpus"] = {"0": 2, "1": 1}
+    assert accepts(tmp_path, loaded(tmp_path, instance), {**solution, "jobs": [run]}) == (True, 1.0)
