@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import io
+import logging
+
 import numpy as np
 import pyomo.environ as pyo
 import pytest
 from scipy.sparse import csr_array
 
 import optsched
-from optsched.backends import MilpArrays, relax_model, solve_arrays, solve_model, solver_version
+from optsched.backends import (
+    MilpArrays,
+    models,
+    relax_model,
+    solve_arrays,
+    solve_model,
+    solver_version,
+)
+from optsched.backends.running import run_highs
+from optsched.deadline import Deadline
 from optsched.errors import InputError
 from optsched.generate.placement import generate_placement
 from optsched.placement import formulation
@@ -175,3 +187,17 @@ def test_relaxation_and_reduced_costs() -> None:
     assert x["b"].is_binary()  # the model itself stays as it is
     model.never = pyo.Constraint(expr=x["a"] + x["b"] >= 3)
     assert relax_model(model, Settings()) is None
+
+
+def test_a_run_told_to_stop_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a limit too: ``--json`` has the standard output for itself."""
+    stop_at_once, said = Deadline(0.0), io.StringIO()
+    handler = logging.StreamHandler(said)
+    monkeypatch.setattr(models, "run_highs", lambda highs, _: run_highs(highs, stop_at_once))
+    logging.getLogger("pyomo").addHandler(handler)
+    try:
+        answer = solve_model(knapsack(items=200, rows=40), Settings(time_limit=60.0))
+    finally:
+        logging.getLogger("pyomo").removeHandler(handler)
+    assert answer.termination is Termination.TIME_LIMIT
+    assert said.getvalue() == ""

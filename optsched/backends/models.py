@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -99,7 +102,8 @@ def _solve_with_highs(
     highs.run = lambda: runs.append(run_steadily(highs, settings, value))  # called by the interface
     built = time.perf_counter()
     recorder.began = built
-    results = solver.solve(model)
+    with _no_word_on_interrupts():
+        results = solver.solve(model)
     solved = time.perf_counter()
     (ended,) = runs
     if ended.values is not None:
@@ -118,6 +122,18 @@ def _solve_with_highs(
         trace=trace,
         log=results.solver_log,
     )
+
+
+@contextmanager
+def _no_word_on_interrupts() -> Iterator[None]:
+    """Pyomo does not know that a run can be told to stop, and would say so on standard output."""
+    log = logging.getLogger("pyomo.contrib.solver.solvers.highs")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
 
 
 @dataclass
