@@ -37,7 +37,13 @@ def heeded() -> Iterator[None]:
     """Interrupts as on a terminal, whatever the tests were started from."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
+    for timer in _timers:
+        timer.cancel()  # of a test that failed before
+    _timers.clear()
     signal.signal(signal.SIGINT, before)
+
+
+_timers: list[threading.Timer] = []
 
 
 def interrupt() -> None:
@@ -47,7 +53,8 @@ def interrupt() -> None:
 def interrupt_after(seconds: float) -> None:
     main = threading.main_thread().ident
     assert main is not None
-    threading.Timer(seconds, signal.pthread_kill, (main, signal.SIGINT)).start()
+    _timers.append(threading.Timer(seconds, signal.pthread_kill, (main, signal.SIGINT)))
+    _timers[-1].start()
 
 
 def replace_dp(monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
