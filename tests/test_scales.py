@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,10 +15,18 @@ from scales import MONEY, TIME, changes_of_unit, factor, in_units
 import optsched
 from optsched import check, solve
 from optsched.checking import bound_violation, claim_violation, slack
+from optsched.generate.workload import generate_workload
 from optsched.library import shipped_names
+from optsched.online.cluster import OnlineCluster
+from optsched.online.engine import simulate as run_policy
+from optsched.online.instance import OnlineInstance
+from optsched.online.jobs import prepare_jobs
+from optsched.online.solution import OnlineSolution
 from optsched.problem import resolve
-from optsched.problems import PROBLEMS
+from optsched.problems import COURSES, PROBLEMS
 from optsched.result import is_proved
+from optsched.rolling.run import roll
+from optsched.rolling.solution import RollingSolution
 
 JUST_TOO_MUCH = 3e-6
 """Relative: a corruption of so much of its own quantity is found at every scale."""
@@ -52,7 +61,7 @@ def less(value: float) -> float:
 
 
 def report(problem: str, instance: dict[str, Any], solution: dict[str, Any]) -> Any:
-    entry = PROBLEMS[problem]
+    entry = PROBLEMS.get(problem) or COURSES[problem]
     return check(
         resolve(entry.instance).from_dict(instance), resolve(entry.solution).from_dict(solution)
     )
@@ -220,6 +229,106 @@ def _in_unit(change: Any, unit: dict[str, float]) -> Any:
         solution.update(in_units(first[1], unit, objective=MONEY))
 
     return changed
+
+
+ROLLED = ("three-by-hand", "delay-3x30", "sharing-6x60")
+
+
+def stretched(name: str, row: dict[str, Any], length: float) -> None:
+    row[name] += JUST_TOO_MUCH * length
+
+
+def wrong_epochs(_: dict[str, Any], said: dict[str, Any]) -> None:
+    shortest = min(said["segments"], key=lambda each: each["epochs"])
+    shortest["epochs"] = more(shortest["epochs"])
+
+
+def wrong_completion(_: dict[str, Any], said: dict[str, Any]) -> None:
+    job = said["jobs"][0]
+    stretched("completion", job, job["completion"] - job["first_start"])
+
+
+def wrong_stretch(_: dict[str, Any], said: dict[str, Any]) -> None:
+    shortest = min(said["nodes"], key=lambda each: each["end"] - each["start"])
+    stretched("end", shortest, shortest["end"] - shortest["start"])
+
+
+def late_arrival(given: dict[str, Any], said: dict[str, Any]) -> None:
+    job = next(j for j in said["jobs"] if _arrives(given, j) == j["first_start"])
+    stretched("submit_time", given["jobs"][job["job"]], job["completion"] - job["first_start"])
+
+
+def _arrives(given: dict[str, Any], record: dict[str, Any]) -> float:
+    return given["jobs"][record["job"]]["submit_time"]
+
+
+@pytest.mark.parametrize("name", ROLLED)
+def test_runs_over_time(name: str) -> None:
+    loaded = optsched.load(f"rolling/{name}")
+    (done,) = roll(loaded, ["edf"])
+    said = RollingSolution.of(done.run, done.metrics.total_cost).to_dict()
+    document = loaded.to_dict()
+    least = min(kind["memory_bytes"] for kind in document["gpu_types"].values())
+    shortest = min(t for job in document["jobs"] for ts in job["epoch_time"].values() for t in ts)
+    start = {"bytes": 1.5 / least, "time": 3.0 / shortest, "epochs": 1.5}
+    instance, said = in_units(document, start), in_units(said, start, objective=MONEY)
+    corruptions: list[Corruption] = [
+        *CLAIMS,
+        ("epochs", wrong_epochs),
+        ("completion", wrong_completion),
+        ("node intervals", wrong_stretch),
+        ("arrival", late_arrival),
+    ]
+    units = changes_of_unit("time", "bytes", "money", "epochs")
+    assert_same_everywhere("rolling", instance, said, units, MONEY, corruptions)
+
+
+def early_end(_: dict[str, Any], said: dict[str, Any]) -> None:
+    shortest = min(said["jobs"], key=lambda job: job["end"] - job["start"])
+    stretched("end", shortest, shortest["start"] - shortest["end"])
+
+
+def early_start(_: dict[str, Any], said: dict[str, Any]) -> None:
+    first = said["jobs"][0]
+    length = first["end"] - first["start"]
+    first["start"], first["end"] = -JUST_TOO_MUCH * length, (1 - JUST_TOO_MUCH) * length
+
+
+ONLINE: list[Corruption] = [*CLAIMS, ("duration", early_end), ("start", early_start)]
+
+
+@pytest.mark.parametrize("policy", ["a-srpt", "wcs-duration", "srpt-workload-hold"])
+def test_simulations(policy: str) -> None:
+    """The engine runs in each unit: in powers of two, where nothing is rounded, the same way."""
+    cluster = OnlineCluster.of(4, 8)
+    workload, catalogue = generate_workload(40, cluster, seed=3)
+    document = OnlineInstance(workload, catalogue, cluster).to_dict()
+    document = in_units(document, {"bytes": 2.0**-30})
+    first = report("online", document, simulated(document, policy))
+    assert first.feasible
+    for scale in (2.0**-30, 2.0**30, 1e-9, 1e-3, 1e9):
+        for unit in ({"time": scale, "bytes": 1.0}, {"time": scale, "bytes": scale}):
+            given = in_units(document, unit)
+            said = simulated(given, policy)
+            found = report("online", given, said)
+            assert found.feasible, (unit, found)
+            if math.frexp(scale)[0] == 0.5:
+                assert found.objective == first.objective * scale
+            for rule, change in ONLINE:
+                broken = copy.deepcopy((given, said))
+                change(*broken)
+                claim = {} if rule == "claimed objective" else {"objective": None}
+                rules = {v.rule for v in report("online", given, broken[1] | claim).violations}
+                assert rules == {rule}, (unit, rule)
+
+
+def simulated(document: dict[str, Any], policy: str) -> dict[str, Any]:
+    """A run's file."""
+    instance = OnlineInstance.from_dict(document)
+    jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
+    options = {"predictor": "perfect"}
+    run = OnlineSolution.of(run_policy(jobs, policy), instance.name, options=options)
+    return run.to_dict()
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-18, 1e-12, 1e-9, 1.0, 1e9, 1e18, 1e300])
