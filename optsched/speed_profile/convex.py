@@ -45,6 +45,8 @@ def convex_profile(instance: SpeedProfileInstance, curve: Curve) -> Profile:
         return Profile.infeasible()
     if work / instance.speeds[speeds[0]] <= deadline:
         return Profile.of_changes(curve, speeds[:1], (), "slack")
+    if len(speeds) == 1:  # late by a rounding
+        return Profile.of_changes(curve, speeds, (), "binding")
     solve = _linear_programme if isinstance(instance.work, Epochs) else _smooth
     return Profile.of_solver(instance, curve, speeds, solve(instance, curve, speeds))
 
@@ -117,7 +119,7 @@ def _repaired(x: np.ndarray, saved: np.ndarray, room: float) -> np.ndarray:
     spent, most = float(saved @ x), float(saved.sum())
     if spent > room:
         return x * (max(room, 0.0) / max(spent, 1e-300))
-    return x + (1.0 - x) * ((room - spent) / (most - spent)) if room > spent else x
+    return x + (1.0 - x) * ((room - spent) / (most - spent)) if most > spent < room else x
 
 
 def _survival(curve: Curve, epochs: np.ndarray) -> np.ndarray:
