@@ -493,7 +493,8 @@ def test_code_130_interrupted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
 INTERRUPTED = """
 import sys, time
 from optsched import methods
-from optsched.__main__ import main
+from optsched import __main__ as program
+program.PATIENCE = 600
 from optsched.placement import dp as home
 methods.warm_up("placement")
 real, calls = home.dp, []
@@ -504,7 +505,7 @@ def slow(*arguments):
         time.sleep(60)
     return real(*arguments)
 home.dp = slow
-main()
+program.main()
 """
 
 

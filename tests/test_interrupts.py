@@ -281,6 +281,8 @@ class Finder(importlib.abc.MetaPathFinder):
 sys.meta_path.insert(0, Finder())
 """
 INCUMBENT_FIRST = f"""
+import optsched.__main__
+optsched.__main__.PATIENCE = 600
 from optsched import methods
 from optsched.placement import dp as home
 from optsched.result import Outcome, Termination

@@ -20,7 +20,9 @@ DRIVER = """
 import os, signal, sys
 import rich.progress
 import optsched.online.engine as engine
-from optsched.__main__ import main
+from optsched import __main__ as program
+
+program.PATIENCE = 600  # what is kept is asked for here, also on a slow machine
 
 engine.STEPS = 5
 real, calls, looks = rich.progress.Progress.update, [], int(sys.argv[1])
@@ -33,7 +35,7 @@ def update(self, *arguments, **options):
 
 rich.progress.Progress.update = update
 sys.argv = ["optsched", *sys.argv[2:]]
-main()
+program.main()
 """
 """The program itself, looking up every five events; at so many looks it is sent SIGINT."""
 
