@@ -42,11 +42,11 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "optsched/selection/cost.py": ("tests/selection/test_selection_check.py",),
     "optsched/speed_profile/check.py": ("tests/speed_profile/test_speed_profiles.py",),
     "optsched/rolling/audit.py": ("tests/rolling/test_audit.py",),
-    "optsched/online/audit.py": ("tests/online/test_audit.py",),
+    "optsched/online/auditing.py": ("tests/online/test_audit.py",),
     "optsched/online/audit_delay.py": ("tests/online/test_audit.py",),
     "optsched/online/audit_offers.py": ("tests/online/test_audit.py",),
     "optsched/online/audit_queue.py": ("tests/online/test_audit.py",),
-    "optsched/online/audit_time.py": ("tests/online/test_audit.py",),
+    "optsched/online/audit_placement.py": ("tests/online/test_audit.py",),
 }
 """The files, and the tests that have to notice."""
 
