@@ -46,8 +46,13 @@ class FormulationData:
 
     @cached_property
     def dollars_unit(self) -> float:
-        """Dollars of all jobs postponed, spread over the jobs."""
-        return float(self.tables.postponed.mean()) or 1.0
+        """Dollars of all jobs postponed, spread over the jobs; where jobs run whatever it costs,
+        also of the longest completion on the dearest node."""
+        postponed = float(self.tables.postponed.mean())
+        if postponed and not self.tables.options.opens_exactly:
+            return postponed
+        dearest = max(node.cost_rate[-1] for node in self.tables.instance.nodes)
+        return max(postponed, dearest * self.seconds_unit) or 1.0
 
     @property
     def nodes(self) -> int:

@@ -209,3 +209,15 @@ def _corrupted(case: Case, solution: dict[str, Any]) -> dict[str, Any]:
     else:
         broken["jobs"].remove(entry)
     return broken
+
+
+def test_a_node_has_to_open_whatever_it_costs(tmp_path: Path) -> None:
+    """Waiting costs nothing, opening millions, and (16) as printed opens: no "infeasible"."""
+    instance = draw_selection(np.random.default_rng([1, 1038]))
+    path = tmp_path / "dear.json"
+    path.write_text(json.dumps(instance), encoding="utf-8")
+    optimum = Oracle(instance).optimum("printed")
+    assert optimum == pytest.approx(49.5e6)
+    result = optsched.solve(path, "milp", options={"node_opening": "printed"})
+    assert result.termination == "optimal"
+    assert result.objective == pytest.approx(optimum)
