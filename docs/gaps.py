@@ -15,10 +15,10 @@ from pathlib import Path
 from gap_picture import picture
 
 from optsched.experiments import gap_table, read_plan, sweep
-from optsched.experiments.subjects import SUBJECTS
 from optsched.experiments.table import FamilyTable
 from optsched.experiments.table_formats import as_markdown, cells
 from optsched.library import shipped_plans
+from optsched.problems import PROBLEMS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, README = ROOT / "docs" / "gaps.md", ROOT / "README.md"
@@ -30,7 +30,7 @@ and `optsched table` give it. Excess is objective / best proven bound - 1; the i
 mean, by bootstrap over the instances; the time ratio is this machine's, all else is the same
 everywhere.
 """
-PLANS = [n for n in (name.partition("/")[2] for name in shipped_plans()) if n in SUBJECTS]
+PLANS = [n for n in (name.partition("/")[2] for name in shipped_plans()) if n in PROBLEMS]
 """One a problem; plans/small is a first try at all of them."""
 SUMMARY = (
     "| plan | family | method | instances | mean excess % | 95% interval | largest % | proved % |\n"
@@ -77,7 +77,7 @@ def summary(table: FamilyTable) -> str:
 
 def place(plan: str) -> tuple[int, str]:
     """Plans named after a problem first, as the package lists the problems."""
-    names, name = list(SUBJECTS), plan.partition("/")[2]
+    names, name = list(PROBLEMS), plan.partition("/")[2]
     return (names.index(name) if name in names else len(names)), name
 
 

@@ -17,7 +17,7 @@ def explain(
     instance: Any,
     solution: Any = None,
     *,
-    method: str = "exact",
+    method: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Any:
     """Break a solution's objective down.

@@ -33,7 +33,8 @@ def method_of(problem: Problem, method: str | Callable[..., Any] | Method) -> Me
     method : str, callable or Method
         A name of the problem's methods; ``module:name`` of a callable, looked for in the current
         folder too; or a callable of ``(instance, options, settings)`` that returns a solution, its
-        dict, or an `Outcome` with a bound.
+        dict, or an `Outcome` with a bound. Over time also a policy: an object with
+        ``schedule(view)``, or its class, of which each run makes one.
 
     Raises
     ------
@@ -48,10 +49,15 @@ def method_of(problem: Problem, method: str | Callable[..., Any] | Method) -> Me
         return replace(method, run=_adapted(problem, method.name, method.run))
     name = method if isinstance(method, str) else _name_of(method)
     run = _imported(method) if isinstance(method, str) else method
+    if problem.own is not None and hasattr(run, "schedule"):
+        name = name if ":" in name else f"own:{name}"
+        summary = _first_line(run, "a policy of the caller's")
+        made = resolve(problem.own)(name, run)
+        return Method(name, "policy", summary, _adapted(problem, name, made))
     if not callable(run):
         expected = "a method's name, module:name, or a callable of (instance, options, settings)"
         raise InputError(problem.name, "method", shown(method), expected)
-    summary = (getattr(run, "__doc__", None) or "a method of the caller's").strip().splitlines()[0]
+    summary = _first_line(run, "a method of the caller's")
     return Method(name, "heuristic", summary, _adapted(problem, name, run))
 
 
@@ -104,6 +110,10 @@ def _parts(value: Any) -> list[Problem | tuple[str, Method]]:
                 raise TypeError(f"expected a Method of {problem}, found {shown(method)}")
             found.append((str(problem), method))
     return found
+
+
+def _first_line(thing: object, otherwise: str) -> str:
+    return (getattr(thing, "__doc__", None) or otherwise).strip().splitlines()[0]
 
 
 def _name_of(function: object) -> str:

@@ -9,15 +9,16 @@ from typing import Any
 from optsched.errors import InputError
 from optsched.files import read_document
 from optsched.problem import resolve
-from optsched.problems import FORMATS, PROBLEMS, problem_of
+from optsched.problems import PROBLEMS, problem_of
 from optsched.writing import write_bytes
 
 BEST_KNOWN = "best_known.json"
 PLANS = "plans"
-FOLDERS = (*PROBLEMS, *FORMATS)
+FOLDERS = tuple(PROBLEMS)
 ONLINE = "online"
 WORKLOAD = "workload.csv"
 """What makes a folder a workload, with its catalogue and cluster beside it."""
+PARTS = (WORKLOAD, "catalogue.json", "cluster.json")
 
 
 def shipped_folder() -> Path:
@@ -74,13 +75,19 @@ def copy_shipped(target: str | Path) -> int:
 
 
 def find(reference: str | Path) -> list[Path]:
-    """Instance files behind a path, a folder, or the name of a shipped instance or problem.
+    """Instances behind a path, a folder, or the name of a shipped instance or problem.
 
     Parameters
     ----------
     reference : str or Path
-        A file; a folder, whose ``*.json`` are taken in order of their names; or a shipped name such
-        as "placement" or "placement/vgg19-16". What exists on disk comes first.
+        A file; a workload's folder; a folder, whose ``*.json`` and workloads are taken in order of
+        their names; or a shipped name such as "placement" or "placement/vgg19-16". What exists on
+        disk comes first.
+
+    Returns
+    -------
+    list of Path
+        Files, and folders of workloads.
 
     Raises
     ------
@@ -88,14 +95,19 @@ def find(reference: str | Path) -> list[Path]:
         If there is nothing of that name.
     """
     path = Path(reference)
-    if workload_folder(path) is not None:
-        wanted = "an instance file: workloads go to `optsched simulate` or into a sweep's plan"
-        raise InputError(str(reference), "", "a workload", wanted)
+    workload = workload_folder(path)
+    if workload is not None:
+        return [workload]
     for candidate in (path, _shipped(str(reference))):
         if candidate is None:
             continue
         if os.path.isdir(candidate):
-            files = sorted(p for p in candidate.glob("*.json") if p.name != BEST_KNOWN)
+            files = sorted(
+                [
+                    *(p for p in candidate.glob("*.json") if p.name != BEST_KNOWN),
+                    *(p.parent for p in candidate.glob(f"*/{WORKLOAD}")),
+                ]
+            )
             if not files:
                 raise InputError(str(reference), "", "a folder without *.json", "instance files")
             return files
@@ -124,9 +136,13 @@ def files_behind(reference: str | Path) -> list[Path]:
     """What `find` or `load` would read for a reference; itself, where that is nothing."""
     folder = workload_folder(reference)
     if folder is not None:
-        return [folder / name for name in (WORKLOAD, "catalogue.json", "cluster.json")]
+        return [folder / name for name in PARTS]
     try:
-        return find(reference)
+        return [
+            file
+            for each in find(reference)
+            for file in ([each / name for name in PARTS] if each.is_dir() else [each])
+        ]
     except InputError:
         return [Path(reference)]
 
@@ -156,17 +172,14 @@ def load(reference: str | Path) -> Any:
     >>> optsched.load("placement/vgg19-16").job.model
     'VGG19'
     """
-    workload = workload_folder(reference)
-    if workload is not None:
-        return resolve("optsched.online.instance:OnlineInstance").of_folder(workload)
     files = find(reference)
     if len(files) > 1:
         raise InputError(str(reference), "", f"{len(files)} instances", "one")
+    if files[0].is_dir():
+        return resolve(PROBLEMS[ONLINE].instance).of_folder(files[0])
     source = str(files[0])
     document = read_document(source)
-    name = str(document.get("schema")).removeprefix("optsched/")
-    home = FORMATS.get(name) or problem_of(document, source).instance
-    return resolve(home).from_dict(document, source)
+    return resolve(problem_of(document, source).instance).from_dict(document, source)
 
 
 def _shipped(name: str) -> Path | None:

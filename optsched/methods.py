@@ -16,8 +16,8 @@ from optsched.errors import InputError, NotApplicableError, shown
 from optsched.external import method_of
 from optsched.files import instance_sha256
 from optsched.library import load
-from optsched.problem import Course, Method, Problem, resolve
-from optsched.problems import COURSES, PROBLEMS
+from optsched.problem import Method, Problem, resolve
+from optsched.problems import PROBLEMS
 from optsched.result import Outcome, Result, Settings, Termination, is_proved, unrounded
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def solve(
     instance: Any,
-    method: str | Callable[..., Any] | Method = "exact",
+    method: str | Callable[..., Any] | Method | None = None,
     *,
     options: Mapping[str, Any] | None = None,
     time_limit: float | None = None,
@@ -42,8 +42,9 @@ def solve(
     ----------
     instance : instance, str or Path
         An instance, or what `optsched.load` takes.
-    method : str or callable
-        A name of `optsched.METHODS`; "exact" picks an exact method by itself. Or a method of your
+    method : str or callable, optional
+        A name of `optsched.METHODS`; by default the problem's standard one: "exact", which picks
+        an exact method by itself, or over time the paper's own policy. Or a method of your
         own: ``f(instance, options, settings)`` that returns a solution (or its dict), or an
         `optsched.result.Outcome` with a bound; or its place, ``"module:name"``.
     options : mapping, optional
@@ -86,11 +87,11 @@ def solve(
     settings = _settings(time_limit, iterations, gap, threads, seed, solver)
     problem = problem_for(instance)
     chosen = resolve(problem.options).from_dict(dict(options or {}))
-    entry = method_of(problem, method)
-    run = resolve(entry.run)
+    entry = method_of(problem, problem.standard if method is None else method)
+    resolve(entry.run)  # what is missing is said before anything is loaded
     warm_up(problem.name)
     settings = settings.within(Deadline(time_limit))
-    outcome = _kept(lambda: run(instance, chosen, settings))
+    outcome = _kept(lambda: entry(instance, chosen, settings))
     outcome = _with_bound(problem, instance, chosen, outcome)
     return _checked(problem, instance, entry, chosen, settings, outcome)
 
@@ -112,7 +113,7 @@ def check(instance: Any, solution: Any, options: Mapping[str, Any] | None = None
     """
     if isinstance(instance, str | Path):
         instance = load(instance)
-    problem = checked_as(instance)
+    problem = problem_for(instance)
     if isinstance(solution, str | Path):
         solution = load_solution(problem, solution)
     if not isinstance(solution, resolve(problem.solution)):
@@ -123,7 +124,7 @@ def check(instance: Any, solution: Any, options: Mapping[str, Any] | None = None
     return report
 
 
-def load_solution(problem: Problem | Course, path: str | Path) -> Any:
+def load_solution(problem: Problem, path: str | Path) -> Any:
     """Load a solution file of a problem; raises InputError."""
     from optsched.files import read_document
 
@@ -159,18 +160,6 @@ def warm_up(problem: str) -> float:
     began = time.perf_counter()
     resolve(PROBLEMS[problem].warm_up)()
     return time.perf_counter() - began
-
-
-def checked_as(instance: Any) -> Problem | Course:
-    """What an instance's solutions are checked as: its problem, or its course of time.
-
-    Raises
-    ------
-    InputError
-        If it is no instance.
-    """
-    course = COURSES.get(str(getattr(instance, "schema_", "")).removeprefix("optsched/"))
-    return problem_for(instance) if course is None else course
 
 
 def problem_for(instance: Any) -> Problem:
@@ -238,6 +227,8 @@ def _kept(run: Callable[[], Outcome]) -> Outcome:
 def _with_bound(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> Outcome:
     """Give an outcome without a bound the problem's quick one."""
     if outcome.bound is not None or outcome.termination is Termination.INFEASIBLE:
+        return outcome
+    if problem.bound is None:
         return outcome
     value, source, *certificate = resolve(problem.bound)(instance, options)
     return replace(

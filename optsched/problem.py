@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Literal
 
 from optsched.errors import InputError
 
-Kind = Literal["heuristic", "exact", "model", "bound"]
+Kind = Literal["heuristic", "policy", "exact", "model", "bound"]
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,16 @@ class Method:
     name : str
         The name of the command line.
     kind : str
-        "heuristic", "exact", "model" (another objective, or a rival formulation), "bound".
+        "heuristic", "policy" (of a problem over time), "exact", "model" (another objective, or a
+        rival formulation), "bound" (gives a bound and no solution).
     summary : str
         One line.
     run : str or callable
         ``module:function`` of ``(instance, options, settings) -> Outcome``, or the function.
     build : str or None
         ``module:function`` of ``(instance, options) -> pyomo.ConcreteModel``.
+    by_name : bool
+        Whether `run` takes the method's name before the rest: one function runs many policies.
     modules : tuple of str
         Of optional dependencies, what it cannot run without.
     """
@@ -38,6 +41,13 @@ class Method:
     run: str | Callable[..., Any]
     build: str | None = None
     modules: tuple[str, ...] = ()
+    by_name: bool = False
+
+    def __call__(self, instance: Any, options: Any, settings: Any) -> Any:
+        """Run the method; its `optsched.result.Outcome`."""
+        run = resolve(self.run)
+        name = (self.name,) if self.by_name else ()
+        return run(*name, instance, options, settings)
 
 
 @dataclass(frozen=True)
@@ -48,8 +58,11 @@ class Problem:
     ----------
     instance, solution, options : str
         ``module:class``, each with a ``from_dict``.
-    check, bound, explain, warm_up : str
+    check, explain, warm_up : str
         ``module:function``; the last loads compiled code before anything is timed.
+    bound : str or None
+        ``module:function`` of a quick bound for methods that have none; None over time, where a
+        bound holds for a seed's draw and is a method of its own.
     certify : str or None
         ``module:function`` of ``(instance, certificate) -> list of violations``: the checker's
         verification of a bound's certificate, for problems whose bounds carry one.
@@ -57,6 +70,13 @@ class Problem:
         The objective's name, and the unit of tables, of which one objective's unit has so many.
     defaults : tuple of str
         Methods of `compare` unless others are named.
+    standard : str
+        The method of `solve` unless another is named.
+    own : str or None
+        ``module:function`` that makes a method of a caller's policy object.
+    over_time : bool
+        Whether methods are policies that decide in the course of time: a bound then holds for one
+        seed of an instance only.
     """
 
     name: str
@@ -64,7 +84,7 @@ class Problem:
     solution: str
     options: str
     check: str
-    bound: str
+    bound: str | None
     explain: str
     warm_up: str
     objective: str
@@ -73,6 +93,19 @@ class Problem:
     defaults: tuple[str, ...]
     methods: tuple[Method, ...]
     certify: str | None = None
+    standard: str = "exact"
+    own: str | None = None
+    over_time: bool = False
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """Names of the methods that give a bound and no solution."""
+        return tuple(method.name for method in self.methods if method.kind == "bound")
+
+    def options_of(self, values: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Options in full, as plain data; raises InputError."""
+        made: dict[str, Any] = resolve(self.options).from_dict(dict(values or {})).to_dict()
+        return made
 
     def method(self, name: str) -> Method:
         """The method of that name; raises InputError."""
@@ -87,25 +120,6 @@ class Problem:
         if any(each.name == method.name for each in self.methods):
             return self
         return replace(self, methods=(*self.methods, method))
-
-
-@dataclass(frozen=True)
-class Course:
-    """What runs in the course of time: not solved but run, and checked by its records.
-
-    Attributes
-    ----------
-    instance, solution, check, objective, unit, shown_per_unit
-        As of a `Problem`; the solution is the run's file, the check its audit.
-    """
-
-    name: str
-    instance: str
-    solution: str
-    check: str
-    objective: str
-    unit: str
-    shown_per_unit: float = 1.0
 
 
 def resolve(reference: str | Callable[..., Any]) -> Any:

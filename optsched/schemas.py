@@ -5,24 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from optsched.problem import resolve
-from optsched.problems import COURSES, FORMATS, PROBLEMS
+from optsched.problems import PROBLEMS
 
-SCHEMAS: dict[str, str] = (
-    {
-        name: reference
-        for problem in PROBLEMS.values()
-        for name, reference in (
-            (problem.name, problem.instance),
-            (f"{problem.name}-solution", problem.solution),
-        )
-    }
-    | FORMATS
-    | {f"{name}-solution": course.solution for name, course in COURSES.items()}
-    | {
-        "cluster": "optsched.online.cluster:OnlineCluster",
-        "catalogue": "optsched.online.catalogue:Catalogue",
-    }
-)
+SCHEMAS: dict[str, str] = {
+    name: reference
+    for problem in PROBLEMS.values()
+    for name, reference in (
+        (problem.name, problem.instance),
+        (f"{problem.name}-solution", problem.solution),
+    )
+} | {
+    "cluster": "optsched.online.cluster:OnlineCluster",
+    "catalogue": "optsched.online.catalogue:Catalogue",
+}
+del SCHEMAS["online"]  # a workload is a table: its schema is its columns
 
 
 def json_schema(name: str) -> dict[str, Any]:

@@ -264,3 +264,69 @@ def test_a_stores_own_units_need_allowing_too(folder: Path, tmp_path: Path) -> N
     with sqlite3.connect(store) as base:
         methods = {method for (method,) in base.execute("SELECT method FROM results")}
     assert methods == {"heavy-edge", "repartition"}
+
+
+class FirstCome:
+    """First come, first served, on the servers with most free GPUs."""
+
+    def schedule(self, view):
+        for job in view.queue:
+            if job.gpus > view.free_gpus:
+                break
+            view.start(job, view.offer(job, "most"))
+
+
+class Idle:
+    def schedule(self, view):
+        pass
+
+
+class Dearest:
+    """Whatever edf does, under another name."""
+
+    def __init__(self) -> None:
+        self._edf = None
+
+    def schedule(self, view):
+        from optsched.rolling.greedy import Queue
+
+        if self._edf is None:
+            self._edf = Queue(view.world, "edf", by_due_date=True, average=False)
+        return self._edf.decide(view)
+
+
+def test_a_policy_of_ones_own_runs_beside_ours() -> None:
+    frame = optsched.compare("online/small-400x40", ["flow-bound", "wcs-subtime", FirstCome()])
+    own = frame.iloc[2]
+    assert own["method"] == f"{__name__}:FirstCome"
+    assert own["check"]["feasible"]
+    assert own["bound"] == frame.iloc[0]["bound"] <= own["objective"]
+    with pytest.raises(InputError, match="never started"):
+        optsched.solve("online/small-400x40", Idle())
+
+
+def test_a_rolling_policy_of_ones_own_costs_what_ours_does() -> None:
+    mine = optsched.solve("rolling/delay-3x30", Dearest, seed=4)
+    ours = optsched.solve("rolling/delay-3x30", "edf", seed=4)
+    assert mine.objective == ours.objective
+    assert mine.check is not None
+    assert mine.check.feasible
+
+
+@pytest.mark.parametrize("name", ["rolling/delay-3x30", "online/small-400x40"])
+def test_what_runs_over_time_goes_through_the_same_commands(name: str, tmp_path: Path) -> None:
+    """solve -o, check and explain: the run's file is the solution."""
+    done = command(tmp_path, "solve", name, "-o", "run.json", "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["method"] == {"rolling": "sts", "online": "a-srpt"}[said["problem"]]
+    checked = command(tmp_path, "check", name, "run.json", "--json")
+    assert checked.returncode == 0, checked.stderr
+    assert json.loads(checked.stdout)["objective"] == pytest.approx(said["objective"], rel=1e-9)
+    told = json.loads(command(tmp_path, "explain", name, "run.json", "--json").stdout)
+    total = told.get("total_cost", told.get("total_flow_time"))
+    assert total == pytest.approx(said["objective"], rel=1e-9)
+    document = json.loads((tmp_path / "run.json").read_text())
+    document["objective"] *= 0.9
+    (tmp_path / "claim.json").write_text(json.dumps(document))
+    assert command(tmp_path, "check", name, "claim.json").returncode == 1

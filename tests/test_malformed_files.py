@@ -21,13 +21,13 @@ from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.files import MOST_CONTAINERS, MOST_KEYS, MOST_VALUES, read_document
 from optsched.placement.instance import MOST_COUNTS, PlacementInstance
-from optsched.problems import FORMATS, PROBLEMS
+from optsched.problems import PROBLEMS
 from optsched.reading import LARGEST_FILE
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = "broken.json"
 LONGEST_LINE = 1000
-SCHEMAS_KNOWN = " or ".join(f"optsched/{name}" for name in (*PROBLEMS, *FORMATS))
+SCHEMAS_KNOWN = " or ".join(f"optsched/{name}" for name in PROBLEMS)
 STAGE = {"forward_time": 0.01, "backward_time": 0.02, "parameter_bytes": 1e8}
 INSTANCE: dict[str, Any] = {
     "schema": "optsched/placement",
@@ -632,7 +632,7 @@ import contextlib, io, json, resource, sys
 import optsched.methods, optsched.placement.instance, optsched.placement.solution
 from optsched.cli import _code, show
 from optsched.problem import resolve
-from optsched.problems import FORMATS, PROBLEMS
+from optsched.problems import PROBLEMS
 resolve(PROBLEMS["placement"].warm_up)()
 pages = int(open("/proc/self/statm").read().split()[0])
 limit = pages * resource.getpagesize() + 1_500_000_000

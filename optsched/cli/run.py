@@ -34,7 +34,10 @@ def register(app: typer.Typer) -> None:
 
 def solve(
     file: Instance,
-    method: Annotated[str, typer.Option(metavar="M", help="See `optsched methods`.")] = "exact",
+    method: Annotated[
+        str | None,
+        typer.Option(metavar="M", help="See `optsched methods`, or module:name; by default exact."),
+    ] = None,
     solver: Solver = "highs",
     time_limit: TimeLimit = None,
     iterations: Iterations = None,
@@ -156,14 +159,14 @@ def check(
     from optsched.cli import show
     from optsched.library import load
     from optsched.methods import check as run
-    from optsched.methods import checked_as
+    from optsched.methods import problem_for
 
     instance = load(file)
     report = run(instance, solution)
     if as_json:
         print_json(report.to_dict())
     else:
-        show.report(report, checked_as(instance))
+        show.report(report, problem_for(instance))
     return DONE if report.feasible else INFEASIBLE
 
 
@@ -173,8 +176,8 @@ def explain(
         str | None, typer.Argument(metavar="SOLUTION", help="A solution file; else --method's.")
     ] = None,
     method: Annotated[
-        str, typer.Option(metavar="M", help="Without a file: solve by it.")
-    ] = "exact",
+        str | None, typer.Option(metavar="M", help="Without a file: solve by it.")
+    ] = None,
     option: Options = None,
     as_json: Json = False,
 ) -> int:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from optsched.checking import CheckReport
 from optsched.display import counted
-from optsched.problem import Course, Problem
+from optsched.problem import Problem
 from optsched.problems import PROBLEMS
 from optsched.result import Result
 from optsched.writing import csv_text, write_text
@@ -80,7 +80,7 @@ def write_csv(path: str, rows: list[dict[str, Any]]) -> None:
     write_text(path, csv_text([*columns, "feasible"], cells))
 
 
-def report(report: CheckReport, problem: Problem | Course) -> None:
+def report(report: CheckReport, problem: Problem) -> None:
     """A checker's verdict."""
     out = console()
     out.print("feasible" if report.feasible else "NOT feasible")
@@ -254,11 +254,11 @@ def _verdict(r: Result) -> str:
     return "NO: " + "; ".join(str(v) for v in r.check.violations[:3])
 
 
-def _value(value: float | None, problem: Problem | Course) -> str:
+def _value(value: float | None, problem: Problem) -> str:
     return "none" if value is None else f"{_number(value, problem)} {problem.unit}"
 
 
-def _number(value: float | None, problem: Problem | Course) -> str:
+def _number(value: float | None, problem: Problem) -> str:
     return "-" if value is None else f"{value * problem.shown_per_unit:.3f}"
 
 

@@ -17,10 +17,10 @@ from typing import Any
 from optsched.errors import InputError, shown
 from optsched.experiments.plan import Family, Plan
 from optsched.experiments.plan_fields import suggestion
-from optsched.experiments.subjects import SUBJECTS
 from optsched.library import BEST_KNOWN, find, load, shipped_folder, workload_folder
 from optsched.online.instance import OnlineInstance
 from optsched.problem import resolve
+from optsched.problems import PROBLEMS
 
 RESERVED = ("seed", "name")
 """Arguments of a generator that the family sets itself."""
@@ -57,10 +57,10 @@ def instances_of(plan: Plan, family: Family) -> Iterator[Any]:
 
 def generators() -> list[str]:
     """Kinds of instances that can be generated: ``optsched.generate.KIND:generate_KIND``."""
-    kinds = [name.replace("-", "_") for name in SUBJECTS]
+    kinds = [name.replace("-", "_") for name in PROBLEMS]
     return [
         name
-        for name, kind in zip(SUBJECTS, kinds, strict=True)
+        for name, kind in zip(PROBLEMS, kinds, strict=True)
         if find_spec(f"optsched.generate.{kind}") is not None
     ]
 
@@ -168,9 +168,8 @@ def _files(plan: Plan, family: Family, entry: str) -> list[Path]:
         files = [path for each in found for path in _inside(each)]
         if files:
             return files
-    named = workload_folder(entry)
     try:
-        return find(entry) if named is None else [named]
+        return find(entry)
     except InputError:
         place = f"families.{family.name}.instances"
         raise InputError(plan.source, place, repr(entry), "a file, a glob or a shipped name") from (

@@ -9,9 +9,9 @@ from typing import Any
 
 from optsched.experiments.report_plot import excess_plot
 from optsched.experiments.row import FAILURES
-from optsched.experiments.subjects import SUBJECTS
 from optsched.experiments.table import FamilyTable, Run
 from optsched.experiments.table_formats import HEADINGS, cells, percent, title
+from optsched.problems import PROBLEMS
 
 MOST_INSTANCES = 300
 """Instances a family shows in full: those with the largest excess."""
@@ -138,5 +138,5 @@ def _run(problem: str, run: Run) -> tuple[str, ...]:
 
 
 def _value(problem: str, value: float) -> str:
-    shown = SUBJECTS[problem]
+    shown = PROBLEMS[problem]
     return f"{value * shown.shown_per_unit:.3f} {shown.unit}"

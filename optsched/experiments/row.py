@@ -9,6 +9,7 @@ from typing import Any
 
 from optsched.experiments.units import Unit, canonical
 from optsched.files import plain
+from optsched.problems import PROBLEMS
 from optsched.result import Result, Termination
 
 
@@ -77,12 +78,19 @@ def done(unit: Unit, result: Result, seconds: float) -> Row:
         feasible=None if check is None else check.feasible,
         violations=None if check is None else canonical([v.to_dict() for v in check.violations]),
         details=canonical(plain(dict(result.details))),
-        solution=None if result.solution is None else canonical(result.solution.to_dict()),
+        solution=_solution(result),
         build_time=result.build_time,
         solve_time=result.solve_time,
         unit_time=seconds,
         finished=now(),
     )
+
+
+def _solution(result: Result) -> str | None:
+    """The solution as text; a run over time is kept by its figures, it may hold a million jobs."""
+    if result.solution is None or PROBLEMS[result.problem].over_time:
+        return None
+    return canonical(result.solution.to_dict())
 
 
 def failed(unit: Unit, status: Status, message: str, seconds: float | None = None) -> Row:

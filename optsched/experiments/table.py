@@ -20,7 +20,7 @@ from optsched.errors import InputError, shown
 from optsched.experiments.row import FAILURES, Status
 from optsched.experiments.statistics import Interval, bootstrap_mean
 from optsched.experiments.store import StoreReader
-from optsched.experiments.subjects import SUBJECTS
+from optsched.problems import PROBLEMS
 from optsched.result import Termination, is_proved
 
 REFERENCE = "exact"
@@ -77,7 +77,7 @@ class Run:
     @property
     def only_bounds(self) -> bool:
         """Whether the method was to give a bound, and did."""
-        asked = self.method in SUBJECTS[self.problem].bounds
+        asked = self.method in PROBLEMS[self.problem].bounds
         return asked and self.status == Status.DONE and self.objective is None
 
     @property
@@ -157,8 +157,8 @@ def gap_table(store: str | Path) -> list[FamilyTable]:
 def _require_known_problems(base: StoreReader) -> None:
     for table in ("instances", "results"):
         for row in base.rows(f"SELECT DISTINCT problem FROM {table}"):
-            if row["problem"] not in SUBJECTS:
-                expected = f"one of {', '.join(SUBJECTS)}"
+            if row["problem"] not in PROBLEMS:
+                expected = f"one of {', '.join(PROBLEMS)}"
                 raise InputError(base.path, f"{table}.problem", shown(row["problem"]), expected)
 
 
@@ -177,7 +177,7 @@ def read_runs(base: StoreReader) -> list[Run]:
 
 def _bounded_by(row: Mapping[str, Any], options: str) -> tuple[str, str, int | None]:
     """What a bound holds for: an instance and options, and for some subjects one seed."""
-    seed = row["seed"] if SUBJECTS[row["problem"]].bound_by_seed else None
+    seed = row["seed"] if PROBLEMS[row["problem"]].over_time else None
     return row["sha256"], options, seed
 
 
@@ -226,8 +226,7 @@ def _family(runs: list[Run]) -> FamilyTable:
 def _in_order(runs: Iterable[Run]) -> list[str]:
     """Methods as the problem lists them, so that tables do not depend on the plan's order."""
     present = {(r.problem, r.method) for r in runs}
-    subjects = [SUBJECTS[name] for name in SUBJECTS if name in {problem for problem, _ in present}]
-    known = [m for s in subjects for m in s.methods if (s.name, m) in present]
+    known = [m.name for p in PROBLEMS.values() for m in p.methods if (p.name, m.name) in present]
     return known + sorted({method for _, method in present} - set(known))  # of another version
 
 

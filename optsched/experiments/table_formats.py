@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from optsched.experiments.subjects import SUBJECTS
 from optsched.experiments.table import FamilyTable, Line
+from optsched.problems import PROBLEMS
 from optsched.writing import csv_text
 
 HEADINGS = (
@@ -79,7 +79,7 @@ def title(table: FamilyTable) -> str:
 
 def not_default(table: FamilyTable, name: str, value: Any) -> bool:
     """Whether an option differs from the problem's default."""
-    return bool(SUBJECTS[table.problem].options({}).get(name) != value)
+    return bool(PROBLEMS[table.problem].options_of().get(name) != value)
 
 
 def as_markdown(tables: Sequence[FamilyTable]) -> str:

@@ -13,9 +13,10 @@ from optsched.errors import InputError, shown
 from optsched.experiments.generating import instances_of
 from optsched.experiments.plan import Family, Plan
 from optsched.experiments.plan_fields import suggestion
-from optsched.experiments.subjects import Subject, subject_of
-from optsched.external import module_of
+from optsched.external import method_of, module_of, source_digest
 from optsched.files import instance_sha256
+from optsched.methods import problem_for
+from optsched.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -95,18 +96,19 @@ def canonical(value: Any) -> str:
 
 
 def _planned(plan: Plan, family: Family, instance: Any, allow: Collection[str]) -> PlannedInstance:
-    subject = subject_of(instance)
+    problem = problem_for(instance)
+    names = [method.name for method in problem.methods]
     where = f"families.{family.name}.methods"
     for name in family.methods:
         require_allowed(name, allow, plan.source, where)
-        if module_of(name) is None and name not in subject.methods:
-            raise InputError(plan.source, where, repr(name), suggestion(name, subject.methods))
-    versions = {name: _version(subject, name) for name in family.methods or subject.defaults}
-    options = canonical(_options(plan, subject, family))
+        if module_of(name) is None and name not in names:
+            raise InputError(plan.source, where, repr(name), suggestion(name, names))
+    versions = {name: _version(problem, name) for name in family.methods or problem.defaults}
+    options = canonical(_options(plan, problem, family))
     settings = canonical(family.limits.settings())
     document = instance.to_dict()
     sha256 = instance_sha256(document)
-    whose = (subject.name, instance.name, sha256)
+    whose = (problem.name, instance.name, sha256)
     units = tuple(
         Unit(
             family.name,
@@ -120,18 +122,18 @@ def _planned(plan: Plan, family: Family, instance: Any, allow: Collection[str]) 
         for method, of in versions.items()
         for seed in family.seeds
     )
-    return PlannedInstance(sha256, instance.name, subject.name, canonical(document), units)
+    return PlannedInstance(sha256, instance.name, problem.name, canonical(document), units)
 
 
-def _version(subject: Subject, method: str) -> str:
+def _version(problem: Problem, method: str) -> str:
     """The package's version, and behind it the digest of a method from outside."""
-    digest = subject.digest(method)
+    digest = source_digest(method_of(problem, method))
     return __version__ if digest is None else f"{__version__}+{digest}"
 
 
-def _options(plan: Plan, subject: Subject, family: Family) -> dict[str, Any]:
+def _options(plan: Plan, problem: Problem, family: Family) -> dict[str, Any]:
     try:
-        return subject.options(dict(family.options))
+        return problem.options_of(family.options)
     except InputError as error:
         where = f"families.{family.name}.options"
         place = f"{where}.{error.where}" if error.where else where

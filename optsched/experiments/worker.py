@@ -13,10 +13,12 @@ from functools import lru_cache
 from multiprocessing import connection, parent_process
 from typing import Any
 
+from optsched import methods
 from optsched.errors import InputError, NotApplicableError, OptschedError, one_line
 from optsched.experiments.row import Row, Status, done, failed
-from optsched.experiments.subjects import SUBJECTS, solve
 from optsched.experiments.units import Unit
+from optsched.problem import resolve
+from optsched.problems import PROBLEMS
 
 LONGEST_MESSAGE = 300
 
@@ -31,7 +33,7 @@ def warm_up(problems: tuple[str, ...]) -> None:
     """Load the problems' compiled code; the first time on a machine this compiles it."""
     for problem in problems:
         with suppress(Exception):  # the unit that needs it will say so
-            SUBJECTS[problem].warm_up()
+            methods.warm_up(problem)
 
 
 def tie_to_parent() -> None:
@@ -45,7 +47,7 @@ def run_unit(unit: Unit, document: str, memory: int | None = None) -> Row:
     began = time.perf_counter()
     try:
         with memory_limit(memory):
-            result = solve(
+            result = methods.solve(
                 _instance(unit.problem, unit.sha256, document),
                 unit.method,
                 options=json.loads(unit.options),
@@ -98,7 +100,7 @@ def _address_space(memory: int) -> tuple[tuple[int, int], tuple[int, int]] | Non
 
 @lru_cache(maxsize=4)
 def _instance(problem: str, sha256: str, document: str) -> Any:
-    return SUBJECTS[problem].instance(json.loads(document), sha256[:12])
+    return resolve(PROBLEMS[problem].instance).from_dict(json.loads(document), sha256[:12])
 
 
 def _end_with_parent() -> None:

@@ -16,11 +16,11 @@ from optsched.online.audit_placement import IterationTimes
 from optsched.online.auditing import audit
 from optsched.online.instance import OnlineInstance
 from optsched.online.jobs import Jobs, prepare_jobs
+from optsched.online.options import OnlineOptions
 from optsched.online.policies import Settings, find_policy
 from optsched.online.prediction import predict
 from optsched.online.records import Floats, Records
-from optsched.online.solution import OnlineOptions, OnlineSolution
-from optsched.schema import parse
+from optsched.online.solution import OnlineSolution
 
 SPOT_CHECKS = 1000
 
@@ -48,15 +48,10 @@ def check(
     InputError
         For a policy, a predictor or a setting that does not exist.
     """
-    chosen = solution.options if options is None else parse(OnlineOptions, options, "options")
-    policy = find_policy(solution.policy)
-    settings = Settings(
-        chosen.tau,
-        chosen.comm_heavy,
-        chosen.offer,
-        chosen.hold,  # type: ignore[arg-type]
-        chosen.slot,
-    ).for_policy(policy)
+    chosen = OnlineOptions.from_dict(dict(solution.options if options is None else options))
+    is_outside = ":" in solution.policy
+    policy = None if is_outside else find_policy(solution.policy)
+    settings = chosen.settings if policy is None else chosen.settings.for_policy(policy)
     other = _other_instance(instance, solution)
     if other is not None:
         return CheckReport(None, (Violation("instance", "file", other, 1),))
@@ -68,7 +63,7 @@ def check(
         seed=solution.seed,
     )
     jobs = prediction.jobs
-    known = jobs.iterations if policy.perfect else prediction.iterations
+    known = jobs.iterations if policy is not None and policy.perfect else prediction.iterations
     records = _records(jobs, known, settings, solution)
     found = list(audit(jobs, records, spot_checks=SPOT_CHECKS, predicted=known))
     if any(violation.rule == "record" for violation in found):

@@ -6,7 +6,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import FailFast, Field
 
+from optsched.errors import InputError
 from optsched.online.cluster import MOST_SERVERS
+from optsched.online.options import OnlineOptions
 from optsched.online.records import Records
 from optsched.schema import LARGEST, Between, FileModel, Name, Version, parse
 
@@ -17,20 +19,6 @@ MOST_JOBS = 100_000
 _Number = Annotated[float, Between(-LARGEST, LARGEST)]
 _Server = Annotated[str, Field(pattern=r"^[0-9]{1,7}$")]
 _Gpus = Annotated[int, Between(-1, 2**24)]  # a wrong count is the audit's to report
-_Text = Annotated[str, Field(max_length=40)]
-
-
-class OnlineOptions(FileModel):
-    """What changes a run, as on the command line of `optsched simulate`."""
-
-    predictor: _Text = "online-group-mean"
-    training_share: _Number | None = None
-    refit_interval: _Number | None = None
-    offer: _Text | None = None
-    tau: _Number = 100.0
-    comm_heavy: _Number = 1.5
-    hold: _Text | None = None
-    slot: _Number = 0.0
 
 
 class JobRun(FileModel):
@@ -61,14 +49,20 @@ class OnlineSolution(FileModel):
     instance_sha256: Name | None = None
     policy: Name
     seed: Annotated[int, Between(0, 2**63 - 1)] = 0
-    options: OnlineOptions = Field(default_factory=OnlineOptions)
+    options: dict[str, Any] = Field(default_factory=dict)
     objective: _Number | None = None
     jobs: Annotated[tuple[JobRun, ...], FailFast(), Field(strict=False, max_length=2 * MOST_JOBS)]
 
     @classmethod
     def from_dict(cls, document: Any, source: str = "solution") -> Self:
         """Make a run of a parsed JSON document; raises InputError."""
-        return parse(cls, document, source)
+        made = parse(cls, document, source)
+        try:
+            OnlineOptions.from_dict(made.options)
+        except InputError as error:
+            where = f"options.{error.where}"
+            raise InputError(source, where, error.found, error.expected) from None
+        return made
 
     @classmethod
     def of(

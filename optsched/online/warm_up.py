@@ -14,7 +14,7 @@ from optsched.online.workload import Workload
 from optsched.placement.instance import Job, Stage
 
 
-def warm_up(*, bounds: bool = False) -> float:
+def warm_up(*, bounds: bool = True) -> float:
     """Run every compiled loop once on a tiny case; returns the seconds it took."""
     began = time.perf_counter()
     stages = tuple(

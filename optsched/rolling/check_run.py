@@ -13,8 +13,8 @@ from optsched.files import instance_sha256
 from optsched.rolling.audit import audit
 from optsched.rolling.draws import true_epochs
 from optsched.rolling.instance import RollingInstance
+from optsched.rolling.options import RollingOptions
 from optsched.rolling.solution import RollingSolution
-from optsched.selection.options import SelectionOptions
 
 
 def check(
@@ -42,9 +42,9 @@ def check(
     """
     from optsched.rolling.policies import POLICIES
 
-    if solution.policy not in POLICIES:
+    if solution.policy not in POLICIES and ":" not in solution.policy:  # with one: from outside
         raise InputError("run", "policy", shown(solution.policy), f"one of {', '.join(POLICIES)}")
-    readings = SelectionOptions.from_dict(dict(solution.options if options is None else options))
+    chosen = RollingOptions.from_dict(dict(solution.options if options is None else options))
     told = solution.instance_sha256
     if solution.instance != instance.name:
         other = f"instance {solution.instance!r}"
@@ -57,5 +57,5 @@ def check(
         solution.run,
         claimed,
         true_epochs(instance, solution.seed),
-        shares=readings.shares,
+        shares=chosen.readings.shares,
     )

@@ -11,10 +11,9 @@ from optsched.errors import InputError
 from optsched.experiments.generating import generators
 from optsched.experiments.plan import Limits, read_plan
 from optsched.experiments.runner import sweep
-from optsched.experiments.subjects import SUBJECTS
 from optsched.experiments.units import expand
 from optsched.library import shipped_folder
-from optsched.problems import FORMATS, METHODS
+from optsched.problems import METHODS, PROBLEMS
 
 GOOD = """
 name = "good"
@@ -189,4 +188,4 @@ def test_the_shipped_plans() -> None:
         assert all(family.limits.time_limit is None for family in read.families)
         for family in read.families:
             assert family.generator is None or family.generator in generators()
-    assert set(generators()) <= set(SUBJECTS) == {*METHODS, *FORMATS, "online"}
+    assert set(generators()) <= set(PROBLEMS) == set(METHODS)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from optsched import problems
 from optsched.experiments import gap_table, read_plan, sweep
 from optsched.experiments.store import Store
-from optsched.experiments.subjects import SUBJECTS
 from optsched.experiments.table import FamilyTable
 from optsched.experiments.table_formats import cells
 from optsched.experiments.units import expand
@@ -23,7 +23,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 TABLE = README.partition("<!-- gaps -->\n")[2].partition("<!-- /gaps -->")[0].splitlines()[2:]
 RERUN = ("plans/placement", "plans/online")
 """Seconds each; the others are only compared by the plan's hash."""
-PROBLEMS = {f"plans/{name}" for name in SUBJECTS}
+PROBLEMS = {f"plans/{name}" for name in problems.PROBLEMS}
 SLOW = ("min-cut",)
 """Left out: its bound is never the best."""
 
@@ -59,7 +59,7 @@ def test_nothing_failed_and_everything_was_checked(tables: list[FamilyTable]) ->
     for table in tables:
         for line in table.lines:
             assert (line.failed, line.refused) == (0, 0)
-            if line.method in SUBJECTS[table.problem].bounds:
+            if line.method in problems.PROBLEMS[table.problem].bounds:
                 assert line.bounds == line.planned
             else:
                 assert line.method in SLOW or line.checked == line.planned
@@ -89,13 +89,17 @@ def test_the_small_plan_has_every_problem(tmp_path: Path) -> None:
     standing = sweep(read_plan("plans/small"), store, workers=2)
     assert (standing.run, standing.failed) == (standing.total, 0)
     tables = gap_table(store)
-    assert [table.problem for table in tables] == list(SUBJECTS)
+    assert [table.problem for table in tables] == list(problems.PROBLEMS)
     for table in tables:
         own = {line.method: line for line in table.lines}
         if "exact" in own:
             assert own["exact"].proved == 1.0
         for method, line in own.items():
-            assert line.mean is None if method in SUBJECTS[table.problem].bounds else line.mean >= 0
+            assert (
+                line.mean is None
+                if method in problems.PROBLEMS[table.problem].bounds
+                else line.mean >= 0
+            )
 
 
 def test_plans_are_cut_by_iterations_or_their_own_nature_not_by_time() -> None:

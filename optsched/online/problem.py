@@ -1,0 +1,40 @@
+"""Online scheduling: its policies are methods, its records a solution, its audit the checker."""
+
+from __future__ import annotations
+
+from optsched.online.policies import POLICIES
+from optsched.problem import Method, Problem
+
+_HERE = "optsched.online"
+ONLINE = Problem(
+    name="online",
+    instance=f"{_HERE}.instance:OnlineInstance",
+    solution=f"{_HERE}.solution:OnlineSolution",
+    options=f"{_HERE}.options:OnlineOptions",
+    check=f"{_HERE}.check_run:check",
+    bound=None,
+    explain=f"{_HERE}.explain:explain",
+    warm_up=f"{_HERE}.warm_up:warm_up",
+    objective="total flow time",
+    unit="h",
+    shown_per_unit=1 / 3600,
+    standard="a-srpt",
+    defaults=("flow-bound", "a-srpt", "a-srpt-perfect", "spjf", "wcs-subtime"),
+    own=f"{_HERE}.solving:own_policy",
+    over_time=True,
+    methods=(
+        Method(
+            "flow-bound",
+            "bound",
+            "the best of three bounds on any schedule's total flow time",
+            f"{_HERE}.solving:bound_runs",
+            by_name=True,
+        ),
+        *(
+            Method(
+                policy.name, "policy", policy.summary, f"{_HERE}.solving:run_policy", by_name=True
+            )
+            for policy in POLICIES.values()
+        ),
+    ),
+)

@@ -1,0 +1,105 @@
+"""Where a run's cost goes: each job's tardiness, and the energy of each node."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from optsched.rolling.instance import RollingInstance
+from optsched.rolling.metrics import metrics_of
+from optsched.rolling.options import RollingOptions
+from optsched.rolling.solution import RollingSolution
+
+MOST_ROWS = 20
+
+
+@dataclass(frozen=True)
+class JobCost:
+    """One job: when it came, first ran and ended (s), and what its tardiness cost ($)."""
+
+    name: str
+    submitted: float
+    waited: float
+    completion: float
+    due_date: float
+    late: float
+    tardiness_cost: float
+
+
+@dataclass(frozen=True)
+class RollingBreakdown:
+    """A run's total cost ($): energy by node, and every job, the dearest first."""
+
+    instance: str
+    policy: str
+    energy_cost: float
+    tardiness_cost: float
+    energy_by_node: dict[str, float]
+    rows: tuple[JobCost, ...]
+
+    @property
+    def bottleneck(self) -> JobCost:
+        """The job whose tardiness costs most."""
+        return self.rows[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The breakdown as a JSON object."""
+        return {**asdict(self), "total_cost": self.energy_cost + self.tardiness_cost}
+
+    def table(self) -> tuple[str, list[str], list[list[str]], str]:
+        """Title, headings, rows and closing line, for print."""
+        headings = ["job", "submitted s", "waited s", "completed s", "due s", "late s", "costs $"]
+        rows = [
+            [
+                row.name,
+                f"{row.submitted:.0f}",
+                f"{row.waited:.0f}",
+                f"{row.completion:.0f}",
+                f"{row.due_date:.0f}",
+                f"{row.late:.0f}",
+                f"{row.tardiness_cost:.2f}",
+            ]
+            for row in self.rows[:MOST_ROWS]
+        ]
+        late = sum(row.tardiness_cost > 0 for row in self.rows)
+        closing = (
+            f"total ${self.energy_cost + self.tardiness_cost:.2f}: energy ${self.energy_cost:.2f}, "
+            f"tardiness ${self.tardiness_cost:.2f} of {late} late jobs of {len(self.rows)}"
+        )
+        return f"{self.instance} by {self.policy}: the dearest jobs", headings, rows, closing
+
+
+def explain(
+    instance: RollingInstance, solution: RollingSolution, options: RollingOptions
+) -> RollingBreakdown:
+    """Break a run's cost down; of a run that `optsched.check` accepts."""
+    run = solution.run
+    metrics = metrics_of(instance, run)
+    energy = {node.name: 0.0 for node in instance.nodes}
+    for part in run.nodes:
+        node = instance.nodes[part.node]
+        energy[node.name] += (part.end - part.start) * node.cost_rate[part.used - 1]
+    rows = []
+    for record in run.jobs:
+        job = instance.jobs[record.job]
+        late = max(record.completion - job.due_date, 0.0)
+        rows.append(
+            JobCost(
+                job.name,
+                job.submit_time,
+                record.first_start - job.submit_time,
+                record.completion,
+                job.due_date,
+                late,
+                job.tardiness_weight * late,
+            )
+        )
+    rows.sort(key=lambda row: (-row.tardiness_cost, row.name))
+    return RollingBreakdown(
+        instance.name,
+        run.policy,
+        metrics.energy_cost,
+        metrics.tardiness_cost,
+        energy,
+        tuple(rows),
+    )
