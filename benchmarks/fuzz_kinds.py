@@ -18,7 +18,6 @@ from optsched.experiments.plan import read_plan
 from optsched.experiments.report import page
 from optsched.experiments.row import done
 from optsched.experiments.store import Store
-from optsched.experiments.subjects import solve as run_subject
 from optsched.experiments.table import gap_table
 from optsched.experiments.table_formats import as_csv, as_latex, as_markdown
 from optsched.experiments.units import expand
@@ -223,7 +222,7 @@ def _store(folder: Path) -> bytes:
         for each in planned:
             instance = load_document(each.document)
             for unit in each.units:
-                result = run_subject(instance, unit.method, seed=unit.seed, iterations=100)
+                result = solve(instance, unit.method, seed=unit.seed, iterations=100)
                 store.add(done(unit, result, 0.1))
     raw = (folder / "valid.sqlite").read_bytes()
     return raw[:18] + b"\x01\x01" + raw[20:]  # no write-ahead log beside it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -84,7 +85,11 @@ def _rolled(
 
 
 def own_policy(name: str, given: Any) -> Any:
-    """A method of a policy of the caller's: an object with ``schedule(view)``, or its class."""
+    """A method of a policy of the caller's: an object with ``schedule(view)``, or its class.
+
+    ``schedule`` returns a `optsched.rolling.simulator.Plan`; an attribute ``wake`` asks to be
+    called again after so many seconds at the latest.
+    """
 
     def method(
         instance: RollingInstance, options: RollingOptions, settings: Settings
@@ -104,6 +109,7 @@ class _Own:
 
     def __init__(self, name: str, given: Any) -> None:
         self.name, self._given = name, given
+        self.wake = float(getattr(given, "wake", math.inf))
 
     def decide(self, view: View) -> Plan:
         plan: Plan = self._given.schedule(view)
