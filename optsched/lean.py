@@ -42,7 +42,7 @@ def _compiled(function: Callable[..., Any], counts: bool) -> Any:
 
 def _kept(function: Callable[..., Any], **options: Any) -> Any:
     try:
-        return numba.njit(**options)(function)
+        return _stamped(numba.njit(**options)(function))
     except RuntimeError as error:  # numba found no folder it can write into
         if "no locator" not in str(error):
             raise
@@ -50,7 +50,28 @@ def _kept(function: Callable[..., Any], **options: Any) -> Any:
     if place is None:
         return numba.njit(**{**options, "cache": False})(function)
     numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = place  # processes we start, too
-    return numba.njit(**options)(function)
+    return _stamped(numba.njit(**options)(function))
+
+
+def _stamped(compiled: Any) -> Any:
+    """Let kept code be as new as every file whose compiled functions the function's own imports.
+
+    numba looks at the one file a function stands in: code that calls an older version of another
+    file's function would be kept, and run. Its stamp is a private matter of numba's; where that is
+    another, kept code is as numba has it.
+    """
+    try:
+        kept = compiled._cache._cache_file
+        others = {
+            repr(each._cache._cache_file._source_stamp)
+            for each in compiled.py_func.__globals__.values()
+            if isinstance(each, type(compiled)) and each.__module__ != compiled.__module__
+        }
+        if others:
+            kept._source_stamp = (kept._source_stamp, *sorted(others))
+    except AttributeError:
+        pass
+    return compiled
 
 
 def _own_folder() -> str | None:

@@ -129,3 +129,27 @@ def test_every_compiled_function_is_ours() -> None:
                 names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
                 names += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
                 assert "numba" not in names, path
+
+
+def test_kept_code_is_as_new_as_what_it_calls(tmp_path: Path) -> None:
+    """An edit of another file's compiled function reaches its callers, kept on disk or not."""
+    (tmp_path / "caller.py").write_text(
+        "from optsched.lean import njit\nfrom callee import value\n\n"
+        "@njit(cache=True)\ndef public():\n    return _private()\n\n"
+        "@njit(cache=True)\ndef _private():\n    return value()\n"
+    )
+    told = []
+    for number in (1, 22):
+        (tmp_path / "callee.py").write_text(
+            "from optsched.lean import njit\n\n"
+            f"@njit(cache=True)\ndef value():\n    return {number}\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", "import caller; print(caller.public())"],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(PACKAGE.parent)])},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        told.append(int(done.stdout))
+    assert told == [1, 22]
