@@ -49,6 +49,13 @@ SECTIONS = {
     ),
 }
 """Sections by name: heading, and the script of this folder with its arguments."""
+WITHOUT_SECTION = {
+    "fuzz_kinds.py": "a part of fuzz_files",
+    "fuzz_mutations.py": "a part of fuzz_files",
+    "mutate_checkers.py": "asks the tests, measures nothing",
+    "page.py": "this script",
+}
+"""The other scripts of this folder, and why they have none."""
 
 HEAD = """# Benchmarks
 

@@ -12,7 +12,7 @@ EXTRAS = {
     "matplotlib": ("matplotlib", "plot"),
     "pyarrow": ("pyarrow", "online"),
     "pyscipopt": ("pyscipopt", "scip"),
-    "sklearn": ("scikit-learn", "online"),
+    "sklearn.ensemble": ("scikit-learn", "online"),
 }
 """By module: the package that has it, and the extra that brings that."""
 

@@ -7,17 +7,18 @@ import signal
 import time
 from typing import Any
 
+from optsched import methods
 from optsched.experiments import worker
 from optsched.experiments.row import Row
 from optsched.experiments.units import Unit
 
 CRASHES, SLEEPS, EATS, RAISES, EXITS = 1, 2, 3, 4, 5
-_solve = worker.solve
+_solve = methods.solve
 
 
 def run_unit(unit: Unit, document: str, memory: int | None = None) -> Row:
     """The worker's own function, with a method that may not come back."""
-    worker.solve = solve  # type: ignore[attr-defined]
+    methods.solve = solve
     return worker.run_unit(unit, document, memory)
 
 

@@ -33,7 +33,7 @@ def fit_log_forest(examples: Examples, seed: int) -> Callable[[Codes, Codes], Fl
 def _fit(
     examples: Examples, seed: int, forward: Callable[[Floats], Floats], back: Any
 ) -> Callable[[Codes, Codes], Floats]:
-    require_extras(["sklearn"])
+    require_extras(["sklearn.ensemble"])
     from sklearn.ensemble import RandomForestRegressor
 
     seen = np.zeros(examples.groups, dtype=bool)

@@ -149,7 +149,7 @@ def predict(
 
 def predictor_extras(name: str) -> list[str]:
     """The modules that a predictor takes beyond the package's own."""
-    return ["sklearn"] if "forest" in name else []
+    return ["sklearn.ensemble"] if "forest" in name else []
 
 
 def _cut(jobs: Jobs, name: str, share: float | None) -> int:

@@ -170,7 +170,8 @@ def test_files_that_match_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_an_endless_plan() -> None:
     if Path("/dev/zero").exists():
-        with pytest.raises(InputError, match="an endless file"):
+        line = r"^/dev/zero: found more than \d+ bytes, expected at most \d+ bytes$"
+        with pytest.raises(InputError, match=line):
             read_plan("/dev/zero")
 
 

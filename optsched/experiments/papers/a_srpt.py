@@ -28,7 +28,7 @@ ARTEFACTS = (
         scales=True,
         where="a-srpt, Fig. 4",
         runtime="30 s; --quick 5 s",
-        modules=("matplotlib", "sklearn"),
+        modules=("matplotlib", "sklearn.ensemble"),
     ),
     Artefact(
         "a-srpt-fig5",
@@ -69,6 +69,6 @@ ARTEFACTS = (
         scales=True,
         where="a-srpt, Fig. 9",
         runtime="35 s; --quick 15 s",
-        modules=("matplotlib", "sklearn"),
+        modules=("matplotlib", "sklearn.ensemble"),
     ),
 )
