@@ -1,0 +1,126 @@
+"""Claims, bounds, rounding and reports: each tolerance from just inside and from just outside."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from optsched import checking
+from optsched.checking import (
+    CheckReport,
+    Violation,
+    bound_violation,
+    claim_violation,
+    share_of,
+    slack,
+)
+
+
+@pytest.mark.parametrize(
+    ("length", "readings", "allowed"),
+    [
+        (0.0, (), 0.0),
+        (2.0, (), 2e-9),
+        (-2.0, (), 2e-9),
+        (3.0, (1.0, 2.0), 3e-9),
+        (3.0, (2.0**40, 1.0), 2.0**-6),  # 64 units of 2 ** (40 - 52)
+        (3.0, (1.0, -(2.0**40)), 2.0**-6),
+        (2.0**30, (2.0**20,), 2.0**30 * 1e-9),
+    ],
+)
+def test_what_rounding_may_change(
+    length: float, readings: tuple[float, ...], allowed: float
+) -> None:
+    assert slack(length, *readings) == pytest.approx(allowed, rel=1e-12, abs=0)
+
+
+def test_what_cancels_may_leave_64_units() -> None:
+    assert checking.CANCELLATION == 2.0**-46
+
+
+@pytest.mark.parametrize(
+    ("claimed", "recomputed", "amount"),
+    [
+        (100.0, 100.0, None),
+        (100 + 0.9e-4, 100.0, None),
+        (100 - 0.9e-4, 100.0, None),
+        (-100 - 0.9e-4, -100.0, None),
+        (100 + 1.1e-4, 100.0, 1.1e-4 / (100 + 1.1e-4)),
+        (100 - 1.1e-4, 100.0, 1.1e-6),
+        (-100 + 1.1e-4, -100.0, 1.1e-6),
+        (1.0, 4.0, 0.75),
+        (4.0, 1.0, 0.75),
+        (-1.0, 1.0, 2.0),
+        (0.5, 0.0, 1.0),
+        (0.0, 0.0, None),
+        (math.inf, 1.0, 1.0),
+    ],
+)
+def test_a_claim(claimed: float, recomputed: float, amount: float | None) -> None:
+    found = claim_violation(claimed, recomputed)
+    if amount is None:
+        assert found is None
+        return
+    assert found == Violation(
+        "claimed objective", "objective", "objective", pytest.approx(amount, rel=1e-9), 1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("bound", "objective", "amount"),
+    [
+        (1.0, 100.0, None),
+        (100.0, 100.0, None),
+        (100 + 0.9e-7, 100.0, None),
+        (-100 + 0.9e-7, -100.0, None),
+        (100 + 1.1e-7, 100.0, 1.1e-9),
+        (-100 + 1.1e-7, -100.0, 1.1e-9),
+        (4.0, 1.0, 0.75),
+        (-1.0, -4.0, 0.75),
+        (0.5, 0.0, 1.0),
+        (math.inf, 1.0, 1.0),
+    ],
+)
+def test_a_bound(bound: float, objective: float, amount: float | None) -> None:
+    found = bound_violation(bound, objective)
+    if amount is None:
+        assert found is None
+        return
+    approx = pytest.approx(amount, rel=1e-5)  # of a difference of 1e-7 floats hold so much
+    assert found == Violation("bound", "bound <= objective", "bound", approx, 1e-9)
+
+
+def test_the_rounding_of_the_objective_is_allowed_where_it_is_more() -> None:
+    for violation in (claim_violation, bound_violation):
+        assert violation(5.0, 0.0, 5.5) is None
+        found = violation(5.0, 0.0, 4.5)
+        assert found is not None
+        assert found.amount == 1.0
+        assert violation(100 + 0.9e-7, 100.0, 1e-12) is None
+
+
+def test_a_share_is_of_the_larger() -> None:
+    assert share_of(3.0, -4.0, 2.0) == 0.75
+    assert share_of(3.0, 2.0, -4.0) == 0.75
+    assert share_of(8.0, -4.0, 4.0) == 2.0
+    assert share_of(math.inf, math.inf, 1.0) == 1.0
+    assert share_of(math.nan, math.nan, 1.0) == 1.0
+
+
+def test_a_report() -> None:
+    late = Violation("deadline", "(9)", "job a", 1.5)
+    more = Violation("capacity", "(2)", "server 1", 2, 0.25)
+    assert str(late) == "deadline, (9), broken at job a by 1.5"
+    assert late.to_dict() == {
+        "rule": "deadline", "equation": "(9)", "where": "job a", "amount": 1.5, "tolerance": 0.0,
+    }  # fmt: skip
+    good, bad = CheckReport(7.0), CheckReport(None, (late, more))
+    assert good.feasible
+    assert not bad.feasible
+    assert good.rounding == 0.0
+    assert good.facts() == {"check": "feasible", "objective": "7"}
+    assert list(bad.facts().items())[2:] == [("broken 1", str(late)), ("broken 2", str(more))]
+    assert bad.facts()["check"] == "2 violations"
+    assert good.to_dict() == {"feasible": True, "objective": 7.0, "violations": []}
+    assert bad.to_dict()["violations"] == [late.to_dict(), more.to_dict()]
