@@ -182,8 +182,7 @@ def worst_iteration_time(
     job: Job, cluster: Cluster, options: PlacementOptions | None = None
 ) -> float:
     """alpha^max: every replica alone on a server of its own."""
-    tables = cost_tables(job, cluster, 1, options)
-    return float(tables.base[:, 1].max())
+    return float(cost_tables(job, cluster, 1, options).base.max())
 
 
 def _all_reduce(job: Job, k: Ints, cluster: Cluster, most: int, overlap: float) -> Floats:
@@ -192,7 +191,7 @@ def _all_reduce(job: Job, k: Ints, cluster: Cluster, most: int, overlap: float) 
     v = np.arange(most + 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = v * cluster.inter_bandwidth / cluster.gpus_per_server
-        time = np.where(volume[:, None] > 0, volume[:, None] / share, 0.0)
+        time = volume[:, None] / share
     whole = v == k[:, None]
     time = np.where(whole, volume[:, None] / cluster.intra_bandwidth, time)
     time = np.where(v > k[:, None], np.inf, time)

@@ -1,0 +1,149 @@
+"""The cost tables worked out by hand: every entry, both readings, capped and rounded down."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from placement import by_hand
+
+from optsched.placement.cost import (
+    CostTables,
+    iteration_time,
+    tables_of,
+    time_matrix,
+    worst_iteration_time,
+)
+from optsched.placement.instance import PlacementInstance
+from optsched.placement.options import PlacementOptions
+
+INF = np.inf
+INSTANCE = by_hand.instance()
+
+
+def same(found: Any, expected: Any) -> bool:
+    return np.asarray(found) == pytest.approx(np.asarray(expected, dtype=float), rel=1e-12, abs=0)
+
+
+def tables(**options: Any) -> CostTables:
+    return tables_of(INSTANCE, PlacementOptions.from_dict(options))
+
+
+def test_every_table() -> None:
+    """A byte costs 2 s over the NIC's share and 1/8 s inside, so that 15/8 s can be saved.
+
+    Bytes sent, both ways: 12 | 8, 4 | 12; by the neighbours' replicas 2, 3, 1.
+    """
+    made = tables()
+    assert made.replicas.tolist() == [2, 3, 1]
+    assert same(made.fixed, [1.5 + 24, 2.25 + 24, 7 + 24])
+    assert same(made.inside, [1.5 + 1.5, 2.25 + 1.5, 7 + 1.5])
+    assert same(made.all_reduce, [[0, 6, 3 / 8, INF], [0, 16, 8, 1], [0, 0, INF, INF]])
+    assert same(made.before, [0, 8 * 1.875 / 2, 12 * 1.875 / 3])
+    assert same(made.after, [12 * 1.875 / 3, 4 * 1.875, 0])
+    assert made.savings_are_positive
+    assert same(made.base, made.fixed[:, None] + made.all_reduce)
+    near, before, after, replicas = made.costs
+    assert same(near, [[3, 9, 3.375, INF], [3.75, 19.75, 11.75, 4.75], [8.5, 8.5, INF, INF]])
+    assert (before is made.before, after is made.after, replicas is made.replicas) == (True,) * 3
+
+
+def test_overlaps_scale_backward_and_all_reduce() -> None:
+    made = tables(**by_hand.OVERLAPPED)
+    assert same(made.fixed, [1.25 + 24, 2.125 + 24, 5 + 24])
+    assert same(made.inside, [1.25 + 1.5, 2.125 + 1.5, 5 + 1.5])
+    assert same(made.all_reduce, [[0, 1.5, 3 / 32, INF], [0, 4, 2, 0.25], [0, 0, INF, INF]])
+
+
+def test_what_enters_and_leaves_the_job_is_never_inside() -> None:
+    """Files of jobs send nothing out of their ends; a stage on its own is both ends."""
+    first, middle, last = INSTANCE.job.stages
+    ends = [
+        first.model_copy(update={"input_bytes": 3.0}),
+        middle,
+        last.model_copy(update={"output_bytes": 5.0}),
+    ]
+    job = INSTANCE.job.model_copy(update={"stages": tuple(ends)})
+    made, plain = tables_of(INSTANCE.model_copy(update={"job": job})), tables()
+    assert same(made.fixed - plain.fixed, [12, 0, 20])
+    assert same(made.inside - plain.inside, [12, 0, 20])
+    assert same(made.before, plain.before)
+    assert same(made.after, plain.after)
+    job = INSTANCE.job.model_copy(update={"stages": (middle,)})
+    made = tables_of(INSTANCE.model_copy(update={"job": job}))
+    assert same(made.fixed, [2.25 + 24])
+    assert same(made.inside, [2.25 + 24])
+
+
+def test_savings_are_not_positive_where_the_inside_is_slower() -> None:
+    """With 1/4 B/s inside a byte costs 4 s there, 2 s more than over the NIC's share."""
+    document = by_hand.document()
+    document["cluster"]["intra_bandwidth"] = 0.25
+    made = tables_of(PlacementInstance.from_dict(document))
+    assert same(made.before, [0, -8, -8])
+    assert same(made.after, [-8, -8, 0])
+    assert not made.savings_are_positive
+    assert made.capped(1.0) is made
+    for one in ({"before": -made.before}, {"after": -made.after}):
+        assert not replace(made, **one).savings_are_positive
+    mixed = replace(made, before=np.array([0.0, -1.0, 1.0]), after=np.zeros(3))
+    assert not mixed.savings_are_positive
+    assert not replace(mixed, before=mixed.after, after=mixed.before).savings_are_positive
+    assert replace(mixed, before=mixed.after).savings_are_positive
+
+
+@pytest.mark.parametrize(("counts", "options", "times"), by_hand.TIMES)
+def test_times_of_stages_on_servers(
+    counts: Any, options: dict[str, Any], times: list[list[float]]
+) -> None:
+    chosen = PlacementOptions.from_dict(options)
+    placed = np.array(counts)
+    assert same(time_matrix(tables(**options), placed, chosen), times)
+    assert iteration_time(INSTANCE, placed, chosen) == pytest.approx(max(map(max, times)))
+
+
+def test_without_options_the_printed_reading() -> None:
+    assert iteration_time(INSTANCE, np.array(by_hand.GATHERED)) == pytest.approx(34.25)
+    assert same(tables_of(INSTANCE).all_reduce, tables().all_reduce)
+
+
+@pytest.mark.parametrize(("slow", "worst"), [(None, 42.25), (0, 131.5), (1, 142.25), (2, 131)])
+def test_the_worst_is_every_replica_alone(slow: int | None, worst: float) -> None:
+    made = by_hand.instance(slow)
+    assert worst_iteration_time(made.job, made.cluster) == pytest.approx(worst)
+
+
+def test_overlaps_of_the_worst() -> None:
+    options = PlacementOptions.from_dict(by_hand.OVERLAPPED)
+    assert worst_iteration_time(INSTANCE.job, INSTANCE.cluster, options) == pytest.approx(30.125)
+
+
+def test_rounding_down_takes_8_units_of_the_terms() -> None:
+    """Of the time; where savings are negative, also of the largest `fixed` and `inside`."""
+    eps = 2.0**-52
+    made = tables()
+    assert made.rounded_down(4.0) == 4 - 32 * eps
+    assert made.rounded_down(0.0) == 0.0
+    slower = replace(made, before=-made.before)
+    terms = 4.0 + 31 + 8.5
+    assert slower.rounded_down(4.0) == pytest.approx(4 - 8 * eps * terms, abs=eps, rel=0)
+    assert slower.rounded_down(1e-15) == 0.0
+
+
+def test_capped_tables_by_hand() -> None:
+    """At 1 s nothing above 2 s is told apart; `fixed` is what is left inside and all savings."""
+    made = tables().capped(1.0)
+    assert made.inside.tolist() == [2, 2, 2]
+    assert made.before.tolist() == [0, 2, 2]
+    assert made.after.tolist() == [2, 2, 0]
+    assert made.fixed.tolist() == [2 + 2 * 3, 2 + 2 * 2 + 2 * 1, 2 + 2 * 3]
+    assert made.all_reduce.tolist() == [[0, 2, 0.375, INF], [0, 2, 2, 1], [0, 0, INF, INF]]
+    assert made.replicas.tolist() == [2, 3, 1]
+
+
+def test_a_limit_above_everything_caps_nothing() -> None:
+    made, free = tables().capped(1000.0), tables()
+    for name in ("fixed", "inside", "all_reduce", "before", "after"):
+        assert same(getattr(made, name), getattr(free, name)), name
