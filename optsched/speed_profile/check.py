@@ -20,6 +20,9 @@ from optsched.speed_profile.instance import Epochs, SpeedProfileInstance
 from optsched.speed_profile.options import SpeedProfileOptions
 from optsched.speed_profile.solution import Piece, SpeedProfileSolution
 
+BINDING_TOLERANCE = 1e-7
+"""Largest part of the deadline that a profile said to bind may leave."""
+
 
 def check(
     instance: SpeedProfileInstance,
@@ -59,9 +62,9 @@ def check(
         amount = seconds - instance.deadline
         return CheckReport(None, (Violation("deadline", "(P2.2)", "time", amount, tolerance),))
     energy, rounding = _energy(instance, solution.pieces)
-    spare = instance.deadline - seconds
+    spare, tolerance = instance.deadline - seconds, BINDING_TOLERANCE * instance.deadline
     found = []
-    if solution.status == "binding" and spare > max(tolerance, 1e-7 * instance.deadline):
+    if solution.status == "binding" and spare > tolerance:
         found.append(Violation("status", "(P2.2)", "binding", spare, tolerance))
     if solution.objective is not None:
         claim = claim_violation(solution.objective, energy, rounding)
@@ -120,10 +123,8 @@ def _linear(instance: SpeedProfileInstance) -> Callable[[float], float]:
     spans = list(zip(work.points, work.points[1:], work.survival, work.survival[1:], strict=False))
 
     def at(w: float) -> float:
-        for a, b, high, low in spans:
-            if w <= b:
-                return high + (low - high) * (w - a) / (b - a)
-        return work.survival[-1]
+        a, b, high, low = next(span for span in spans if w <= span[1])
+        return high + (low - high) * (w - a) / (b - a)
 
     def integral(end: float) -> float:
         total = 0.0

@@ -1,0 +1,166 @@
+"""What the checker says of profiles worked out by hand: energy, and each violation in full."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from optsched.checking import Violation
+from optsched.speed_profile.check import check
+from optsched.speed_profile.instance import SpeedProfileInstance
+from optsched.speed_profile.solution import SpeedProfileSolution
+
+Pieces = list[tuple[float, float, int]]
+
+DISCRETE = {"values": [2, 6, 10], "probabilities": [0.2, 0.3, 0.5]}
+LINEAR = {"points": [0, 4, 10], "survival": [1, 0.5, 0]}
+
+
+def instance(**update: Any) -> SpeedProfileInstance:
+    """2 of at most 10 epochs are done; energy per epoch is 3, 2.5 and 4."""
+    return SpeedProfileInstance.from_dict(
+        {
+            "schema": "optsched/speed-profile", "version": 1, "name": "by hand",
+            "speeds": [1, 2, 4], "power": [3, 5, 16], "deadline": 3, "completed": 2,
+            "work": DISCRETE, **update,
+        }
+    )  # fmt: skip
+
+
+def solution(pieces: Pieces, status: str = "slack", **update: Any) -> SpeedProfileSolution:
+    return SpeedProfileSolution.of("by hand", pieces, status).model_copy(update=update)
+
+
+GOOD: Pieces = [(2, 5, 1), (5, 10, 2)]
+"""1.5 s and 1.25 s."""
+
+
+def violations(made: SpeedProfileInstance, *args: Any, **update: Any) -> list[Violation]:
+    return list(check(made, solution(*args, **update)).violations)
+
+
+def test_energy_of_discrete_work() -> None:
+    """W = 2 is ruled out: 6 with 3/8, 10 with 5/8. Epochs run: 3 by 5, 6.5 by 10."""
+    report = check(instance(), solution(GOOD))
+    assert report.violations == ()
+    assert report.objective == pytest.approx(2.5 * 3 + 4 * 3.5, rel=1e-12)
+    assert report.rounding == pytest.approx((2.5 * 3 + 4 * 6.5) * 2.0**-46, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize(
+    ("completed", "pieces", "energy"),
+    [
+        # F^c(1) = 0.875; (0.875 + 0.625) / 2 * 2 by 3, then (0.625 + 0.5) / 2 + 6 * 0.25 by 10
+        (1, [(1, 3, 0), (3, 10, 2)], (3 * 1.5 + 4 * (0.5625 + 1.5)) / 0.875),
+        # a span past, one begun: (5/12 + 1/4) / 2 * 2 from 5 to 7, then 1/4 * 3 / 2 by 10
+        (5, [(5, 7, 1), (7, 10, 2)], (2.5 * 2 / 3 + 4 * 0.375) / (5 / 12)),
+        (4, [(4, 10, 0)], 3 * 1.5 / 0.5),
+    ],
+)
+def test_energy_of_linear_survival(completed: float, pieces: Pieces, energy: float) -> None:
+    report = check(instance(work=LINEAR, completed=completed, deadline=20), solution(pieces))
+    assert report.violations == ()
+    assert report.objective == pytest.approx(energy, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("off", "seen"), [(0.9e-6, False), (-0.9e-6, False), (1.1e-6, True), (-1.1e-6, True)]
+)
+def test_a_claim_just_inside_and_just_outside_its_tolerance(off: float, seen: bool) -> None:
+    found = violations(instance(), GOOD, objective=21.5 * (1 + off))
+    amount = pytest.approx(1.1e-6, rel=1e-4)
+    wrong = Violation("claimed objective", "objective", "objective", amount, 1e-6)
+    assert found == ([wrong] if seen else [])
+
+
+def test_another_instances_profile() -> None:
+    report = check(instance(), solution(GOOD, instance="other"))
+    assert report.objective is None
+    assert report.violations == (Violation("instance", "file", "instance 'other'", 1),)
+
+
+BROKEN: list[tuple[Pieces, list[Violation]]] = [
+    ([], [Violation("pieces", "(P3.3)", "no piece", 1)]),
+    ([(2.5, 5, 1), (5, 10, 2)],
+     [Violation("pieces", "(P3.3)", "before piece 0", 0.5, 2.5e-9)]),
+    ([(1, 5, 1), (5, 10, 2)], [Violation("pieces", "(P3.3)", "before piece 0", 1, 4e-9)]),
+    ([(2, 5, 1), (5.5, 10, 2)], [Violation("pieces", "(P3.3)", "before piece 1", 0.5, 3e-9)]),
+    ([(2, 5, 1), (4, 10, 2)], [Violation("pieces", "(P3.3)", "before piece 1", 1, 3e-9)]),
+    ([(2, 5, 1), (5, 9, 2)], [Violation("pieces", "(P3.3)", "before piece 2", 1, 4e-9)]),
+    ([(2, 5, 1), (5, 12, 2)], [Violation("pieces", "(P3.3)", "before piece 2", 2, 7e-9)]),
+    ([(2, 7, 1), (7, 5, 1), (5, 10, 2)], [Violation("pieces", "(P3.3)", "piece 1", 2)]),
+    ([(2, 5, 3), (5, 10, -1)],
+     [Violation("speed", "s_k", "piece 0", 1), Violation("speed", "s_k", "piece 1", 1)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pieces", "found"), BROKEN)
+def test_broken_pieces(pieces: Pieces, found: list[Violation]) -> None:
+    report = check(instance(), solution(pieces))
+    assert report.objective is None
+    told = [(v.rule, v.equation, v.where, v.amount) for v in report.violations]
+    assert told == [(v.rule, v.equation, v.where, v.amount) for v in found]
+    allowed = [v.tolerance for v in report.violations]
+    assert allowed == pytest.approx([v.tolerance for v in found], rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_pieces_meet_within_rounding(at: int, sign: int) -> None:
+    """1e-9 of the piece before, of the first at the start: 3, 3 and 5 epochs."""
+    for share, feasible in ((0.9, True), (1.1, False)):
+        off = sign * share * 1e-9 * (3, 3, 5)[at]
+        moved = [[2, 5], [5, 10]]
+        if at < 2:
+            moved[at][0] += off
+        else:
+            moved[1][1] += off
+        pieces = [(start, end, speed) for (start, end), speed in zip(moved, (1, 2), strict=True)]
+        assert check(instance(), solution(pieces)).feasible == feasible
+
+
+def test_a_piece_of_no_length_is_a_piece() -> None:
+    assert violations(instance(), [(2, 5, 1), (5, 5, 0), (5, 10, 2)]) == []
+
+
+def late(amount: float, allowed: float) -> list[Violation]:
+    return [
+        Violation(
+            "deadline", "(P2.2)", "time",
+            pytest.approx(amount, rel=1e-5), pytest.approx(allowed, rel=1e-6, abs=0),
+        )
+    ]  # fmt: skip
+
+
+def test_the_deadline() -> None:
+    """2.75 s; 1e-9 of the deadline, or of the 2 s that the fastest takes, is allowed."""
+    assert violations(instance(deadline=2.75 - 2.5e-9), GOOD) == []
+    assert violations(instance(deadline=2.75 - 3e-9), GOOD) == late(3e-9, 2.75e-9)
+    assert violations(instance(deadline=1), GOOD) == late(1.75, 2e-9)
+    assert check(instance(deadline=1), solution(GOOD)).objective is None
+
+
+def test_infeasible_is_infeasible() -> None:
+    """Even at 4 epochs/s the 8 that are left take 2 s."""
+    assert violations(instance(deadline=1.5), [], "infeasible") == []
+    assert violations(instance(deadline=2 + 1.8e-9), [], "infeasible") == []
+    for deadline, amount in ((2 + 2.2e-9, 2.2e-9), (3, 1)):
+        assert violations(instance(deadline=deadline), [], "infeasible") == [
+            Violation("status", "(P2.2)", "infeasible", pytest.approx(amount, rel=1e-5))
+        ]
+    assert violations(instance(deadline=1.5), GOOD, "infeasible") == [
+        Violation("pieces", "(P3.3)", "infeasible", 2)
+    ]
+    assert check(instance(deadline=1.5), solution([], "infeasible")).objective is None
+
+
+def test_binding_is_within_1e7_of_the_deadline() -> None:
+    assert violations(instance(deadline=2.75 + 2.5e-7), GOOD, "binding") == []
+    assert violations(instance(deadline=2.75 + 3e-7), GOOD, "slack") == []
+    found = violations(instance(deadline=2.75 + 3e-7), GOOD, "binding", objective=43.0)
+    spare, allowed = pytest.approx(3e-7, rel=1e-5), pytest.approx(2.75e-7, rel=1e-6)
+    assert found == [
+        Violation("status", "(P2.2)", "binding", spare, allowed),
+        Violation("claimed objective", "objective", "objective", pytest.approx(0.5), 1e-6),
+    ]
