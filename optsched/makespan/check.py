@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right, insort
 from collections import Counter
+from operator import itemgetter
 from typing import Any
 
 from optsched.checking import CLAIM_TOLERANCE, CheckReport, Violation, claim_violation, slack
@@ -214,7 +215,7 @@ def slots_alone(instance: MakespanInstance, job: RingJob, capacity: int) -> floa
     slots = math.inf
     if job.gpus <= capacity:
         slots = _slots(instance, job.iterations, _iterations_per_slot(instance, job, 1, 0))
-    if job.gpus > 1 and len(instance.servers) > 1:
+    if len(instance.servers) > 1:
         held = fewest = 0
         for size in sorted(instance.servers, reverse=True):
             if held >= job.gpus:
@@ -279,7 +280,7 @@ def _most_used(stays: list[_Stay], *, rounds: bool) -> tuple[int, float]:
     for start, end, count in sorted(stays):
         end = max(end, math.nextafter(start, math.inf))  # shorter than the clock can show
         length = end - start
-        over = bisect_right(active, (start, math.inf, 0))
+        over = bisect_right(active, start, key=itemgetter(0))
         used += count - sum(ended for _, _, ended in active[:over])
         del active[:over]
         rounding = 0

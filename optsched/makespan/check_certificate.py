@@ -70,4 +70,4 @@ def _most_worth(instance: MakespanInstance, certificate: ColumnCertificate, capa
             worth += price
         else:
             worth[size:] = np.maximum(worth[size:], worth[:-size] + price)
-    return int(worth[resolution])
+    return int(worth[-1])
