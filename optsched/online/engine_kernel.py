@@ -20,6 +20,8 @@ from optsched.online.state import NEXT, PIECES, RUNNING
 from optsched.online.virtual_machine import arrive, complete, next_completion
 
 DONE, MORE, NEEDS_ROOM = 0, 1, 2
+FINEST = 2.0**53
+"""From so many slots on, the clock tells no two of them apart."""
 
 
 @lean
@@ -75,10 +77,13 @@ def _next_event(rows: Any, rules: Any, queue: Any, state: Any) -> float:
 
 @lean
 def _next_multiple(time: float, slot: float) -> float:
+    """The first multiple of the slot from a time on; the time itself where the clock is coarser."""
     count = np.ceil(time / slot)
-    while count * slot < time:
+    if count >= FINEST:
+        return time
+    if count * slot < time:
         count += 1.0
-    return count * slot
+    return max(count * slot, time)
 
 
 @lean

@@ -174,10 +174,5 @@ def find_policy(name: str) -> Policy:
 
 
 def _require(name: str, value: Any, low: float, high: float) -> None:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not low <= value <= high
-        or (name == "slot" and 0 < value < 1e-9)
-    ):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise InputError("simulate", name, shown(value), f"a number in [{low:g}, {high:g}]")

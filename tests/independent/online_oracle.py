@@ -309,12 +309,10 @@ class Simulation:
         if self.virtual:
             while self.queue and self._try_head(now):
                 pass
-            if (
-                self.policy == "a-srpt-backfill"
-                and self.queue[:1]
-                and self.queue[0] in self.delayed
-            ):
-                self._backfill(now)
+            if self.policy == "a-srpt-backfill" and self.queue[:1]:
+                _, end = self.delayed.get(self.queue[0], (0.0, -math.inf))
+                if now < end:  # nothing overtakes a head that its window no longer holds back
+                    self._backfill(now)
             return
         for at in list(self.queue):
             if self.rows[at].gpus <= sum(self.free):

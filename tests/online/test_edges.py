@@ -153,6 +153,15 @@ def test_slots_delay_actions_and_not_completions() -> None:
     assert records.end.tolist() == [4.5, 11.0]
 
 
+@pytest.mark.parametrize("slot", [2.0**-31, 1e-9, 1e-300])
+def test_slots_finer_than_the_clock_delay_nothing(slot: float) -> None:
+    """They used to be refused below a nanosecond, or to search for a multiple for ever."""
+    submit = [0.0, 7.2e10, 7.2e10 + 1 / 3]
+    records = simulate(jobs_of(submit, [1.0] * 3), "wcs-subtime", None, Settings(slot=slot))
+    assert records.start == pytest.approx(submit, rel=1e-15)
+    assert (records.start >= records.submit).all()
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_million_jobs_at_time_zero(name: str) -> None:
