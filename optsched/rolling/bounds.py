@@ -112,7 +112,7 @@ def clairvoyant_bound(
     load = workload_of(world, epochs)
     edges = slot_edges(load, settings, until)
     prices = np.zeros((len(load.gpus), len(edges) - 1))
-    kept = np.full((len(epochs), len(edges) - 1), float(load.least.max()))
+    kept = _first_multipliers(load, len(edges) - 1)
     room = load.gpus[:, None] * np.diff(edges)
     best, best_prices, history = -np.inf, prices, []
     first_use, stale, ahead = np.zeros(len(load.gpus)), 0, 0.0
@@ -145,7 +145,7 @@ def lagrangian(
 ) -> tuple[float, Floats]:
     """The bound at given prices, and the GPU seconds by type and slot behind it."""
     if kept is None:
-        kept = np.full((len(load.jobs), len(edges) - 1), float(load.least.max()))
+        kept = _first_multipliers(load, len(edges) - 1)
     first = np.searchsorted(edges, load.jobs[:, 0], side="right") - 1
     use, values = np.zeros_like(prices), np.empty(len(load.jobs))
     total = all_jobs(
@@ -154,6 +154,15 @@ def lagrangian(
     )  # fmt: skip
     paid = float((prices * load.gpus[:, None] * np.diff(edges)).sum())
     return float(total) - paid, use
+
+
+def _first_multipliers(load: Workload, slots: int) -> Floats:
+    """Where the search for each job's and slot's mu begins: dollars an epoch, and not 0.
+
+    Energy may be free, and then lateness alone says what an epoch is worth.
+    """
+    fastest = np.array([load.speed[a:b].max() for a, b in pairwise(load.start)])
+    return np.repeat((load.least + load.jobs[:, 3] / fastest)[:, None], slots, axis=1)
 
 
 def workload_of(world: World, epochs: tuple[float, ...]) -> Workload:

@@ -33,6 +33,8 @@ Floats = NDArray[np.float64]
 NOW_RATHER_THAN_LATER = 1e-6
 """Added to a job's value where it runs: with ample time (M = 0) its cheapest GPUs gain exactly 0,
 and it should take them while they are idle."""
+LEAST_WORTH = 1e-200
+"""Dollars: an epoch that costs nothing to make and nothing to put off is made all the same."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,8 @@ class Price:
             self.constants.memory * self.mean_prices + (1 - self.constants.memory) * values.prices
         )
         gain = values.epoch[:, None, None] * speeds - (self.rates[:, None] * sizes)[None]
-        gain += NOW_RATHER_THAN_LATER * values.epoch[:, None, None] * speeds
+        worth = np.maximum(values.epoch, LEAST_WORTH)
+        gain += NOW_RATHER_THAN_LATER * worth[:, None, None] * speeds
         gain = np.where(speeds > 0, gain, -np.inf)
         if self.by_patterns:
             seats = seat_by_patterns(tables, gain, self.time_limit)

@@ -166,3 +166,12 @@ def test_utilisation_of_the_uncapacitated_plan() -> None:
     found = clairvoyant_utilisation(world, (10.0, 10.0, 4.0))
     b = 4 * 2 + 6 * 2.5  # 4 slow epochs, 6 fast ones
     assert found["A"] == pytest.approx((20 + b + 10) / 30, rel=1e-3)
+
+
+def test_lateness_bounds_a_job_whose_gpus_are_free() -> None:
+    """Ten epochs of 1.25 s at best, due in 5 s, 10 $/s, no energy to pay: 75 $, and not 0."""
+    free = [{"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": [0.0, 0.0]}]
+    given = instance([job("a", 0.0, 5.0, 10, tardiness_weight=10.0)], nodes=free)
+    found = clairvoyant_bound(World(given, SelectionOptions()), (10.0,), 75.0)
+    assert found.uncapacitated == pytest.approx(75.0, rel=1e-9)
+    assert found.bound == pytest.approx(75.0, rel=1e-9)

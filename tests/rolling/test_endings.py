@@ -62,6 +62,17 @@ def test_dp_ends_where_waiting_is_cheap(weight: float) -> None:
     assert [record.completion for record in found["dp"].run.jobs] == [12.5]
 
 
+@pytest.mark.parametrize("name", ["price", "price-patterns"])
+def test_price_runs_a_job_that_costs_nothing_and_may_wait(name: str) -> None:
+    """No energy to pay, no lateness to avoid: an epoch is worth nothing, and still made."""
+    free = [{"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": [0.0, 0.0]}]
+    jobs = [job("a", 0.0, 20.0, 10, tardiness_weight=0.0), job("b", 0.0, 20.0, 10)]
+    (done,) = roll(instance(jobs, interval=50.0, nodes=free), [name])
+    assert done.audit.feasible
+    assert done.metrics.energy_cost == 0
+    assert all(record.epochs == 10 for record in done.run.jobs)
+
+
 def test_a_stalled_policy_leaves_the_others_results(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(policies.POLICIES, "idle", lambda world, settings: Idle())
     runs = roll(three_jobs(), ["sts", "idle", "edf"])
