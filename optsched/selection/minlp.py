@@ -102,12 +102,15 @@ def _gpu_capacity(model: pyo.ConcreteModel, data: FormulationData) -> None:
     model.gpu_capacity = pyo.Constraint(model.GPUS, rule=rule, doc="(9)")
 
 
-def memory_margin(data: FormulationData, j: int, n: int, f: int) -> float:
-    """M_n f - m_j over M_n, exact before it is rounded: the coefficient of (15)."""
+def memory_margin(data: FormulationData, j: int, n: int, f: int) -> int:
+    """The sign of M_n f - m_j, the coefficient of (15): a job has one fraction, so no more counts.
+
+    The difference itself may be a rounding of the file's numbers, which solvers overlook.
+    """
     kind = data.tables.kinds[data.kind(n)]
-    memory = Fraction(data.tables.instance.gpu_types[kind.name].memory_bytes)
+    room = data.fractions[f] * Fraction(data.tables.instance.gpu_types[kind.name].memory_bytes)
     needed = Fraction(data.tables.instance.jobs[j].memory_bytes)
-    return float(data.fractions[f] - needed / memory)
+    return (room > needed) - (room < needed)
 
 
 def _memory(model: pyo.ConcreteModel, data: FormulationData) -> None:

@@ -28,6 +28,7 @@ def pick(rng: np.random.Generator, values: Any) -> Any:
 def draw_selection(rng: np.random.Generator) -> dict[str, Any]:
     """An instance that the contract admits, or one that breaks just a job's admissibility."""
     second, dollar = pick(rng, UNITS), pick(rng, UNITS)
+    dollar = min(dollar, 1e16 * second)  # files hold rates up to 1e18 $/s
     style = pick(rng, ("whole", "whole", "decimal", "real"))
 
     def number(low: float, high: float) -> float:

@@ -221,3 +221,26 @@ def test_a_node_has_to_open_whatever_it_costs(tmp_path: Path) -> None:
     result = optsched.solve(path, "milp", options={"node_opening": "printed"})
     assert result.termination == "optimal"
     assert result.objective == pytest.approx(optimum)
+
+
+def test_memory_counts_to_the_last_bit(tmp_path: Path) -> None:
+    """4.9 bytes are more than 0.7 of 7 bytes, by less than any solver's tolerance.
+
+    So the first job needs the only GPU for itself, and the other one waits.
+    """
+    instance = draw_selection(np.random.default_rng([7, 318]))
+    (job,) = instance["jobs"]
+    assert job["memory_bytes"] == 4.9
+    assert instance["gpu_types"]["B"]["memory_bytes"] == 7.0
+    large = {**job, "tardiness_weight": 1.0, "epoch_time": {"B": [1.0]}}
+    small = {**large, "name": "small", "memory_bytes": 0.1}
+    node = {**instance["nodes"][0], "gpus": 1, "cost_rate": [1.0]}
+    instance.update(jobs=[large, small], nodes=[node])
+    path = tmp_path / "exact.json"
+    path.write_text(json.dumps(instance), encoding="utf-8")
+    optimum = Oracle(instance).optimum()
+    for method in ("milp", "patterns"):
+        result = optsched.solve(path, method)
+        assert result.termination == "optimal", method
+        assert result.objective == pytest.approx(optimum, rel=1e-9), method
+        assert result.bound == pytest.approx(optimum, rel=1e-6), method
