@@ -16,6 +16,7 @@ import numpy as np
 
 from optsched.backends.answer import Answer
 from optsched.deadline import Deadline, OutOfTimeError
+from optsched.display import counted
 from optsched.makespan.bounds import Bound, best_bound, simple_bound
 from optsched.makespan.contention import Evaluation, Schedule, evaluate, solution_of
 from optsched.makespan.durations import durations_of
@@ -173,7 +174,7 @@ class Incumbent:
         )
 
     def _message(self) -> str:
-        horizon = f"the horizon of {self.instance.horizon} slots"
+        horizon = f"the horizon of {counted(self.instance.horizon, 'slot')}"
         if self.impossible:
             return f"no schedule ends within {horizon}: none takes less than {self.bound.value:g}"
         found = "" if self.least == np.inf else f"; the best found takes {self.least:g}"

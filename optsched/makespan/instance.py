@@ -178,8 +178,6 @@ class MakespanInstance(InstanceFile):
                 f"an iteration longer than a slot ({self.slot:g} s) wherever it runs",
                 "tau of at most a slot, or continuous progress",
             )
-        if slots > self.horizon:
-            raise fault(where, f"{slots:g} slots at best", f"at most horizon = {self.horizon}")
 
     def _least_slots(self, job: RingJob, fewest: int) -> float:
         """Slots in one server if one holds the job, or across the fewest with links to itself.

@@ -51,8 +51,8 @@ def test_every_method_against_every_state(numbers: range, tmp_path: Path) -> Non
         _run(seed_of_the_day(), number, tmp_path, counts)
     slotted = counts["within the horizon"] + counts["beyond the horizon"]
     assert counts["cases"] == len(numbers)
-    assert counts["cases"] == slotted + counts["continuous"] + _refusals(counts)
-    assert counts["refused horizons"] <= 0.2 * len(numbers)
+    assert counts["cases"] == slotted + counts["continuous"] + counts["refused files"]
+    assert counts["one job beyond the horizon"] >= 0.02 * slotted
     assert counts["refused by exact"] <= counts["continuous"]
     assert counts["within the horizon"] >= 0.3 * slotted
     assert counts["beyond the horizon"] >= 0.08 * slotted
@@ -72,10 +72,8 @@ def _run(seed: int, number: int, folder: Path, counts: Counter[str]) -> None:
         if case.family == "refused":
             assert refused(folder, case.instance), "a bad file was read"
             counts["refused files"] += 1
-        elif _one_job_is_too_long(case.instance):
-            assert refused(folder, case.instance), "a job longer than the horizon was read"
-            counts["refused horizons"] += 1
         else:
+            counts["one job beyond the horizon"] += _one_job_is_too_long(case.instance)
             _examine(case, number, folder, counts)
 
 
@@ -136,12 +134,8 @@ def _examine(case: cases.Case, number: int, folder: Path, counts: Counter[str]) 
         _edit(case, solutions[number % len(solutions)], instance, folder, counts)
 
 
-def _refusals(counts: Counter[str]) -> int:
-    return counts["refused files"] + counts["refused horizons"]
-
-
 def _one_job_is_too_long(instance: dict) -> bool:
-    """The package calls a horizon below one job's least time bad input, not infeasible."""
+    """Nothing wrong with the file, but no schedule either."""
     least = [oracle.least_slots(instance, job) or 0 for job in instance["jobs"]]
     return max(least) > instance["horizon"]
 

@@ -51,11 +51,21 @@ def test_tau_above_a_slot_under_floor() -> None:
     assert MakespanInstance.from_dict({**changed, "horizon": 1000})
 
 
-def test_a_horizon_too_short() -> None:
-    line = refused(horizon=2)
-    assert "jobs[" in line
-    assert "slots at best" in line
-    assert "horizon = 2" in line
+@pytest.mark.parametrize("progress", ["floor", "continuous"])
+@pytest.mark.parametrize("iterations", [2_000, 10**12])
+def test_a_horizon_shorter_than_a_job_is_infeasible_and_no_bad_file(
+    progress: str, iterations: int
+) -> None:
+    changes = {"progress": progress, "horizon": 1, "jobs": with_job(iterations=iterations)}
+    instance = MakespanInstance.from_dict({**document(), **changes})
+    least = durations_of(instance).least.max()
+    assert least > 1
+    for method in ("exact", "sjf-bco", "local-search", "ilp-schedules"):
+        result = optsched.solve(instance, method)
+        assert result.termination == "infeasible"
+        assert result.solution is None
+        assert least * (1 - 1e-9) <= result.bound
+        assert "the horizon of 1 slot:" in result.details["message"]
 
 
 def test_an_iteration_that_takes_no_time() -> None:
