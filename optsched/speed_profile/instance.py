@@ -7,9 +7,10 @@ seconds. Source: sts, section V, (P2)-(P3).
 from __future__ import annotations
 
 import itertools
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import FailFast, Field, model_validator
+from pydantic import BeforeValidator, FailFast, Field, model_validator
+from pydantic_core import PydanticKnownError
 
 from optsched.display import number
 from optsched.schema import Epochs as Epochs
@@ -45,6 +46,16 @@ class SurvivalCurve(FileModel):
         return self
 
 
+def _by_its_keys(work: Any) -> Any:
+    """Read a survival curve as one, so that its faults are not those of `Epochs`."""
+    if isinstance(work, Epochs | SurvivalCurve):
+        return work
+    if not isinstance(work, dict):
+        raise PydanticKnownError("dict_type")
+    kind = SurvivalCurve if work.keys() & SurvivalCurve.model_fields.keys() else Epochs
+    return kind.model_validate(work)
+
+
 class SpeedProfileInstance(InstanceFile):
     """One job on GPUs of one type; read with `optsched.load`.
 
@@ -69,7 +80,7 @@ class SpeedProfileInstance(InstanceFile):
     ]
     deadline: NonNegative
     completed: NonNegative = 0
-    work: Epochs | SurvivalCurve
+    work: Annotated[Epochs | SurvivalCurve, BeforeValidator(_by_its_keys)]
 
     def facts(self) -> dict[str, str]:
         """What it is, for a prompt or a page."""
