@@ -104,6 +104,15 @@ def test_times_of_stages_on_servers(
     assert iteration_time(INSTANCE, placed, chosen) == pytest.approx(max(map(max, times)))
 
 
+@pytest.mark.parametrize("reading", ["own", "bottleneck"])
+def test_a_stage_that_stands_nowhere_takes_no_time(reading: str) -> None:
+    """And both its neighbours are without it: a on 0 alone, 24 s more; c on 1 as ever."""
+    chosen = PlacementOptions.from_dict({"all_reduce_bandwidth": reading})
+    placed = np.array([[2, 0, 0], [0, 0, 0], [0, 1, 0]])
+    times = [[1.5 + 24 + 3 / 8, 0, 0], [0, 0, 0], [0, 31, 0]]
+    assert same(time_matrix(tables(), placed, chosen), times)
+
+
 def test_without_options_the_printed_reading() -> None:
     assert iteration_time(INSTANCE, np.array(by_hand.GATHERED)) == pytest.approx(34.25)
     assert same(tables_of(INSTANCE).all_reduce, tables().all_reduce)
