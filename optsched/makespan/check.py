@@ -118,7 +118,7 @@ def _ends(instance: MakespanInstance, runs: Runs) -> dict[str, float]:
     spanning: Runs = {}
     for name, (job, run) in runs.items():
         if len(_servers(run)) == 1:
-            speed = _iterations_per_slot(instance, job, 1, 0)
+            speed = _iterations_per_slot(instance, job, 1)
             ends[name] = run.start + _slots(instance, job.iterations, speed)
         else:
             spanning[name] = (job, run)
@@ -187,9 +187,9 @@ def _servers(run: ScheduledJob) -> list[str]:
 
 
 def _iterations_per_slot(
-    instance: MakespanInstance, job: RingJob, servers: int, contention: int
+    instance: MakespanInstance, job: RingJob, servers: int, contention: int = 0
 ) -> float:
-    """phi_j for p_j = `contention`; equations (6)-(8)."""
+    """phi_j for p_j = `contention`, which matters across servers only; equations (6)-(8)."""
     net, size, workers = instance.network, job.gradient_bytes, job.gpus
     shared = net.contention_share * contention
     degraded = max(1.0, shared + net.degradation * (shared - 1))
@@ -214,7 +214,7 @@ def slots_alone(instance: MakespanInstance, job: RingJob, capacity: int) -> floa
     """
     slots = math.inf
     if job.gpus <= capacity:
-        slots = _slots(instance, job.iterations, _iterations_per_slot(instance, job, 1, 0))
+        slots = _slots(instance, job.iterations, _iterations_per_slot(instance, job, 1))
     if len(instance.servers) > 1:
         held = fewest = 0
         for size in sorted(instance.servers, reverse=True):

@@ -319,3 +319,12 @@ def test_no_whole_iteration_is_no_progress() -> None:
     made = instance({"a": RING}, slot=8, progress="floor")
     assert slots_alone(made, made.jobs[0], 4) == 4
     assert slots_alone(made, made.jobs[0], 3) == math.inf
+
+
+def test_a_claimed_end_where_a_run_takes_less_than_any_number() -> None:
+    """1e-300 s in slots of 1e18 s: the end is 0, so that what is off is told in slots."""
+    job = {**FIXED, "backward_time": 1e-300}
+    made = instance({"a": job}, {"overhead_per_server": 0}, slot=1e18)
+    assert violations(made, [("a", 0, {0: 1}, 0.5)]) == [
+        Violation("claimed end", "(9)", "job a", 0.5, 1e-6)
+    ]
