@@ -55,14 +55,19 @@ TARGETS: dict[str, tuple[str, ...]] = {
 EQUIVALENT: dict[tuple[str, str, str], str] = {
     (
         "optsched/makespan/check.py",
-        "_ends",
+        "_iterations_per_slot",
         "0  ->  1",
-    ): "nobody contends for the inside of a server: the argument is not looked at",
+    ): "the default is for one server, where contention is not looked at",
     (
         "optsched/makespan/check.py",
         "_spanning_ends",
         "0.0  ->  1.0",
     ): "the first start is the time before anything has run",
+    (
+        "optsched/makespan/check.py",
+        "_most_used",
+        "0.0  ->  1.0",
+    ): "told only with a use above 0, whose time it then is",
 }
 """(file, function, alteration): why no value changes."""
 
