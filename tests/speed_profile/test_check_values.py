@@ -49,19 +49,25 @@ def test_energy_of_discrete_work() -> None:
 
 
 @pytest.mark.parametrize(
-    ("completed", "pieces", "energy"),
+    ("completed", "pieces", "energy", "terms"),
     [
         # F^c(1) = 0.875; (0.875 + 0.625) / 2 * 2 by 3, then (0.625 + 0.5) / 2 + 6 * 0.25 by 10
-        (1, [(1, 3, 0), (3, 10, 2)], (3 * 1.5 + 4 * (0.5625 + 1.5)) / 0.875),
+        (1, [(1, 3, 0), (3, 10, 2)], (3 * 1.5 + 4 * (0.5625 + 1.5)) / 0.875,
+         (3 * 1.5 + 4 * (1.5 + 0.5625 + 1.5)) / 0.875),
         # a span past, one begun: (5/12 + 1/4) / 2 * 2 from 5 to 7, then 1/4 * 3 / 2 by 10
-        (5, [(5, 7, 1), (7, 10, 2)], (2.5 * 2 / 3 + 4 * 0.375) / (5 / 12)),
-        (4, [(4, 10, 0)], 3 * 1.5 / 0.5),
+        (5, [(5, 7, 1), (7, 10, 2)], (2.5 * 2 / 3 + 4 * 0.375) / (5 / 12),
+         (2.5 * 2 / 3 + 4 * (2 / 3 + 0.375)) / (5 / 12)),
+        (4, [(4, 10, 0)], 3 * 1.5 / 0.5, 3 * 1.5 / 0.5),
     ],
-)
-def test_energy_of_linear_survival(completed: float, pieces: Pieces, energy: float) -> None:
+)  # fmt: skip
+def test_energy_of_linear_survival(
+    completed: float, pieces: Pieces, energy: float, terms: float
+) -> None:
+    """`terms` are the energies from `completed` to the end of each piece: their rounding counts."""
     report = check(instance(work=LINEAR, completed=completed, deadline=20), solution(pieces))
     assert report.violations == ()
     assert report.objective == pytest.approx(energy, rel=1e-12)
+    assert report.rounding == pytest.approx(terms * 2.0**-46, rel=1e-12, abs=0)
 
 
 @pytest.mark.parametrize(
