@@ -64,6 +64,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "0.0  ->  1.0",
     ): "the first start is the time before anything has run",
     (
+        "optsched/speed_profile/check.py",
+        "integral",
+        "stop > start  ->  stop >= start",
+    ): "a span of no length adds nothing",
+    (
         "optsched/makespan/check.py",
         "_most_used",
         "0.0  ->  1.0",
