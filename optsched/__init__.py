@@ -1,7 +1,7 @@
 """How far from optimal is the way a GPU cluster schedules its deep-learning jobs?
 
-`load` an instance, `solve` it by a method, `compare` methods, `check` a solution, `explain` where
-its objective comes from, `build_model` for the Pyomo model. Names are imported when first used.
+`load` an instance, `solve` it, `compare` methods, `check` a solution, `explain` its objective,
+`build_model` in Pyomo, `read_store` of a sweep. Names are imported when first used.
 """
 
 from importlib import import_module
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from optsched.comparing import compare as compare
+    from optsched.experiments.frame import read_store as read_store
     from optsched.explaining import explain as explain
     from optsched.library import load as load
     from optsched.methods import build_model as build_model
@@ -18,10 +19,13 @@ if TYPE_CHECKING:
     from optsched.result import Result as Result
 
 __version__ = "0.1.0"
-__all__ = ["METHODS", "Result", "build_model", "check", "compare", "explain", "load", "solve"]
+__all__ = [
+    *("METHODS", "Result", "build_model", "check", "compare"),
+    *("explain", "load", "read_store", "solve"),
+]
 
 _HOMES = {"METHODS": "problems", "Result": "result", "compare": "comparing"}
-_HOMES |= {"explain": "explaining", "load": "library"}
+_HOMES |= {"explain": "explaining", "load": "library", "read_store": "experiments.frame"}
 _HOMES |= dict.fromkeys(("build_model", "check", "solve"), "methods")
 
 

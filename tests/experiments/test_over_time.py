@@ -157,3 +157,15 @@ def test_an_online_instance_survives_json() -> None:
 def test_a_typo_is_an_input_error(old: str, new: str, line: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=line.replace("'", ".")):
         swept(tmp_path, ONLINE_PLAN.replace(old, new))
+
+
+def test_a_store_is_a_frame_with_a_row_a_run(tmp_path: Path) -> None:
+    frame = optsched.read_store(swept(tmp_path, ROLLING_PLAN))
+    shipped = frame[frame["family"] == "shipped"]
+    assert list(shipped["method"]) == ["clairvoyant-bound"] * 2 + ["sts"] * 2 + ["edf"] * 2
+    assert list(shipped[shipped["method"] == "sts"]["objective"]) == pytest.approx([123.0, 123.0])
+    assert shipped["objective"].isna().sum() == 2  # the bound has none
+    assert shipped["options"].iloc[0]["sharing"] == "on"
+    assert frame["details"].map(type).eq(dict).all()
+    with pytest.raises(InputError, match="no such file"):
+        optsched.read_store(tmp_path / "none.sqlite")

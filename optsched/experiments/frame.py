@@ -1,0 +1,54 @@
+"""A result store as a pandas DataFrame."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from optsched.experiments.store import StoreReader
+from optsched.experiments.store_schema import COLUMNS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KEPT = ("plan", "family", *(name for name in COLUMNS if name not in ("key", "solution")))
+
+
+def read_store(path: str | Path) -> pd.DataFrame:
+    """Read the runs of a result store, one row a run.
+
+    Parameters
+    ----------
+    path : str or Path
+        A store made by `optsched sweep`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The plan and family a run belongs to, instance, method, options and seed; status, objective
+        and the run's own bound in the problem's unit; details as dictionaries; seconds. A run that
+        several families share is a row for each. Solutions are left out.
+
+    Raises
+    ------
+    InputError
+        If it is no store.
+
+    Examples
+    --------
+    >>> runs = read_store("results.sqlite")  # doctest: +SKIP
+    >>> runs.groupby("method")["objective"].mean()  # doctest: +SKIP
+    """
+    import pandas as pd
+
+    columns = ", ".join(f"r.{name}" for name in KEPT[2:])
+    query = (
+        f"SELECT m.plan, m.family, {columns} FROM members m JOIN results r ON r.key = m.key "
+        "ORDER BY m.plan, m.number"
+    )
+    with StoreReader(path) as base:
+        frame = pd.DataFrame(base.rows(query), columns=list(KEPT))
+    for name in ("options", "settings", "details", "violations"):
+        frame[name] = [None if text is None else json.loads(text) for text in frame[name]]
+    return frame
