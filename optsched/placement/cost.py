@@ -206,4 +206,4 @@ def _if_absent(replicas: Ints, before: Floats, after: Floats) -> Floats:
 
 def _bottleneck(counts: Ints) -> Ints:
     least = np.where(counts > 0, counts, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
-    return np.where(counts > 0, least, counts)
+    return np.minimum(least, counts)
