@@ -266,6 +266,12 @@ def test_runs_overlap_by_rounding_alone(
     assert found == ([] if hidden else overfull(f"{LATE:g}", 2))
 
 
+def test_an_overlap_by_rounding_hides_no_earlier_peak() -> None:
+    early = [(0.0, 4.0, 2), (1.0, 1.0, 3)]
+    touching = [(LATE + 64 * ULP - 1, 1.0, 2), (LATE, 1.0, 3)]
+    assert on_one_server(*early, *touching) == overfull("1", 2)
+
+
 def test_a_run_shorter_than_its_clock_can_show_is_a_run() -> None:
     assert on_one_server((LATE, ULP / 8, 2), (LATE, ULP / 8, 2)) == overfull(f"{LATE:g}", 1)
 
