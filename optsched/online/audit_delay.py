@@ -123,7 +123,7 @@ class _Replay:
                 kappa = alpha
                 if settings.hold != "inf":
                     window = now + settings.tau * float(work)
-            if accepted or now >= window:
+            if accepted:
                 return now
         return window
 

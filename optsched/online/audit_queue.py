@@ -25,6 +25,8 @@ STOPPING = ("spjf", "spwf")
 SCANNING = ("wcs-duration", "wcs-workload", "wcs-subtime")
 IN_ORDER = ("a-srpt", "a-srpt-perfect")
 BEYOND = ("srpt-workload-hold", "a-srpt-backfill")
+ARITHMETIC = 1e-9
+"""Relative rounding of a recomputed alpha."""
 CHECKED = (*STOPPING, *SCANNING, *IN_ORDER, *BEYOND)
 """Policies whose rules are known."""
 
@@ -69,10 +71,8 @@ def queue_violations(
 
 
 def _key(records: Records) -> Floats:
-    if records.policy in ("spjf", "wcs-duration"):
+    if records.policy == "spjf":
         return np.asarray(records.predicted * records.estimate)
-    if records.policy == "wcs-subtime":
-        return records.submit
     return np.asarray(records.gpus * records.predicted * records.estimate)
 
 
@@ -140,7 +140,7 @@ def _backfilled(
     records: Records, chosen: Ints, heavy: NDArray[np.bool_], done: Floats, place: Ints
 ) -> list[Violation]:
     """A job overtakes only a heavy head, and itself is light or on an offer good enough."""
-    good = records.alpha <= records.settings.comm_heavy * records.estimate * (1 + 1e-9)
+    good = records.alpha <= records.settings.comm_heavy * records.estimate * (1 + ARITHMETIC)
     found = []
     for i in chosen:
         t = records.start[i]
@@ -162,8 +162,7 @@ def virtual_order(submit: Floats, work: Floats) -> tuple[Floats, Ints]:
     done, place = np.empty(len(submit)), np.empty(len(submit), dtype=np.int64)
     left: list[tuple[float, int]] = []
     clock, count = 0.0, 0
-    for row in range(len(submit) + 1):
-        now = submit[row] if row < len(submit) else np.inf
+    for row, now in enumerate((*submit.tolist(), float("inf"))):
         while left and clock + left[0][0] <= now:
             remaining, first = heapq.heappop(left)
             clock += remaining

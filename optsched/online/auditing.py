@@ -125,10 +125,9 @@ def _gang_violations(records: Records) -> list[Violation]:
     found = _listed("gang", "(2)", records, bad, (held - records.gpus)[bad].astype(float))
     strange = (records.server < 0) | (records.server >= records.servers) | (records.taken <= 0)
     repeated = np.zeros(len(job), dtype=bool)
-    if len(job) > 1:
-        order = np.lexsort((records.server, job))
-        same = (np.diff(job[order]) == 0) & (np.diff(records.server[order]) == 0)
-        repeated[order[1:][same]] = True
+    order = np.lexsort((records.server, job))
+    same = (np.diff(job[order]) == 0) & (np.diff(records.server[order]) == 0)
+    repeated[order[1:][same]] = True
     bad = np.unique(job[strange | repeated])
     return found + _listed("gang", "(2)", records, bad, np.ones(len(bad)))
 
@@ -136,12 +135,10 @@ def _gang_violations(records: Records) -> list[Violation]:
 def _capacity_violations(records: Records) -> list[Violation]:
     """At every moment each server's GPUs in use are at most those it has; ends come first."""
     job = np.repeat(np.arange(len(records)), np.diff(records.first))
-    lasting = records.end[job] > records.start[job]
-    job, server = job[lasting], records.server[lasting]
-    taken = records.taken[lasting].astype(np.int64)
+    taken = records.taken.astype(np.int64)
     time = np.concatenate((records.start[job], records.end[job]))
     change = np.concatenate((taken, -taken))
-    place = np.concatenate((server, server))
+    place = np.concatenate((records.server, records.server))
     owner = np.concatenate((job, job))
     order = np.lexsort((change, time, place))
     running = np.cumsum(change[order])

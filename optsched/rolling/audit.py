@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from optsched.checking import CANCELLATION, CheckReport, Violation, claim_violation, slack
 from optsched.rolling.instance import RollingInstance
@@ -135,16 +135,14 @@ def _share(segment: Segment) -> Fraction:
 
 def _gpu_shares(segments: tuple[Segment, ...]) -> Iterator[Violation]:
     """(9): at every moment the shares of a GPU sum to at most 1."""
-    held: dict[tuple[int, int], list[tuple[float, int, Fraction]]] = defaultdict(list)
+    held: dict[tuple[int, int], list[tuple[float, Fraction]]] = defaultdict(list)
     for segment in segments:
         for gpu in segment.gpus:
-            held[segment.node, gpu].append((segment.start, 1, _share(segment)))
-            held[segment.node, gpu].append((segment.end, 0, -_share(segment)))
+            held[segment.node, gpu].append((segment.start, _share(segment)))
+            held[segment.node, gpu].append((segment.end, -_share(segment)))
     for (node, gpu), moments in held.items():
-        total, most = Fraction(0), Fraction(0)
-        for _, _, change in sorted(moments):  # at one moment what ends comes first
-            total += change
-            most = max(most, total)
+        # at one moment what ends comes first
+        most = max(accumulate(change for _, change in sorted(moments)))
         if most > 1:
             where = f"GPU {gpu} of node {node}"
             yield Violation("GPU share", "(9)", where, float(most - 1))
@@ -168,15 +166,12 @@ def _one_node_a_job(segments: tuple[Segment, ...]) -> Iterator[Violation]:
 
 def _seconds_per_epoch(instance: RollingInstance, segment: Segment) -> float:
     node = instance.nodes[segment.node]
-    times = instance.jobs[segment.job].epoch_time.get(node.gpu_type)
-    if times is None:
-        return float("inf")
+    times = instance.jobs[segment.job].epoch_time[node.gpu_type]
     share = _share(segment)
     if share == 1:
         return float(times[len(segment.gpus) - 1])
     slowdowns = instance.gpu_types[node.gpu_type].slowdown
-    slowdown = next((b for key, b in slowdowns.items() if Fraction(key) == share), float("inf"))
-    return float(times[0]) * slowdown
+    return float(times[0]) * next(b for key, b in slowdowns.items() if Fraction(key) == share)
 
 
 def _epochs(
@@ -267,9 +262,9 @@ def _interruptions(own: list[Segment]) -> tuple[int, int, int]:
 
 def _use_of_nodes(segments: tuple[Segment, ...]) -> Iterator[_Use]:
     """Distinct GPUs in use by node, from a sweep over the segments."""
-    moments: dict[int, list[tuple[float, int, Segment]]] = defaultdict(list)
+    moments: dict[int, list[tuple[float, bool, Segment]]] = defaultdict(list)
     for segment in segments:
-        moments[segment.node] += [(segment.start, 1, segment), (segment.end, 0, segment)]
+        moments[segment.node] += [(segment.start, True, segment), (segment.end, False, segment)]
     for node, changes in moments.items():
         holders: dict[int, int] = defaultdict(int)
         used, since = 0, 0.0
@@ -289,7 +284,7 @@ def _energy(instance: RollingInstance, segments: tuple[Segment, ...]) -> tuple[f
     for use in _use_of_nodes(segments):
         rate = instance.nodes[use.node].cost_rate[use.used - 1]
         total += rate * (use.end - use.start)
-        terms += rate * max(abs(use.start), abs(use.end))
+        terms += rate * max(-use.start, use.end)
     return total, CANCELLATION * terms
 
 

@@ -105,8 +105,8 @@ def _job_rules(
     where, fraction = f"job {job.name} on {node.name}", _exact(placement.fraction)
     kind = instance.gpu_types[node.gpu_type]
     for gpu in placement.gpus:
-        if not 0 <= gpu < node.gpus:
-            outside = gpu - node.gpus + 1 if gpu >= 0 else -gpu
+        outside = max(gpu - node.gpus + 1, -gpu)
+        if outside > 0:
             yield Violation("GPU index", "(12')", f"{where}, GPU {gpu}", outside)
     count = len(placement.gpus)
     if count == 0 or len(set(placement.gpus)) < count:

@@ -211,8 +211,7 @@ def _postponed(
     weights: Floats,
 ) -> Floats:
     """(20'): Tbar_j is the most remaining epochs at the slowest admissible configuration."""
-    flat = seconds.reshape(len(seconds), -1)
-    slowest = np.where(np.isfinite(flat), flat, 0.0).max(axis=1)
+    slowest = np.where(np.isfinite(seconds), seconds, 0.0).max(axis=(1, 2))
     most = np.array([work.most for work in works])
     due = np.array([instance.due_in(job) for job in instance.jobs])
     worst = np.maximum(instance.interval + slowest * most - due, 0.0)

@@ -1,0 +1,403 @@
+"""The audit's queue, offer and delay rules on records worked by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.checking import Violation
+from optsched.online import audit_delay
+from optsched.online.audit_delay import _chosen, delay_violations
+from optsched.online.audit_offers import expected_offer, offer_violations
+from optsched.online.audit_queue import _backfilled, queue_violations, virtual_order
+from optsched.online.policies import Settings
+from optsched.online.records import Records
+
+
+def records(
+    *rows: dict[str, Any], policy: str = "own", servers: int = 3, each: int = 4, **settings: Any
+) -> Records:
+    """Records of jobs a, b...; what a row leaves out is one GPU of server 0 for a second."""
+    usual = {"submit": 0.0, "start": 0.0, "alpha": 1.0, "estimate": 1.0, "predicted": 1.0}
+    rows = tuple({**usual, "on": {0: 1}, **row} for row in rows)
+    pieces = [piece for row in rows for piece in row["on"].items()]
+    return Records(
+        policy=policy,
+        settings=Settings(**settings),
+        servers=servers,
+        gpus_per_server=each,
+        job_id=np.array([chr(97 + i) for i in range(len(rows))], dtype=object),
+        end=np.array([row.get("end", row["start"] + 1) for row in rows], dtype=float),
+        gpus=np.array([sum(row["on"].values()) for row in rows], dtype=np.int64),
+        iterations=np.ones(len(rows)),
+        first=np.cumsum([0, *(len(row["on"]) for row in rows)]),
+        server=np.array([server for server, _ in pieces], dtype=np.int64),
+        taken=np.array([taken for _, taken in pieces], dtype=np.int64),
+        **{key: np.array([row[key] for row in rows], dtype=float) for key in usual},
+    )
+
+
+def listed(found: Sequence[Violation]) -> list[tuple[str, str, str, Any]]:
+    return [(v.rule, v.equation, v.where, pytest.approx(v.amount)) for v in found]
+
+
+def queue(of: Records, rows: Sequence[int] | None = None, spot_checks: int = 99) -> list[Any]:
+    """Violations of the queue's rule; no job communicates much, configurations are all 0."""
+    at = np.arange(len(of)) if rows is None else np.array(rows)
+    submit = np.empty(len(of))
+    submit[at] = of.submit
+    jobs: Any = SimpleNamespace(submit=submit, configuration=np.zeros(len(of), dtype=np.int64))
+    times: Any = SimpleNamespace(estimate=lambda configuration: 1.0)
+    light = np.zeros(len(of), dtype=bool)
+    return listed(queue_violations(jobs, of, at, light, times, spot_checks))
+
+
+# --- stopping and scanning
+
+
+def waiting(**settings: Any) -> Records:
+    return records(
+        {"predicted": 2.5, "estimate": 2.0},  # a: key 5, row 2
+        {"start": 3, "predicted": 1.0, "estimate": 2.0},  # b: key 2
+        {"start": 5, "predicted": 5.0},  # c: key 5, row 1
+        {"start": 6, "predicted": 5.0},  # d: key 5, row 3
+        {"start": 2, "submit": 1, "predicted": 0.5},  # e: submitted later
+        {"predicted": 0.25},  # f: starts with a
+        {"start": 7, "predicted": 3.0, "on": {0: 2}},  # g: key 3, or 6 with its GPUs
+        **settings,
+    )
+
+
+ROWS = (2, 4, 1, 3, 5, 0, 6)
+
+
+def test_smaller_keys_start_first() -> None:
+    order = "queue order", "V-A 1-d"
+    by_duration = queue(waiting(policy="spjf"), ROWS)
+    assert by_duration == [
+        (*order, "job a before job b", 3.0),  # b, c and g
+        (*order, "job c before job g", 1.0),
+        (*order, "job d before job g", 1.0),
+    ]
+    assert queue(waiting(policy="spwf"), ROWS) == [(*order, "job a before job b", 2.0)]
+    assert queue(waiting(policy="spjf", slot=0.5), ROWS) == []
+    assert queue(waiting(policy="own"), ROWS) == []
+
+
+def test_the_starts_looked_at_are_spread_over_the_run() -> None:
+    def found(spot_checks: int, *predicted: float) -> list[str]:
+        rows = ({"start": t, "predicted": p} for t, p in enumerate(predicted))
+        return [each[2] for each in queue(records(*rows, policy="spjf"), None, spot_checks)]
+
+    assert found(1, 2, 1, 3, 4) == ["job a before job b"]
+    assert found(2, 2, 1, 3, 4) == ["job a before job b"]
+    assert found(2, 1, 2, 4, 3) == []  # the first and the last
+    assert found(4, 1, 2, 4, 3) == ["job c before job d"]
+
+
+def test_nothing_that_fits_is_left_waiting() -> None:
+    rule = "work conservation", "V-A 1-d"
+    running = (
+        {"submit": 1, "start": 1, "end": 5, "on": {0: 4}},
+        {"submit": 2, "start": 2, "end": 9, "on": {1: 3}},
+        {"submit": 5, "start": 5, "end": 7, "on": {0: 2}},  # c: 12 - 3 - 2 are free
+    )
+    fits = {"submit": 5, "start": 8, "on": {0: 3, 1: 1, 2: 3}}
+    too_large = {"submit": 3, "start": 9, "on": {0: 4, 2: 4}}
+    later = {"submit": 5.5, "start": 10}
+    early = {"submit": 3, "start": 9}
+    of = records(*running, fits, too_large, later, policy="wcs-subtime")
+    assert queue(of)[:1] == [(*rule, "job d at 5 s", 1.0)]
+    one_more = records(*running, too_large, fits, later, early, policy="wcs-duration")
+    at_5 = [each for each in queue(one_more) if each[2].endswith("at 5 s")]
+    assert at_5 == [(*rule, "job e at 5 s", 2.0)]
+
+
+# --- the virtual machine's order
+
+
+def test_virtual_order() -> None:
+    submit = np.array([0.0, 1.0, 2.0, 10.0, 10.0, 20.0, 20.5, 20.75])
+    work = np.array([5.0, 1.0, 0.0, 2.0, 2.0, 0.75, 3.0, 0.5])
+    # the second ends at 2 s, when the third, without work, comes; 4 s of the first are left
+    done, place = virtual_order(submit, work)
+    assert done.tolist() == [6.0, 2.0, 2.0, 12.0, 14.0, 20.75, 24.25, 21.25]
+    assert place.tolist() == [2, 0, 1, 3, 4, 5, 7, 6]
+
+
+def test_virtual_order_of_less_than_a_second() -> None:
+    done, place = virtual_order(np.array([0.0, 0.25]), np.array([0.75, 0.625]))
+    assert done.tolist() == [0.75, 1.375]
+    assert place.tolist() == [0, 1]
+
+
+def virtual(*starts: float, policy: str = "a-srpt", **settings: Any) -> Records:
+    """Jobs of 4 of 8 GPUs, predicted 2, 4, 8... s of 2 iterations: done at 2, 6, 14..."""
+    rows = (
+        {"start": start, "predicted": 2.0 ** (i + 1), "estimate": 2.0, "on": {i % 2: 4}}
+        for i, start in enumerate(starts)
+    )
+    return records(*rows, policy=policy, servers=2, **settings)
+
+
+def test_no_start_before_virtual_completion() -> None:
+    rule = "queue order", "Algorithm 1"
+    for policy in ("a-srpt", "a-srpt-backfill", "srpt-workload-hold"):
+        assert queue(virtual(2, 6, 14, policy=policy)) == []
+        early = queue(virtual(1.5, 5.75, 14, policy=policy))
+        assert early[:2] == [
+            (*rule, "job a before its virtual completion", 0.5),
+            (*rule, "job b before its virtual completion", 0.25),
+        ]
+    part = virtual(1.5, 5.75, 14)
+    object.__setattr__(part, "complete", False)
+    assert queue(part) == []
+
+
+def test_starts_keep_the_virtual_order() -> None:
+    rule = "queue order", "Algorithm 1"
+    assert queue(virtual(20, 16, 18)) == [(*rule, "job b before job a", 1.0)]
+    assert {each[0] for each in queue(virtual(14, 14, 14))} == {"delay"}
+    held = queue(virtual(20, 16, 18, policy="srpt-workload-hold"))
+    order = "queue order", "V-A 1-d"
+    assert held == [(*order, "job b before job a", 1.0), (*order, "job c before job a", 1.0)]
+    # when b starts, a is not done virtually
+    rows = [
+        {"start": 9.0, "predicted": 4.0, "on": {0: 4}, "submit": 0.0},
+        {"start": 8.0, "predicted": 16.0, "on": {1: 4}, "submit": 0.0},
+    ]
+    assert queue(records(*rows, policy="a-srpt", servers=2))[0][2].startswith("job b before its")
+
+
+def test_twenty_are_listed() -> None:
+    early = [{"start": 0.0, "submit": 0.0} for _ in range(25)]
+    assert len(queue(records(*early, policy="a-srpt"))) == 20
+    backwards = [{"start": 100.0 - i, "predicted": 1.0} for i in range(25)]
+    found = queue(records(*backwards, policy="a-srpt"))
+    assert [each[2] for each in found[:2]] == ["job b before job a", "job c before job b"]
+    assert len(found) == 20
+
+
+def test_backfilling() -> None:
+    """Only a heavy head is overtaken, by a light job or one on an offer that is good enough."""
+    done, place = np.array([0.0, 0, 0, 9]), np.array([1, 0, 2, 3])
+    everyone = np.arange(4)
+
+    def found(heavy: Sequence[int], alpha: float = 2.0) -> list[Any]:
+        third = {"start": 2, "alpha": alpha, "estimate": 2.0}
+        of = records({"start": 5}, {"start": 6}, third, {"start": 9})
+        mask = np.isin(everyone, heavy)
+        return listed(_backfilled(of, everyone, mask, done, place))
+
+    rule = "queue order", "backfilling"
+    both = [(*rule, "job a before job b", 1.0), (*rule, "job c before job b", 2.0)]
+    assert found([]) == both
+    assert found([0]) == both  # the head is b, first in place
+    assert found([1]) == []
+    assert found([1, 2], 3.0) == []
+    assert found([1, 2], 3 * (1 + 0.9e-9)) == []
+    assert found([1, 2], 3 * (1 + 1.5e-9)) == both[1:]
+    assert found([1], 3.5) == []
+    together = records(*({"start": 5} for _ in range(4)))
+    assert _backfilled(together, everyone, np.zeros(4, dtype=bool), done * 0, place) == []
+    # done at the very moment, and later
+    done[:2] = 2.0
+    assert found([]) == both
+    done[1] = 2.5
+    assert found([]) == [(*rule, "job a before job b", 1.0), (*rule, "job c before job a", 1.0)]
+
+
+# --- offers
+
+
+def test_expected_offers() -> None:
+    free = [2, 0, 3, 1, 3]
+    assert expected_offer(free, "most", 7) == {2: 3, 4: 3, 0: 1}
+    assert expected_offer(free, "least", 4) == {3: 1, 0: 2, 2: 1}
+    assert expected_offer(free, "first-fit", 6) == {0: 2, 2: 3, 3: 1}
+    assert expected_offer(free, "best-fit-last", 4) == {2: 3, 3: 1}
+    assert expected_offer(free, "best-fit-last", 2) == {0: 2}
+    assert expected_offer(free, "best-fit-last", 3) == {2: 3}
+    assert expected_offer(free, "best-fit-last", 7) == {2: 3, 4: 3, 3: 1}
+    assert expected_offer([2, 1, 1], "best-fit-last", 3) == {0: 2, 1: 1}
+    assert expected_offer(free, "most", 9) == {2: 3, 4: 3, 0: 2, 3: 1}
+
+
+def offers(*heavy: bool, spot_checks: int = 99, **settings: Any) -> list[Any]:
+    of = records(
+        {"start": 0, "end": 4, "on": {0: 2}},
+        {"start": 1, "end": 9, "on": {0: 2}},  # right by least: 2, 4 and 4 are free
+        {"start": 4, "end": 8, "on": {1: 3}},  # right by most: 2, 4 and 4 are free
+        {"start": 6, "end": 7, "on": {0: 1}},  # 2, 1 and 4 are free: neither
+        {"start": 8, "end": 9, "on": {2: 1}},  # two at once
+        {"start": 8, "end": 9, "on": {2: 1}},
+        {"start": 9, "end": 10, "on": {2: 2}},  # all are free; by neither
+        **settings,
+    )
+    mask = np.array([*heavy, *[False] * (len(of) - len(heavy))])
+    return listed(offer_violations(of, mask, spot_checks))
+
+
+def test_offers_by_rule() -> None:
+    def rule(name: str, *at: tuple[str, float]) -> list[Any]:
+        return [("offer", f"offer {name}", f"job {job}", gpus) for job, gpus in at]
+
+    assert offers(offer="most") == rule("most", ("b", 2.0), ("d", 1.0), ("g", 2.0))
+    assert offers(offer="least") == rule("least", ("c", 3.0), ("d", 1.0), ("g", 2.0))
+    by_class = rule("most", ("b", 2.0)) + rule("least", ("c", 3.0), ("d", 1.0), ("g", 2.0))
+    assert offers(False, True, offer="adaptive") == by_class
+    assert offers(offer="most", slot=0.5) == []
+    assert offers() == []
+    assert offers(offer="most", spot_checks=1) == []
+    assert offers(offer="most", spot_checks=2) == rule("most", ("g", 2.0))
+
+
+def test_offers_looked_at() -> None:
+    wrong = [{"start": 2.0 * t, "on": {1: 1}} for t in range(25)]
+    light = np.zeros(25, dtype=bool)
+    assert len(offer_violations(records(*wrong, offer="most"), light, 25)) == 20
+    (first,) = offer_violations(records(*wrong, offer="most"), light, 1)
+    assert first.where == "job a"
+    both = offer_violations(records(*wrong, offer="most"), light, 2)
+    assert [v.where for v in both] == ["job a", "job y"]
+    together = records({"on": {1: 1}}, {"on": {1: 1}}, offer="most")
+    assert offer_violations(together, light[:2], 5) == []
+
+
+# --- the delay of a heavy head
+
+
+class Times:
+    """Seconds by the servers' GPUs; alpha~ is 2."""
+
+    def __init__(self, second: float = 6.0) -> None:
+        self.alpha = {(1, 1, 1, 1): 8.0, (2, 1, 1): second, (4,): 2.0}
+
+    def estimate(self, configuration: int) -> float:
+        return 2.0
+
+    def of(self, configuration: int, held: tuple[int, ...]) -> float:
+        return self.alpha[tuple(sorted(held, reverse=True))]
+
+
+def head(start: float, heavy: bool = True, times: Times | None = None, **settings: Any) -> Any:
+    """A job of 4 GPUs at the head from 2 s on; one GPU free on each server, more from 10 s on.
+
+    L = 4/16 x 9 x 4 = 9 s.
+    """
+    of = records(
+        {"start": 0, "end": 10, "on": {0: 1}},
+        {"start": 0, "end": 20, "on": {0: 2}},
+        {"start": 0, "end": 30, "on": {1: 3}},
+        {"start": 0, "end": 40, "on": {2: 3}},
+        {"start": 0, "end": 50, "on": {3: 3}},
+        {"submit": 1, "start": start, "on": {0: 4}, "predicted": 9.0, "estimate": 4.0},
+        servers=4,
+        **settings,
+    )
+    mask = np.array([False] * 5 + [heavy])
+    done = np.array([0.0] * 5 + [2.0])
+    using: Any = times or Times()
+    found = delay_violations(of, np.zeros(6, dtype=int), mask, using, done, np.arange(6), 99)
+    assert {(v.rule, v.equation, v.where) for v in found} <= {("delay", "Algorithm 1", "job f")}
+    return [(v.amount, v.tolerance) for v in found]
+
+
+@pytest.mark.parametrize(
+    ("hold", "tau", "comm_heavy", "starts"),
+    [
+        ("none", 100.0, 1.5, 10.0),  # 6 s is less than 8
+        ("none", 2.0, 1.5, 10.0),
+        ("none", 0.5, 1.5, 6.5),  # the window's end
+        ("none", 0.0, 1.5, 2.0),
+        ("window", 100.0, 1.5, 20.0),  # 2 s is at most 1.5 x 2
+        ("window", 1.0, 1.5, 11.0),
+        ("window", 100.0, 3.0, 10.0),  # 6 s is
+        ("inf", 0.5, 1.5, 20.0),
+        ("none", 100.0, 4.0, 2.0),  # the first offer's 8 s is
+        ("window", 100.0, 4 * (1 - 1.5e-9), 10.0),
+        ("none", 100.0, 4 * (1 + 1.5e-9), 2.0),
+    ],
+)
+def test_when_a_heavy_head_starts(hold: str, tau: float, comm_heavy: float, starts: float) -> None:
+    settings = {"hold": hold, "tau": tau, "comm_heavy": comm_heavy}
+    assert head(starts, **settings) == []
+    ((amount, tolerance),) = head(starts + 25, **settings)
+    assert amount == 25
+    assert tolerance == pytest.approx((starts + 24) * 1e-9, rel=1e-6, abs=0)
+    if starts > 10:
+        assert head(starts - 0.5, **settings)
+
+
+def test_a_start_that_nothing_allows_is_held_against_the_head() -> None:
+    ((amount, tolerance),) = head(5.0, hold="inf")
+    assert (amount, tolerance) == (3.0, pytest.approx(4e-9, rel=1e-6, abs=0))
+    light = head(5.0, heavy=False)
+    assert light == [(3.0, pytest.approx(4e-9, rel=1e-6, abs=0))]
+    assert head(2.0, heavy=False) == []
+
+
+def test_an_offer_good_but_for_the_last_digits_says_nothing() -> None:
+    for share in (1 - 0.9e-9, 1 - 0.2e-9, 1 + 0.9e-9):
+        assert head(33.0, hold="window", comm_heavy=4 * share) == []
+
+
+def test_a_better_offer_is_better_by_more_than_rounding() -> None:
+    assert head(10.0, times=Times(second=8 * (1 - 1.5e-9)), hold="none") == []
+    assert head(20.0, times=Times(second=8 * (1 - 0.9e-9)), hold="none") == []
+    assert head(20.0, times=Times(second=8.0), hold="none") == []
+
+
+def test_offers_of_the_rule_that_was_chosen() -> None:
+    # least: of 2, 1, 1 and 1 free one each, 8 s as before; the window ends at 2 + 100 x 9 s
+    assert head(10.0, hold="none", offer="adaptive") == []
+    assert head(10.0, hold="none", offer="most") == []
+    late = head(10.0, hold="none", offer="least")
+    assert [amount for amount, _ in late] == [892.0]
+
+
+def test_a_head_follows_the_one_before_it() -> None:
+    """It comes to the head when it is done and the one before has started, whichever is later."""
+    busy = {"start": 0, "end": 30, "on": {0: 4}}
+    rows = (busy, {"start": 30, "end": 40, "on": {0: 4}}, {"start": 31, "end": 32, "on": {1: 1}})
+    of = records(*rows, servers=2)
+    done, place = np.array([0.0, 1.0, 2.0]), np.arange(3)
+    times: Any = Times()
+
+    def found(place: np.ndarray, done: np.ndarray) -> list[Any]:
+        light, zeros = np.zeros(3, dtype=bool), np.zeros(3, dtype=int)
+        return listed(delay_violations(of, zeros, light, times, done, place, 99))
+
+    rule = "delay", "Algorithm 1"
+    early = [(*rule, "job b", 29.0), (*rule, "job c", 1.0)]
+    assert found(place, done) == early  # server 1 was free: at 1 s, and when b had started
+    assert found(place, np.array([0.0, 30.0, 31.0])) == []
+
+
+def test_which_heads_are_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    heavy = np.array([True, False] * 10)
+    assert _chosen(heavy, 8) == sorted([0, 4, 8, 12, 18, 1, 5, 9, 13, 19])
+    assert _chosen(heavy, 9) == _chosen(heavy, 8)
+    assert _chosen(heavy, 0) == [0, 1]
+    assert _chosen(heavy[:3], 100) == [0, 1, 2]
+    assert _chosen(heavy[:1], 4) == [0]
+
+    rows = [{"start": 3.0 * i, "on": {0: 4}} for i in range(1, 4)]
+    of, times = records(*rows, servers=1), Times()
+    everyone, zeros = np.ones(3, dtype=bool), np.zeros(3, dtype=int)
+    given: Any = (of, zeros, everyone, times, np.zeros(3), np.arange(3), 99)
+    for most, replayed in ((0, ["job a"]), (1, ["job a", "job b"]), (9, None)):
+        monkeypatch.setattr(audit_delay, "MOST_OFFERS", most)
+        where = [v.where for v in delay_violations(*given)]
+        assert where == (replayed or ["job a", "job b", "job c"])
+
+
+def test_twenty_delays_are_listed() -> None:
+    of = records(*({"start": 3.0 * i} for i in range(1, 26)))
+    given: Any = (of, np.zeros(25, dtype=int), np.zeros(25, dtype=bool), Times())
+    found = delay_violations(*given, np.zeros(25), np.arange(25), 99)
+    assert [v.amount for v in found] == [3.0] * 20

@@ -1,0 +1,283 @@
+"""The audit of records worked by hand: rule, place, amount and tolerance of each violation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optsched.checking import Violation
+from optsched.online.audit_placement import IterationTimes
+from optsched.online.auditing import _heavy, audit
+from optsched.online.catalogue import Catalogue
+from optsched.online.cluster import OnlineCluster
+from optsched.online.jobs import Jobs, prepare_jobs
+from optsched.online.policies import Settings
+from optsched.online.records import Records
+from optsched.online.workload import Workload
+from optsched.placement.instance import Job, Stage
+
+
+def model(name: str, replicas: int, seconds: float, parameter_bytes: float = 0.0) -> Job:
+    stage = Stage(
+        name="s",
+        replicas=replicas,
+        forward_time=seconds,
+        backward_time=0.0,
+        input_bytes=0.0,
+        output_bytes=0.0,
+        parameter_bytes=parameter_bytes,
+    )
+    return Job(model=name, all_reduce="ring", stages=(stage,))
+
+
+# 2 x (1/2) x 8 bytes: 8/64 s on one server, 8/(4/4) s on two
+PAIR, NEAR, AWAY = model("pair", 2, 2.0, 8.0), 2.125, 10.0
+MODELS = {"one": model("one", 1, 2.0), "pair": PAIR, "four": model("four", 4, 3.0)}
+ROWS = [  # name, submit, model, iterations, predicted, start, end, servers
+    ("a", 0.0, "one", 5.0, 4.0, 0.0, 10.0, {0: 1}),
+    ("b", 1.0, "pair", 8.0, 16.0, 1.0, 18.0, {1: 2}),
+    ("c", 3.0, "pair", 2.0, 3.0, 4.0, 24.0, {0: 1, 2: 1}),
+    ("d", 4.0, "four", 4.0, 1.0, 5.0, 17.0, {1: 1, 2: 3}),
+    ("e", 6.0, "one", 3.0, 3.0, 10.0, 16.0, {0: 1}),
+    ("f", 7.0, "four", 4.0, 5.0, 24.0, 36.0, {0: 4}),
+]
+ORDER = "caebfd"
+
+
+def jobs(rows: Sequence[tuple[Any, ...]] = ROWS, servers: int = 3, each: int = 4) -> Jobs:
+    workload = Workload.of(
+        submit_time=[row[1] for row in rows],
+        gpus=[MODELS[row[2]].gpus for row in rows],
+        iterations=[row[3] for row in rows],
+        model=[row[2] for row in rows],
+        job_id=[row[0] for row in rows],
+    )
+    return prepare_jobs(workload, Catalogue.of(MODELS), OnlineCluster.of(servers, each, 4.0, 64.0))
+
+
+def records(
+    rows: Sequence[tuple[Any, ...]] | None = None,
+    policy: str = "own",
+    servers: int = 3,
+    each: int = 4,
+    **settings: Any,
+) -> Records:
+    if rows is None:
+        rows = [row for name in ORDER for row in ROWS if row[0] == name]
+    pieces = [piece for row in rows for piece in sorted(row[7].items())]
+    near = {"one": 2.0, "pair": NEAR, "four": 3.0}
+    alpha = [AWAY if row[2] == "pair" and len(row[7]) > 1 else near[row[2]] for row in rows]
+    return Records(
+        policy=policy,
+        settings=Settings(**settings),
+        servers=servers,
+        gpus_per_server=each,
+        job_id=np.array([row[0] for row in rows], dtype=object),
+        submit=np.array([row[1] for row in rows]),
+        start=np.array([row[5] for row in rows]),
+        end=np.array([row[6] for row in rows]),
+        gpus=np.array([MODELS[row[2]].gpus for row in rows], dtype=np.int64),
+        alpha=np.array(alpha),
+        estimate=np.array([near[row[2]] for row in rows]),
+        iterations=np.array([row[3] for row in rows]),
+        predicted=np.array([row[4] for row in rows]),
+        first=np.cumsum([0, *(len(row[7]) for row in rows)]),
+        server=np.array([server for server, _ in pieces], dtype=np.int64),
+        taken=np.array([taken for _, taken in pieces], dtype=np.int64),
+    )
+
+
+def with_(name: str, **columns: float) -> Records:
+    """The records with something else about one job."""
+    made, at = records(), ORDER.index(name)
+    changed = {}
+    for column, value in columns.items():
+        changed[column] = getattr(made, column).copy()
+        changed[column][at] = value
+    return replace(made, **changed)
+
+
+def listed(found: Sequence[Violation]) -> list[tuple[str, str, str, Any, float]]:
+    return [(v.rule, v.equation, v.where, pytest.approx(v.amount), v.tolerance) for v in found]
+
+
+def found(of: Records, **more: Any) -> list[tuple[str, str, str, Any, float]]:
+    return listed(audit(jobs(), of, **more))
+
+
+def test_a_clean_run() -> None:
+    assert found(records()) == []
+    times = IterationTimes([PAIR], jobs().cluster.hardware)
+    assert (times.estimate(0), times.worst(0)) == (NEAR, AWAY)
+
+
+def test_who_is_recorded() -> None:
+    made = records()
+    five = replace(made, job_id=np.array([*"caebfz"], dtype=object))
+    assert found(five) == [("record", "", "job z", 1.0, 0.0)]
+    twice = replace(made, job_id=np.array([*"caebff"], dtype=object))
+    assert found(twice) == [("record", "", "a job twice", 6.0, 0.0)]
+    fewer = records([row for name in "caeb" for row in ROWS if row[0] == name])
+    assert found(fewer) == [("record", "", "jobs missing", 2.0, 0.0)]
+    assert found(replace(fewer, complete=False)) == []
+    other = replace(made, servers=5)
+    assert found(other) == [("record: cluster", "", "5 x 4 GPUs", 1.0, 0.0)]
+    other = replace(made, gpus_per_server=6)
+    assert found(other) == [("record: cluster", "", "3 x 6 GPUs", 1.0, 0.0)]
+
+
+def test_columns_as_submitted() -> None:
+    for column, value, off in (
+        ("submit", 2.5, 0.5),
+        ("submit", 3.25, 0.25),
+        ("gpus", 1, 1.0),
+        ("iterations", 2.5, 0.5),
+    ):
+        expected = (f"record: {column}", "", "job c", off, 0.0)
+        assert found(with_("c", **{column: value}))[0] == expected
+    told = jobs()
+    right = np.array([row[4] for row in ROWS])
+    assert listed(audit(told, records(), predicted=right)) == []
+    wrong = right + np.array([0, 0, 0, 0.5, 0, 0])
+    expected = [("record: predicted", "", "job d", 0.5, 0.0)]
+    assert listed(audit(told, records(), predicted=wrong)) == expected
+
+
+def test_who_knows_the_iterations() -> None:
+    knowing = replace(records(), policy="a-srpt-perfect")
+    off = {"c": 1.0, "a": 1.0, "b": 8.0, "f": 1.0, "d": 3.0}
+    expected = [("record: predicted", "", f"job {name}", each, 0.0) for name, each in off.items()]
+    assert found(knowing)[:5] == expected
+
+
+def test_a_start_before_submission() -> None:
+    assert found(with_("e", start=5.5, end=11.5)) == [("start", "(1)", "job e", 0.5, 0.0)]
+    assert "start" in {each[0] for each in found(with_("e", start=np.nan))}
+
+
+def pieces(name: str, **columns: tuple[int, int]) -> Records:
+    """The records with another first piece of a job."""
+    made = records()
+    at = made.first[ORDER.index(name)]
+    changed = {}
+    for column, (piece, value) in columns.items():
+        changed[column] = getattr(made, column).copy()
+        changed[column][at + piece] = value
+    return replace(made, **changed)
+
+
+def test_gangs() -> None:
+    gang = "gang", "(2)"
+    assert found(pieces("b", taken=(0, 1))) == [(*gang, "job b", -1.0, 0.0)]
+    assert found(pieces("b", taken=(0, 3)))[0] == (*gang, "job b", 1.0, 0.0)
+    none = [(*gang, "job c", -1.0, 0.0), (*gang, "job c", 1.0, 0.0)]
+    assert found(pieces("c", taken=(0, 0))) == none
+    alone = records([ROWS[0]])
+    far = replace(alone, complete=False, server=np.array([3]))
+    assert found(far) == [(*gang, "job a", 1.0, 0.0)]
+    one = [(*gang, "job c", 1.0, 0.0)]
+    assert found(pieces("c", server=(1, 3))) == one
+    assert found(pieces("c", server=(0, -1))) == one
+    assert found(pieces("c", server=(1, 0))) == one
+    assert found(pieces("c", server=(1, 1))) == []
+    negative = found(pieces("d", taken=(0, -1)))
+    assert negative[:2] == [(*gang, "job d", -2.0, 0.0), (*gang, "job d", 1.0, 0.0)]
+
+
+def test_capacity() -> None:
+    assert found(pieces("e", server=(0, 2))) == [
+        ("capacity", "(3)", "server 2 at 10 s, job e", 1.0, 0.0)
+    ]
+    # f takes all of server 0 while c has one of its GPUs, from the same moment as e ends
+    early = with_("f", start=16.0, end=28.0)
+    assert found(early) == [("capacity", "(3)", "server 0 at 16 s, job f", 1.0, 0.0)]
+
+
+def test_iteration_times() -> None:
+    for column, rule, true in (("estimate", "alpha~", NEAR), ("alpha", "alpha", AWAY)):
+        for off in (0.25, -0.25):
+            expected = [(rule, "(7)", "job c", 0.25 / true, 1e-9)]
+            assert found(with_("c", **{column: true + off})) == expected
+        assert found(with_("c", **{column: true * (1 + 0.9e-9)})) == []
+        (almost,) = audit(jobs(), with_("c", **{column: true * (1 + 1.5e-9)}))
+        assert almost.amount == pytest.approx(1.5e-9, rel=1e-6, abs=0)
+
+
+def test_durations() -> None:
+    assert found(with_("c", end=23.5)) == [("duration", "(7)", "job c", 0.5, 1e-9)]
+    assert found(with_("d", end=17.25)) == [("duration", "(7)", "job d", 0.25, 1e-9)]
+    # 20 s: 2e-8 is rounding; four steps of the clock as well
+    assert found(with_("c", end=24 - 1.9e-8)) == []
+    assert [each[0] for each in found(with_("c", end=24 - 2.2e-8))] == ["duration"]
+    at, step = 2.0**30, 2.0**-22
+    assert found(with_("f", start=at, end=at + 12 + 4 * step)) == []
+    late = found(with_("f", start=at, end=at + 12 + 5 * step))
+    assert [each[0] for each in late] == ["duration"]
+
+
+def many(count: int, **changed: Any) -> tuple[Jobs, Records]:
+    """Jobs of 2 s on one GPU, one after the other, the predictions growing."""
+    rows = [(f"j{i}", 0.0, "one", 1.0, i + 1.0, 2.0 * i, 2.0 * i + 2, {0: 1}) for i in range(count)]
+    return jobs(rows, 1, 4), records(rows, servers=1, **changed)
+
+
+def test_twenty_violations_of_a_rule_are_listed() -> None:
+    told, done = many(25)
+    assert audit(told, done) == ()
+    assert len(audit(told, replace(done, submit=done.submit + 1))) == 20
+    unknown = replace(done, job_id=np.array([f"k{i}" for i in range(25)], dtype=object))
+    rules = [v.rule for v in audit(told, unknown)]
+    assert rules == ["record"] * 21  # and a job twice
+    together = replace(done, start=np.zeros(25), end=np.full(25, 2.0))
+    over = audit(told, together)
+    assert [v.amount for v in over] == list(range(1, 21))
+    assert over[0].where == "server 0 at 0 s, job j4"
+
+
+def test_the_starts_that_are_looked_at() -> None:
+    """200 of 201 starts: the last but one is passed over, and found where all are looked at."""
+    told, done = many(201, policy="spjf")
+    assert audit(told, done) == ()
+    predicted = done.predicted.copy()
+    predicted[[199, 200]] = predicted[[200, 199]]
+    swapped = replace(done, predicted=predicted)
+    assert audit(told, swapped) == ()
+    expected = [("queue order", "V-A 1-d", "job j199 before job j200", 1.0, 0.0)]
+    assert listed(audit(told, swapped, spot_checks=201)) == expected
+
+
+def test_queue_rules_are_checked_on_records_that_are_right() -> None:
+    told, done = many(3, policy="a-srpt")
+    late = [("queue order", "Algorithm 1")] * 3  # a virtual machine of 4 GPUs: 0.5, 1.5 and 3 s
+    assert [each[:2] for each in listed(audit(told, done))] == late[:1]
+    assert audit(told, done, spot_checks=0) == ()
+    assert len(audit(told, done, spot_checks=1)) == 1
+    wrong = replace(done, alpha=done.alpha * 2)
+    assert {v.rule for v in audit(told, wrong)} == {"alpha"}
+    nobody = many(0, policy="a-srpt")
+    assert audit(*nobody) == ()
+
+
+def test_offers_are_checked_of_policies_that_are_known() -> None:
+    # e may have GPUs of servers 0, 1 and 2: 3, 1 and 0 are free
+    at_4 = [row if row[0] != "d" else (*row[:5], 4.0, 16.0, row[7]) for row in ROWS]
+    told = [row if row[0] != "e" else (*row[:7], {1: 1}) for row in at_4]
+    most = records(told, offer="most")
+    assert audit(jobs(), most) == ()
+    rules = {v.rule for v in audit(jobs(), replace(most, policy="wcs-subtime"))}
+    assert rules == {"offer"}
+
+
+def test_heavy_jobs() -> None:
+    told = jobs()
+    times = IterationTimes(told.configurations.jobs, told.cluster.hardware)
+    rows = np.arange(6)
+    for ratio, heavy in ((AWAY / NEAR, True), (AWAY / NEAR * 1.001, False)):
+        found = _heavy(told, records(comm_heavy=ratio), rows, times)
+        assert found.tolist() == [False, heavy, heavy, False, False, False]
+    everyone = _heavy(told, records(comm_heavy=1.0), rows, times)
+    assert everyone.all()
