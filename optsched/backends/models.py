@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 
 
 def solve_model(
-    model: pyo.ConcreteModel, settings: Settings, *, start: bool = False, build_time: float = 0.0
+    model: pyo.ConcreteModel,
+    settings: Settings,
+    *,
+    start: bool = False,
+    build_time: float = 0.0,
+    restarts: bool = True,
 ) -> Answer:
     """Solve a Pyomo model and load its incumbent, integers rounded, into its variables.
 
@@ -34,6 +39,9 @@ def solve_model(
         come back where it finds none.
     build_time : float
         Seconds already spent on building the model; added to the answer's.
+    restarts : bool
+        Whether HiGHS may presolve again at the root. What 1.15 then infers of big-M rows has cut
+        optima off.
 
     Raises
     ------
@@ -43,7 +51,7 @@ def solve_model(
     require_solver(settings.solver)
     if settings.solver == "scip":
         return _solve_with_scip(model, settings, build_time)
-    return _solve_with_highs(model, settings, start, build_time)
+    return _solve_with_highs(model, settings, start, build_time, restarts)
 
 
 def relax_model(
@@ -83,7 +91,7 @@ def relax_model(
 
 
 def _solve_with_highs(
-    model: pyo.ConcreteModel, settings: Settings, start: bool, build_time: float
+    model: pyo.ConcreteModel, settings: Settings, start: bool, build_time: float, restarts: bool
 ) -> Answer:
     from pyomo.contrib.solver.common.factory import SolverFactory
 
@@ -94,6 +102,7 @@ def _solve_with_highs(
     solver.set_instance(model)
     highs = solver._solver_model  # private: the public interface knows no start and no callback
     set_options(highs, settings)
+    highs.setOptionValue("mip_allow_restart", restarts)
     value = _hand_over_start(solver, highs, model) if start else None
     recorder = _Recorder()
     highs.cbMipLogging.subscribe(recorder)

@@ -50,7 +50,7 @@ class Skeleton:
     @cached_property
     def unit(self) -> float:
         """Dollars of one unit of the model's money."""
-        return float(self.tables.postponed.mean()) or 1.0
+        return self.tables.dollars
 
     @cached_property
     def first_rows(self) -> dict[str, int]:

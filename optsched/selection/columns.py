@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from optsched.backends import GrowingLp, MilpArrays, require_solver, solve_arrays
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
-from optsched.result import Outcome, Settings, Termination, TracePoint
+from optsched.result import ARITHMETIC, Outcome, Settings, Termination, TracePoint
 from optsched.selection.arc_arrays import Ints, Skeleton, skeleton_of
 from optsched.selection.arc_decode import seats_of
 from optsched.selection.assignment import Assignment, expected_cost
@@ -171,6 +171,8 @@ def _integral(
     """Whole nodes: a MILP over few columns, then over all that could matter."""
     clock = settings.deadline
     tables, bound = skeleton.tables, generated.bound
+    if tables.rounding > ARITHMETIC * bound:  # no more is claimed than the clock's rounding leaves
+        bound = max(bound - tables.rounding, 0.0)
     certificate = generated.priced.prices.certificate(tables, bound)
     source = "price certificate"
     trace = [TracePoint(clock.spent, None, bound)]

@@ -112,6 +112,28 @@ class Tables:
         return min(self.jobs, len(self.kind_of))
 
     @cached_property
+    def dollars(self) -> float:
+        """The models' unit of money: all jobs postponed, spread over the jobs.
+
+        Where waiting is free, the dearest or latest that a job can run; 1 where nothing costs.
+        """
+        energy = self.longest * max(node.cost_rate[-1] for node in self.instance.nodes)
+        latest = float(self.late[np.isfinite(self.late)].max())
+        return float(self.postponed.mean()) or max(energy, latest) or 1.0
+
+    @cached_property
+    def longest(self) -> float:
+        """Seconds of the longest expected completion."""
+        return float(self.expected[np.isfinite(self.expected)].max())
+
+    @cached_property
+    def rounding(self) -> float:
+        """Dollars that the clock's own rounding, in d_j - T_c, may leave of a cost."""
+        now = abs(self.instance.now)
+        jobs = self.instance.jobs
+        return 1e-15 * sum(job.tardiness_weight * (abs(job.due_date) + now) for job in jobs)
+
+    @cached_property
     def due(self) -> Floats:
         """d_j, seconds from now."""
         return np.array([self.instance.due_in(job) for job in self.instance.jobs])

@@ -41,18 +41,16 @@ class FormulationData:
     @cached_property
     def seconds_unit(self) -> float:
         """Seconds of the longest expected completion."""
-        expected = self.tables.expected
-        return float(expected[np.isfinite(expected)].max())
+        return self.tables.longest
 
     @cached_property
     def dollars_unit(self) -> float:
-        """Dollars of all jobs postponed, spread over the jobs; where jobs run whatever it costs,
-        also of the longest completion on the dearest node."""
-        postponed = float(self.tables.postponed.mean())
-        if postponed and not self.tables.options.opens_exactly:
-            return postponed
+        """That of all models; where jobs run whatever it costs, also what the longest completion
+        takes on the dearest node."""
+        if not self.tables.options.opens_exactly:
+            return self.tables.dollars
         dearest = max(node.cost_rate[-1] for node in self.tables.instance.nodes)
-        return max(postponed, dearest * self.seconds_unit) or 1.0
+        return max(self.tables.dollars, dearest * self.seconds_unit)
 
     @property
     def nodes(self) -> int:

@@ -46,7 +46,7 @@ def milp(instance: SelectionInstance, options: SelectionOptions, settings: Setti
     if not fits(settings.deadline, data.nonzeros):
         return without_model(tables, known, settings)
     model = build(data)
-    answer = solve_model(model, settings, build_time=time.perf_counter() - began)
+    answer = solve_model(model, settings, build_time=time.perf_counter() - began, restarts=False)
     assignment = read_assignment(model, data) if answer.has_solution else None
     return model_outcome(tables, answer, (known, assignment), data.dollars_unit, settings)
 

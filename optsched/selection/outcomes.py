@@ -65,7 +65,8 @@ def judged(
     Parameters
     ----------
     rounding : float
-        Dollars that a solver's tolerances leave open, whatever the value.
+        Dollars that a solver's tolerances leave open, whatever the value; the clock's rounding is
+        never told apart.
     limited : bool, optional
         Whether a limit ended the search; by default, whether the deadline has passed.
     """
@@ -73,7 +74,7 @@ def judged(
     bound = None if shell.bound is None else min(shell.bound, value)
     limited = settings.deadline.is_over if limited is None else limited
     proved = bound is not None and (
-        is_proved(value, bound, settings.gap) or value - bound <= rounding
+        is_proved(value, bound, settings.gap) or value - bound <= max(rounding, tables.rounding)
     )
     return replace(
         shell,

@@ -48,8 +48,8 @@ class PatternData:
 
     @cached_property
     def unit(self) -> float:
-        """Dollars of one unit of the model's money: all jobs postponed, spread over the jobs."""
-        return float(self.tables.postponed.mean()) or 1.0
+        """Dollars of one unit of the model's money."""
+        return self.tables.dollars
 
 
 def patterns(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:

@@ -244,3 +244,31 @@ def test_memory_counts_to_the_last_bit(tmp_path: Path) -> None:
         assert result.termination == "optimal", method
         assert result.objective == pytest.approx(optimum, rel=1e-9), method
         assert result.bound == pytest.approx(optimum, rel=1e-6), method
+
+
+@pytest.mark.parametrize("number", [349, 873, 1793, 2632])
+def test_costs_near_nothing_are_proved(number: int, tmp_path: Path) -> None:
+    """Late by a rounding of the clock alone, or by dollars far below 1 where waiting is free."""
+    instance = draw_selection(np.random.default_rng([20261122, number]))
+    oracle = Oracle(instance)
+    assert oracle.optimum() == pytest.approx(0, abs=oracle.rounding())
+    path = tmp_path / "near.json"
+    path.write_text(json.dumps(instance), encoding="utf-8")
+    for method in ("patterns", "columns", "milp", "exact"):
+        result = optsched.solve(path, method)
+        assert result.termination == "optimal", method
+        assert result.objective == pytest.approx(0, abs=oracle.rounding()), method
+        assert result.bound <= oracle.rounding(), method
+
+
+def test_big_m_rows_cut_no_optimum_off(tmp_path: Path) -> None:
+    """A job that may wait for nothing makes its node cheap by ending first, so all three run."""
+    instance = draw_selection(np.random.default_rng([20261122, 258]))
+    path = tmp_path / "restart.json"
+    path.write_text(json.dumps(instance), encoding="utf-8")
+    options = {"node_opening": "at-most", "sharing": "off"}
+    optimum = Oracle(instance, sharing=False).optimum("at-most")
+    assert optimum == pytest.approx(0.0134)
+    result = optsched.solve(path, "milp", options=options)
+    assert result.termination == "optimal"
+    assert result.objective == pytest.approx(optimum)
