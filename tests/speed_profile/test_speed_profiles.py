@@ -10,7 +10,9 @@ from oracles.speed_profile import least_energy
 
 import optsched
 from optsched import check, solve
+from optsched.errors import InputError
 from optsched.result import Termination
+from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.power import energy_per_epoch, node_power
 
 
@@ -133,3 +135,23 @@ def test_batch_equals_single() -> None:
                 continue
             assert steps.energy[j] == pytest.approx(single.objective, rel=1e-9)
             assert steps.speed[j] == single.solution.pieces[0].speed
+
+
+@pytest.mark.parametrize(
+    ("work", "where"),
+    [
+        ({"points": [0, 1], "survival": [0.9, 0]}, "work.points: found 0.9 at 0"),
+        ({"points": [0, 1], "survival": [1, -0.1]}, "work.survival[1]: found -0.1"),
+        ({"survival": [1, 0]}, "work.points: found nothing"),
+        ({"points": [0, 1], "survival": [1, 0], "values": [1]}, "work.values: found [1]"),
+        ({"values": [1.0], "probabilities": [0.9]}, "work.probabilities: found a sum of 0.9"),
+        ({"values": [1.0, "q"], "probabilities": [0.5, 0.5]}, "work.values[1]: found 'q'"),
+        (5, "work: found 5, expected an object"),
+    ],
+)
+def test_bad_work_is_refused_by_its_own_key(work: object, where: str) -> None:
+    document = {**random_profile(0).to_dict(), "work": work}
+    with pytest.raises(InputError) as error:
+        SpeedProfileInstance.from_dict(document)
+    assert where in str(error.value)
+    assert "function-after" not in str(error.value)
