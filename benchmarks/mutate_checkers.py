@@ -49,6 +49,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "optsched/online/audit_offers.py": ("tests/online/test_audit_queue_values.py",),
     "optsched/online/audit_queue.py": ("tests/online/test_audit_queue_values.py",),
     "optsched/online/audit_placement.py": (
+        "tests/online/test_audit_placement_values.py",
         "tests/online/test_audit.py::test_alpha_on_any_offer_is_that_of_heavy_edge",
     ),
 }
@@ -109,6 +110,9 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ),
     ("optsched/online/audit_placement.py", "_heaviest_end", "u > v  ->  u >= v"): (
         "no replica has an edge to itself"
+    ),
+    ("optsched/online/audit_placement.py", "_all_reduce", "r + 1  ->  r - 1"): (
+        "the same ring, walked the other way"
     ),
     ("optsched/online/audit_placement.py", "module", "1.0  ->  2.0"): (
         "any number below 0 is less than every weight"

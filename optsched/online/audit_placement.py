@@ -89,9 +89,7 @@ class _Graph:
         return total
 
     def all_left(self) -> list[int]:
-        chosen = np.flatnonzero(self.free).tolist()
-        self.left = 0
-        return chosen
+        return np.flatnonzero(self.free).tolist()
 
     def grown(self, room: int) -> list[int]:
         """The replicas of a server that cannot hold all that are left."""
@@ -117,14 +115,14 @@ class _Graph:
 
     def _heaviest_end(self) -> int:
         """The lower end of the heaviest edge with both ends free; the lowest replica without."""
-        best, heaviest = -1, NO_EDGE
+        best, heaviest = int(np.argmax(self.free)), NO_EDGE
         for v in np.flatnonzero(self.free).tolist():
             s = self.stage[v]
             weights = [weight for u, weight in self.edges[v] if u > v and self.free[u]]
             if s + 1 < len(self.unplaced) and self.unplaced[s + 1] > 0:
                 weights.append(self.pair[s])
             here = max(weights, default=NO_EDGE)
-            if best < 0 or here > heaviest:
+            if here > heaviest:
                 best, heaviest = v, here
         return best
 
