@@ -101,6 +101,8 @@ def test_times_of_stages_on_servers(
     chosen = PlacementOptions.from_dict(options)
     placed = np.array(counts)
     assert same(time_matrix(tables(**options), placed, chosen), times)
+    idle = time_matrix(tables(**options), np.pad(placed, ((0, 0), (0, 1))), chosen)
+    assert same(idle, np.pad(times, ((0, 0), (0, 1))))  # beside a server that holds nothing
     assert iteration_time(INSTANCE, placed, chosen) == pytest.approx(max(map(max, times)))
 
 
