@@ -28,6 +28,7 @@ def main() -> None:
 
     if heeded:
         _watch()
+        sys.unraisablehook = _again
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         code = execute(sys.argv[1:])
@@ -53,6 +54,14 @@ def _end_late(signals: int, stderr: int) -> None:
         continue
     time.sleep(PATIENCE)
     _end(stderr=stderr)
+
+
+def _again(unraisable: Any) -> None:
+    """An interrupt that fell into a callback, where Python would drop it with a traceback."""
+    if unraisable.exc_type is KeyboardInterrupt:
+        signal.raise_signal(signal.SIGINT)
+    else:
+        sys.__unraisablehook__(unraisable)
 
 
 def _end(number: int = signal.SIGINT, frame: Any = None, stderr: int = 2) -> None:

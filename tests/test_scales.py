@@ -23,7 +23,7 @@ from optsched.online.instance import OnlineInstance
 from optsched.online.jobs import prepare_jobs
 from optsched.online.solution import OnlineSolution
 from optsched.problem import resolve
-from optsched.problems import COURSES, PROBLEMS
+from optsched.problems import PROBLEMS
 from optsched.result import is_proved
 from optsched.rolling.run import roll
 from optsched.rolling.solution import RollingSolution
@@ -61,7 +61,7 @@ def less(value: float) -> float:
 
 
 def report(problem: str, instance: dict[str, Any], solution: dict[str, Any]) -> Any:
-    entry = PROBLEMS.get(problem) or COURSES[problem]
+    entry = PROBLEMS[problem]
     return check(
         resolve(entry.instance).from_dict(instance), resolve(entry.solution).from_dict(solution)
     )

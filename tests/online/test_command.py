@@ -93,7 +93,6 @@ def test_a_workload_from_a_pipe(
     [
         ("simulate online/nothing --policy spjf", "online/nothing: found no such file"),
         ("simulate online --policy spjf", "online: found no such file"),
-        ("compare online/small-400x40", "found a workload, expected an instance file"),
     ],
 )
 def test_what_is_no_workload(command: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from . import placement as oracle
+from oracles import placement as oracle
 
 
 def make(

@@ -189,7 +189,7 @@ def test_roll_refuses_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert _code(["roll", str(path), "--option", "wake=soon"]) == 2
     assert _code(["roll", str(path), "--option", "rounds=1.5"]) == 2
     assert _code(["roll", str(path), "--option", "memory=nan"]) == 2
-    assert _code(["solve", str(path)]) == 2
+    assert _code(["solve", str(path), "--method", "nobody"]) == 2
     assert _code(["roll", str(tmp_path / "none.json")]) == 2
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 7
