@@ -52,6 +52,7 @@ SECTIONS = {
 WITHOUT_SECTION = {
     "fuzz_kinds.py": "a part of fuzz_files",
     "fuzz_mutations.py": "a part of fuzz_files",
+    "limits.py": "a check of its own",
     "mutate_checkers.py": "asks the tests, measures nothing",
     "page.py": "this script",
 }

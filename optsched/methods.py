@@ -92,7 +92,7 @@ def solve(
     warm_up(problem.name)
     settings = settings.within(Deadline(time_limit))
     outcome = _kept(lambda: entry(instance, chosen, settings))
-    outcome = _with_bound(problem, instance, chosen, outcome)
+    outcome = _with_bound(problem, instance, chosen, settings.deadline, outcome)
     return _checked(problem, instance, entry, chosen, settings, outcome)
 
 
@@ -224,13 +224,15 @@ def _kept(run: Callable[[], Outcome]) -> Outcome:
     return replace(outcome, termination=Termination.INTERRUPTED)
 
 
-def _with_bound(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> Outcome:
-    """Give an outcome without a bound the problem's quick one."""
+def _with_bound(
+    problem: Problem, instance: Any, options: Any, deadline: Deadline, outcome: Outcome
+) -> Outcome:
+    """Give an outcome without a bound the problem's quick one, in what is left of the time."""
     if outcome.bound is not None or outcome.termination is Termination.INFEASIBLE:
         return outcome
     if problem.bound is None:
         return outcome
-    value, source, *certificate = resolve(problem.bound)(instance, options)
+    value, source, *certificate = resolve(problem.bound)(instance, options, deadline)
     return replace(
         outcome,
         bound=value,

@@ -61,8 +61,8 @@ class Problem:
     check, explain, warm_up : str
         ``module:function``; the last loads compiled code before anything is timed.
     bound : str or None
-        ``module:function`` of a quick bound for methods that have none; None over time, where a
-        bound holds for a seed's draw and is a method of its own.
+        ``module:function`` of ``(instance, options, deadline)``, a quick bound for methods that
+        have none; None over time, where a bound holds for a seed's draw and is a method of its own.
     certify : str or None
         ``module:function`` of ``(instance, certificate) -> list of violations``: the checker's
         verification of a bound's certificate, for problems whose bounds carry one.

@@ -51,6 +51,11 @@ class Answer:
         return self.objective is not None
 
 
+def unsolved(settings: Settings, build_time: float = 0.0) -> Answer:
+    """The answer where the limit leaves no time to state the model, or to hand it over."""
+    return Answer(Termination.TIME_LIMIT, None, None, build_time, 0.0, settings.solver)
+
+
 def solver_version(solver: str) -> str:
     """The installed version of a solver."""
     if solver == "scip":

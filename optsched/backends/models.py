@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.backends.answer import FEASIBILITY, Answer, finite, judged, require_solver
+from optsched.backends.answer import FEASIBILITY, Answer, finite, judged, require_solver, unsolved
 from optsched.backends.highs import Ended, run_steadily, set_options
 from optsched.backends.running import InterruptibleScip
 from optsched.errors import SolverError
@@ -38,7 +38,8 @@ def solve_model(
         Hand the variables' present values, a solution, to the solver as a first incumbent. They
         come back where it finds none.
     build_time : float
-        Seconds already spent on building the model; added to the answer's.
+        Seconds already spent on building the model; added to the answer's. Once the deadline has
+        passed nothing is handed over.
     restarts : bool
         Whether HiGHS may presolve again at the root. What 1.15 then infers of big-M rows has cut
         optima off.
@@ -49,6 +50,8 @@ def solve_model(
         If the solver fails.
     """
     require_solver(settings.solver)
+    if settings.deadline.is_over:
+        return unsolved(settings, build_time)
     if settings.solver == "scip":
         return _solve_with_scip(model, settings, build_time)
     return _solve_with_highs(model, settings, start, build_time, restarts)

@@ -93,8 +93,8 @@ def forget() -> None:
 
 
 def quick_bound(
-    instance: MakespanInstance, options: MakespanOptions
+    instance: MakespanInstance, options: MakespanOptions, deadline: Deadline
 ) -> tuple[float, str, ColumnCertificate | None]:
     """The bound that certifies every heuristic's row, its source and its certificate."""
-    bound = best_bound(instance)
+    bound = best_bound(instance, deadline=deadline)
     return bound.value, bound.source, bound.certificate

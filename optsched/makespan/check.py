@@ -161,6 +161,7 @@ class _Links:
         self.instance, self.runs = instance, runs
         self.servers = {name: _servers(run) for name, (_, run) in runs.items()}
         self.sharing: dict[str, set[str]] = {}
+        self.load: dict[str, int] = {}
         self.speeds: dict[str, float] = {}
 
     def change(self, started: list[str], ended: list[str]) -> None:
@@ -175,9 +176,11 @@ class _Links:
             for server in self.servers[name]:
                 self.sharing.setdefault(server, set()).add(name)
                 touched.add(server)
+        for server in touched:
+            self.load[server] = len(self.sharing[server])
         for name in {name for server in touched for name in self.sharing[server]}:
             servers = self.servers[name]
-            contention = max(len(self.sharing[server]) for server in servers)
+            contention = max(map(self.load.__getitem__, servers))
             job, _ = self.runs[name]
             self.speeds[name] = _iterations_per_slot(self.instance, job, len(servers), contention)
 

@@ -7,18 +7,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from optsched.deadline import Deadline, OutOfTimeError
+from optsched.backends import sizes
+from optsched.backends.sizes import refuse_many_nonzeros, require_time
+from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.makespan.durations import Durations, durations_of
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.progress import duration, iterations_per_slot
-
-MOST_VARIABLES = 2_000_000
-MOST_NONZEROS = 8_000_000
-"""Coefficients: Pyomo and the solver take about 150 bytes each, 1.2 GB in all."""
-NONZEROS_A_SECOND = 150_000
-"""How fast a model is built and handed to a solver, at least: what takes longer than there is time
-left is not begun."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +118,7 @@ def model_data(
     Raises
     ------
     NotApplicableError
-        Under continuous progress, or if the model would have millions of variables or
-        coefficients.
+        Under continuous progress, or above `sizes.MOST_NONZEROS`.
     OutOfTimeError
         If the model cannot be built by the deadline.
     """
@@ -132,21 +126,10 @@ def model_data(
     name = "ilp" if contention else "ilp-relaxed"
     require_slots(name, instance)
     data = MakespanModelData(instance, durations_of(instance), horizon, bound, contention, clock)
-    for size, most, what in (
-        (model_size(data), MOST_VARIABLES, "variables"),
-        (model_nonzeros(data), MOST_NONZEROS, "coefficients"),
-    ):
-        if size > most:
-            expected = f"at most {most}: fewer jobs or longer slots"
-            raise NotApplicableError(name, f"about {size} {what}", expected)
-    require_time(model_nonzeros(data), clock)
+    nonzeros = model_nonzeros(data)
+    require_time(clock, nonzeros)
+    refuse_many_nonzeros(name, nonzeros, "fewer jobs or longer slots")
     return data
-
-
-def require_time(nonzeros: int, deadline: Deadline) -> None:
-    """Raise OutOfTimeError if a model of so many coefficients is not built by the deadline."""
-    if not deadline.has(nonzeros / NONZEROS_A_SECOND):
-        raise OutOfTimeError
 
 
 def require_slots(method: str, instance: MakespanInstance) -> None:
@@ -155,23 +138,8 @@ def require_slots(method: str, instance: MakespanInstance) -> None:
         raise NotApplicableError(method, "progress=continuous", "floor: it works slot by slot")
 
 
-def model_size(data: MakespanModelData) -> int:
-    """Roughly the variables of the model, without building it."""
-    size = 0
-    for j in data.jobs:
-        size += len(data.servers) * data.horizon
-        for k in data.widths(j):
-            size += data.horizon * len(data.spanning_durations(j, k))
-            if data.contention:
-                size += data.horizon * data.most_contending
-        size += 2 * len(data.servers) * data.horizon if data.gpus(j) > 1 else 0
-        if size > MOST_VARIABLES:
-            break
-    return size
-
-
 def model_nonzeros(data: MakespanModelData) -> int:
-    """Roughly the coefficients of the model, without building it."""
+    """Roughly the nonzeros of the model, without building it; counted as far as there may be."""
     horizon, servers = data.horizon, len(data.servers)
     spanners = sum(data.gpus(j) > 1 for j in data.jobs)
     total = 0
@@ -191,6 +159,6 @@ def model_nonzeros(data: MakespanModelData) -> int:
                 total += horizon * data.most_contending * (servers + 2)
         if data.gpus(j) > 1:
             total += horizon * servers * (8 + ((7 + spanners) if data.contention else 0))
-        if total > MOST_NONZEROS:
+        if total > sizes.MOST_NONZEROS:
             break
     return total

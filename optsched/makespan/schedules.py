@@ -15,13 +15,13 @@ import numpy as np
 import pyomo.environ as pyo
 
 from optsched.backends import require_solver, solve_model
+from optsched.backends.sizes import require_time
 from optsched.deadline import Deadline
 from optsched.makespan.baselines import at_random, by_first_fit, by_least_used
 from optsched.makespan.contention import Evaluation, evaluate
 from optsched.makespan.incumbent import SEARCH_SHARE, Found, Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.known import candidates
-from optsched.makespan.model_data import require_time
 from optsched.makespan.options import ORDERS, MakespanOptions
 from optsched.makespan.sjf_bco import by_sjf_bco, kappas_of
 from optsched.result import Outcome, Settings, Termination
@@ -43,7 +43,7 @@ def ilp_schedules(
             generated.append(each)
         found.bounded(settings.deadline.share(SEARCH_SHARE))
         if generated:
-            require_time(2 * len(instance.jobs) * len(generated), settings.deadline)
+            require_time(settings.deadline, 4 * len(instance.jobs) * len(generated))
             began = time.perf_counter()
             built = _build(instance, generated)
             answer = solve_model(built, settings, build_time=time.perf_counter() - began)

@@ -15,17 +15,15 @@ import time
 import pyomo.environ as pyo
 
 from optsched.backends import require_solver, solve_model
+from optsched.backends.sizes import refuse_many_nonzeros, require_time
 from optsched.deadline import Deadline
-from optsched.errors import NotApplicableError
 from optsched.makespan.bounds import Bound, simple_bound
 from optsched.makespan.durations import Durations, durations_of
 from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.model_data import require_time
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Outcome, Settings, Termination
 
-MOST_VARIABLES = 200_000
 ROUNDING = 1e-6
 
 
@@ -35,7 +33,7 @@ def theta(instance: MakespanInstance, options: MakespanOptions, settings: Settin
     Raises
     ------
     NotApplicableError
-        If jobs times GPUs is more than 200,000.
+        If twice jobs times GPUs, the model's nonzeros, are above `sizes.MOST_NONZEROS`.
     """
     require_solver(settings.solver)
     durations = durations_of(instance)
@@ -60,11 +58,8 @@ def model(instance: MakespanInstance, options: MakespanOptions) -> pyo.ConcreteM
 
 def _build(durations: Durations, low: float, deadline: Deadline) -> pyo.ConcreteModel:
     jobs, gpus = len(durations.gpus), durations.instance.gpus
-    if jobs * gpus > MOST_VARIABLES:
-        raise NotApplicableError(
-            "theta", f"{jobs} jobs x {gpus} GPUs", f"at most {MOST_VARIABLES} pairs"
-        )
-    require_time(2 * jobs * gpus, deadline)
+    require_time(deadline, 2 * jobs * gpus)
+    refuse_many_nonzeros("theta", 2 * jobs * gpus, "fewer jobs or GPUs")
     model = pyo.ConcreteModel(name="makespan-theta")
     model.JOBS = pyo.RangeSet(0, jobs - 1, doc="j")
     model.GPUS = pyo.RangeSet(0, gpus - 1, doc="g")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from optsched.deadline import Deadline
 from optsched.placement.cost import CostTables, tables_of
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
@@ -26,12 +27,14 @@ class Bound:
     source: str
 
 
-def combinatorial_bound(instance: PlacementInstance, tables: CostTables) -> Bound:
+def combinatorial_bound(
+    instance: PlacementInstance, tables: CostTables, deadline: Deadline | None = None
+) -> Bound:
     """The better of the stage bound and the pattern bound.
 
     Complexity: O(S V) for the stage bound, O(S V^4) for each distinct offer V of the pattern
     bound, with O(V^3) memory; offers that would take it past 200 million steps or 4 million
-    cells (64 MB) are left out.
+    cells (64 MB) are left out, as are those whose turn comes after the deadline.
 
     Notes
     -----
@@ -42,13 +45,18 @@ def combinatorial_bound(instance: PlacementInstance, tables: CostTables) -> Boun
     """
     from optsched.placement.bounds_kernel import pattern_bound, stage_bound
 
+    clock = deadline or Deadline()
     offers = sorted({g for g in instance.free_gpus if g > 0})
     bounds = [Bound(float(stage_bound(tables.costs, max(offers))), "stage bound")]
     most = int(tables.replicas.max())
     work = 0.0
     for size in offers:
         work += _pattern_work(tables, size)
-        if work > MOST_PATTERN_WORK or (min(most, size) + 1) ** 2 * (size + 1) > MOST_CELLS:
+        if (
+            clock.is_over
+            or work > MOST_PATTERN_WORK
+            or (min(most, size) + 1) ** 2 * (size + 1) > MOST_CELLS
+        ):
             break
         value = float(pattern_bound(tables.costs, size))
         bounds.append(Bound(value, f"pattern bound, offer of {size}"))
@@ -56,9 +64,11 @@ def combinatorial_bound(instance: PlacementInstance, tables: CostTables) -> Boun
     return Bound(tables.rounded_down(best.value), best.source)
 
 
-def quick_bound(instance: PlacementInstance, options: PlacementOptions) -> tuple[float, str]:
+def quick_bound(
+    instance: PlacementInstance, options: PlacementOptions, deadline: Deadline
+) -> tuple[float, str]:
     """The combinatorial bound as value and source: what certifies every heuristic's row."""
-    bound = combinatorial_bound(instance, tables_of(instance, options))
+    bound = combinatorial_bound(instance, tables_of(instance, options), deadline)
     return bound.value, bound.source
 
 

@@ -14,11 +14,15 @@ import time
 import pyomo.environ as pyo
 
 from optsched.backends import require_solver, solve_model
+from optsched.backends.answer import unsolved
 from optsched.backends.relations import stated
+from optsched.backends.sizes import refuse_many_nonzeros, require_time
+from optsched.deadline import Deadline, OutOfTimeError
 from optsched.placement.cost import Ints
 from optsched.placement.graph import activation_weight, all_reduce_edges, all_reduce_weight
+from optsched.placement.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.instance import PlacementInstance
-from optsched.placement.limits import refuse_many_columns, refuse_many_replicas
+from optsched.placement.limits import cut_nonzeros
 from optsched.placement.model_counts import add_up
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
@@ -29,22 +33,34 @@ def min_cut(instance: PlacementInstance, options: PlacementOptions, settings: Se
     """Minimise the bytes cut; the outcome's objective is alpha, the cut stands in its details.
 
     The options change alpha, never the placement. It proves nothing about alpha: a least cut
-    ends as "feasible", one cut short as "time-limit".
+    ends as "feasible", one cut short as "time-limit", with Heavy-Edge's placement if it has none.
+
+    Raises
+    ------
+    NotApplicableError
+        Above `sizes.MOST_NONZEROS`.
     """
     require_solver(settings.solver)
     began = time.perf_counter()
-    model = build(instance)
-    answer = solve_model(model, settings, build_time=time.perf_counter() - began)
-    unit = total_weight(instance) or 1.0
+    counts, unit = None, total_weight(instance) or 1.0
+    details: dict[str, object] = {}
+    try:
+        require_time(settings.deadline, cut_nonzeros(instance))
+        model = build(instance, settings.deadline)
+        answer = solve_model(model, settings, build_time=time.perf_counter() - began)
+        if answer.has_solution:
+            counts = read_counts(model)
+            details["cut_bytes"] = pyo.value(model.bytes_cut) * unit
+            details["cut_bound_bytes"] = None if answer.bound is None else answer.bound * unit
+    except OutOfTimeError:
+        answer = unsolved(settings, time.perf_counter() - began)
+    if counts is None:
+        counts = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
+        details["message"] = "no cut by the limit: Heavy-Edge's placement stands"
+    details["cut_termination"] = answer.termination.value
     cut_is_least = answer.termination is Termination.OPTIMAL
-    details: dict[str, object] = {"cut_termination": answer.termination.value}
-    solution = None
-    if answer.has_solution:
-        solution = PlacementSolution.of(instance.name, read_counts(model).tolist())
-        details["cut_bytes"] = pyo.value(model.bytes_cut) * unit
-        details["cut_bound_bytes"] = None if answer.bound is None else answer.bound * unit
     return Outcome(
-        solution,
+        PlacementSolution.of(instance.name, counts.tolist()),
         Termination.FEASIBLE if cut_is_least else answer.termination,
         build_time=answer.build_time,
         solve_time=answer.solve_time,
@@ -71,20 +87,15 @@ def total_weight(instance: PlacementInstance) -> float:
     return reduced + sent
 
 
-def build(instance: PlacementInstance) -> pyo.ConcreteModel:
-    """State the model; see `models/placement/README.md`."""
-    refuse_many_columns("min-cut", instance)
-    if instance.job.all_reduce == "double-tree":
-        refuse_many_replicas("min-cut", instance)
+def build(instance: PlacementInstance, deadline: Deadline | None = None) -> pyo.ConcreteModel:
+    """State the model; see `models/placement/README.md`. Raises OutOfTimeError at a deadline."""
+    clock = deadline or Deadline()
+    refuse_many_nonzeros("min-cut", cut_nonzeros(instance), "use heavy-edge")
     model = pyo.ConcreteModel(name="placement-cut")
-    _declare_counts(model, instance)
-    _place_everything(model, instance)
-    _pairs_inside(model, instance)
-    if instance.job.all_reduce == "ring":
-        _ring_edges_cut(model, instance)
-    else:
-        _tree_edges_cut(model, instance)
-    _objective(model, instance)
+    edges_cut = _ring_edges_cut if instance.job.all_reduce == "ring" else _tree_edges_cut
+    for state in (_declare_counts, _place_everything, _pairs_inside, edges_cut, _objective):
+        clock.check()
+        state(model, instance)
     return model
 
 

@@ -14,15 +14,18 @@ import numpy as np
 import pyomo.environ as pyo
 
 from optsched.backends.relations import stated
+from optsched.backends.sizes import refuse_many_nonzeros
+from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds_kernel import most_saving
 from optsched.placement.cost import CostTables, Ints, tables_of, time_matrix
 from optsched.placement.instance import PlacementInstance, equal_neighbours
-from optsched.placement.limits import refuse_many_columns
+from optsched.placement.limits import count_nonzeros
 from optsched.placement.model_counts import add_up
 from optsched.placement.options import PlacementOptions
 
 ROUNDING = 1e-9
+INSTEAD = "use heavy-edge or repartition"
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def model_data(
         If neighbours inside a server cost time (g/B_inter < 1/B_intra): then savings are negative.
     """
     bottleneck = options.all_reduce_bandwidth == "bottleneck"
-    refuse_many_columns("ilp", instance, widths=bottleneck)
+    refuse_many_nonzeros("ilp", count_nonzeros(instance, widths=bottleneck), INSTEAD)
     tables = tables_of(instance, options)
     if not tables.savings_are_positive:
         raise NotApplicableError(
@@ -95,22 +98,26 @@ def model_data(
     return PlacementModelData(tables.capped(unit), instance.free_gpus, unit, bound, bottleneck)
 
 
-def build(data: PlacementModelData) -> pyo.ConcreteModel:
-    """State the model; see `models/placement/README.md`."""
+def build(data: PlacementModelData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
+    """State the model; see `models/placement/README.md`. Raises OutOfTimeError at a deadline."""
+    clock = deadline or Deadline()
     model = pyo.ConcreteModel(name="placement")
     _declare_sets(model, data)
     _declare_variables(model, data)
     model.iteration_time = pyo.Objective(expr=model.alpha, doc="min alpha")
-    _every_replica_is_placed(model, data)
-    _servers_hold_their_offer(model, data)
-    _one_count_a_server(model)
-    _slowest_stage(model, data)
-    _savings_come_from_neighbours(model, data)
-    _savings_are_limited(model, data)
-    _slowest_stage_at_best(model, data)
-    _equal_servers_are_ordered(model, data)
-    if data.bottleneck:
-        _least_count_of_a_stage(model)
+    for state in (
+        _every_replica_is_placed,
+        _servers_hold_their_offer,
+        _one_count_a_server,
+        _slowest_stage,
+        _savings_come_from_neighbours,
+        _savings_are_limited,
+        _slowest_stage_at_best,
+        _equal_servers_are_ordered,
+        _least_count_of_a_stage,
+    ):
+        clock.check()
+        state(model, data)
     return model
 
 
@@ -183,7 +190,7 @@ def _servers_hold_their_offer(model: pyo.ConcreteModel, data: PlacementModelData
         return stated(model, used <= data.offers[m])
 
 
-def _one_count_a_server(model: pyo.ConcreteModel) -> None:
+def _one_count_a_server(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
     @model.Constraint(model.STAGES, model.SERVERS, doc="(1c) one count of a stage on a server")
     def one_count(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         return stated(model, sum(_placed(model, s, m)) <= 1)
@@ -231,7 +238,10 @@ def _equal_servers_are_ordered(model: pyo.ConcreteModel, data: PlacementModelDat
         return stated(model, _rank(model, m) >= _rank(model, n))
 
 
-def _least_count_of_a_stage(model: pyo.ConcreteModel) -> None:
+def _least_count_of_a_stage(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+    if not data.bottleneck:
+        return
+
     @model.Constraint(model.STAGES, doc="(5a) a stage has one least count")
     def one_least(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
         return sum(model.least[s, w] for t, w in model.WIDTHS if t == s) == 1

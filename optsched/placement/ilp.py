@@ -11,14 +11,18 @@ import time
 import pyomo.environ as pyo
 
 from optsched.backends import Answer, require_solver, solve_model
+from optsched.backends.answer import unsolved
+from optsched.backends.sizes import require_time
+from optsched.deadline import OutOfTimeError
 from optsched.placement import formulation
 from optsched.placement.bounds import Bound, combinatorial_bound
 from optsched.placement.cost import Ints, iteration_time, tables_of
 from optsched.placement.instance import PlacementInstance
+from optsched.placement.limits import count_nonzeros
 from optsched.placement.options import PlacementOptions
 from optsched.placement.repartition import known_placement
 from optsched.placement.solution import PlacementSolution
-from optsched.result import Outcome, Settings, TracePoint, ended, is_proved
+from optsched.result import Outcome, Settings, Termination, TracePoint, ended, is_proved
 
 
 def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
@@ -27,17 +31,23 @@ def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settin
     Raises
     ------
     NotApplicableError
-        If g/B_inter < 1/B_intra.
+        If g/B_inter < 1/B_intra, or above `sizes.MOST_NONZEROS`.
     """
     require_solver(settings.solver)
     began = time.perf_counter()
     _, start = known_placement(instance, options)
     bound = combinatorial_bound(instance, tables_of(instance, options))
     data = formulation.model_data(instance, options, start, bound.value)
-    model = formulation.build(data)
-    formulation.set_start(model, data, start)
-    answer = solve_model(model, settings, start=True, build_time=time.perf_counter() - began)
-    counts = formulation.read_counts(model) if answer.has_solution else start
+    counts = start
+    try:
+        require_time(settings.deadline, count_nonzeros(instance, widths=data.bottleneck))
+        model = formulation.build(data, settings.deadline)
+        formulation.set_start(model, data, start)
+        answer = solve_model(model, settings, start=True, build_time=time.perf_counter() - began)
+        if answer.has_solution:
+            counts = formulation.read_counts(model)
+    except OutOfTimeError:
+        answer = unsolved(settings, time.perf_counter() - began)
     return _outcome(instance, options, data.unit, (start, counts), bound, answer, settings)
 
 
@@ -65,7 +75,7 @@ def _outcome(
     proved = is_proved(value, bound.value, settings.gap)
     return Outcome(
         PlacementSolution.of(instance.name, counts.tolist()),
-        ended(proved, settings.deadline.is_over),
+        ended(proved, answer.termination is Termination.TIME_LIMIT),
         bound=bound.value,
         bound_source=bound.source,
         claimed=value,

@@ -1,41 +1,44 @@
-"""How large a model may get, known before anything of it is built."""
+"""How large a model gets, in nonzeros, counted before anything of it is built."""
 
 from __future__ import annotations
 
-from optsched.errors import NotApplicableError
+import numpy as np
+
+from optsched.placement.cost import Ints
+from optsched.placement.graph import all_reduce_edges
 from optsched.placement.instance import PlacementInstance
 
-MOST_COLUMNS = 200_000
-"""Binaries of a model: a Pyomo model of that size takes some ten seconds and a gigabyte."""
 
+def count_nonzeros(instance: PlacementInstance, widths: bool = False) -> int:
+    """Of a model of one binary a stage, server and count (and least count, if `widths`).
 
-def refuse_many_columns(method: str, instance: PlacementInstance, widths: bool = False) -> None:
-    """Refuse a model of one binary a stage, server and count (and least count, if `widths`).
-
-    Raises
-    ------
-    NotApplicableError
-        Above `MOST_COLUMNS`, in the method's name.
+    Each stands in some eight rows: its own, both neighbours', and the order of equal servers; the
+    time and the saving of a stage on a server stand in five.
     """
-    columns = 0
-    for stage in instance.job.stages:
-        for offer in instance.free_gpus:
-            most = min(stage.replicas, offer)
-            columns += most * (most + 1) // 2 if widths else most
-    _refuse(method, columns)
+    most = _most(instance)
+    columns = most * (most + 1) // 2 if widths else most
+    return int(8 * columns.sum() + 5 * most.size)
 
 
-def refuse_many_replicas(method: str, instance: PlacementInstance) -> None:
-    """Refuse a model of one binary a replica and server.
-
-    Raises
-    ------
-    NotApplicableError
-        Above `MOST_COLUMNS`, in the method's name.
-    """
-    _refuse(method, instance.job.gpus * len(instance.free_gpus))
+def replica_nonzeros(instance: PlacementInstance, bottleneck: bool) -> int:
+    """Of a model of one binary a replica and server, and of one a count."""
+    counts, servers = int(_most(instance).sum()), len(instance.free_gpus)
+    rows = servers if bottleneck else 1
+    return 5 * instance.job.gpus * servers + (4 + rows) * counts
 
 
-def _refuse(method: str, columns: int) -> None:
-    if columns > MOST_COLUMNS:
-        raise NotApplicableError(method, f"{columns} binaries", f"at most {MOST_COLUMNS}")
+def cut_nonzeros(instance: PlacementInstance) -> int:
+    """Of the minimum cut: pairs of counts of neighbouring stages; for trees, their edges too."""
+    most = _most(instance)
+    total = int(6 * most.sum() + (most[:-1] * most[1:]).sum())
+    if instance.job.all_reduce == "double-tree":
+        stages = instance.job.stages
+        edges = sum(len(all_reduce_edges(stage.replicas, "double-tree")) for stage in stages)
+        total += (2 * instance.job.gpus + 4 * edges) * len(instance.free_gpus)
+    return total
+
+
+def _most(instance: PlacementInstance) -> Ints:
+    """min(k_s, g_m), stages x servers."""
+    replicas = np.array([stage.replicas for stage in instance.job.stages], dtype=np.int64)
+    return np.minimum.outer(replicas, np.array(instance.free_gpus, dtype=np.int64))

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from optsched.backends import MilpArrays, require_solver, solve_arrays
+from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds import Bound, combinatorial_bound
 from optsched.placement.bounds_kernel import least_time
 from optsched.placement.cost import CostTables, Floats, Ints, tables_of, time_matrix
 from optsched.placement.instance import PlacementInstance, equal_neighbours
-from optsched.placement.limits import refuse_many_columns
+from optsched.placement.limits import count_nonzeros
 from optsched.placement.options import PlacementOptions
 from optsched.placement.repartition import known_placement
 from optsched.placement.solution import PlacementSolution
@@ -62,7 +63,7 @@ def bisect(
     """Bisect between a proven lower bound and the time of a known placement."""
     began = time.perf_counter()
     tables = tables_of(instance, options)
-    refuse_many_columns("threshold", instance)
+    refuse_many_nonzeros("threshold", count_nonzeros(instance), "use repartition")
     if not tables.savings_are_positive:
         raise NotApplicableError(
             "threshold",

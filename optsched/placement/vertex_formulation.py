@@ -15,12 +15,15 @@ import numpy as np
 import pyomo.environ as pyo
 
 from optsched.backends import require_solver, solve_model
+from optsched.backends.answer import unsolved
 from optsched.backends.relations import stated
+from optsched.backends.sizes import refuse_many_nonzeros, require_time
+from optsched.deadline import Deadline, OutOfTimeError
 from optsched.placement.cost import CostTables, Ints, iteration_time, tables_of
 from optsched.placement.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.ilp import in_seconds
 from optsched.placement.instance import PlacementInstance
-from optsched.placement.limits import refuse_many_replicas
+from optsched.placement.limits import replica_nonzeros
 from optsched.placement.model_counts import add_up
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
@@ -29,10 +32,11 @@ from optsched.result import Outcome, Settings
 
 @dataclass(frozen=True)
 class VertexModelData:
-    """The cost tables, the offers g_m, the unit of time (Heavy-Edge's) and the reading."""
+    """The cost tables, the offers g_m, Heavy-Edge's placement, its time (the unit), the reading."""
 
     tables: CostTables
     offers: tuple[int, ...]
+    known: Ints
     unit: float
     bottleneck: bool
 
@@ -49,22 +53,31 @@ class VertexModelData:
 def ilp_vertex(
     instance: PlacementInstance, options: PlacementOptions, settings: Settings
 ) -> Outcome:
-    """Solve the vertex-level ILP; at a time limit there may be no solution."""
+    """Solve the vertex-level ILP; Heavy-Edge's placement stands where the limit leaves none.
+
+    Raises
+    ------
+    NotApplicableError
+        Above `sizes.MOST_NONZEROS`.
+    """
     require_solver(settings.solver)
     began = time.perf_counter()
     data = vertex_data(instance, options)
-    model = build(data)
-    answer = solve_model(model, settings, build_time=time.perf_counter() - began)
-    solution, bound = None, None
+    counts, details = data.known, {"message": "no placement by the limit: Heavy-Edge's stands"}
+    try:
+        require_time(settings.deadline, replica_nonzeros(instance, data.bottleneck))
+        model = build(data, settings.deadline)
+        answer = solve_model(model, settings, build_time=time.perf_counter() - began)
+        if answer.has_solution:
+            counts, details = read_counts(model), {}
+    except OutOfTimeError:
+        answer = unsolved(settings, time.perf_counter() - began)
+    bound = None
     if answer.bound is not None:
-        bound = max(answer.bound * data.unit, 0.0)
-    if answer.has_solution:
-        counts = read_counts(model)
-        solution = PlacementSolution.of(instance.name, counts.tolist())
         value = iteration_time(instance, counts, options)
-        bound = None if bound is None else min(bound, value)
+        bound = min(max(answer.bound * data.unit, 0.0), value)
     return Outcome(
-        solution,
+        PlacementSolution.of(instance.name, counts.tolist()),
         answer.termination,
         bound=bound,
         bound_source=None if bound is None else answer.solver,
@@ -72,6 +85,7 @@ def ilp_vertex(
         solve_time=answer.solve_time,
         solver=answer.solver,
         trace=in_seconds(answer, data.unit),
+        details=details,
     )
 
 
@@ -81,28 +95,35 @@ def model(instance: PlacementInstance, options: PlacementOptions) -> pyo.Concret
 
 
 def vertex_data(instance: PlacementInstance, options: PlacementOptions) -> VertexModelData:
-    """Gather the model's data; Heavy-Edge gives the unit of time and nothing else."""
-    refuse_many_replicas("ilp-vertex", instance)
+    """Gather the model's data; Heavy-Edge gives the unit of time, and the solver nothing."""
+    bottleneck = options.all_reduce_bandwidth == "bottleneck"
+    refuse_many_nonzeros("ilp-vertex", replica_nonzeros(instance, bottleneck), "use ilp")
     counts = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
     unit = iteration_time(instance, counts, options) or 1.0
     return VertexModelData(
         tables_of(instance, options).capped(unit),
         instance.free_gpus,
+        counts,
         unit,
-        options.all_reduce_bandwidth == "bottleneck",
+        bottleneck,
     )
 
 
-def build(data: VertexModelData) -> pyo.ConcreteModel:
-    """State the model; see `models/placement/README.md`."""
+def build(data: VertexModelData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
+    """State the model; see `models/placement/README.md`. Raises OutOfTimeError at a deadline."""
+    clock = deadline or Deadline()
     model = pyo.ConcreteModel(name="placement-vertex")
     _declare_sets(model, data)
     _declare_variables(model, data)
     model.iteration_time = pyo.Objective(expr=model.alpha, doc="min alpha")
-    _replicas_and_servers(model, data)
-    _counts_follow_replicas(model, data)
-    _all_reduce_times(model, data)
-    _slowest_stage(model, data)
+    for state in (
+        _replicas_and_servers,
+        _counts_follow_replicas,
+        _all_reduce_times,
+        _slowest_stage,
+    ):
+        clock.check()
+        state(model, data)
     return model
 
 

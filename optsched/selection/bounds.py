@@ -6,6 +6,7 @@ whatever their number. Complexity: a linear programme a round.
 
 from __future__ import annotations
 
+from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.result import Settings
 from optsched.selection.arc_arrays import skeleton_of
@@ -19,13 +20,18 @@ from optsched.selection.outcomes import TARDINESS, tardiness_bound
 ROUNDS = 12
 
 
-def quick_bound(instance: SelectionInstance, options: SelectionOptions) -> tuple[float, str]:
-    """The bound in dollars, and where it comes from."""
+def quick_bound(
+    instance: SelectionInstance, options: SelectionOptions, deadline: Deadline
+) -> tuple[float, str]:
+    """The bound in dollars, and where it comes from: least tardiness once the deadline passed."""
     tables = tables_of(instance, options)
+    if deadline.is_over:
+        return tardiness_bound(tables), TARDINESS
     try:
         skeleton = skeleton_of(tables, grouped_classes(tables))
     except NotApplicableError:
         return tardiness_bound(tables), TARDINESS
-    settings = Settings(iterations=ROUNDS, gap=1e-4)
-    found = generate_columns(skeleton, settings, settings.deadline)
+    found = generate_columns(skeleton, Settings(iterations=ROUNDS, gap=1e-4), deadline)
+    if found.rounds == 0:
+        return tardiness_bound(tables), TARDINESS
     return max(found.bound, 0.0), f"price certificate after {found.rounds} rounds"

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.backends import GrowingLp, MilpArrays, require_solver, solve_arrays
+from optsched.backends.sizes import MOST_NONZEROS, refuse_many_nonzeros
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.result import ARITHMETIC, Outcome, Settings, Termination, TracePoint
@@ -27,7 +28,7 @@ from optsched.selection.assignment import Assignment, expected_cost
 from optsched.selection.cost import tables_of
 from optsched.selection.grouping import grouped_classes, reassigned
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.known import known_seats
+from optsched.selection.known import known_seats, without_model
 from optsched.selection.openings import can_open
 from optsched.selection.options import SelectionOptions
 from optsched.selection.outcomes import infeasible_outcome, judged
@@ -39,7 +40,10 @@ ADDED = 20
 """Columns added for each node of a class in a round."""
 MOST_NODES_PRICED = 50
 KEPT = 60
-MOST_COLUMNS = 3_000_000
+MOST_COLUMNS = MOST_NONZEROS // 4
+"""Leader columns of one programme, of about four nonzeros each."""
+GRACE = 0.5
+"""Seconds after the deadline in which a selection found is made whole."""
 CONVERGED = 1e-9
 SHARE_OF_GAP = 0.05
 """Column generation stops at this share of the gap asked: the rest is the whole nodes'."""
@@ -54,7 +58,8 @@ def columns(instance: SelectionInstance, options: SelectionOptions, settings: Se
     Raises
     ------
     NotApplicableError
-        If another solver than HiGHS is asked for, or a GPU has too many fills.
+        If another solver than HiGHS is asked for, a GPU has too many fills, or jobs and
+        configurations are too many: two nonzeros each, above `sizes.MOST_NONZEROS`.
     """
     require_solver(settings.solver)
     if settings.solver != "highs":
@@ -62,8 +67,11 @@ def columns(instance: SelectionInstance, options: SelectionOptions, settings: Se
     tables = tables_of(instance, options)
     if options.opens_exactly and not can_open(tables):
         return infeasible_outcome(tables)
+    refuse_many_nonzeros("columns", 2 * tables.late.size, "use sts")
     known = known_seats(tables)
     clock = settings.deadline
+    if clock.is_over:
+        return without_model(tables, known, settings)
     skeleton = skeleton_of(tables, grouped_classes(tables))
     generated = generate_columns(skeleton, settings, clock)
     return _integral(skeleton, generated, settings, known)
@@ -226,7 +234,10 @@ def _solve(skeleton: Skeleton, leaders: Ints, settings: Settings) -> tuple:
         (values[skeleton.slices["followers"]], values[_leading(skeleton, leaders)])
     )
     if np.abs(jobs - np.rint(jobs)).max(initial=0.0) > 1e-6:
-        values = _at_a_vertex(problem, values, settings)
+        whole = _at_a_vertex(problem, values, settings)
+        if whole is None:
+            return answer, None
+        values = whole
     seats = seats_of(skeleton, leaders, values)
     if skeleton.classes is not skeleton.tables.classes:
         seats = reassigned(skeleton.tables, seats)
@@ -238,13 +249,17 @@ def _leading(skeleton: Skeleton, leaders: Ints) -> slice:
     return slice(first, first + len(leaders))
 
 
-def _at_a_vertex(problem: MilpArrays, values: Floats, settings: Settings) -> Floats:
-    """With the integers fixed the rest is a transportation problem: a vertex is integral."""
+def _at_a_vertex(problem: MilpArrays, values: Floats, settings: Settings) -> Floats | None:
+    """With the integers fixed the rest is a transportation problem: a vertex is integral.
+
+    None where it is not found by the deadline or soon after.
+    """
     lower = np.where(problem.integer, values, problem.lower)
     upper = np.where(problem.integer, values, problem.upper)
     relaxed = replace(problem, lower=lower, upper=upper, integer=np.zeros(len(values), dtype=bool))
-    answer = solve_arrays(relaxed, replace(settings, time_limit=None))
-    return values if answer.values is None else answer.values
+    left = settings.deadline.left
+    last = Deadline(None if left is None else max(left, GRACE))
+    return solve_arrays(relaxed, settings.within(last)).values
 
 
 def _few_columns(skeleton: Skeleton, generated: Generated) -> tuple[Ints, float]:

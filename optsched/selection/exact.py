@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from optsched.backends.sizes import MOST_NONZEROS, fits
 from optsched.result import Outcome, Settings
 from optsched.selection.cost import Tables, tables_of
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.known import MOST_NONZEROS, fits
 from optsched.selection.options import SelectionOptions
 from optsched.selection.packings import maximal_fills
 from optsched.selection.patterns import MOST_FILLS, nonzeros, pattern_count, patterns

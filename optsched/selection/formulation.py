@@ -15,9 +15,9 @@ from functools import cached_property
 import numpy as np
 import pyomo.environ as pyo
 
+from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.selection.assignment import Assignment, Seat
 from optsched.selection.cost import Tables
-from optsched.selection.known import refuse_many_nonzeros
 
 WHOLE = Fraction(1)
 
@@ -114,12 +114,12 @@ def formulation_data(tables: Tables, method: str) -> FormulationData:
     Raises
     ------
     NotApplicableError
-        In the method's name, above `known.MOST_NONZEROS`: it would not fit in memory.
+        In the method's name, above `sizes.MOST_NONZEROS`: it would not fit in memory.
     """
     gpus = tuple((n, g) for n, node in enumerate(tables.instance.nodes) for g in range(node.gpus))
     fractions = {WHOLE} | {c.fraction for kind in tables.kinds for c in kind.configurations}
     data = FormulationData(tables, gpus, tuple(sorted(fractions, reverse=True)))
-    refuse_many_nonzeros(method, data.nonzeros, "patterns or columns")
+    refuse_many_nonzeros(method, data.nonzeros, "use patterns or columns")
     return data
 
 

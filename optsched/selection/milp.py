@@ -14,6 +14,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from optsched.backends import require_solver, solve_model
+from optsched.backends.sizes import fits
 from optsched.result import Outcome, Settings
 from optsched.selection.cost import tables_of
 from optsched.selection.formulation import (
@@ -24,7 +25,7 @@ from optsched.selection.formulation import (
     read_assignment,
 )
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.known import fits, known_seats, without_model
+from optsched.selection.known import known_seats, without_model
 from optsched.selection.minlp import memory_margin
 from optsched.selection.options import SelectionOptions
 from optsched.selection.outcomes import model_outcome
@@ -36,7 +37,7 @@ def milp(instance: SelectionInstance, options: SelectionOptions, settings: Setti
     Raises
     ------
     NotApplicableError
-        Above `known.MOST_NONZEROS`: Pyomo and solver would need more than some 2 GB.
+        Above `sizes.MOST_NONZEROS`: Pyomo and solver would need more than some 2 GB.
     """
     require_solver(settings.solver)
     began = time.perf_counter()

@@ -15,6 +15,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from optsched.backends import require_solver, solve_model
+from optsched.backends.sizes import fits
 from optsched.result import Outcome, Settings
 from optsched.selection.cost import tables_of
 from optsched.selection.formulation import (
@@ -25,7 +26,7 @@ from optsched.selection.formulation import (
     read_assignment,
 )
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.known import fits, known_seats, without_model
+from optsched.selection.known import known_seats, without_model
 from optsched.selection.options import SelectionOptions
 from optsched.selection.outcomes import model_outcome
 
@@ -38,7 +39,7 @@ def minlp(instance: SelectionInstance, options: SelectionOptions, settings: Sett
     MissingExtraError
         If SCIP is not installed.
     NotApplicableError
-        Above `known.MOST_NONZEROS`: Pyomo and solver would need more than some 2 GB.
+        Above `sizes.MOST_NONZEROS`: Pyomo and solver would need more than some 2 GB.
     """
     require_solver("scip")
     began = time.perf_counter()

@@ -18,12 +18,13 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
 from optsched.backends import require_solver
+from optsched.backends.sizes import fits, refuse_many_nonzeros
 from optsched.errors import NotApplicableError
 from optsched.result import Outcome, Settings
 from optsched.selection.cost import Tables, tables_of
 from optsched.selection.decode import Counted, assignment_of
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.known import fits, known_seats, refuse_many_nonzeros, without_model
+from optsched.selection.known import known_seats, without_model
 from optsched.selection.options import SelectionOptions
 from optsched.selection.outcomes import model_outcome
 from optsched.selection.packings import maximal_fills, partition_count, partitions, read, written
@@ -59,13 +60,13 @@ def patterns(instance: SelectionInstance, options: SelectionOptions, settings: S
     ------
     NotApplicableError
         If nodes are so large, or fractions so many, that the patterns are out of hand, or the
-        model has more than `known.MOST_NONZEROS` nonzeros.
+        model has more than `sizes.MOST_NONZEROS` nonzeros.
     """
     require_solver(settings.solver)
     began = time.perf_counter()
     tables = tables_of(instance, options)
     size = nonzeros(tables)
-    refuse_many_nonzeros("patterns", size, "columns")
+    refuse_many_nonzeros("patterns", size, "use columns")
     known = known_seats(tables)
     if not fits(settings.deadline, size):
         return without_model(tables, known, settings)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from optsched.deadline import Deadline
 from optsched.speed_profile.curve import Curve, curve_of
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.options import SpeedProfileOptions
@@ -21,9 +22,12 @@ ROUNDING = 16 * float(np.finfo(float).eps)
 
 
 def quick_bound(
-    instance: SpeedProfileInstance, options: SpeedProfileOptions
+    instance: SpeedProfileInstance, options: SpeedProfileOptions, deadline: Deadline
 ) -> tuple[float | None, str]:
-    """The dual's value at the hull's multiplier; None when the deadline cannot be met."""
+    """The dual's value at the hull's multiplier, in milliseconds at any deadline of ours.
+
+    None when the instance's own deadline cannot be met.
+    """
     from optsched.speed_profile.hull import hull_profile, hull_speeds
 
     curve = curve_of(instance)

@@ -18,9 +18,11 @@ import pytest
 
 import optsched
 from optsched import deadline as deadlines
+from optsched.backends import sizes
 from optsched.deadline import Deadline, OutOfTimeError
+from optsched.errors import NotApplicableError
 from optsched.generate.makespan import generate_makespan
-from optsched.makespan import column_bound, formulation, local_search, model_data, relaxation
+from optsched.makespan import bounds, column_bound, formulation, local_search, relaxation
 from optsched.makespan.bounds import best_bound, forget
 from optsched.makespan.check_certificate import check_certificate
 from optsched.makespan.contention import evaluate
@@ -249,7 +251,7 @@ def test_what_cannot_be_built_in_time_is_not_begun(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         relaxation, "formulation", types.SimpleNamespace(build=lambda data: built.append(data))
     )
-    monkeypatch.setattr(model_data, "NONZEROS_A_SECOND", 1)
+    monkeypatch.setattr(sizes, "STATED_A_SECOND", 1)
     for method in ("ilp", "ilp-relaxed"):
         result = optsched.solve("makespan/contended-3x3", method, time_limit=2)
         assert result.termination is Termination.TIME_LIMIT
@@ -258,9 +260,36 @@ def test_what_cannot_be_built_in_time_is_not_begun(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_takes_too_much_memory_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_data, "MOST_NONZEROS", 100)
+    monkeypatch.setattr(sizes, "MOST_NONZEROS", 100)
     result = optsched.solve("makespan/contended-3x3", "ilp")
     assert result.termination is Termination.TIME_LIMIT
-    assert "coefficients" in result.details["stopped_at"]
+    assert "nonzeros" in result.details["stopped_at"]
     assert result.check is not None
     assert result.check.feasible
+
+
+@pytest.mark.parametrize("method", ["ilp-relaxed", "theta"])
+def test_bounds_without_a_model(method: str) -> None:
+    """Where time allows no model its cheap bound stands; where memory allows none it is refused."""
+    instance = optsched.load("makespan/large-1600x200")
+    result = optsched.solve(instance, method, time_limit=1.0)
+    assert result.termination is Termination.TIME_LIMIT
+    assert result.solution is None
+    assert result.bound >= 358
+    if method == "theta":
+        with pytest.raises(NotApplicableError, match=r"nonzeros, expected at most 3000000"):
+            optsched.solve(instance, method)
+
+
+def test_the_bound_of_a_row_asks_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    forget()
+    asked: list[Deadline] = []
+
+    def bound(durations: object, low: float, high: float, *, deadline: Deadline) -> None:
+        asked.append(deadline)
+
+    monkeypatch.setattr(bounds, "column_bound", bound)
+    clock = Deadline(0.0)
+    bounds.quick_bound(optsched.load("makespan/contended-3x3"), MakespanOptions(), clock)
+    assert asked == [clock]
+    forget()

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from oracles.random_selection import tiny
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import optsched
+from optsched.backends import Answer, MilpArrays, sizes
+from optsched.backends.answer import unsolved
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.result import Settings, Termination
-from optsched.selection import known
+from optsched.selection import bounds, columns
+from optsched.selection.assignment import solution_of
 from optsched.selection.cost import tables_of
 from optsched.selection.exact import exact
 from optsched.selection.formulation import formulation_data
 from optsched.selection.milp import build as build_milp
+from optsched.selection.openings import opening
 from optsched.selection.options import SelectionOptions
+from optsched.selection.outcomes import TARDINESS
 from optsched.selection.patterns import build as build_patterns
 from optsched.selection.patterns import nonzeros, pattern_data
 
@@ -57,7 +65,7 @@ def test_a_model_too_large_is_refused_by_its_size(method: str) -> None:
 
 
 def test_patterns_are_refused_by_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known, "MOST_NONZEROS", 10)
+    monkeypatch.setattr(sizes, "MOST_NONZEROS", 10)
     with pytest.raises(NotApplicableError, match="nonzeros, expected at most 10: use columns"):
         optsched.solve("selection/3x6", "patterns")
 
@@ -78,3 +86,68 @@ def test_sizes_are_estimated_from_above_but_not_wildly(name: str) -> None:
         built = sum(len(generate_standard_repn(row.body).linear_vars) for row in rows)
         assert built <= 1.3 * estimate
         assert estimate <= 3 * built
+
+
+@pytest.mark.parametrize("method", ["exact", "patterns", "columns", "milp", "minlp"])
+def test_an_incumbent_where_nodes_must_open(method: str) -> None:
+    """As (16) is printed no heuristic knows of it: any selection with nodes enough stands."""
+    for name in ("5x10", "12x6-light"):
+        instance = optsched.load(f"selection/{name}")
+        result = optsched.solve(
+            instance, method, options={"node_opening": "printed"}, time_limit=0.0
+        )
+        assert result.termination is Termination.TIME_LIMIT
+        assert result.check.feasible
+        assert result.bound <= result.objective
+
+
+def test_openings_against_matchings() -> None:
+    """One job a node, of the nodes each can use a GPU of: as many as any matching has, or none."""
+    found = 0
+    for seed in range(60):
+        instance = tiny(seed)
+        tables = tables_of(instance, SelectionOptions(node_opening="printed"))
+        usable = np.isfinite(tables.late[:, :, 0])[:, tables.kind_of]
+        matched = maximum_bipartite_matching(csr_array(usable), perm_type="column")
+        possible = int((matched >= 0).sum()) >= tables.most_open
+        seats = opening(tables)
+        assert (seats is not None) == possible
+        if seats is not None:
+            found += 1
+            assert len({seat.node for seat in seats.values()}) == len(seats) == tables.most_open
+            solution = solution_of(tables, seats)
+            assert optsched.check(instance, solution, {"node_opening": "printed"}).feasible
+    assert found > 0
+
+
+def test_columns_are_refused_by_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes, "MOST_NONZEROS", 10)
+    with pytest.raises(NotApplicableError, match="nonzeros, expected at most 10: use sts"):
+        optsched.solve("selection/3x6", "columns")
+
+
+def test_a_bound_once_the_deadline_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(bounds, "generate_columns", lambda *given: asked.append(given))
+    result = optsched.solve("selection/5x10", "edf", time_limit=0.0)
+    assert result.bound_source == TARDINESS
+    assert result.bound <= result.objective
+    assert asked == []
+
+
+def test_a_selection_found_is_made_whole_soon_or_not_at_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The transportation problem behind a MILP's incumbent has a limit of its own."""
+    given = []
+
+    def solve(problem: MilpArrays, settings: Settings) -> Answer:
+        given.append(settings.time_limit)
+        return unsolved(settings)
+
+    monkeypatch.setattr(columns, "solve_arrays", solve)
+    one = np.ones(1)
+    problem = MilpArrays(one, csr_array(np.eye(1)), 0 * one, one, 0 * one, one, one.astype(bool))
+    for limit, expected in ((0.0, columns.GRACE), (100.0, 100.0), (None, None)):
+        assert columns._at_a_vertex(problem, one, Settings(time_limit=limit)) is None
+        assert given.pop() == (None if expected is None else pytest.approx(expected, abs=30))

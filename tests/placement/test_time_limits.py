@@ -1,0 +1,131 @@
+"""Placement at a short limit: a placement in any case, nothing stated that time does not allow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from pyomo.repn import generate_standard_repn
+
+import optsched
+from optsched.backends import models, sizes, solve_model
+from optsched.deadline import Deadline, OutOfTimeError
+from optsched.errors import NotApplicableError
+from optsched.placement import bounds, cut_formulation, formulation, vertex_formulation
+from optsched.placement.cost import tables_of
+from optsched.placement.limits import count_nonzeros, cut_nonzeros, replica_nonzeros
+from optsched.placement.options import PlacementOptions
+from optsched.result import Outcome, Settings, Termination
+
+MODELS = ("ilp", "ilp-vertex", "min-cut")
+OWN = PlacementOptions()
+
+
+class Counted(Deadline):
+    """A deadline that passes at so many looks."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__()
+        object.__setattr__(self, "looks", iter(range(looks)))
+
+    def check(self) -> None:
+        if next(self.looks, None) is None:  # type: ignore[attr-defined]
+            raise OutOfTimeError
+
+
+@pytest.mark.parametrize("method", MODELS)
+@pytest.mark.parametrize("name", ["gpt-175b-64x1", "vgg19-16"])
+def test_a_placement_at_no_time_at_all(method: str, name: str) -> None:
+    instance = optsched.load(f"placement/{name}")
+    known = optsched.solve(instance, "heavy-edge").objective
+    result = optsched.solve(instance, method, time_limit=0.0)
+    assert result.termination is Termination.TIME_LIMIT
+    assert result.check.feasible
+    assert result.objective <= known
+    assert 0 < result.bound <= result.objective
+
+
+@pytest.mark.parametrize("method", MODELS)
+def test_what_cannot_be_stated_in_time_is_not_begun(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = []
+    for module in (formulation, vertex_formulation, cut_formulation):
+        monkeypatch.setattr(module, "build", lambda *given: begun.append(given))
+    monkeypatch.setattr(sizes, "STATED_A_SECOND", 1)
+    result = optsched.solve("placement/vgg19-16", method, time_limit=5)
+    assert result.termination is Termination.TIME_LIMIT
+    assert result.check.feasible
+    assert begun == []
+
+
+@pytest.mark.parametrize("looks", [0, 2])
+def test_a_deadline_between_two_families_of_rows(looks: int) -> None:
+    instance = optsched.load("placement/fig2")
+    counts = np.array(optsched.solve(instance, "heavy-edge").solution.counts)
+    data = formulation.model_data(instance, OWN, counts, 0.0)
+    for build in (
+        lambda clock: formulation.build(data, clock),
+        lambda clock: vertex_formulation.build(
+            vertex_formulation.vertex_data(instance, OWN), clock
+        ),
+        lambda clock: cut_formulation.build(instance, clock),
+    ):
+        with pytest.raises(OutOfTimeError):
+            build(Counted(looks))
+        assert build(Counted(20)).nconstraints() > 0
+
+
+def test_once_the_deadline_passed_nothing_is_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    handed = []
+    monkeypatch.setattr(models, "_solve_with_highs", lambda *given: handed.append(given))
+    answer = solve_model(pyo.ConcreteModel(), Settings(time_limit=0.0), build_time=3.0)
+    assert answer.termination is Termination.TIME_LIMIT
+    assert (answer.objective, answer.bound, answer.build_time) == (None, None, 3.0)
+    assert handed == []
+
+
+@pytest.mark.parametrize("method", [*MODELS, "threshold"])
+def test_what_takes_too_much_memory_is_refused(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sizes, "MOST_NONZEROS", 10)
+    with pytest.raises(NotApplicableError, match=r"about \d+ nonzeros, expected at most 10: use"):
+        optsched.solve("placement/vgg19-16", method)
+
+
+@pytest.mark.parametrize("name", ["vgg19-16", "vgg19-128", "gpt-175b-32x1", "bert-large-32-tree"])
+def test_sizes_are_counted_before_building(name: str) -> None:
+    instance = optsched.load(f"placement/{name}")
+    counts = np.array(optsched.solve(instance, "heavy-edge").solution.counts)
+    data = formulation.model_data(instance, OWN, counts, 0.0)
+    for counted, model in (
+        (count_nonzeros(instance), formulation.build(data)),
+        (
+            replica_nonzeros(instance, bottleneck=False),
+            vertex_formulation.build(vertex_formulation.vertex_data(instance, OWN)),
+        ),
+        (cut_nonzeros(instance), cut_formulation.build(instance)),
+    ):
+        rows = model.component_data_objects(pyo.Constraint)
+        built = sum(len(generate_standard_repn(row.body).linear_vars) for row in rows)
+        assert built <= 1.3 * counted
+
+
+def test_a_bound_in_what_is_left_of_the_time() -> None:
+    instance = optsched.load("placement/vgg19-16")
+    whole, _ = bounds.quick_bound(instance, OWN, Deadline())
+    value, source = bounds.quick_bound(instance, OWN, Deadline(0.0))
+    assert source == "stage bound"
+    assert 0 < value <= whole
+    assert bounds.combinatorial_bound(instance, tables_of(instance, OWN)).value == whole
+
+
+def test_a_bound_of_the_callers_own_method_asks_the_same_clock() -> None:
+    instance = optsched.load("placement/vgg19-16")
+    known = optsched.solve(instance, "heavy-edge").solution
+
+    def mine(instance: object, options: object, settings: Settings) -> Outcome:
+        return Outcome(known, Termination.FEASIBLE)
+
+    assert optsched.solve(instance, mine, time_limit=0.0).bound_source == "stage bound"
