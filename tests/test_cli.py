@@ -803,3 +803,19 @@ def test_help(run: Run, command: str) -> None:
     code, out, error = run(*command.split(), "--help")
     assert (code, error) == (0, "")
     assert "Usage: optsched" in out
+
+
+def test_an_error_because_of_an_interrupt_is_the_interrupt(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A compiled module turns an interrupt of its import into an ImportError."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise ImportError("initialization failed") from error
+
+    monkeypatch.setattr("optsched.methods.solve", interrupted)
+    assert _code(["solve", "placement/fig2"]) == 130
+    assert capsys.readouterr().err.strip() == "optsched: interrupted"

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from optsched import __version__
+from optsched import __version__, interrupts
 from optsched.__main__ import main as main
 from optsched.cli import artefacts, make, roll, run, shipped, simulate, sweeping
 from optsched.cli.settings import read_strictly
@@ -83,12 +83,23 @@ def _code(arguments: list[str]) -> int:
     except MemoryError:
         return _say("out of memory", FAILED)
     except Exception as error:
+        if _is_interrupt(error):
+            return _say("interrupted", INTERRUPTED)
         if hasattr(error, "format_message"):  # the command-line library's own usage errors
             return _say(_with_hint(error), BAD_INPUT)
         if os.environ.get("OPTSCHED_DEBUG"):
             raise
         kind = type(error).__name__
         return _say(f"internal error: {kind}: {error} (OPTSCHED_DEBUG=1 shows where)", FAILED)
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether it was raised because of an interrupt, as compiled modules do while imported."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return interrupts.came()
 
 
 def _with_hint(error: Any) -> str:

@@ -50,5 +50,5 @@ def read_store(path: str | Path) -> pd.DataFrame:
     with StoreReader(path) as base:
         frame = pd.DataFrame(base.rows(query), columns=list(KEPT))
     for name in ("options", "settings", "details", "violations"):
-        frame[name] = [None if text is None else json.loads(text) for text in frame[name]]
+        frame[name] = [json.loads(text) if isinstance(text, str) else None for text in frame[name]]
     return frame
