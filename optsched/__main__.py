@@ -6,6 +6,7 @@ KeyboardInterrupt, which the command may use to keep what it has; a command that
 that in time, because compiled code holds it up, is ended.
 """
 
+import _thread
 import os
 import signal
 import sys
@@ -59,7 +60,9 @@ def _end_late(signals: int, stderr: int) -> None:
 def _again(unraisable: Any) -> None:
     """An interrupt that fell into a callback, where Python would drop it with a traceback."""
     if unraisable.exc_type is KeyboardInterrupt:
-        signal.raise_signal(signal.SIGINT)
+        again = threading.Timer(0.05, _thread.interrupt_main)  # when the callback is over
+        again.daemon = True
+        again.start()
     else:
         sys.__unraisablehook__(unraisable)
 
