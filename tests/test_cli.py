@@ -425,8 +425,13 @@ def test_code_2_unwritable(run: Run) -> None:
 
 
 def test_code_3_limit_without_solution(run: Run) -> None:
-    """A model that only bounds, and has no time: every other method has a heuristic's answer."""
-    argv = ("solve", "makespan/mixed-24x8", "--method", "ilp-relaxed", "--time-limit", "0")
+    """Ours have a heuristic's answer at any limit; a caller's method may have a bound alone."""
+    Path("late_method.py").write_text(
+        "from optsched.result import Outcome, Termination\n\n"
+        "def late(instance, options, settings):\n"
+        "    return Outcome(None, Termination.TIME_LIMIT, bound=1e-9)\n"
+    )
+    argv = ("solve", "placement/fig2", "--method", "late_method:late", "--time-limit", "0")
     code, out, error = run(*argv, "--json", "-o", "none.json")
     result = json.loads(out)
     assert (code, error) == (3, "")

@@ -93,8 +93,8 @@ def forget() -> None:
 
 
 def quick_bound(
-    instance: MakespanInstance, options: MakespanOptions, deadline: Deadline
+    instance: MakespanInstance, options: MakespanOptions, deadline: Deadline | None = None
 ) -> tuple[float, str, ColumnCertificate | None]:
     """The bound that certifies every heuristic's row, its source and its certificate."""
-    bound = best_bound(instance, deadline=deadline)
+    bound = best_bound(instance, deadline=deadline or Deadline())
     return bound.value, bound.source, bound.certificate

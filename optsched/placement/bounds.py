@@ -65,10 +65,10 @@ def combinatorial_bound(
 
 
 def quick_bound(
-    instance: PlacementInstance, options: PlacementOptions, deadline: Deadline
+    instance: PlacementInstance, options: PlacementOptions, deadline: Deadline | None = None
 ) -> tuple[float, str]:
     """The combinatorial bound as value and source: what certifies every heuristic's row."""
-    bound = combinatorial_bound(instance, tables_of(instance, options), deadline)
+    bound = combinatorial_bound(instance, tables_of(instance, options), deadline or Deadline())
     return bound.value, bound.source
 
 

@@ -21,10 +21,10 @@ ROUNDS = 12
 
 
 def quick_bound(
-    instance: SelectionInstance, options: SelectionOptions, deadline: Deadline
+    instance: SelectionInstance, options: SelectionOptions, deadline: Deadline | None = None
 ) -> tuple[float, str]:
     """The bound in dollars, and where it comes from: least tardiness once the deadline passed."""
-    tables = tables_of(instance, options)
+    tables, deadline = tables_of(instance, options), deadline or Deadline()
     if deadline.is_over:
         return tardiness_bound(tables), TARDINESS
     try:

@@ -22,7 +22,7 @@ ROUNDING = 16 * float(np.finfo(float).eps)
 
 
 def quick_bound(
-    instance: SpeedProfileInstance, options: SpeedProfileOptions, deadline: Deadline
+    instance: SpeedProfileInstance, options: SpeedProfileOptions, deadline: Deadline | None = None
 ) -> tuple[float | None, str]:
     """The dual's value at the hull's multiplier, in milliseconds at any deadline of ours.
 
