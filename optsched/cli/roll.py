@@ -166,11 +166,13 @@ class _Bars:
         self._said = time.monotonic()
 
     def __enter__(self) -> Self:
-        self._bar.start()
+        if not self._bar.disable:
+            self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+        if not self._bar.disable:  # or older versions of rich end with an empty line
+            self._bar.stop()
 
     def __call__(self, name: str, over: int, jobs: int) -> None:
         """Show how many of a policy's jobs are done."""
