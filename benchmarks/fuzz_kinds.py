@@ -14,22 +14,22 @@ from fuzz_mutations import Maker
 
 from optsched import check, load, solve
 from optsched.best_known import read_best_known
-from optsched.experiments.plan import read_plan
-from optsched.experiments.report import page
-from optsched.experiments.row import done
-from optsched.experiments.store import Store
-from optsched.experiments.table import gap_table
-from optsched.experiments.table_formats import as_csv, as_latex, as_markdown
-from optsched.experiments.units import expand
+from optsched.experiments.plans.plan import read_plan
+from optsched.experiments.plans.units import expand
+from optsched.experiments.report.page import page
+from optsched.experiments.report.table import gap_table
+from optsched.experiments.report.table_formats import as_csv, as_latex, as_markdown
+from optsched.experiments.store.row import done
+from optsched.experiments.store.store import Store
 from optsched.generate.placement import instance_from_profile
 from optsched.generate.rolling_trace import read_trace
 from optsched.library import shipped_folder
-from optsched.online.catalogue import read_catalogue
-from optsched.online.cluster import OnlineCluster, read_cluster
-from optsched.online.jobs import prepare_jobs
+from optsched.online.data.catalogue import read_catalogue
+from optsched.online.data.cluster import OnlineCluster, read_cluster
+from optsched.online.data.jobs import prepare_jobs
+from optsched.online.data.workload import Workload
+from optsched.online.data.workload_files import read_workload, write_workload
 from optsched.online.traces.importing import import_trace, workload_of_trace
-from optsched.online.workload import Workload
-from optsched.online.workload_files import read_workload, write_workload
 from optsched.profiles import read_pipedream
 
 Read = Callable[[str], Any]

@@ -31,12 +31,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from optsched.generate.workload import WorkloadShape, generate_workload
-from optsched.online.cluster import OnlineCluster
-from optsched.online.engine import simulate
-from optsched.online.jobs import Jobs, prepare_jobs
-from optsched.online.policies import POLICIES, Settings
-from optsched.online.prediction import FITTED, ONLINE, predict, report
-from optsched.online.protocol import View, simulate_policy
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.jobs import Jobs, prepare_jobs
+from optsched.online.policies.by_name import POLICIES, Settings
+from optsched.online.policies.protocol import View, simulate_policy
+from optsched.online.prediction.predictors import FITTED, ONLINE, predict, report
+from optsched.online.simulator.engine import simulate
 from optsched.online.traces.importing import import_trace, workload_of_trace
 from optsched.online.warm_up import warm_up
 

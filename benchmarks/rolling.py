@@ -18,12 +18,12 @@ from statistics import median
 
 from optsched.generate.rolling import RollingGenerator, generate_rolling, rolling_settings
 from optsched.rolling.audit import audit
-from optsched.rolling.load import offered_load
 from optsched.rolling.metrics import metrics_of
-from optsched.rolling.policies import RollingSettings, policy
-from optsched.rolling.run import warm_up
-from optsched.rolling.simulator import simulate
-from optsched.rolling.world import View, World
+from optsched.rolling.offered_load import offered_load
+from optsched.rolling.policies.by_name import RollingSettings, policy
+from optsched.rolling.simulator.runs import warm_up
+from optsched.rolling.simulator.simulator import simulate
+from optsched.rolling.simulator.world import View, World
 from optsched.selection.options import SelectionOptions
 
 POLICIES = ("sts", "price")

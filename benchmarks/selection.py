@@ -34,10 +34,10 @@ from optsched.generate.selection import SelectionSettings, generate_selection
 from optsched.methods import warm_up
 from optsched.result import Result, Termination
 from optsched.selection.cost import tables_of
+from optsched.selection.heuristics.profiles import curves_of, first_steps
+from optsched.selection.heuristics.sts import sts_assignment
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
-from optsched.selection.profiles import curves_of, first_steps
-from optsched.selection.sts import sts_assignment
 
 RIVAL_LIMIT = 60.0
 SHORT = ("sts", "hull")

@@ -19,8 +19,8 @@ from statistics import median
 
 import optsched
 from optsched.experiments import sweep
-from optsched.experiments.runner import Standing
-from optsched.experiments.store import StoreReader
+from optsched.experiments.run.runner import Standing
+from optsched.experiments.store.store import StoreReader
 
 PLAN = """
 [[families]]

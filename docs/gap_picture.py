@@ -10,7 +10,7 @@ from __future__ import annotations
 from html import escape
 from math import log1p
 
-from optsched.experiments.report_plot import COLOURS
+from optsched.experiments.report.plots import COLOURS
 
 WIDTH, ROW, LEFT, RIGHT, TOP, AXIS = 960, 26, 450, 110, 40, 48
 TICKS = (0, 1, 3, 10, 30, 100, 300, 1000, 10_000, 100_000, 1_000_000)

@@ -15,8 +15,8 @@ from pathlib import Path
 from gap_picture import picture
 
 from optsched.experiments import gap_table, read_plan, sweep
-from optsched.experiments.table import FamilyTable
-from optsched.experiments.table_formats import as_markdown, cells
+from optsched.experiments.report.table import FamilyTable
+from optsched.experiments.report.table_formats import as_markdown, cells
 from optsched.library import shipped_plans
 from optsched.problems import PROBLEMS
 

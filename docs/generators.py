@@ -15,7 +15,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-from optsched.experiments.generating import RESERVED, data_class, generator, generators, maker
+from optsched.experiments.plans.generating import RESERVED, data_class, generator, generators, maker
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "generators.md"
 COMMANDS = {"online": "workload"}

@@ -15,8 +15,8 @@ SCHEMAS: dict[str, str] = {
         (f"{problem.name}-solution", problem.solution),
     )
 } | {
-    "cluster": "optsched.online.cluster:OnlineCluster",
-    "catalogue": "optsched.online.catalogue:Catalogue",
+    "cluster": "optsched.online.data.cluster:OnlineCluster",
+    "catalogue": "optsched.online.data.catalogue:Catalogue",
 }
 del SCHEMAS["online"]  # a workload is a table: its schema is its columns
 

@@ -8,9 +8,9 @@ import time
 from typing import Any
 
 from optsched import methods
-from optsched.experiments import worker
-from optsched.experiments.row import Row
-from optsched.experiments.units import Unit
+from optsched.experiments.plans.units import Unit
+from optsched.experiments.run import worker
+from optsched.experiments.store.row import Row
 
 CRASHES, SLEEPS, EATS, RAISES, EXITS = 1, 2, 3, 4, 5
 _solve = methods.solve

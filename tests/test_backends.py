@@ -23,10 +23,10 @@ from optsched.backends.running import run_highs
 from optsched.deadline import Deadline
 from optsched.errors import InputError
 from optsched.generate.placement import generate_placement
-from optsched.placement import formulation
-from optsched.placement.bounds import combinatorial_bound
+from optsched.placement.bounds.combinatorial import combinatorial_bound
 from optsched.placement.cost import iteration_time, tables_of
-from optsched.placement.heavy_edge import graph_arrays, heavy_edge_counts
+from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
+from optsched.placement.models import formulation
 from optsched.placement.options import PlacementOptions
 from optsched.result import Settings, Termination
 

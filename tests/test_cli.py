@@ -38,7 +38,7 @@ METHODS = (
     *("heavy-edge", "repartition", "dp", "threshold", "ilp", "ilp-vertex", "min-cut"),
     "exact",
 )
-DP = "optsched.placement.dp.dp"
+DP = "optsched.placement.exact.dp.dp"
 STAGE = {"forward_time": 0.01, "backward_time": 0.02, "parameter_bytes": 1e8}
 INSTANCE: dict[str, Any] = {
     "schema": "optsched/placement",
@@ -500,7 +500,7 @@ import sys, time
 from optsched import methods
 from optsched import __main__ as program
 program.PATIENCE = 600
-from optsched.placement import dp as home
+from optsched.placement.exact import dp as home
 methods.warm_up("placement")
 real, calls = home.dp, []
 def slow(*arguments):

@@ -15,13 +15,13 @@ import optsched
 from optsched.comparing import compare_each
 from optsched.errors import InputError, MethodError
 from optsched.experiments import sweep
-from optsched.experiments.store import StoreReader
+from optsched.experiments.store.store import StoreReader
 from optsched.result import Outcome, Termination
 
 NAME = "placement/fig2"
 OWN = '''
 """Methods of a user."""
-from optsched.placement.heavy_edge import heavy_edge
+from optsched.placement.heuristics.heavy_edge import heavy_edge
 from optsched.result import Outcome, Termination
 
 def greedy(instance, options, settings):
@@ -288,7 +288,7 @@ class Dearest:
         self._edf = None
 
     def schedule(self, view):
-        from optsched.rolling.greedy import Queue
+        from optsched.rolling.policies.greedy import Queue
 
         if self._edf is None:
             self._edf = Queue(view.world, "edf", by_due_date=True, average=False)

@@ -13,11 +13,11 @@ from oracles import placement as oracle
 from optsched.backends import highs, solve_model
 from optsched.deadline import Deadline
 from optsched.errors import SolverError
-from optsched.placement import formulation
 from optsched.placement.cost import tables_of
+from optsched.placement.heuristics.repartition import known_placement
 from optsched.placement.instance import PlacementInstance
+from optsched.placement.models import formulation
 from optsched.placement.options import PlacementOptions
-from optsched.placement.repartition import known_placement
 from optsched.result import Settings, Termination
 
 

@@ -217,8 +217,8 @@ assert again is audit
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ("optsched.online.auditing", "optsched.online.simulating"),
-        ("optsched.online.simulating", "optsched.online.auditing"),
+        ("optsched.online.auditing", "optsched.online.runs"),
+        ("optsched.online.runs", "optsched.online.auditing"),
         ("optsched", "optsched.cli.simulate"),
     ],
 )

@@ -22,7 +22,7 @@ import optsched
 from optsched import interrupts
 from optsched.backends import MilpArrays, solve_arrays, solve_model
 from optsched.deadline import Deadline, OutOfTimeError
-from optsched.placement import dp as home
+from optsched.placement.exact import dp as home
 from optsched.result import Outcome, Settings, Termination
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals to a process: POSIX only")
@@ -60,7 +60,7 @@ def interrupt_after(seconds: float) -> None:
 def replace_dp(monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
     """Let the method "dp" do something else."""
     optsched.solve(INSTANCE, "dp")
-    monkeypatch.setattr("optsched.placement.dp.dp", run)
+    monkeypatch.setattr("optsched.placement.exact.dp.dp", run)
 
 
 def test_the_incumbent_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,7 +284,7 @@ INCUMBENT_FIRST = f"""
 import optsched.__main__
 optsched.__main__.PATIENCE = 600
 from optsched import methods
-from optsched.placement import dp as home
+from optsched.placement.exact import dp as home
 from optsched.result import Outcome, Termination
 methods.warm_up("placement")
 real = home.dp
@@ -298,7 +298,7 @@ home.dp = slow
 """
 DEAF = f"""
 from optsched import methods
-from optsched.placement import dp as home
+from optsched.placement.exact import dp as home
 methods.warm_up("placement")
 def deaf(*arguments):
     {SAY}

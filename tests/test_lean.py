@@ -16,10 +16,10 @@ import pytest
 from oracles.random_online import random_case
 
 from optsched import lean as lean_module
-from optsched.lean import lean
-from optsched.online.engine import simulate
-from optsched.online.engine_kernel import advance
-from optsched.online.iteration_cache import iteration_time
+from optsched.compiled_loops import lean
+from optsched.online.simulator._engine_kernel import advance
+from optsched.online.simulator.engine import simulate
+from optsched.online.simulator.iteration_cache import iteration_time
 
 
 def test_numba_knows_the_option() -> None:
@@ -63,7 +63,7 @@ print(tiny.twice(4))
 print(os.environ.get("NUMBA_CACHE_DIR"))
 """
 TINY = """
-from optsched.lean import njit
+from optsched.compiled_loops import njit
 
 @njit(cache=True)
 def twice(number):
@@ -134,14 +134,14 @@ def test_every_compiled_function_is_ours() -> None:
 def test_kept_code_is_as_new_as_what_it_calls(tmp_path: Path) -> None:
     """An edit of another file's compiled function reaches its callers, kept on disk or not."""
     (tmp_path / "caller.py").write_text(
-        "from optsched.lean import njit\nfrom callee import value\n\n"
+        "from optsched.compiled_loops import njit\nfrom callee import value\n\n"
         "@njit(cache=True)\ndef public():\n    return _private()\n\n"
         "@njit(cache=True)\ndef _private():\n    return value()\n"
     )
     told = []
     for number in (1, 22):
         (tmp_path / "callee.py").write_text(
-            "from optsched.lean import njit\n\n"
+            "from optsched.compiled_loops import njit\n\n"
             f"@njit(cache=True)\ndef value():\n    return {number}\n"
         )
         done = subprocess.run(

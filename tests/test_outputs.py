@@ -21,16 +21,16 @@ import pytest
 import optsched
 from optsched.cli import _code
 from optsched.errors import InputError
-from optsched.experiments.plan import read_plan
-from optsched.experiments.store import Store
-from optsched.experiments.units import expand
+from optsched.experiments.plans.plan import read_plan
+from optsched.experiments.plans.units import expand
+from optsched.experiments.store.store import Store
 from optsched.files import json_text, read_document
 from optsched.generate.workload import generate_workload
 from optsched.library import shipped_folder
 from optsched.numerals import real_of, whole_of
-from optsched.online.cluster import OnlineCluster
-from optsched.online.workload import Workload
-from optsched.online.workload_files import read_workload, write_workload
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.workload import Workload
+from optsched.online.data.workload_files import read_workload, write_workload
 from optsched.outputs import require_outputs
 from optsched.reading import csv_rows
 from optsched.result import TracePoint

@@ -13,12 +13,12 @@ from oracles import placement as oracle
 import optsched
 from optsched.backends import solve_model
 from optsched.backends.relations import stated
-from optsched.makespan import formulation as makespan
-from optsched.makespan.model_data import model_data
-from optsched.placement import formulation as placement
+from optsched.makespan.models import formulation as makespan
+from optsched.makespan.models.data import model_data
+from optsched.placement.heuristics.repartition import known_placement
 from optsched.placement.instance import PlacementInstance
+from optsched.placement.models import formulation as placement
 from optsched.placement.options import PlacementOptions
-from optsched.placement.repartition import known_placement
 from optsched.result import Settings, Termination
 
 SOLVERS = ("highs", "scip")

@@ -17,15 +17,15 @@ from optsched import check, solve
 from optsched.checking import bound_violation, claim_violation, slack
 from optsched.generate.workload import generate_workload
 from optsched.library import shipped_names
-from optsched.online.cluster import OnlineCluster
-from optsched.online.engine import simulate as run_policy
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.jobs import prepare_jobs
 from optsched.online.instance import OnlineInstance
-from optsched.online.jobs import prepare_jobs
+from optsched.online.simulator.engine import simulate as run_policy
 from optsched.online.solution import OnlineSolution
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS
 from optsched.result import is_proved
-from optsched.rolling.run import roll
+from optsched.rolling.simulator.runs import roll
 from optsched.rolling.solution import RollingSolution
 
 JUST_TOO_MUCH = 3e-6

@@ -8,8 +8,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from optsched.cli.show import console
-from optsched.experiments.table import REFERENCE, FamilyTable
-from optsched.experiments.table_formats import HEADINGS, cells, title
+from optsched.experiments.report.table import REFERENCE, FamilyTable
+from optsched.experiments.report.table_formats import HEADINGS, cells, title
 
 NOTE = (
     "excess over the best proven bound; interval of its mean by bootstrap over instances; "

@@ -10,7 +10,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from optsched.experiments.runner import Standing
+from optsched.experiments.run.runner import Standing
 
 EVERY = 10.0
 """Seconds between two lines where there is no terminal."""

@@ -22,9 +22,9 @@ from optsched.errors import InputError, shown
 
 if TYPE_CHECKING:
     from optsched.rolling.instance import RollingInstance
-    from optsched.rolling.policies import RollingSettings
-    from optsched.rolling.run import Rolled
-    from optsched.rolling.simulator import StalledError
+    from optsched.rolling.policies.by_name import RollingSettings
+    from optsched.rolling.simulator.runs import Rolled
+    from optsched.rolling.simulator.simulator import StalledError
     from optsched.selection.options import SelectionOptions
 
 DONE, BROKEN, INTERRUPTED = 0, 1, 130
@@ -65,8 +65,8 @@ def roll(
     from optsched.library import files_behind, load
     from optsched.outputs import require_outputs
     from optsched.rolling.instance import RollingInstance
-    from optsched.rolling.policies import RollingSettings
-    from optsched.rolling.price import constants_of
+    from optsched.rolling.policies.by_name import RollingSettings
+    from optsched.rolling.policies.price import constants_of
     from optsched.rolling.solution import RollingSolution
     from optsched.selection.options import SelectionOptions
 
@@ -128,9 +128,9 @@ def _rolled(
     bound: int,
 ) -> tuple[list[Rolled], KeyboardInterrupt | StalledError | None]:
     """The complete runs, and what kept others from being so."""
-    from optsched.rolling.bounds import BoundSettings
-    from optsched.rolling.run import roll as run
-    from optsched.rolling.simulator import StalledError
+    from optsched.rolling.bounds.clairvoyant import BoundSettings
+    from optsched.rolling.simulator.runs import roll as run
+    from optsched.rolling.simulator.simulator import StalledError
 
     done: list[Rolled] = []
     effort = BoundSettings(iterations=bound) if bound else None
@@ -221,10 +221,10 @@ def generate_rollings(
     from optsched.generate.rolling import generate_rolling, rolling_settings
     from optsched.generate.rolling_trace import generate_from_trace, read_trace
     from optsched.outputs import require_outputs
-    from optsched.rolling.bounds import clairvoyant_utilisation
-    from optsched.rolling.draws import true_epochs
-    from optsched.rolling.load import offered_load
-    from optsched.rolling.world import World
+    from optsched.rolling.bounds.clairvoyant import clairvoyant_utilisation
+    from optsched.rolling.offered_load import offered_load
+    from optsched.rolling.simulator.true_epochs import true_epochs
+    from optsched.rolling.simulator.world import World
     from optsched.selection.options import SelectionOptions
 
     require_folder(output)

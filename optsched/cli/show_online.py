@@ -12,16 +12,16 @@ from rich.table import Table
 from optsched.cli.show import console, note
 
 if TYPE_CHECKING:
-    from optsched.online.policies import Settings
-    from optsched.online.prediction import Prediction, PredictionReport
-    from optsched.online.simulating import Run
+    from optsched.online.policies.by_name import Settings
+    from optsched.online.prediction.predictors import Prediction, PredictionReport
+    from optsched.online.runs import Run
 
 
 def simulated(
     prediction: Prediction, names: list[str], settings: Settings, bound: bool, audit: bool
 ) -> tuple[list[Run], bool]:
     """Run policies with a progress bar; returns the runs and whether they were interrupted."""
-    from optsched.online.simulating import run_policies
+    from optsched.online.runs import run_policies
 
     done: list[Run] = []
     columns = (

@@ -87,9 +87,9 @@ def simulate(
     from optsched.cli import show_online
     from optsched.cli.show import note
     from optsched.extras import require_extras
-    from optsched.online.jobs import prepare_jobs
-    from optsched.online.policies import Settings
-    from optsched.online.prediction import predict, predictor_extras, report
+    from optsched.online.data.jobs import prepare_jobs
+    from optsched.online.policies.by_name import Settings
+    from optsched.online.prediction.predictors import predict, predictor_extras, report
     from optsched.online.record_files import is_run_file, require_one_run, write_records, write_run
 
     names = _policies(policy)
@@ -157,9 +157,9 @@ def generate_workloads(
     from optsched.cli.show import note
     from optsched.files import write_document
     from optsched.generate.workload import WorkloadShape, generate_workload
-    from optsched.online.catalogue import write_catalogue
-    from optsched.online.cluster import OnlineCluster
-    from optsched.online.workload_files import write_workload
+    from optsched.online.data.catalogue import write_catalogue
+    from optsched.online.data.cluster import OnlineCluster
+    from optsched.online.data.workload_files import write_workload
 
     if not 1 <= count <= 10_000:
         raise InputError("generate workload", "--count", shown(count), "1 to 10000")
@@ -227,10 +227,10 @@ def _import(
 
     from optsched.cli.show import note
     from optsched.extras import require_extras
-    from optsched.online.catalogue import write_catalogue
-    from optsched.online.cluster import read_cluster
+    from optsched.online.data.catalogue import write_catalogue
+    from optsched.online.data.cluster import read_cluster
+    from optsched.online.data.workload_files import write_workload
     from optsched.online.traces.importing import import_trace, workload_of_trace
-    from optsched.online.workload_files import write_workload
 
     if all_reduce not in ("ring", "double-tree"):
         raise InputError("import", "--all-reduce", shown(all_reduce), "ring or double-tree")
@@ -273,10 +273,10 @@ def _files(workload: str, cluster: str | None, catalogue: str | None) -> tuple[P
 
 def _load(table: Path, catalogue: Path, cluster: Path) -> Any:
     """The workload, under its file's name, with its catalogue and cluster."""
-    from optsched.online.catalogue import read_catalogue
-    from optsched.online.cluster import read_cluster
+    from optsched.online.data.catalogue import read_catalogue
+    from optsched.online.data.cluster import read_cluster
+    from optsched.online.data.workload_files import read_workload
     from optsched.online.instance import OnlineInstance
-    from optsched.online.workload_files import read_workload
 
     machine, models = read_cluster(cluster), read_catalogue(catalogue)
     return OnlineInstance(read_workload(table), models, machine)
@@ -291,9 +291,9 @@ def _table_extras(path: str | None) -> list[str]:
 
 def _shape_like(workload: str, cluster: Any) -> Any:
     from optsched.generate.workload import shape_of
-    from optsched.online.catalogue import read_catalogue
-    from optsched.online.jobs import prepare_jobs
-    from optsched.online.workload_files import read_workload
+    from optsched.online.data.catalogue import read_catalogue
+    from optsched.online.data.jobs import prepare_jobs
+    from optsched.online.data.workload_files import read_workload
 
     models = read_catalogue(Path(workload).parent / "catalogue.json")
     jobs = prepare_jobs(read_workload(workload), models, cluster)
@@ -301,7 +301,7 @@ def _shape_like(workload: str, cluster: Any) -> Any:
 
 
 def _policies(text: str) -> list[str]:
-    from optsched.online.policies import PAPER, POLICIES, find_policy
+    from optsched.online.policies.by_name import PAPER, POLICIES, find_policy
 
     if text == "all":
         return list(POLICIES)

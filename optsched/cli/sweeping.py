@@ -43,7 +43,7 @@ def sweep(
 ) -> int:
     """Run what a plan asks for and the store does not have; start again to resume."""
     from optsched.cli.progress import SweepProgress
-    from optsched.experiments.runner import sweep as run
+    from optsched.experiments.run.runner import sweep as run
 
     if retry not in (None, "errors"):
         raise InputError("sweep", "--retry", shown(retry), "errors")
@@ -80,9 +80,9 @@ def table(
     """Print the gap table of each family, or write it as CSV, LaTeX or Markdown."""
     from optsched.cli.gap_tables import show_tables
     from optsched.cli.show import note
-    from optsched.experiments import table_formats
-    from optsched.experiments.store import files_of_store
-    from optsched.experiments.table import gap_table
+    from optsched.experiments.report import table_formats
+    from optsched.experiments.report.table import gap_table
+    from optsched.experiments.store.store import files_of_store
 
     require_outputs([csv, latex, markdown, pairs], files_of_store(store))
     tables = gap_table(store)
@@ -108,7 +108,7 @@ def report(
 ) -> int:
     """Write one self-contained page: tables, plots, every instance, versions, command lines."""
     from optsched.cli.show import note
-    from optsched.experiments.report import write_report
+    from optsched.experiments.report.page import write_report
 
     write_report(store, output)
     if output != STANDARD_OUTPUT:

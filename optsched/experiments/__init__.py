@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from optsched.experiments.papers.artefacts import ARTEFACTS as ARTEFACTS
     from optsched.experiments.papers.artefacts import reproduce as reproduce
-    from optsched.experiments.plan import read_plan as read_plan
-    from optsched.experiments.report import write_report as write_report
-    from optsched.experiments.runner import sweep as sweep
-    from optsched.experiments.table import gap_table as gap_table
+    from optsched.experiments.plans.plan import read_plan as read_plan
+    from optsched.experiments.report.page import write_report as write_report
+    from optsched.experiments.report.table import gap_table as gap_table
+    from optsched.experiments.run.runner import sweep as sweep
 
 _HOMES = {
     "ARTEFACTS": "papers.artefacts",
-    "gap_table": "table",
-    "read_plan": "plan",
+    "gap_table": "report.table",
+    "read_plan": "plans.plan",
     "reproduce": "papers.artefacts",
-    "sweep": "runner",
-    "write_report": "report",
+    "sweep": "run.runner",
+    "write_report": "report.page",
 }
 __all__ = ["ARTEFACTS", "gap_table", "read_plan", "reproduce", "sweep", "write_report"]
 

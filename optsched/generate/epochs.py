@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optsched.errors import InputError, shown
-from optsched.selection.distribution import Distribution
+from optsched.uncertainty.distribution import Distribution
 
 MOST_EPOCHS = 100
 PATIENCE = 10

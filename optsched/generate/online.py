@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optsched.generate.workload import WorkloadShape, generate_workload
-from optsched.online.cluster import OnlineCluster
+from optsched.online.data.cluster import OnlineCluster
 from optsched.online.instance import OnlineInstance
 
 

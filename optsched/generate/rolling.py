@@ -20,7 +20,7 @@ import numpy as np
 from optsched.errors import InputError, shown
 from optsched.generate.selection import GPUS, SelectionSettings, generate_selection
 from optsched.rolling.instance import SCHEMA, RollingInstance
-from optsched.rolling.load import offered_load
+from optsched.rolling.offered_load import offered_load
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
 

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import InputError, shown
-from optsched.online.catalogue import Catalogue
-from optsched.online.cluster import OnlineCluster
-from optsched.online.drawing import ConfigurationDrawer
-from optsched.online.workload import Labels, Workload
+from optsched.online.data.catalogue import Catalogue
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.configuration_draw import ConfigurationDrawer
+from optsched.online.data.workload import Labels, Workload
 
 MOST_JOBS = 5_000_000
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from collections import Counter
 import numpy as np
 
 from optsched.checking import Violation
-from optsched.makespan.certificate import MOST_PRICE, MOST_RESOLUTION, ColumnCertificate
+from optsched.makespan.bounds.certificate import MOST_PRICE, MOST_RESOLUTION, ColumnCertificate
 from optsched.makespan.check import slots_alone
 from optsched.makespan.instance import MakespanInstance
 

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.makespan.contention_kernel import Jobs, completions
+from optsched.makespan._contention_kernel import Jobs, completions
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.progress import iterations_per_slot
 from optsched.makespan.solution import MakespanSolution

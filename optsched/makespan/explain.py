@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from optsched.makespan.bounds import simple_bound
+from optsched.makespan.bounds.best import simple_bound
+from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import Evaluation, evaluate, schedule_of
-from optsched.makespan.durations import durations_of
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
 from optsched.makespan.progress import duration

@@ -17,9 +17,9 @@ import numpy as np
 from optsched.backends.answer import Answer
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.display import counted
-from optsched.makespan.bounds import Bound, best_bound, simple_bound
+from optsched.makespan.bounds.best import Bound, best_bound, simple_bound
+from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import Evaluation, Schedule, evaluate, solution_of
-from optsched.makespan.durations import durations_of
 from optsched.makespan.instance import MakespanInstance
 from optsched.result import Outcome, Settings, Termination, is_proved
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.deadline import Deadline
-from optsched.makespan.baselines import first_fit, list_scheduling, random_placement
-from optsched.makespan.column_kernel import best_column, best_value
+from optsched.makespan.bounds._column_kernel import best_column, best_value
+from optsched.makespan.heuristics.baselines import first_fit, list_scheduling, random_placement
+from optsched.makespan.heuristics.local_search import local_search
+from optsched.makespan.heuristics.nested import Annealing
+from optsched.makespan.heuristics.sjf_bco import sjf_bco
 from optsched.makespan.instance import SCHEMA, MakespanInstance
-from optsched.makespan.local_search import local_search
-from optsched.makespan.nested import Annealing
 from optsched.makespan.options import MakespanOptions
-from optsched.makespan.sjf_bco import sjf_bco
 from optsched.result import Settings
 
 

@@ -11,35 +11,35 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from optsched.online.auditing import audit as audit
-    from optsched.online.bounds import flow_bounds as flow_bounds
-    from optsched.online.catalogue import read_catalogue as read_catalogue
-    from optsched.online.cluster import OnlineCluster as OnlineCluster
-    from optsched.online.cluster import read_cluster as read_cluster
-    from optsched.online.engine import simulate as simulate
-    from optsched.online.jobs import prepare_jobs as prepare_jobs
+    from optsched.online.bounds.flow import flow_bounds as flow_bounds
+    from optsched.online.data.catalogue import read_catalogue as read_catalogue
+    from optsched.online.data.cluster import OnlineCluster as OnlineCluster
+    from optsched.online.data.cluster import read_cluster as read_cluster
+    from optsched.online.data.jobs import prepare_jobs as prepare_jobs
+    from optsched.online.data.workload import Workload as Workload
+    from optsched.online.data.workload_files import read_workload as read_workload
     from optsched.online.metrics import compute_metrics as compute_metrics
-    from optsched.online.policies import POLICIES as POLICIES
-    from optsched.online.policies import Settings as Settings
-    from optsched.online.prediction import predict as predict
-    from optsched.online.protocol import simulate_policy as simulate_policy
-    from optsched.online.workload import Workload as Workload
-    from optsched.online.workload_files import read_workload as read_workload
+    from optsched.online.policies.by_name import POLICIES as POLICIES
+    from optsched.online.policies.by_name import Settings as Settings
+    from optsched.online.policies.protocol import simulate_policy as simulate_policy
+    from optsched.online.prediction.predictors import predict as predict
+    from optsched.online.simulator.engine import simulate as simulate
 
 _HOMES = {
-    "OnlineCluster": "cluster",
-    "POLICIES": "policies",
-    "Settings": "policies",
-    "Workload": "workload",
+    "OnlineCluster": "data.cluster",
+    "POLICIES": "policies.by_name",
+    "Settings": "policies.by_name",
+    "Workload": "data.workload",
     "audit": "auditing",
     "compute_metrics": "metrics",
-    "flow_bounds": "bounds",
-    "predict": "prediction",
-    "prepare_jobs": "jobs",
-    "read_catalogue": "catalogue",
-    "read_cluster": "cluster",
-    "read_workload": "workload_files",
-    "simulate": "engine",
-    "simulate_policy": "protocol",
+    "flow_bounds": "bounds.flow",
+    "predict": "prediction.predictors",
+    "prepare_jobs": "data.jobs",
+    "read_catalogue": "data.catalogue",
+    "read_cluster": "data.cluster",
+    "read_workload": "data.workload_files",
+    "simulate": "simulator.engine",
+    "simulate_policy": "policies.protocol",
 }
 __all__ = [
     "POLICIES", "OnlineCluster", "Settings", "Workload", "audit", "compute_metrics", "flow_bounds",

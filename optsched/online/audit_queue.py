@@ -17,7 +17,7 @@ from optsched.online.audit_placement import IterationTimes
 from optsched.online.records import Records
 
 if TYPE_CHECKING:
-    from optsched.online.jobs import Jobs
+    from optsched.online.data.jobs import Jobs
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

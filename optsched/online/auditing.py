@@ -22,7 +22,7 @@ from optsched.online.audit_queue import CHECKED, queue_violations
 from optsched.online.records import Records
 
 if TYPE_CHECKING:
-    from optsched.online.jobs import Jobs
+    from optsched.online.data.jobs import Jobs
 
 ARITHMETIC = 1e-9
 """Relative rounding allowed in a recomputed duration."""

@@ -14,11 +14,11 @@ from optsched.checking import CANCELLATION, CheckReport, Violation, claim_violat
 from optsched.files import instance_sha256
 from optsched.online.audit_placement import IterationTimes
 from optsched.online.auditing import audit
+from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.instance import OnlineInstance
-from optsched.online.jobs import Jobs, prepare_jobs
 from optsched.online.options import OnlineOptions
-from optsched.online.policies import Settings, find_policy
-from optsched.online.prediction import predict
+from optsched.online.policies.by_name import Settings, find_policy
+from optsched.online.prediction.predictors import predict
 from optsched.online.records import Floats, Records
 from optsched.online.solution import OnlineSolution
 

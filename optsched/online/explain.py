@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from optsched.online.data.jobs import prepare_jobs
 from optsched.online.instance import OnlineInstance
-from optsched.online.jobs import prepare_jobs
 from optsched.online.options import OnlineOptions
 from optsched.online.solution import OnlineSolution
 

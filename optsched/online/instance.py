@@ -9,10 +9,10 @@ from typing import Any, Self
 
 from optsched.errors import InputError, shown
 from optsched.library import WORKLOAD
-from optsched.online.catalogue import Catalogue, read_catalogue
-from optsched.online.cluster import OnlineCluster, read_cluster
-from optsched.online.workload import COLUMNS, Workload
-from optsched.online.workload_files import read_workload
+from optsched.online.data.catalogue import Catalogue, read_catalogue
+from optsched.online.data.cluster import OnlineCluster, read_cluster
+from optsched.online.data.workload import COLUMNS, Workload
+from optsched.online.data.workload_files import read_workload
 
 SCHEMA = "optsched/online"
 FILES = (WORKLOAD, "catalogue.json", "cluster.json")

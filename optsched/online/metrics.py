@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.online.metrics_kernel import queue_statistics
+from optsched.online._metrics_kernel import queue_statistics
 from optsched.online.records import Records
 
 Floats = NDArray[np.float64]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from optsched.errors import InputError, shown
-from optsched.online.policies import Settings
+from optsched.online.policies.by_name import Settings
 
 _PREDICTION = ("predictor", "training_share", "refit_interval")
 
@@ -19,7 +19,7 @@ class OnlineOptions:
     Attributes
     ----------
     predictor : str
-        A name of `optsched.online.prediction.NAMES`.
+        A name of `optsched.online.prediction.predictors.NAMES`.
     training_share : float or None
         The share of jobs, by submission, that a predictor is fitted to; they are not simulated.
     refit_interval : float or None
@@ -36,7 +36,7 @@ class OnlineOptions:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> OnlineOptions:
         """Make options of names and values; raises InputError."""
-        from optsched.online.prediction import NAMES
+        from optsched.online.prediction.predictors import NAMES
 
         known = [*_PREDICTION, *(each.name for each in fields(Settings))]
         for key in values:

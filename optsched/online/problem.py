@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optsched.online.policies import POLICIES
+from optsched.online.policies.by_name import POLICIES
 from optsched.problem import Method, Problem
 
 _HERE = "optsched.online"

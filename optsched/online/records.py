@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.online.policies import Settings
+from optsched.online.policies.by_name import Settings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import FailFast, Field
 
 from optsched.errors import InputError
-from optsched.online.cluster import MOST_SERVERS
+from optsched.online.data.cluster import MOST_SERVERS
 from optsched.online.options import OnlineOptions
 from optsched.online.records import Records
 from optsched.schema import LARGEST, Between, FileModel, Name, Version, parse

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from optsched.online.bounds import ITERATIONS, flow_bounds
-from optsched.online.engine import simulate
+from optsched.online.bounds.flow import ITERATIONS, flow_bounds
+from optsched.online.data.jobs import prepare_jobs
 from optsched.online.instance import OnlineInstance
-from optsched.online.jobs import prepare_jobs
 from optsched.online.metrics import compute_metrics
 from optsched.online.options import OnlineOptions
-from optsched.online.prediction import Prediction, predict
-from optsched.online.protocol import simulate_policy
+from optsched.online.policies.protocol import simulate_policy
+from optsched.online.prediction.predictors import Prediction, predict
 from optsched.online.records import Records
+from optsched.online.simulator.engine import simulate
 from optsched.online.solution import OnlineSolution
 from optsched.result import Outcome, Settings, Termination
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 
-from optsched.online.bounds import flow_bounds
-from optsched.online.catalogue import Catalogue
-from optsched.online.cluster import OnlineCluster
-from optsched.online.engine import simulate
-from optsched.online.jobs import prepare_jobs
+from optsched.online.bounds.flow import flow_bounds
+from optsched.online.data.catalogue import Catalogue
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.jobs import prepare_jobs
+from optsched.online.data.workload import Workload
 from optsched.online.metrics import compute_metrics
-from optsched.online.workload import Workload
+from optsched.online.simulator.engine import simulate
 from optsched.placement.instance import Job, Stage
 
 

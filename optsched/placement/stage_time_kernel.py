@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.lean import njit
+from optsched.compiled_loops import njit
 
 
 @njit(cache=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from optsched.placement.dp import dp
-from optsched.placement.heavy_edge import heavy_edge
+from optsched.placement.exact.dp import dp
+from optsched.placement.exact.threshold import threshold
+from optsched.placement.heuristics.heavy_edge import heavy_edge
 from optsched.placement.instance import SCHEMA, PlacementInstance
 from optsched.placement.options import PlacementOptions
-from optsched.placement.threshold import threshold
 from optsched.result import Settings
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from optsched.plot.axes import COLOURS, axes, legend_above, literal, short
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.records import RollingRun
-from optsched.rolling.run import Rolled
+from optsched.rolling.simulator.runs import Rolled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.lean import njit
+from optsched.compiled_loops import njit
 
 Floats = NDArray[np.float64]
 

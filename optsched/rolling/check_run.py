@@ -11,9 +11,9 @@ from optsched.checking import CheckReport, Violation
 from optsched.errors import InputError, shown
 from optsched.files import instance_sha256
 from optsched.rolling.audit import audit
-from optsched.rolling.draws import true_epochs
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.options import RollingOptions
+from optsched.rolling.simulator.true_epochs import true_epochs
 from optsched.rolling.solution import RollingSolution
 
 
@@ -40,7 +40,7 @@ def check(
     InputError
         For a policy or an option that does not exist.
     """
-    from optsched.rolling.policies import POLICIES
+    from optsched.rolling.policies.by_name import POLICIES
 
     if solution.policy not in POLICIES and ":" not in solution.policy:  # with one: from outside
         raise InputError("run", "policy", shown(solution.policy), f"one of {', '.join(POLICIES)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from optsched.rolling.price import PriceConstants, constants_of
+from optsched.rolling.policies.price import PriceConstants, constants_of
 from optsched.selection.options import SelectionOptions
 
 

@@ -7,16 +7,16 @@ import time
 from typing import Any
 
 from optsched.result import Outcome, Settings, Termination
-from optsched.rolling.bounds import BoundSettings, clairvoyant_bound
-from optsched.rolling.draws import true_epochs
+from optsched.rolling.bounds.clairvoyant import BoundSettings, clairvoyant_bound
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.metrics import Metrics, metrics_of
 from optsched.rolling.options import RollingOptions
-from optsched.rolling.policies import RollingSettings, policy
+from optsched.rolling.policies.by_name import RollingSettings, policy
 from optsched.rolling.records import RollingRun
-from optsched.rolling.simulator import Plan, simulate
+from optsched.rolling.simulator.simulator import Plan, simulate
+from optsched.rolling.simulator.true_epochs import true_epochs
+from optsched.rolling.simulator.world import View, World
 from optsched.rolling.solution import RollingSolution
-from optsched.rolling.world import View, World
 
 BOUND_ITERATIONS = 200
 STEPS_BY = "edf"
@@ -87,8 +87,8 @@ def _rolled(
 def own_policy(name: str, given: Any) -> Any:
     """A method of a policy of the caller's: an object with ``schedule(view)``, or its class.
 
-    ``schedule`` returns a `optsched.rolling.simulator.Plan`; an attribute ``wake`` asks to be
-    called again after so many seconds at the latest.
+    ``schedule`` returns an `optsched.rolling.simulator.simulator.Plan`; an attribute ``wake`` asks
+    to be called again after so many seconds at the latest.
     """
 
     def method(

@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.selection.distribution import Distribution
 from optsched.selection.instance import SelectionInstance, SelectionJob
 from optsched.selection.options import SelectionOptions
+from optsched.uncertainty.distribution import Distribution
 
 Floats = NDArray[np.float64]
 

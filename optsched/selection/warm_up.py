@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from optsched.result import Settings
-from optsched.selection.dp import dp
+from optsched.selection.heuristics.dp import dp
+from optsched.selection.heuristics.sts import sts
 from optsched.selection.instance import SCHEMA, SelectionInstance
 from optsched.selection.options import SelectionOptions
-from optsched.selection.sts import sts
 
 
 def warm_up() -> None:

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from optsched.deadline import Deadline
-from optsched.speed_profile.curve import Curve, curve_of
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.options import SpeedProfileOptions
 from optsched.speed_profile.profile import Profile
+from optsched.uncertainty.survival import Curve, curve_of
 
 ROUNDING = 16 * float(np.finfo(float).eps)
 """Of the sums behind a bound, relative to their largest term: taken off."""
@@ -28,7 +28,7 @@ def quick_bound(
 
     None when the instance's own deadline cannot be met.
     """
-    from optsched.speed_profile.hull import hull_profile, hull_speeds
+    from optsched.speed_profile.exact.hull import hull_profile, hull_speeds
 
     curve = curve_of(instance)
     profile, multiplier = hull_profile(instance, curve)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from optsched.speed_profile.curve import curve_of
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.options import SpeedProfileOptions
 from optsched.speed_profile.solution import SpeedProfileSolution
+from optsched.uncertainty.survival import curve_of
 
 
 @dataclass(frozen=True)

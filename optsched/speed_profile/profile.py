@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from optsched.result import Outcome, Termination, is_proved
-from optsched.speed_profile.curve import Curve
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.solution import SpeedProfileSolution
+from optsched.uncertainty.survival import Curve
 
 STATUSES = ("slack", "binding", "infeasible")
 

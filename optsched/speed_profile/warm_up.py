@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optsched.result import Settings
-from optsched.speed_profile.hull import hull
+from optsched.speed_profile.exact.hull import hull
 from optsched.speed_profile.instance import SCHEMA, SpeedProfileInstance
 from optsched.speed_profile.options import SpeedProfileOptions
 

@@ -13,10 +13,10 @@ import pytest
 
 from optsched.cli import _code
 from optsched.experiments import read_plan, sweep
-from optsched.experiments.runner import Standing
-from optsched.experiments.store import Store, StoreReader
-from optsched.experiments.units import expand
-from optsched.experiments.worker import run_unit
+from optsched.experiments.plans.units import expand
+from optsched.experiments.run.runner import Standing
+from optsched.experiments.run.worker import run_unit
+from optsched.experiments.store.store import Store, StoreReader
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAN = """
@@ -74,7 +74,7 @@ def test_a_killed_worker_changes_nothing(cluster: Any, tmp_path: Path) -> None:
 def test_nobody_at_the_address(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("optsched.experiments.cluster.PATIENCE", 1)
+    monkeypatch.setattr("optsched.experiments.run.dask.PATIENCE", 1)
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN, encoding="utf-8")
     address = "tcp://127.0.0.1:9"

@@ -12,15 +12,15 @@ import optsched
 from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.experiments import gap_table, read_plan
-from optsched.experiments.store import Store, StoreReader
-from optsched.experiments.units import expand
-from optsched.experiments.worker import run_unit
+from optsched.experiments.plans.units import expand
+from optsched.experiments.run.worker import run_unit
+from optsched.experiments.store.store import Store, StoreReader
 from optsched.generate.online import generate_online
 from optsched.library import load
 from optsched.online.instance import OnlineInstance
-from optsched.online.policies import POLICIES as ONLINE
+from optsched.online.policies.by_name import POLICIES as ONLINE
 from optsched.problems import PROBLEMS
-from optsched.rolling.policies import POLICIES as ROLLING
+from optsched.rolling.policies.by_name import POLICIES as ROLLING
 
 ROLLING_PLAN = """
 [limits]

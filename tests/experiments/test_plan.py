@@ -8,10 +8,10 @@ import pytest
 
 from optsched.cli import _code
 from optsched.errors import InputError
-from optsched.experiments.generating import generators
-from optsched.experiments.plan import Limits, read_plan
-from optsched.experiments.runner import sweep
-from optsched.experiments.units import expand
+from optsched.experiments.plans.generating import generators
+from optsched.experiments.plans.plan import Limits, read_plan
+from optsched.experiments.plans.units import expand
+from optsched.experiments.run.runner import sweep
 from optsched.library import shipped_folder
 from optsched.problems import METHODS, PROBLEMS
 
@@ -162,7 +162,7 @@ def test_a_value_that_cannot_be_used_is_one_line(
 
 def test_files_that_match_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A glob's units are known only when its files are read."""
-    monkeypatch.setattr("optsched.experiments.runner.MOST_UNITS", 8)
+    monkeypatch.setattr("optsched.experiments.run.runner.MOST_UNITS", 8)
     with pytest.raises(InputError, match="families: found more units, expected at most 8"):
         sweep(plan(tmp_path, GOOD), tmp_path / "results.sqlite", workers=1)
     assert not (tmp_path / "results.sqlite").exists()

@@ -6,7 +6,7 @@ import pytest
 
 from optsched.cli import progress
 from optsched.cli.progress import StepProgress, SweepProgress
-from optsched.experiments.runner import Standing
+from optsched.experiments.run.runner import Standing
 
 
 @pytest.fixture(autouse=True)

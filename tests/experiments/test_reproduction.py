@@ -13,11 +13,12 @@ import pytest
 from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.experiments import ARTEFACTS
-from optsched.experiments.papers import a_srpt_table1, sts_fig3
+from optsched.experiments.papers.a_srpt import table1 as a_srpt_table1
 from optsched.experiments.papers.artefacts import names_of, reproduce
-from optsched.experiments.papers.others import OTHERS
+from optsched.experiments.papers.elsewhere import OTHERS
 from optsched.experiments.papers.pictures import save, strips
 from optsched.experiments.papers.reproduction_page import COLUMNS, COMMAND, page
+from optsched.experiments.papers.sts import fig3 as sts_fig3
 from optsched.experiments.papers.verdict import Finding, Verdict, read_verdict, write_verdict
 from optsched.library import shipped_names
 

@@ -10,11 +10,11 @@ import pytest
 
 from optsched import problems
 from optsched.experiments import gap_table, read_plan, sweep
-from optsched.experiments.store import Store
-from optsched.experiments.table import FamilyTable
-from optsched.experiments.table_formats import cells
-from optsched.experiments.units import expand
-from optsched.experiments.worker import run_unit
+from optsched.experiments.plans.units import expand
+from optsched.experiments.report.table import FamilyTable
+from optsched.experiments.report.table_formats import cells
+from optsched.experiments.run.worker import run_unit
+from optsched.experiments.store.store import Store
 from optsched.library import copy_shipped, shipped_plans
 
 ROOT = Path(__file__).resolve().parents[2]

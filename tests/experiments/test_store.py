@@ -13,12 +13,12 @@ from privileges import as_nobody, read_only
 
 from optsched.cli import _code
 from optsched.errors import InputError
-from optsched.experiments.plan import read_plan
-from optsched.experiments.report import page
-from optsched.experiments.row import Row, Status, done, failed
-from optsched.experiments.store import Store, StoreReader
-from optsched.experiments.units import Unit, expand
-from optsched.experiments.worker import run_unit
+from optsched.experiments.plans.plan import read_plan
+from optsched.experiments.plans.units import Unit, expand
+from optsched.experiments.report.page import page
+from optsched.experiments.run.worker import run_unit
+from optsched.experiments.store.row import Row, Status, done, failed
+from optsched.experiments.store.store import Store, StoreReader
 
 PLAN = """
 name = "p"

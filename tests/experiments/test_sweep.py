@@ -17,7 +17,7 @@ import misbehaving
 import pytest
 
 from optsched.experiments import sweep
-from optsched.experiments.store import StoreReader
+from optsched.experiments.store.store import StoreReader
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAN = """
@@ -226,7 +226,7 @@ def test_whatever_a_worker_does_becomes_a_row(
 ) -> None:
     plan, store = tmp_path / "trivial.toml", tmp_path / "results.sqlite"
     plan.write_text(TRIVIAL, encoding="utf-8")
-    monkeypatch.setattr("optsched.experiments.local.run_unit", misbehaving.run_unit)
+    monkeypatch.setattr("optsched.experiments.run.processes.run_unit", misbehaving.run_unit)
     standing = sweep(plan, store, workers=2)
     assert (standing.run, standing.failed) == (8, 5)
     ended = states(store)

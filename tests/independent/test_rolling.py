@@ -26,9 +26,9 @@ from independent.selection_cases import pick
 
 import optsched
 from optsched.rolling.audit import audit
-from optsched.rolling.bounds import BoundSettings
-from optsched.rolling.policies import RollingSettings
-from optsched.rolling.run import roll
+from optsched.rolling.bounds.clairvoyant import BoundSettings
+from optsched.rolling.policies.by_name import RollingSettings
+from optsched.rolling.simulator.runs import roll
 from optsched.selection.options import SelectionOptions
 
 CHEAP = ("sts", "edf", "fifo", "rg", "dp", "avg-edf", "avg-rg", "avg-dp", "price")

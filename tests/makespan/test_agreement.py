@@ -9,10 +9,10 @@ from oracles import makespan as oracle
 
 import optsched
 from optsched.deadline import Deadline
-from optsched.makespan.bounds import area, longest_job
-from optsched.makespan.durations import durations_of
+from optsched.makespan.bounds.best import area, longest_job
+from optsched.makespan.bounds.durations import durations_of
+from optsched.makespan.exact.state_search import _Search
 from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.state_search import _Search
 from optsched.problems import METHODS
 from optsched.result import Termination
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from optsched.checking import Violation
-from optsched.makespan.certificate import ColumnCertificate
+from optsched.makespan.bounds.certificate import ColumnCertificate
 from optsched.makespan.check_certificate import check_certificate
 from optsched.makespan.instance import MakespanInstance
 

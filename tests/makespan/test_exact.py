@@ -12,9 +12,9 @@ from optsched.errors import NotApplicableError
 from optsched.files import instance_sha256
 from optsched.generate.makespan import generate_makespan
 from optsched.library import shipped_folder
-from optsched.makespan.bounds import best_bound
+from optsched.makespan.bounds.best import best_bound
+from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.check_certificate import check_certificate
-from optsched.makespan.durations import durations_of
 from optsched.result import Termination
 
 SHIPPED = shipped_folder() / "makespan"

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from optsched.experiments import reproduce
-from optsched.experiments.papers import sjf_bco
-from optsched.experiments.papers import sjf_bco_claims as claims
-from optsched.experiments.papers.sjf_bco_figures import FIGURES, Tally, _verdict
-from optsched.experiments.papers.sjf_bco_runs import Point
+from optsched.experiments.papers.sjf_bco import artefacts as sjf_bco
+from optsched.experiments.papers.sjf_bco import claims
+from optsched.experiments.papers.sjf_bco.figures import FIGURES, Tally, _verdict
+from optsched.experiments.papers.sjf_bco.runs import Point
 from optsched.experiments.papers.verdict import Finding
 
 Series = dict[str, list[float | None]]

@@ -8,16 +8,16 @@ import optsched
 from optsched.deadline import Deadline
 from optsched.errors import InputError
 from optsched.generate.makespan import generate_makespan
-from optsched.makespan import bounds
-from optsched.makespan.bounds import simple_bound
+from optsched.makespan.bounds import best as bounds
+from optsched.makespan.bounds.best import simple_bound
+from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import evaluate
-from optsched.makespan.durations import durations_of
 from optsched.makespan.explain import explain
+from optsched.makespan.heuristics.nested import Annealing, applies
+from optsched.makespan.heuristics.sjf_bco import kappas_of
 from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.nested import Annealing, applies
 from optsched.makespan.options import MakespanOptions
 from optsched.makespan.progress import iteration_time
-from optsched.makespan.sjf_bco import kappas_of
 from optsched.result import Result
 
 HEURISTICS = (

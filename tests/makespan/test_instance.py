@@ -8,7 +8,7 @@ import pytest
 
 import optsched
 from optsched.errors import InputError
-from optsched.makespan.durations import durations_of
+from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.instance import MakespanInstance
 
 

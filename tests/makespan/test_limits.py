@@ -22,19 +22,22 @@ from optsched.backends import sizes
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
 from optsched.generate.makespan import generate_makespan
-from optsched.makespan import bounds, column_bound, formulation, local_search, relaxation
-from optsched.makespan.bounds import best_bound, forget
+from optsched.makespan.bounds import best as bounds
+from optsched.makespan.bounds import column as column_bound
+from optsched.makespan.bounds.best import best_bound, forget
+from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.check_certificate import check_certificate
 from optsched.makespan.contention import evaluate
-from optsched.makespan.durations import durations_of
+from optsched.makespan.exact.starting_schedules import candidates, take_known
+from optsched.makespan.exact.state_search import _Search
+from optsched.makespan.heuristics import local_search
+from optsched.makespan.heuristics.nested import applies
+from optsched.makespan.heuristics.sjf_bco import by_sjf_bco
 from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.known import candidates, take_known
-from optsched.makespan.model_data import MakespanModelData, model_nonzeros
-from optsched.makespan.nested import applies
+from optsched.makespan.models import formulation, relaxation
+from optsched.makespan.models.data import MakespanModelData, model_nonzeros
 from optsched.makespan.options import MakespanOptions
-from optsched.makespan.sjf_bco import by_sjf_bco
-from optsched.makespan.state_search import _Search
 from optsched.problems import METHODS
 from optsched.result import Settings, Termination
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from oracles import makespan as oracle
 
-from optsched.makespan import formulation
 from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.model_data import MakespanModelData, model_data
-from optsched.makespan.relaxation import solve_slotted
+from optsched.makespan.models import formulation
+from optsched.makespan.models.data import MakespanModelData, model_data
+from optsched.makespan.models.relaxation import solve_slotted
 from optsched.result import Settings, Termination
 
 

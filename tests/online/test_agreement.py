@@ -11,12 +11,12 @@ import pytest
 from oracles.online import Rule, Simulator, Task
 from oracles.random_online import random_case
 
-from optsched.online.bounds import FlowBounds, flow_bounds
-from optsched.online.engine import simulate
-from optsched.online.jobs import Jobs
-from optsched.online.offers import RULES
-from optsched.online.policies import POLICIES, Settings
+from optsched.online.bounds.flow import FlowBounds, flow_bounds
+from optsched.online.data.jobs import Jobs
+from optsched.online.policies.by_name import POLICIES, Settings
 from optsched.online.records import Records
+from optsched.online.simulator.engine import simulate
+from optsched.online.simulator.offers import RULES
 
 OFFERS = tuple(RULES)
 KINDS = {"a-srpt-perfect": "a-srpt", "srpt-workload-hold": "workload-hold"}

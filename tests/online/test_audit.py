@@ -15,14 +15,18 @@ from oracles.random_online import LARGE_VOLUMES, VOLUMES, random_case, random_jo
 
 from optsched.online.audit_placement import IterationTimes, heavy_edge
 from optsched.online.auditing import audit
-from optsched.online.cluster import OnlineCluster
-from optsched.online.engine import simulate
-from optsched.online.jobs import Jobs
-from optsched.online.offers import RULES
-from optsched.online.policies import POLICIES, Settings
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.jobs import Jobs
+from optsched.online.policies.by_name import POLICIES, Settings
 from optsched.online.records import Records
+from optsched.online.simulator.engine import simulate
+from optsched.online.simulator.offers import RULES
 from optsched.placement.cost import worst_iteration_time
-from optsched.placement.heavy_edge import estimated_minimum, graph_arrays, heavy_edge_counts
+from optsched.placement.heuristics.heavy_edge import (
+    estimated_minimum,
+    graph_arrays,
+    heavy_edge_counts,
+)
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -195,10 +199,11 @@ MUTATED = """
 import sys
 import numpy as np
 from oracles.random_online import random_case
-import optsched.placement.heavy_edge_kernel as kernel
-from optsched.online import iteration_cache, passes
+import optsched.placement.heuristics._heavy_edge_kernel as kernel
+from optsched.online.simulator import iteration_cache
+from optsched.online.simulator import passes
 from optsched.online.auditing import audit
-from optsched.online.engine import simulate
+from optsched.online.simulator.engine import simulate
 
 def slower(*arguments):
     return 1.01 * iteration_cache.iteration_time(*arguments)

@@ -14,7 +14,7 @@ from optsched.online import audit_delay
 from optsched.online.audit_delay import _chosen, delay_violations
 from optsched.online.audit_offers import expected_offer, offer_violations
 from optsched.online.audit_queue import _backfilled, queue_violations, virtual_order
-from optsched.online.policies import Settings
+from optsched.online.policies.by_name import Settings
 from optsched.online.records import Records
 
 

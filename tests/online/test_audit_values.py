@@ -12,12 +12,12 @@ import pytest
 from optsched.checking import Violation
 from optsched.online.audit_placement import IterationTimes
 from optsched.online.auditing import _heavy, audit
-from optsched.online.catalogue import Catalogue
-from optsched.online.cluster import OnlineCluster
-from optsched.online.jobs import Jobs, prepare_jobs
-from optsched.online.policies import Settings
+from optsched.online.data.catalogue import Catalogue
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.jobs import Jobs, prepare_jobs
+from optsched.online.data.workload import Workload
+from optsched.online.policies.by_name import Settings
 from optsched.online.records import Records
-from optsched.online.workload import Workload
 from optsched.placement.instance import Job, Stage
 
 

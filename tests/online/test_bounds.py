@@ -7,16 +7,16 @@ import pytest
 from oracles.random_online import random_case, random_job
 
 from optsched.generate.workload import WorkloadShape, generate_workload
-from optsched.online.bounds import fast_machine_bound, flow_bounds, mean_busy_time_bound
-from optsched.online.bounds_kernel import dual_value
-from optsched.online.catalogue import Catalogue
-from optsched.online.cluster import OnlineCluster
-from optsched.online.engine import simulate
-from optsched.online.jobs import Jobs, prepare_jobs
+from optsched.online.bounds._flow_kernel import dual_value
+from optsched.online.bounds.flow import fast_machine_bound, flow_bounds, mean_busy_time_bound
+from optsched.online.bounds.offline import offline_optimum
+from optsched.online.data.catalogue import Catalogue
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.jobs import Jobs, prepare_jobs
+from optsched.online.data.workload import Workload
 from optsched.online.metrics import compute_metrics
-from optsched.online.offline import offline_optimum
-from optsched.online.policies import POLICIES
-from optsched.online.workload import Workload
+from optsched.online.policies.by_name import POLICIES
+from optsched.online.simulator.engine import simulate
 
 ALLOWED = 1 + 1e-9
 

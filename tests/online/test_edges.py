@@ -8,14 +8,14 @@ from oracles.random_online import random_case, random_job
 
 from optsched.errors import InputError
 from optsched.online.auditing import audit
-from optsched.online.catalogue import Catalogue
-from optsched.online.cluster import OnlineCluster
-from optsched.online.engine import simulate
-from optsched.online.jobs import Jobs, prepare_jobs
+from optsched.online.data.catalogue import Catalogue
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.jobs import Jobs, prepare_jobs
+from optsched.online.data.workload import Workload
 from optsched.online.metrics import compute_metrics
-from optsched.online.offers import RULES
-from optsched.online.policies import POLICIES, Settings
-from optsched.online.workload import Workload
+from optsched.online.policies.by_name import POLICIES, Settings
+from optsched.online.simulator.engine import simulate
+from optsched.online.simulator.offers import RULES
 
 
 def light(gpus: int = 1) -> Catalogue:
@@ -122,7 +122,7 @@ def test_bad_predictions_and_policies() -> None:
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_interrupted_runs_keep_what_started(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("optsched.online.engine.STEPS", 5)
+    monkeypatch.setattr("optsched.online.simulator.engine.STEPS", 5)
     jobs, predicted = random_case(4)
     whole = simulate(jobs, name, predicted)
     calls = []

@@ -10,10 +10,10 @@ import pytest
 
 from optsched.errors import InputError
 from optsched.generate.workload import generate_workload
-from optsched.online.catalogue import Catalogue, read_catalogue, write_catalogue
-from optsched.online.cluster import OnlineCluster, read_cluster
-from optsched.online.workload import Workload
-from optsched.online.workload_files import read_workload, write_workload
+from optsched.online.data.catalogue import Catalogue, read_catalogue, write_catalogue
+from optsched.online.data.cluster import OnlineCluster, read_cluster
+from optsched.online.data.workload import Workload
+from optsched.online.data.workload_files import read_workload, write_workload
 
 HEADER = "job_id,submit_time,gpus,iterations,user,group,model\n"
 

@@ -7,8 +7,8 @@ import pytest
 
 from optsched.errors import InputError
 from optsched.generate.workload import WorkloadShape, generate_workload, shape_of
-from optsched.online.cluster import OnlineCluster
-from optsched.online.jobs import Jobs, prepare_jobs
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.jobs import Jobs, prepare_jobs
 
 CLUSTER = OnlineCluster.of(20)
 

@@ -19,7 +19,7 @@ INTERRUPTED = 130
 DRIVER = """
 import os, signal, sys
 import rich.progress
-import optsched.online.engine as engine
+import optsched.online.simulator.engine as engine
 from optsched import __main__ as program
 
 program.PATIENCE = 600  # what is kept is asked for here, also on a slow machine

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from oracles.random_online import random_case
 
-from optsched.online.engine import simulate
 from optsched.online.metrics import compute_metrics, fragmentation, timeline
-from optsched.online.policies import Settings
+from optsched.online.policies.by_name import Settings
 from optsched.online.records import Records
+from optsched.online.simulator.engine import simulate
 
 
 def two_jobs() -> Records:

@@ -10,14 +10,14 @@ from oracles.random_online import random_case
 
 from optsched.errors import InputError
 from optsched.experiments import ARTEFACTS, reproduce
-from optsched.experiments.papers import a_srpt_figures
-from optsched.experiments.papers.a_srpt_findings import Claim, ranged
-from optsched.experiments.papers.a_srpt_jobs import case_jobs
-from optsched.experiments.papers.a_srpt_online import BASELINES, Row
+from optsched.experiments.papers.a_srpt import figures as a_srpt_figures
+from optsched.experiments.papers.a_srpt.findings import Claim, ranged
+from optsched.experiments.papers.a_srpt.jobs import case_jobs
+from optsched.experiments.papers.a_srpt.runs import BASELINES, Row
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.verdict import Finding, read_verdict
-from optsched.online.cluster import OnlineCluster
-from optsched.online.engine import simulate
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.simulator.engine import simulate
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +68,7 @@ def test_figure_5_states_its_conditions(tmp_path: Path) -> None:
 def test_recurrence_claims_are_not_testable_without_the_trace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("optsched.experiments.papers.a_srpt_figures.PREDICTORS", ("group-mean",))
+    monkeypatch.setattr("optsched.experiments.papers.a_srpt.figures.PREDICTORS", ("group-mean",))
     assert "not testable here" in reproduce("a-srpt-fig4", tmp_path, quick=True)
     verdict = read_verdict(tmp_path, "a-srpt-fig4")
     assert verdict is not None

@@ -7,10 +7,10 @@ import pytest
 
 from optsched.errors import InputError, MissingExtraError
 from optsched.generate.workload import generate_workload
-from optsched.online.cluster import OnlineCluster
-from optsched.online.jobs import Jobs, prepare_jobs
-from optsched.online.prediction import FITTED, NAMES, predict, report
-from optsched.online.workload import Workload
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.jobs import Jobs, prepare_jobs
+from optsched.online.data.workload import Workload
+from optsched.online.prediction.predictors import FITTED, NAMES, predict, report
 
 
 def case(seed: int = 1, count: int = 400) -> Jobs:
@@ -59,7 +59,7 @@ def test_running_statistics_are_refits_at_every_row(name: str) -> None:
     running = predict(jobs, f"online-{name}").iterations
     finish = jobs.submit + jobs.iterations * jobs.estimate
     table = jobs.workload
-    from optsched.online.training import Examples
+    from optsched.online.prediction.training import Examples
 
     for row in range(len(jobs)):
         past = np.flatnonzero(finish <= jobs.submit[row])

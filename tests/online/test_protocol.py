@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from oracles.random_online import random_case
 
-import optsched.online.protocol as protocol
+import optsched.online.policies.protocol as protocol
 from optsched.errors import InputError
 from optsched.online.auditing import audit
-from optsched.online.engine import simulate
-from optsched.online.offers import RULES
-from optsched.online.policies import Settings
-from optsched.online.protocol import View, simulate_policy
+from optsched.online.policies.by_name import Settings
+from optsched.online.policies.protocol import View, simulate_policy
+from optsched.online.simulator.engine import simulate
+from optsched.online.simulator.offers import RULES
 
 
 def documented_example() -> type:

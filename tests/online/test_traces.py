@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from optsched.errors import InputError
-from optsched.online.cluster import OnlineCluster
-from optsched.online.jobs import prepare_jobs
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.jobs import prepare_jobs
 from optsched.online.traces.importing import FORMATS, import_trace, workload_of_trace
 from optsched.online.traces.trace import Trace
 

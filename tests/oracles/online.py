@@ -13,7 +13,11 @@ from functools import cache
 import numpy as np
 
 from optsched.placement.cost import cost_tables, time_matrix, worst_iteration_time
-from optsched.placement.heavy_edge import estimated_minimum, graph_arrays, heavy_edge_counts
+from optsched.placement.heuristics.heavy_edge import (
+    estimated_minimum,
+    graph_arrays,
+    heavy_edge_counts,
+)
 from optsched.placement.instance import Cluster, Job
 from optsched.placement.options import PlacementOptions
 

@@ -8,8 +8,8 @@ import optsched
 from optsched.backends import solve_model
 from optsched.result import Settings
 from optsched.selection.cost import tables_of
-from optsched.selection.formulation import formulation_data
-from optsched.selection.milp import _epoch_seconds, build
+from optsched.selection.models.formulation import formulation_data
+from optsched.selection.models.milp import _epoch_seconds, build
 from optsched.selection.options import SelectionOptions
 
 ERRATA = ("none", "(8)", "(12)", "(13)", "(16)", "(16) with (13)", "(19)", "(20)")

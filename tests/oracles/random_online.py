@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.online.catalogue import Catalogue
-from optsched.online.cluster import OnlineCluster
-from optsched.online.jobs import Jobs, prepare_jobs
-from optsched.online.workload import Workload
+from optsched.online.data.catalogue import Catalogue
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.jobs import Jobs, prepare_jobs
+from optsched.online.data.workload import Workload
 from optsched.placement.instance import Job, Stage
 
 VOLUMES = (0.0, 1e5, 1e7, 2e8)

@@ -12,8 +12,8 @@ import pytest
 import optsched
 from optsched.errors import NotApplicableError
 from optsched.generate.placement import generate_placement
-from optsched.placement.dp import states
-from optsched.placement.exact import FEW_STATES
+from optsched.placement.exact.dp import states
+from optsched.placement.exact.exact import FEW_STATES
 from optsched.placement.instance import PlacementInstance
 from optsched.result import Termination
 

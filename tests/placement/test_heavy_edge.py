@@ -9,7 +9,7 @@ from oracles import placement as oracle
 
 import optsched
 from optsched.placement.cost import worst_iteration_time
-from optsched.placement.heavy_edge import estimated_minimum
+from optsched.placement.heuristics.heavy_edge import estimated_minimum
 from optsched.placement.instance import PlacementInstance, truncate_offer
 
 

@@ -11,9 +11,10 @@ import optsched
 from optsched.backends import models, sizes, solve_model
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
-from optsched.placement import bounds, cut_formulation, formulation, vertex_formulation
+from optsched.placement.bounds import combinatorial as bounds
 from optsched.placement.cost import tables_of
-from optsched.placement.limits import count_nonzeros, cut_nonzeros, replica_nonzeros
+from optsched.placement.models import cut_formulation, formulation, vertex_formulation
+from optsched.placement.models.limits import count_nonzeros, cut_nonzeros, replica_nonzeros
 from optsched.placement.options import PlacementOptions
 from optsched.result import Outcome, Settings, Termination
 

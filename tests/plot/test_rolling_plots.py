@@ -13,8 +13,8 @@ from optsched.plot import (
     plot_nodes_in_use,
     plot_run,
 )
-from optsched.rolling.bounds import BoundSettings
-from optsched.rolling.run import Rolled, roll
+from optsched.rolling.bounds.clairvoyant import BoundSettings
+from optsched.rolling.simulator.runs import Rolled, roll
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,12 @@ from rolling.small import job, three_jobs
 import optsched.rolling.audit as module
 from optsched.generate.rolling import generate_rolling, rolling_settings
 from optsched.rolling.audit import audit
-from optsched.rolling.interval_optimum import NAMES
 from optsched.rolling.metrics import metrics_of
-from optsched.rolling.policies import POLICIES, RollingSettings, policy
+from optsched.rolling.policies.by_name import POLICIES, RollingSettings, policy
+from optsched.rolling.policies.interval_optimum import NAMES
 from optsched.rolling.records import RollingRun
-from optsched.rolling.simulator import simulate
-from optsched.rolling.world import World
+from optsched.rolling.simulator.simulator import simulate
+from optsched.rolling.simulator.world import World
 from optsched.selection.options import SelectionOptions
 
 LOADS = (0.2, 0.6, 1.1)

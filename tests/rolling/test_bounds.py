@@ -8,7 +8,7 @@ from rolling.small import instance, job, three_jobs
 from scipy.optimize import linprog
 
 from optsched.generate.rolling import generate_rolling, rolling_settings
-from optsched.rolling.bounds import (
+from optsched.rolling.bounds.clairvoyant import (
     BoundSettings,
     Workload,
     clairvoyant_bound,
@@ -16,11 +16,11 @@ from optsched.rolling.bounds import (
     lagrangian,
     workload_of,
 )
-from optsched.rolling.draws import true_epochs
 from optsched.rolling.metrics import metrics_of
-from optsched.rolling.policies import RollingSettings, policy
-from optsched.rolling.simulator import simulate
-from optsched.rolling.world import World
+from optsched.rolling.policies.by_name import RollingSettings, policy
+from optsched.rolling.simulator.simulator import simulate
+from optsched.rolling.simulator.true_epochs import true_epochs
+from optsched.rolling.simulator.world import World
 from optsched.selection.options import SelectionOptions
 
 

@@ -12,14 +12,14 @@ from rolling.small import instance, job, three_jobs
 
 from optsched.cli import _code
 from optsched.errors import InputError
-from optsched.rolling import policies
 from optsched.rolling.instance import RollingInstance
-from optsched.rolling.run import Rolled, roll
-from optsched.rolling.simulator import MOST_PERIODIC_DECISIONS, Plan, StalledError
-from optsched.rolling.world import View
+from optsched.rolling.policies import by_name as policies
+from optsched.rolling.simulator.runs import Rolled, roll
+from optsched.rolling.simulator.simulator import MOST_PERIODIC_DECISIONS, Plan, StalledError
+from optsched.rolling.simulator.world import View
 from optsched.selection.cost import tables_of
+from optsched.selection.heuristics.sts import select_best_configurations
 from optsched.selection.options import SelectionOptions
-from optsched.selection.sts import select_best_configurations
 
 CHEAP = [{"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": [0.1, 0.2]}]
 

@@ -10,12 +10,12 @@ import pytest
 from rolling.small import instance, job
 
 import optsched
-from optsched.rolling.draws import true_epochs
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.metrics import metrics_of
-from optsched.rolling.policies import RollingSettings, policy
-from optsched.rolling.simulator import simulate
-from optsched.rolling.world import World
+from optsched.rolling.policies.by_name import RollingSettings, policy
+from optsched.rolling.simulator.simulator import simulate
+from optsched.rolling.simulator.true_epochs import true_epochs
+from optsched.rolling.simulator.world import World
 from optsched.selection.options import SelectionOptions
 from optsched.speed_profile.instance import SCHEMA, SpeedProfileInstance
 

@@ -18,8 +18,8 @@ from optsched.files import write_document
 from optsched.generate.rolling import generate_rolling, rolling_settings
 from optsched.generate.rolling_trace import generate_from_trace, read_trace
 from optsched.rolling.instance import RollingInstance
-from optsched.rolling.load import offered_load
-from optsched.rolling.run import roll
+from optsched.rolling.offered_load import offered_load
+from optsched.rolling.simulator.runs import roll
 from optsched.schemas import json_schema
 
 KEYS = {
@@ -224,7 +224,7 @@ def test_an_interrupted_roll_keeps_the_complete_runs(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("optsched.rolling.greedy.Queue.decide", interrupt)
+    monkeypatch.setattr("optsched.rolling.policies.greedy.Queue.decide", interrupt)
     path = tmp_path / "f.json"
     write_document(path, three_jobs().to_dict())
     assert _code(["roll", str(path), "--policy", "sts,edf,price", "--json"]) == 130

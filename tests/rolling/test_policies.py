@@ -11,13 +11,13 @@ from rolling.small import instance, job
 
 from optsched.errors import InputError
 from optsched.generate.rolling import generate_rolling, rolling_settings
-from optsched.rolling.first_piece_kernel import first_pieces
 from optsched.rolling.instance import RollingInstance
-from optsched.rolling.interval_optimum import NAMES
-from optsched.rolling.policies import POLICIES, RollingSettings, policy
+from optsched.rolling.policies._first_piece_kernel import first_pieces
+from optsched.rolling.policies.by_name import POLICIES, RollingSettings, policy
+from optsched.rolling.policies.interval_optimum import NAMES
 from optsched.rolling.records import RollingRun
-from optsched.rolling.simulator import SHORTEST, Plan, simulate
-from optsched.rolling.world import View, World
+from optsched.rolling.simulator.simulator import SHORTEST, Plan, simulate
+from optsched.rolling.simulator.world import View, World
 from optsched.selection.options import SelectionOptions
 
 SLOW = (*NAMES, "price-patterns")
@@ -99,7 +99,7 @@ def test_an_unknown_policy_is_refused() -> None:
 
 def test_patterns_optimises_each_interval() -> None:
     """At the first decision its value of (P1) is at most that of STS's seats."""
-    from optsched.rolling.world import View
+    from optsched.rolling.simulator.world import View
     from optsched.selection.assignment import expected_cost
 
     one = workload(8, load=3.0, jobs=6)
@@ -117,8 +117,8 @@ def test_patterns_optimises_each_interval() -> None:
 )
 def test_optima_of_intervals_agree(name: str) -> None:
     """Every decision is worth what that of `patterns` is, which may seat the jobs otherwise."""
-    from optsched.rolling.interval_optimum import IntervalOptimum
-    from optsched.rolling.world import View
+    from optsched.rolling.policies.interval_optimum import IntervalOptimum
+    from optsched.rolling.simulator.world import View
     from optsched.selection.assignment import expected_cost
 
     if name == "minlp":
@@ -137,8 +137,8 @@ def test_the_moment_counts_the_epochs_made() -> None:
     """The costs of the instance at a decision are those that the view cuts from the tables."""
     import numpy as np
 
-    from optsched.rolling.interval_optimum import moment_of
-    from optsched.rolling.world import View
+    from optsched.rolling.policies.interval_optimum import moment_of
+    from optsched.rolling.simulator.world import View
     from optsched.selection.cost import tables_of
 
     world = World(workload(2), SelectionOptions())
@@ -150,9 +150,9 @@ def test_the_moment_counts_the_epochs_made() -> None:
 
 def test_a_decision_without_an_answer_falls_back_on_sts(monkeypatch: pytest.MonkeyPatch) -> None:
     from optsched.result import Outcome, Termination
-    from optsched.rolling.interval_optimum import IntervalOptimum
-    from optsched.rolling.world import View
-    from optsched.selection.sts import sts_assignment
+    from optsched.rolling.policies.interval_optimum import IntervalOptimum
+    from optsched.rolling.simulator.world import View
+    from optsched.selection.heuristics.sts import sts_assignment
 
     world = World(workload(3), SelectionOptions())
     view = View(world, 0.0, (0, 1), (0.0, 0.0), {}, frozenset())
@@ -166,8 +166,8 @@ def test_the_indexed_cluster_fits_as_the_plain_one_does() -> None:
     """The same seats as `ClusterState`, request after request."""
     import numpy as np
 
-    from optsched.rolling.cluster import IndexedCluster
-    from optsched.selection.cluster_state import ClusterState
+    from optsched.rolling.simulator.free_gpus import IndexedCluster
+    from optsched.selection.heuristics.cluster_state import ClusterState
 
     for seed in range(20):
         settings = rolling_settings(12, jobs=2, cost_classes=seed % 3)
@@ -187,7 +187,7 @@ def test_the_indexed_cluster_fits_as_the_plain_one_does() -> None:
 def test_a_full_cluster_seats_nothing() -> None:
     import numpy as np
 
-    from optsched.rolling.cluster import IndexedCluster
+    from optsched.rolling.simulator.free_gpus import IndexedCluster
 
     for seed in range(6):
         world = World(workload(seed, sharing=True), SelectionOptions())
@@ -210,11 +210,11 @@ def test_compiled_passes_draw_as_those_of_one_interval(average: bool) -> None:
 
     import numpy as np
 
-    from optsched.rolling.greedy import RandomisedGreedy, planned_times
-    from optsched.rolling.keep import keep_in_place
-    from optsched.rolling.world import View
+    from optsched.rolling.policies.greedy import RandomisedGreedy, planned_times
+    from optsched.rolling.policies.staying import keep_in_place
+    from optsched.rolling.simulator.world import View
     from optsched.selection.assignment import expected_cost
-    from optsched.selection.baselines import Greedy, shuffled
+    from optsched.selection.heuristics.baselines import Greedy, shuffled
 
     for seed in range(12):
         world = World(workload(seed, jobs=40, cost_classes=seed % 3), SelectionOptions())

@@ -9,11 +9,11 @@ import pytest
 from rolling.small import instance, job
 
 from optsched.generate.rolling import generate_rolling, rolling_settings
-from optsched.rolling.price import Price, PriceConstants
-from optsched.rolling.price_kernel import clear_prices, due_date_multipliers
-from optsched.rolling.seating import seat_by_gain
-from optsched.rolling.seating_model import seat_by_patterns
-from optsched.rolling.world import View, World
+from optsched.rolling.policies._price_kernel import clear_prices, due_date_multipliers
+from optsched.rolling.policies.price import Price, PriceConstants
+from optsched.rolling.policies.seating import seat_by_gain
+from optsched.rolling.policies.seating_model import seat_by_patterns
+from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables
 from optsched.selection.options import SelectionOptions

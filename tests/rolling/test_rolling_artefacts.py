@@ -11,10 +11,11 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from optsched.experiments import ARTEFACTS
-from optsched.experiments.papers import optimum_over_time, price_robustness, sts_over_time
-from optsched.experiments.papers.rolling_pictures import by_size
-from optsched.experiments.papers.rolling_runs import Task, late_share, of, ratios, rows_of
-from optsched.experiments.papers.sts_over_time_findings import finding4, reductions
+from optsched.experiments.papers.sts import optimum_over_time, price_robustness
+from optsched.experiments.papers.sts import over_time as sts_over_time
+from optsched.experiments.papers.sts.over_time_findings import finding4, reductions
+from optsched.experiments.papers.sts.pictures import by_size
+from optsched.experiments.papers.sts.runs import Task, late_share, of, ratios, rows_of
 from optsched.experiments.papers.verdict import Finding, Verdict, read_verdict
 from optsched.generate.rolling import rolling_settings
 

@@ -8,10 +8,10 @@ from rolling.small import instance, job, three_jobs
 from optsched.rolling.audit import audit
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.metrics import Metrics, cost_ratio, cost_reduction, metrics_of
-from optsched.rolling.policies import RollingSettings, policy
+from optsched.rolling.policies.by_name import RollingSettings, policy
 from optsched.rolling.records import RollingRun
-from optsched.rolling.simulator import simulate
-from optsched.rolling.world import World
+from optsched.rolling.simulator.simulator import simulate
+from optsched.rolling.simulator.world import World
 from optsched.selection.options import SelectionOptions
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from optsched.errors import InputError
-from optsched.selection.epoch_samples import read_epoch_samples
+from optsched.uncertainty.epoch_samples import read_epoch_samples
 
 TEXT = """dataset,network,batch_size,target_epoch
 cifar,resnet,64,3

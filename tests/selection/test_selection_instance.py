@@ -13,8 +13,8 @@ from optsched.best_known import read_best_known
 from optsched.errors import InputError
 from optsched.files import instance_sha256
 from optsched.library import shipped_folder, shipped_names
-from optsched.selection.distribution import Distribution
 from optsched.selection.instance import SelectionInstance
+from optsched.uncertainty.distribution import Distribution
 
 NAMES = shipped_names()
 SELECTION = [name for name in NAMES if name.startswith("selection/")]

@@ -14,17 +14,18 @@ from optsched.backends.answer import unsolved
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.result import Settings, Termination
-from optsched.selection import bounds, columns
 from optsched.selection.assignment import solution_of
+from optsched.selection.bounds import quick as bounds
 from optsched.selection.cost import tables_of
-from optsched.selection.exact import exact
-from optsched.selection.formulation import formulation_data
-from optsched.selection.milp import build as build_milp
-from optsched.selection.openings import opening
+from optsched.selection.exact import columns
+from optsched.selection.exact.exact import exact
+from optsched.selection.exact.patterns import build as build_patterns
+from optsched.selection.exact.patterns import nonzeros, pattern_data
+from optsched.selection.models.formulation import formulation_data
+from optsched.selection.models.milp import build as build_milp
+from optsched.selection.models.openings import opening
+from optsched.selection.models.outcomes import TARDINESS
 from optsched.selection.options import SelectionOptions
-from optsched.selection.outcomes import TARDINESS
-from optsched.selection.patterns import build as build_patterns
-from optsched.selection.patterns import nonzeros, pattern_data
 
 METHODS = ("exact", "patterns", "columns", "milp", "minlp")
 

@@ -10,12 +10,12 @@ from oracles.selection import optimum
 from optsched import build_model, solve
 from optsched.backends import solve_model
 from optsched.result import Settings, Termination
-from optsched.selection import sifting
-from optsched.selection.arc_arrays import skeleton_of
 from optsched.selection.cost import tables_of
+from optsched.selection.exact import sifting
+from optsched.selection.exact.arc_arrays import skeleton_of
+from optsched.selection.exact.packings import maximal_fills, partition_count, partitions
+from optsched.selection.exact.patterns import pattern_count, pattern_data
 from optsched.selection.options import SelectionOptions
-from optsched.selection.packings import maximal_fills, partition_count, partitions
-from optsched.selection.patterns import pattern_count, pattern_data
 
 
 @pytest.mark.parametrize("opening", ["free", "printed"])
@@ -65,8 +65,8 @@ def test_fills_are_exact_and_maximal() -> None:
 
 def test_a_solution_that_is_no_vertex_is_still_decoded() -> None:
     from optsched.selection.assignment import expected_cost
-    from optsched.selection.decode import assignment_of
-    from optsched.selection.patterns import build, read_counted
+    from optsched.selection.exact.pattern_decode import assignment_of
+    from optsched.selection.exact.patterns import build, read_counted
 
     instance = tiny(5)
     tables = tables_of(instance, SelectionOptions())
@@ -83,7 +83,7 @@ def test_a_solution_that_is_no_vertex_is_still_decoded() -> None:
 
 def test_grouped_columns_keep_a_valid_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     from optsched.generate.selection import SelectionSettings, generate_selection
-    from optsched.selection import grouping
+    from optsched.selection.exact import grouping
 
     settings = SelectionSettings(nodes=30, jobs=60, gpus_per_node=2, cost_classes=0)
     instance = generate_selection(settings, seed=5)

@@ -101,8 +101,8 @@ def test_batch_equals_single() -> None:
     from oracles.random_selection import tiny
 
     from optsched.selection.cost import tables_of
+    from optsched.selection.heuristics.profiles import curves_of, first_steps, type_rates
     from optsched.selection.options import SelectionOptions
-    from optsched.selection.profiles import curves_of, first_steps, type_rates
     from optsched.speed_profile.instance import SCHEMA, SpeedProfileInstance
 
     for seed in range(10):

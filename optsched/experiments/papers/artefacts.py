@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from optsched.errors import InputError, shown
-from optsched.experiments.papers import a_srpt, sjf_bco, sts
+from optsched.experiments.papers.a_srpt import artefacts as a_srpt
 from optsched.experiments.papers.artefact import Artefact, Scale
 from optsched.experiments.papers.gathering import Progress, making
+from optsched.experiments.papers.sjf_bco import artefacts as sjf_bco
+from optsched.experiments.papers.sts import artefacts as sts
 from optsched.experiments.papers.verdict import Verdict, read_verdict, verdict_file
 from optsched.extras import require_extras
 from optsched.problem import resolve

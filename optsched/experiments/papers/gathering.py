@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from optsched.errors import InputError
-from optsched.experiments.worker import tie_to_parent
+from optsched.experiments.run.worker import tie_to_parent
 from optsched.writing import write_text
 
 T = TypeVar("T")

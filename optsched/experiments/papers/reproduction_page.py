@@ -9,7 +9,7 @@ from pathlib import Path
 from optsched import __version__
 from optsched.experiments.papers.artefact import Artefact
 from optsched.experiments.papers.artefacts import ARTEFACTS
-from optsched.experiments.papers.others import OTHERS
+from optsched.experiments.papers.elsewhere import OTHERS
 from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.writing import write_text
 

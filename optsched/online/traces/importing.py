@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from optsched.errors import InputError, shown
-from optsched.online.catalogue import Catalogue
-from optsched.online.cluster import OnlineCluster
-from optsched.online.drawing import ConfigurationDrawer
+from optsched.online.data.catalogue import Catalogue
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.configuration_draw import ConfigurationDrawer
+from optsched.online.data.workload import Labels, Workload
 from optsched.online.traces.chronus import read_chronus
 from optsched.online.traces.gavel import read_gavel
 from optsched.online.traces.helios import read_helios
@@ -21,7 +22,6 @@ from optsched.online.traces.philly_csv import read_philly_csv
 from optsched.online.traces.philly_json import read_philly_json
 from optsched.online.traces.swf import read_swf
 from optsched.online.traces.trace import Rejected, Trace, TraceRow, collect
-from optsched.online.workload import Labels, Workload
 
 FORMATS: dict[str, Callable[[str | Path], Iterator[TraceRow | Rejected]]] = {
     "pai": read_pai,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import InputError
-from optsched.online.workload import Labels
+from optsched.online.data.workload import Labels
 
 MOST_ROWS = 20_000_000
 MOST_GPUS = 2**15

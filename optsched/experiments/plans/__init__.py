@@ -1,0 +1,1 @@
+"""Sweep plans: from a TOML file to units of work."""

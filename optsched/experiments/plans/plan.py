@@ -1,0 +1,213 @@
+"""Sweep plans: TOML files that name instances, methods, seeds and limits.
+
+A plan is a list of families. A family is a set of instances (shipped names, files, globs, or a
+generator with its arguments), the methods to run on them, their seeds, and the options of the
+problem. Names that do not exist are refused, with the nearest one that does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from optsched.errors import InputError, shown
+from optsched.experiments.plans.fields import (
+    Reader,
+    as_count,
+    as_name,
+    as_names,
+    as_positive,
+    as_seeds,
+    as_share,
+    as_values,
+)
+from optsched.library import shipped_folder
+from optsched.reading import read_text
+
+LARGEST_PLAN = 2**20
+MOST_UNITS = 1_000_000
+"""Of a plan, and so of instances and of seeds."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a method may use on one instance.
+
+    Attributes
+    ----------
+    iterations : int or None
+        Cut for methods that count iterations: such results can be repeated exactly.
+    time_limit : float or None
+        Seconds the method is asked to keep to; what it cuts says so.
+    gap, threads, solver
+        As in `optsched.solve`.
+    unit_time : float or None
+        Seconds after which the worker is ended, whatever the method is doing.
+    unit_memory : int or None
+        Bytes a worker may take beyond the loaded package, where the platform can say so.
+    """
+
+    iterations: int | None = None
+    time_limit: float | None = None
+    gap: float = 1e-6
+    threads: int = 1
+    solver: str = "highs"
+    unit_time: float | None = None
+    unit_memory: int | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """The part that a method sees, and that can change its answer."""
+        names = ("iterations", "time_limit", "gap", "threads", "solver")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class Family:
+    """Instances that belong together, and what is run on them.
+
+    Attributes
+    ----------
+    name : str
+        The name of its table.
+    instances : tuple of str
+        Shipped names, files, folders or globs; relative to the plan's folder.
+    generator : str or None
+        Else, the kind of a generator, with its `arguments`, `count` and `first_seed`.
+    methods : tuple of str
+        By default those of `optsched compare`.
+    seeds : tuple of int
+        Each method runs once a seed.
+    options : mapping
+        The problem's options.
+    limits : Limits
+        The plan's, with the family's own on top.
+    """
+
+    name: str
+    instances: tuple[str, ...] = ()
+    generator: str | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    count: int = 1
+    first_seed: int = 0
+    methods: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = (0,)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep: its families, and the text they were read from."""
+
+    name: str
+    families: tuple[Family, ...]
+    text: str
+    source: str
+    description: str = ""
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the plan's text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def folder(self) -> Path:
+        """Where relative paths start."""
+        return Path(self.source).resolve().parent
+
+
+def read_plan(reference: str | Path) -> Plan:
+    """Read a plan.
+
+    Parameters
+    ----------
+    reference : str or Path
+        A TOML file, or the name of a shipped plan such as "plans/placement".
+
+    Raises
+    ------
+    InputError
+        One line: file, place in it, found, expected.
+    """
+    path = _find(str(reference))
+    source = str(path)
+    text = read_text(path, LARGEST_PLAN)
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(source, "", f"no TOML ({error})", "TOML") from None
+    except RecursionError:
+        raise InputError(source, "", "arrays nested too deep", "a plan") from None
+    except ValueError:  # an integer of thousands of digits, a date that is none
+        raise InputError(source, "", "an integer or a date that cannot be", "a plan") from None
+    return _plan(document, text, source)
+
+
+def _find(reference: str) -> Path:
+    path = Path(reference)
+    shipped = shipped_folder() / "plans" / f"{path.stem}.toml"
+    is_name = [part for part in path.parts[:-1] if part not in ("instances", "plans")] == []
+    if not os.path.isfile(path) and is_name and len(path.parts) > 1 and os.path.isfile(shipped):
+        return shipped
+    return path
+
+
+def _plan(document: dict[str, Any], text: str, source: str) -> Plan:
+    reader = Reader(source, document)
+    name = reader.take("name", as_name, Path(source).stem)
+    description = reader.take("description", as_name, "")
+    limits = _limits(reader, Limits())
+    entries = reader.tables("families")
+    reader.finish()
+    families = tuple(_family(entry, limits) for entry in entries)
+    repeated = [f.name for f in families if [g.name for g in families].count(f.name) > 1]
+    if repeated:
+        raise InputError(source, "families", f"{shown(repeated[0])} twice", "names that differ")
+    units = sum(f.count * len(f.seeds) * max(1, len(f.methods)) for f in families)
+    if units > MOST_UNITS:
+        raise InputError(source, "families", f"{units} units", f"at most {MOST_UNITS}")
+    return Plan(name, families, text, source, description)
+
+
+def _family(reader: Reader, limits: Limits) -> Family:
+    family = Family(
+        name=reader.take("name", as_name),
+        instances=reader.take("instances", as_names, ()),
+        generator=reader.take("generator", as_name, None),
+        arguments=reader.take("arguments", as_values, {}),
+        count=reader.take("count", as_count(1, MOST_UNITS), 1),
+        first_seed=reader.take("first_seed", as_count(0, 2**63 - 1), 0),
+        methods=reader.take("methods", as_names, ()),
+        seeds=reader.take("seeds", as_seeds, (0,)),
+        options=reader.take("options", as_values, {}),
+    )
+    if bool(family.instances) == (family.generator is not None):
+        found = "both" if family.instances else "neither"
+        raise reader.fault("", found, "either instances or a generator")
+    family = replace(family, limits=_limits(reader, limits))
+    reader.finish()
+    return family
+
+
+def _limits(reader: Reader, outer: Limits) -> Limits:
+    inner = reader.table("limits")
+    if inner is None:
+        return outer
+    kinds: dict[str, Any] = {
+        "iterations": as_count(0, 2**53),
+        "time_limit": as_positive,
+        "gap": as_share,
+        "threads": as_count(1, 1024),
+        "solver": as_name,
+        "unit_time": as_positive,
+        "unit_memory": as_count(2**20, 2**50),
+    }
+    assert set(kinds) == {f.name for f in fields(Limits)}
+    read = {name: inner.take(name, kind, getattr(outer, name)) for name, kind in kinds.items()}
+    inner.finish()
+    return Limits(**read)

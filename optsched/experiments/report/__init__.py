@@ -1,0 +1,1 @@
+"""Gap tables and reports of a result store."""

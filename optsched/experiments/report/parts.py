@@ -1,0 +1,142 @@
+"""The sections of a report's page. Every text from a store is escaped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from optsched.experiments.report.plots import excess_plot
+from optsched.experiments.report.table import FamilyTable, Run
+from optsched.experiments.report.table_formats import HEADINGS, cells, percent, title
+from optsched.experiments.store.row import FAILURES
+from optsched.problems import PROBLEMS
+
+MOST_INSTANCES = 300
+"""Instances a family shows in full: those with the largest excess."""
+
+RUN_HEADINGS = ("method", "seed", "objective", "bound", "excess %", "status", "seconds", "checked")
+
+
+def family(table: FamilyTable, anchor: str) -> str:
+    """A family: its table, its plot, its pairs, its instances."""
+    return (
+        f'<section id="{anchor}"><h2>{escape(title(table))}</h2>'
+        + html_table(HEADINGS, (cells(line) for line in table.lines))
+        + _figure(table)
+        + _pairings(table)
+        + _failures(table.runs)
+        + _instances(table)
+        + "</section>"
+    )
+
+
+def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table that scrolls by itself where the page is narrow; texts are escaped here."""
+    head = "".join(f"<th>{escape(h)}</th>" for h in headings)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return (
+        f'<div class="wide"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def runs_of_sweeps(runs: Sequence[Mapping[str, Any]]) -> str:
+    """Command lines and versions of every start of a sweep."""
+    parts = []
+    for run in runs:
+        versions = json.loads(run["environment"])
+        words = ", ".join(f"{name} {value}" for name, value in versions.items())
+        parts.append(
+            f"<p><code>{escape(run['command'] or '(called from Python)')}</code><br>"
+            f"{escape(run['started'])}, {escape(run['workers'])}: {escape(words)}</p>"
+        )
+    return "".join(parts)
+
+
+def plans(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The text of every plan."""
+    return "".join(
+        f"<details><summary>{escape(row['name'])} (sha256 {escape(row['sha256'][:12])})</summary>"
+        f"<pre>{escape(row['text'])}</pre></details>"
+        for row in rows
+    )
+
+
+def _figure(table: FamilyTable) -> str:
+    known = any(run.excess is not None for run in table.runs)
+    return f"<figure>{excess_plot(table)}</figure>" if known else ""
+
+
+def _pairings(table: FamilyTable) -> str:
+    rows = [
+        (f"{p.first} against {p.second}", str(p.wins), str(p.ties), str(p.losses))
+        for p in table.pairings
+    ]
+    return html_table(("pair", "wins", "ties", "losses"), rows) if rows else ""
+
+
+def _failures(runs: Sequence[Run]) -> str:
+    failed = [r for r in runs if r.status in FAILURES]
+    if not failed:
+        return ""
+    rows = [
+        (r.instance, r.method, str(r.seed), r.status or "", r.message or "")
+        for r in failed[:MOST_INSTANCES]
+    ]
+    return f"<h3>{len(failed)} failed runs</h3>" + html_table(
+        ("instance", "method", "seed", "status", "message"), rows
+    )
+
+
+def _instances(table: FamilyTable) -> str:
+    groups: dict[str, list[Run]] = {}
+    for run in table.runs:
+        groups.setdefault(run.sha256, []).append(run)
+    ranked = sorted(groups.values(), key=_largest, reverse=True)
+    shown = ranked[:MOST_INSTANCES]
+    cut = f", the {len(shown)} with the largest excess" if len(shown) < len(ranked) else ""
+    return f"<h3>Instances{cut}</h3>" + "".join(_instance(table.problem, runs) for runs in shown)
+
+
+def _largest(runs: Sequence[Run]) -> float:
+    return max((run.excess or 0.0 for run in runs), default=0.0)
+
+
+def _instance(problem: str, runs: Sequence[Run]) -> str:
+    first = runs[0]
+    known = sorted({run.bound for run in runs if run.bound is not None})
+    bound = "no bound"
+    if known:
+        ends = dict.fromkeys((known[0], known[-1]))  # a run's seed may have a bound of its own
+        span = " to ".join(_value(problem, value) for value in ends)
+        bound = f"bound {span} by {first.bound_source}"
+    head = f"{first.instance}: largest excess {percent(_largest(runs))}%, {bound}"
+    return (
+        f"<details><summary>{escape(head)}</summary>"
+        + html_table(RUN_HEADINGS, (_run(problem, run) for run in runs))
+        + f"<p>sha256 <code>{escape(first.sha256)}</code></p></details>"
+    )
+
+
+def _run(problem: str, run: Run) -> tuple[str, ...]:
+    method = run.method if run.chosen is None else f"{run.method} ({run.chosen})"
+    status = run.status or "not run yet"
+    return (
+        method,
+        str(run.seed),
+        "-" if run.objective is None else _value(problem, run.objective),
+        "-" if run.bound is None else _value(problem, run.bound),
+        percent(run.excess),
+        f"{run.termination}" if status == "done" else f"{status}: {run.message or ''}",
+        "-" if run.seconds is None else f"{run.seconds:.4f}",
+        "yes" if run.feasible else "no",
+    )
+
+
+def _value(problem: str, value: float) -> str:
+    shown = PROBLEMS[problem]
+    return f"{value * shown.shown_per_unit:.3f} {shown.unit}"

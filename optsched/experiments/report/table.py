@@ -1,0 +1,276 @@
+"""The gap table of a result store: a line a method, for each family of its plans.
+
+Excess is objective / best proven bound - 1. The bound of an instance is the best that any row of
+the store proves for it under the same options, and the same seed where that draws what happens. An
+interval resamples instances, not runs: the seeds of one instance are averaged first. Only rows that
+the checker passed count.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from optsched.errors import InputError, shown
+from optsched.experiments.report.bootstrap import Interval, bootstrap_mean
+from optsched.experiments.store.row import FAILURES, Status
+from optsched.experiments.store.store import StoreReader
+from optsched.problems import PROBLEMS
+from optsched.result import Termination, is_proved
+
+REFERENCE = "exact"
+"""Times are set against this method's, where a family runs it."""
+
+PROVED_GAP = 1e-6
+TIE = 1e-9
+"""Relative difference up to which two objectives tie."""
+
+QUERY = """
+SELECT m.plan, m.family, m.method, m.seed, m.options AS asked, i.name AS instance,
+       i.problem, m.sha256, r.status, r.message, r.termination, r.objective, r.bound,
+       r.bound_source, r.chosen, r.feasible, r.build_time, r.solve_time, r.unit_time, m.key
+FROM members m JOIN instances i ON i.sha256 = m.sha256 LEFT JOIN results r ON r.key = m.key
+GROUP BY m.plan, m.family, m.key ORDER BY m.plan, min(m.number)
+"""
+BOUNDS = """
+SELECT problem, sha256, options, seed, bound, bound_source FROM results
+WHERE bound IS NOT NULL AND status = 'done' AND termination <> 'error'
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A planned run and what came of it; `bound` is the best one known for the instance."""
+
+    plan: str
+    family: str
+    problem: str
+    instance: str
+    sha256: str
+    method: str
+    seed: int
+    options: str
+    status: str | None
+    message: str | None
+    termination: str | None
+    chosen: str | None
+    objective: float | None
+    bound: float | None
+    bound_source: str | None
+    seconds: float | None
+    feasible: bool
+
+    @property
+    def excess(self) -> float | None:
+        """objective / bound - 1 of a checked row, rounding below zero cut off."""
+        if not self.feasible or self.objective is None or self.bound is None:
+            return None
+        if self.bound == 0:
+            return 0.0 if self.objective == 0 else None
+        return max(self.objective / self.bound - 1, 0.0)
+
+    @property
+    def only_bounds(self) -> bool:
+        """Whether the method was to give a bound, and did."""
+        asked = self.method in PROBLEMS[self.problem].bounds
+        return asked and self.status == Status.DONE and self.objective is None
+
+    @property
+    def proved(self) -> bool:
+        """Whether the row's value is proved optimal, by whatever bound."""
+        if not self.feasible or self.objective is None:
+            return False
+        if self.termination == Termination.OPTIMAL:
+            return True
+        return self.bound is not None and is_proved(self.objective, self.bound, PROVED_GAP)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One method on one family; excesses are shares, not percent."""
+
+    method: str
+    planned: int
+    checked: int
+    bounds: int
+    refused: int
+    failed: int
+    mean: float | None
+    interval: Interval | None
+    median: float | None
+    largest: float | None
+    proved: float | None
+    seconds: float | None
+    time_ratio: float | None
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """How often one method beats, meets and loses to another on the same instance and seed."""
+
+    first: str
+    second: str
+    wins: int
+    ties: int
+    losses: int
+
+
+@dataclass(frozen=True)
+class FamilyTable:
+    """The gap table of a family."""
+
+    plan: str
+    family: str
+    problem: str
+    options: Mapping[str, Any]
+    instances: int
+    lines: tuple[Line, ...]
+    pairings: tuple[Pairing, ...]
+    runs: tuple[Run, ...]
+
+
+def gap_table(store: str | Path) -> list[FamilyTable]:
+    """The gap tables of a store, one a family.
+
+    Raises
+    ------
+    InputError
+        If it is no store, or an empty one.
+    """
+    with StoreReader(store) as base:
+        _require_known_problems(base)
+        runs = read_runs(base)
+    families: dict[tuple[str, str, str, str], list[Run]] = {}
+    for run in runs:
+        key = (run.plan, run.family, run.problem, run.options)
+        families.setdefault(key, []).append(run)
+    if not families:
+        raise InputError(str(store), "", "no plan", "a store that a sweep was started on")
+    return [_family(group) for group in families.values()]
+
+
+def _require_known_problems(base: StoreReader) -> None:
+    for table in ("instances", "results"):
+        for row in base.rows(f"SELECT DISTINCT problem FROM {table}"):
+            if row["problem"] not in PROBLEMS:
+                expected = f"one of {', '.join(PROBLEMS)}"
+                raise InputError(base.path, f"{table}.problem", shown(row["problem"]), expected)
+
+
+def read_runs(base: StoreReader) -> list[Run]:
+    """Every planned run of a store, with the best bound of its instance."""
+    best: dict[tuple[str, str, int | None], tuple[float, str | None]] = {}
+    for row in base.rows(BOUNDS):
+        key = _bounded_by(row, row["options"])
+        if key not in best or row["bound"] > best[key][0]:
+            best[key] = (row["bound"], row["bound_source"])
+    return [
+        _run(row, best.get(_bounded_by(row, row["asked"]), (None, None)))
+        for row in base.rows(QUERY)
+    ]
+
+
+def _bounded_by(row: Mapping[str, Any], options: str) -> tuple[str, str, int | None]:
+    """What a bound holds for: an instance and options, and for some subjects one seed."""
+    seed = row["seed"] if PROBLEMS[row["problem"]].over_time else None
+    return row["sha256"], options, seed
+
+
+def _run(row: Mapping[str, Any], best: tuple[float | None, str | None]) -> Run:
+    times = [t for t in (row["build_time"], row["solve_time"]) if t is not None]
+    return Run(
+        plan=row["plan"],
+        family=row["family"],
+        problem=row["problem"],
+        instance=row["instance"],
+        sha256=row["sha256"],
+        method=row["method"],
+        seed=row["seed"],
+        options=row["asked"],
+        status=row["status"],
+        message=row["message"],
+        termination=row["termination"],
+        chosen=row["chosen"],
+        objective=row["objective"],
+        bound=best[0],
+        bound_source=best[1],
+        seconds=sum(times) if times else None,
+        feasible=bool(row["feasible"]) and row["status"] == Status.DONE,
+    )
+
+
+def _family(runs: list[Run]) -> FamilyTable:
+    methods = _in_order(runs)
+    reference = {
+        (r.sha256, r.seed): r.seconds for r in runs if r.method == REFERENCE and r.feasible
+    }
+    pairings = [_pairing(a, b, runs) for a, b in combinations(methods, 2)]
+    first = runs[0]
+    return FamilyTable(
+        plan=first.plan,
+        family=first.family,
+        problem=first.problem,
+        options=json.loads(first.options),
+        instances=len({r.sha256 for r in runs}),
+        lines=tuple(_line(m, [r for r in runs if r.method == m], reference) for m in methods),
+        pairings=tuple(p for p in pairings if p.wins + p.ties + p.losses),
+        runs=tuple(runs),
+    )
+
+
+def _in_order(runs: Iterable[Run]) -> list[str]:
+    """Methods as the problem lists them, so that tables do not depend on the plan's order."""
+    present = {(r.problem, r.method) for r in runs}
+    known = [m.name for p in PROBLEMS.values() for m in p.methods if (p.name, m.name) in present]
+    return known + sorted({method for _, method in present} - set(known))  # of another version
+
+
+def _line(method: str, runs: list[Run], reference: Mapping[tuple[str, int], float | None]) -> Line:
+    checked = [r for r in runs if r.feasible]
+    by_instance: dict[str, list[float]] = {}
+    for r in checked:
+        if r.excess is not None:
+            by_instance.setdefault(r.sha256, []).append(r.excess)
+    means = [fmean(values) for values in by_instance.values()]
+    every = [value for values in by_instance.values() for value in values]
+    ratios = [
+        r.seconds / base
+        for r in checked
+        if r.seconds is not None and (base := reference.get((r.sha256, r.seed)))
+    ]
+    times = [r.seconds for r in checked if r.seconds is not None]
+    return Line(
+        method=method,
+        planned=len(runs),
+        checked=len(checked),
+        bounds=sum(r.only_bounds for r in runs),
+        refused=sum(r.status == Status.REFUSED for r in runs),
+        failed=sum(r.status in FAILURES for r in runs),
+        mean=fmean(means) if means else None,
+        interval=bootstrap_mean(means),
+        median=median(every) if every else None,
+        largest=max(every, default=None),
+        proved=sum(r.proved for r in checked) / len(checked) if checked else None,
+        seconds=median(times) if times else None,
+        time_ratio=median(ratios) if ratios else None,
+    )
+
+
+def _pairing(first: str, second: str, runs: list[Run]) -> Pairing:
+    values = {
+        (r.method, r.sha256, r.seed): r.objective
+        for r in runs
+        if r.feasible and r.objective is not None
+    }
+    counts = {-1: 0, 0: 0, 1: 0}
+    for (method, sha256, seed), a in values.items():
+        b = values.get((second, sha256, seed))
+        if method == first and a is not None and b is not None:
+            tie = abs(a - b) <= TIE * max(abs(a), abs(b))
+            counts[0 if tie else (-1 if a < b else 1)] += 1
+    return Pairing(first, second, counts[-1], counts[0], counts[1])

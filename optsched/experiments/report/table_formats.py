@@ -1,0 +1,176 @@
+"""The gap table as text, Markdown, LaTeX (booktabs) and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from optsched.experiments.report.table import FamilyTable, Line
+from optsched.problems import PROBLEMS
+from optsched.writing import csv_text
+
+HEADINGS = (
+    "method", "mean %", "95% interval", "median %", "largest %", "proved %", "time ratio",
+    "checked",
+)  # fmt: skip
+CSV_COLUMNS = (
+    "plan", "family", "problem", "options", "instances", "method", "planned", "checked", "refused",
+    "failed", "mean_excess", "mean_low", "mean_high", "median_excess", "largest_excess",
+    "share_proved", "median_seconds", "time_ratio",
+)  # fmt: skip
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+}  # fmt: skip
+
+
+def cells(line: Line) -> tuple[str, ...]:
+    """A line as the tables show it; a dash stands for what is not known."""
+    interval = line.interval
+    span = "-" if interval is None else f"{100 * interval.low:.2f} to {100 * interval.high:.2f}"
+    return (
+        line.method,
+        percent(line.mean),
+        span,
+        percent(line.median),
+        percent(line.largest),
+        "-" if line.proved is None else f"{100 * line.proved:.0f}",
+        ratio(line.time_ratio),
+        checked(line),
+    )
+
+
+def percent(share: float | None) -> str:
+    """A share in percent."""
+    return "-" if share is None else f"{100 * share:.2f}"
+
+
+def ratio(value: float | None) -> str:
+    """A ratio of times, in three figures without powers of ten."""
+    if value is None:
+        return "-"
+    if value >= 100:
+        return f"{value:.0f}"
+    return f"{value:.{2 if value >= 1 else 4}f}"
+
+
+def checked(line: Line) -> str:
+    """How many of the planned runs the checker passed, and what became of the rest."""
+    open_ = line.planned - line.checked - line.bounds - line.refused - line.failed
+    rest = [
+        f"{count} {word}"
+        for count, word in (
+            (line.bounds, "bounds"),
+            (line.refused, "refused"),
+            (line.failed, "failed"),
+            (open_, "without"),
+        )
+        if count
+    ]
+    return f"{line.checked} of {line.planned}" + (f" ({', '.join(rest)})" if rest else "")
+
+
+def title(table: FamilyTable) -> str:
+    """A family's heading."""
+    options = ", ".join(f"{k} = {v}" for k, v in table.options.items() if not_default(table, k, v))
+    count = f"{table.instances} instance{'s' if table.instances != 1 else ''}"
+    return f"{table.family} ({table.problem}, {count}{'; ' + options if options else ''})"
+
+
+def not_default(table: FamilyTable, name: str, value: Any) -> bool:
+    """Whether an option differs from the problem's default."""
+    return bool(PROBLEMS[table.problem].options_of().get(name) != value)
+
+
+def as_markdown(tables: Sequence[FamilyTable]) -> str:
+    """Markdown, a heading and two tables a family."""
+    text: list[str] = []
+    for table in tables:
+        text += [f"### {_plain(title(table))}", "", f"| {' | '.join(HEADINGS)} |"]
+        text += [f"|---|{'---:|' * (len(HEADINGS) - 1)}"]
+        text += [f"| {' | '.join(_plain(c) for c in cells(line))} |" for line in table.lines]
+        text += ["", "| pair | wins | ties | losses |", "|---|---:|---:|---:|"]
+        text += [
+            f"| {p.first} against {p.second} | {p.wins} | {p.ties} | {p.losses} |"
+            for p in table.pairings
+        ]
+        text.append("")
+    return "\n".join(text)
+
+
+def as_latex(tables: Sequence[FamilyTable]) -> str:
+    """LaTeX tables for ``\\usepackage{booktabs}``."""
+    text = ["% Needs \\usepackage{booktabs}. Excess in percent over the best proven bound."]
+    heading = " & ".join(_tex(h) for h in HEADINGS)
+    for table in tables:
+        text += [
+            r"\begin{table}",
+            rf"\caption{{{_tex(title(table))}}}",
+            rf"\begin{{tabular}}{{l{'r' * (len(HEADINGS) - 1)}}}",
+            r"\toprule",
+            rf"{heading} \\",
+            r"\midrule",
+            *(" & ".join(_tex(c) for c in cells(line)) + r" \\" for line in table.lines),
+            r"\bottomrule",
+            r"\end{tabular}",
+            *_latex_pairs(table),
+            r"\end{table}",
+            "",
+        ]
+    return "\n".join(text)
+
+
+def _latex_pairs(table: FamilyTable) -> list[str]:
+    if not table.pairings:
+        return []
+    rows = (
+        (f"{p.first} against {p.second}", f"{p.wins}", f"{p.ties}", f"{p.losses}")
+        for p in table.pairings
+    )
+    return [
+        r"\par\medskip",
+        r"\begin{tabular}{lrrr}",
+        r"\toprule",
+        r"pair & wins & ties & losses \\",
+        r"\midrule",
+        *(" & ".join(_tex(cell) for cell in row) + r" \\" for row in rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+def as_csv(tables: Sequence[FamilyTable]) -> str:
+    """CSV with every digit; excesses as shares, not percent."""
+    return csv_text(
+        CSV_COLUMNS, (_csv_row(table, line) for table in tables for line in table.lines)
+    )
+
+
+def _csv_row(table: FamilyTable, line: Line) -> list[Any]:
+    options = ";".join(f"{k}={v}" for k, v in table.options.items())
+    low, high = (None, None) if line.interval is None else (line.interval.low, line.interval.high)
+    return [
+        *(table.plan, table.family, table.problem, options, table.instances, line.method),
+        *(line.planned, line.checked, line.refused, line.failed),
+        *(line.mean, low, high, line.median, line.largest, line.proved),
+        *(line.seconds, line.time_ratio),
+    ]
+
+
+def pairs_as_csv(tables: Sequence[FamilyTable]) -> str:
+    """CSV of the paired counts: a line a family and pair of methods."""
+    header = ("plan", "family", "first", "second", "wins", "ties", "losses")
+    rows = (
+        (table.plan, table.family, p.first, p.second, p.wins, p.ties, p.losses)
+        for table in tables
+        for p in table.pairings
+    )
+    return csv_text(header, rows)
+
+
+def _plain(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", r"\|").replace("<", "&lt;")
+
+
+def _tex(text: str) -> str:
+    return "".join(_LATEX.get(c, c) for c in text)

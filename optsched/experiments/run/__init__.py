@@ -1,0 +1,1 @@
+"""Running units: worker processes on this machine or on a Dask cluster."""

@@ -1,0 +1,141 @@
+"""Units on a Dask cluster: the same rows, from other machines.
+
+Each Dask worker runs its units in processes of its own, under the same guards as a local sweep: a
+unit that crashes or runs over its limits becomes a row and harms no Dask worker. A Dask worker that
+dies is another matter: its units are run again elsewhere, as often as the scheduler allows.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import uuid
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any
+
+from optsched import __version__
+from optsched.errors import InputError
+from optsched.experiments.plans.plan import Limits
+from optsched.experiments.plans.units import Unit
+from optsched.experiments.run.processes import LocalPool, Lost
+from optsched.experiments.store.row import Row, Status
+from optsched.extras import require_extras
+
+PATIENCE = 20
+"""Seconds to wait for the scheduler."""
+
+
+class ClusterPool:
+    """The workers of a Dask scheduler.
+
+    Parameters
+    ----------
+    address : str
+        The scheduler's, such as ``tcp://10.0.0.1:8786``.
+    problems : tuple of str
+        Problems whose compiled code each worker loads before its first unit.
+
+    Raises
+    ------
+    InputError
+        If nobody answers at that address, there are no workers, or theirs is another version.
+    MissingExtraError
+        Without distributed.
+    """
+
+    def __init__(self, address: str, problems: tuple[str, ...]) -> None:
+        require_extras(["distributed"])
+        from distributed import Client
+
+        try:
+            self._client = Client(address, timeout=PATIENCE, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            found = f"no scheduler ({str(error)[:100]})"
+            raise InputError("sweep", f"--dask {address}", found, "a Dask scheduler") from None
+        self._problems = problems
+        self._sweep = uuid.uuid4().hex
+        try:
+            threads = self._client.nthreads()
+            if not threads:
+                raise InputError("sweep", f"--dask {address}", "no workers", "at least one")
+            self._require_version(address)
+        except BaseException:
+            self._client.close()
+            raise
+        self.workers = sum(threads.values())
+        self.name = f"Dask at {address}: {len(threads)} workers, {self.workers} threads"
+        self._executor = self._client.get_executor(pure=False)
+
+    def submit(self, unit: Unit, document: str, limits: Limits) -> Future[Row]:
+        """Start a unit; the future gives its row or raises `Lost`."""
+        inner = self._executor.submit(
+            run_remotely, self._sweep, self._problems, unit, document, limits
+        )
+        outer: Future[Row] = Future()
+        inner.add_done_callback(lambda done: _pass_on(done, outer))
+        return outer
+
+    def stop(self) -> None:
+        """Leave the cluster; what is still running there is ended."""
+        with suppress(Exception):  # a cluster that has gone is left already
+            self._executor.shutdown(wait=False)
+            self._client.run(end_processes, self._sweep)
+        self._client.close()
+
+    def _require_version(self, address: str) -> None:
+        for worker, found in self._client.run(version_here).items():
+            if found != __version__:
+                place = f"--dask {address}"
+                raise InputError("sweep", place, f"optsched {found} on {worker}", __version__)
+
+
+def version_here() -> str:
+    """The version of this package on a worker."""
+    return __version__
+
+
+def run_remotely(
+    sweep: str, problems: tuple[str, ...], unit: Unit, document: str, limits: Limits
+) -> Row:
+    """Run one unit on a Dask worker, in a process of its own."""
+    return _processes(sweep, problems).submit(unit, document, limits).result()
+
+
+def end_processes(sweep: str) -> None:
+    """End this Dask worker's processes for one sweep."""
+    with _lock:
+        pool = _running.pop(sweep, None)
+    if pool is not None:
+        pool.stop()
+
+
+_running: dict[str, LocalPool] = {}
+_lock = threading.Lock()
+
+
+def _processes(sweep: str, problems: tuple[str, ...]) -> LocalPool:
+    """This Dask worker's processes for a sweep, one a thread of its."""
+    from distributed import get_worker
+
+    with _lock:
+        if sweep not in _running:
+            # Dask marks its workers as daemons, and multiprocessing forbids a daemon to have
+            # children lest they outlive it. Ours end with their parent by themselves.
+            process: Any = multiprocessing.current_process()
+            process._config["daemon"] = False
+            _running[sweep] = LocalPool(get_worker().state.nthreads, problems)
+        return _running[sweep]
+
+
+def _pass_on(inner: Any, outer: Future[Row]) -> None:
+    error = None if inner.cancelled() else inner.exception()
+    if inner.cancelled():
+        outer.set_exception(Lost(Status.CRASHED, "cancelled by the cluster"))
+    elif error is None:
+        outer.set_result(inner.result())
+    elif isinstance(error, Lost):
+        outer.set_exception(error)
+    else:
+        message = f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
+        outer.set_exception(Lost(Status.CRASHED, message))

@@ -1,0 +1,115 @@
+"""What runs inside a worker process: one unit, and the guards around it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from multiprocessing import connection, parent_process
+from typing import Any
+
+from optsched import methods
+from optsched.errors import InputError, NotApplicableError, OptschedError, one_line
+from optsched.experiments.plans.units import Unit
+from optsched.experiments.store.row import Row, Status, done, failed
+from optsched.problem import resolve
+from optsched.problems import PROBLEMS
+
+LONGEST_MESSAGE = 300
+
+
+def prepare(problems: tuple[str, ...]) -> None:
+    """Make a new worker process ready: compiled code loaded, its life tied to its parent's."""
+    tie_to_parent()
+    warm_up(problems)
+
+
+def warm_up(problems: tuple[str, ...]) -> None:
+    """Load the problems' compiled code; the first time on a machine this compiles it."""
+    for problem in problems:
+        with suppress(Exception):  # the unit that needs it will say so
+            methods.warm_up(problem)
+
+
+def tie_to_parent() -> None:
+    """End with the parent, and leave it to the parent what an interrupt means."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def run_unit(unit: Unit, document: str, memory: int | None = None) -> Row:
+    """Run one unit in so many bytes; whatever it raises becomes a row."""
+    began = time.perf_counter()
+    try:
+        with memory_limit(memory):
+            result = methods.solve(
+                _instance(unit.problem, unit.sha256, document),
+                unit.method,
+                options=json.loads(unit.options),
+                seed=unit.seed,
+                **json.loads(unit.settings),
+            )
+        return done(unit, result, time.perf_counter() - began)
+    except NotApplicableError as error:
+        return failed(unit, Status.REFUSED, _brief(error), time.perf_counter() - began)
+    except MemoryError:
+        seconds = time.perf_counter() - began
+        return failed(unit, Status.OUT_OF_MEMORY, "the memory limit was reached", seconds)
+    except (InputError, OptschedError) as error:
+        return failed(unit, Status.ERROR, _brief(error), time.perf_counter() - began)
+    except Exception as error:
+        text = f"{type(error).__name__}: {_brief(error)}"
+        return failed(unit, Status.ERROR, text, time.perf_counter() - began)
+
+
+@contextmanager
+def memory_limit(memory: int | None) -> Iterator[bool]:
+    """Bound what this process may take beyond what it has; yields False where it cannot."""
+    limits = None if memory is None else _address_space(memory)
+    if limits is None:
+        yield memory is None
+        return
+    import resource
+
+    (before, _), wanted = limits
+    resource.setrlimit(resource.RLIMIT_AS, wanted)
+    try:
+        yield True
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (before, wanted[1]))
+
+
+def _address_space(memory: int) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """The process's limit of address space, and the one wanted; None where there is none."""
+    try:
+        import resource
+
+        with open("/proc/self/statm", encoding="ascii") as stream:
+            used = int(stream.read().split()[0]) * resource.getpagesize()
+        before, most = resource.getrlimit(resource.RLIMIT_AS)
+    except (ImportError, OSError, ValueError):
+        return None
+    wanted = used + memory
+    return (before, most), (wanted if most < 0 else min(wanted, most), most)
+
+
+@lru_cache(maxsize=4)
+def _instance(problem: str, sha256: str, document: str) -> Any:
+    return resolve(PROBLEMS[problem].instance).from_dict(json.loads(document), sha256[:12])
+
+
+def _end_with_parent() -> None:
+    """Leave no worker behind a process that was killed."""
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+def _brief(error: Exception) -> str:
+    return one_line(str(error))[:LONGEST_MESSAGE]

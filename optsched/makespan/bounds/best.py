@@ -1,0 +1,100 @@
+"""Lower bounds on the makespan, each named by its source.
+
+*Longest job*: its least duration. *Area*: the least GPU-slots of all jobs over all GPUs. *Column
+bound*: see `column_bound`. All hold under contention, which only slows jobs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from optsched.deadline import Deadline
+from optsched.files import instance_sha256
+from optsched.makespan.bounds.certificate import ColumnCertificate
+from optsched.makespan.bounds.column import column_bound
+from optsched.makespan.bounds.durations import Durations, durations_of
+from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.options import MakespanOptions
+
+MOST_KEPT = 64
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A proven lower bound in slots, the argument behind it, and its certificate if it has one."""
+
+    value: float
+    source: str
+    certificate: ColumnCertificate | None = None
+
+
+def longest_job(durations: Durations) -> Bound:
+    """The least duration of the longest job."""
+    return Bound(float(durations.least.max()), "longest job")
+
+
+def area(durations: Durations) -> Bound:
+    """Least GPU-slots of all jobs over the GPUs of the cluster, rounded up under "floor"."""
+    work = math.fsum((durations.least * durations.gpus).tolist())
+    value = work / durations.instance.gpus
+    if durations.instance.slotted:
+        return Bound(float(-(-int(work) // durations.instance.gpus)), "area")
+    return Bound(value * (1 - 1e-12), "area")
+
+
+def simple_bound(durations: Durations) -> Bound:
+    """The better of area and longest job."""
+    return max(longest_job(durations), area(durations), key=lambda bound: bound.value)
+
+
+BEYOND = 1e-3
+"""How far beyond the horizon (relative) a bound is looked for that shows it to be impossible."""
+_known: dict[str, Bound] = {}
+"""Column bounds of the instances met last, by hash: every heuristic's row asks for the same."""
+
+
+def best_bound(
+    instance: MakespanInstance, *, high: float | None = None, deadline: Deadline | None = None
+) -> Bound:
+    """The best combinatorial bound: longest job, area, column bound.
+
+    Parameters
+    ----------
+    high : float, optional
+        A makespan known to be possible, beyond which there is nothing to prove; by default just
+        beyond the horizon, which may be impossible.
+    deadline : Deadline, optional
+        Of the column bound, which is not kept for the next to ask if that cut it; without one the
+        result repeats exactly.
+    """
+    deadline = deadline or Deadline()
+    key = instance_sha256(instance.to_dict())
+    if key in _known:
+        return _known[key]
+    durations = durations_of(instance)
+    bound = simple_bound(durations)
+    beyond = instance.horizon + (1.0 if instance.slotted else BEYOND * instance.horizon)
+    top = beyond if high is None else min(high, beyond)
+    if bound.value < top:
+        found = column_bound(durations, bound.value, top, deadline=deadline)
+        if found is not None:
+            bound = Bound(found.bound(instance.slotted), "column bound", found)
+    if not deadline.is_over:
+        while len(_known) >= MOST_KEPT:
+            _known.pop(next(iter(_known)))
+        _known[key] = bound
+    return bound
+
+
+def forget() -> None:
+    """Drop the bounds kept, so that the next one is proved anew (and timed)."""
+    _known.clear()
+
+
+def quick_bound(
+    instance: MakespanInstance, options: MakespanOptions, deadline: Deadline | None = None
+) -> tuple[float, str, ColumnCertificate | None]:
+    """The bound that certifies every heuristic's row, its source and its certificate."""
+    bound = best_bound(instance, deadline=deadline or Deadline())
+    return bound.value, bound.source, bound.certificate

@@ -1,0 +1,1 @@
+"""Exact methods without a Pyomo model, and the choice between all of them."""

@@ -1,0 +1,55 @@
+"""Method ``exact``: bounds against heuristics first, then whichever exact method fits.
+
+`state-search` for a handful of jobs on a handful of GPUs, `ilp` otherwise. The outcome says which
+it was. Under continuous progress there is no exact method: only where bound and heuristic meet, or
+the bound lies beyond the horizon, is there an answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from optsched.errors import NotApplicableError
+from optsched.makespan.exact.starting_schedules import take_known
+from optsched.makespan.exact.state_search import search_states
+from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
+from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.models.ilp import Pipeline
+from optsched.makespan.options import MakespanOptions
+from optsched.result import Outcome, Settings, Termination
+
+FEW_JOBS, FEW_SERVERS, FEW_GPUS, FEW_SLOTS = 5, 4, 16, 60
+
+
+def exact(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
+    """Schedule optimally.
+
+    Raises
+    ------
+    NotApplicableError
+        Under continuous progress, unless a heuristic meets the bound or none can.
+    """
+    found = Incumbent(instance, settings)
+    with found.working():
+        take_known(found, settings)
+        found.bounded(settings.deadline.share(SEARCH_SHARE), found.known)
+    if found.met or found.impossible or found.cut:
+        status = Termination.OPTIMAL if found.met else Termination.TIME_LIMIT
+        return found.outcome(status, chosen=found.name or None)
+    if not instance.slotted:
+        raise NotApplicableError(
+            "exact", "progress=continuous", "floor: the exact methods work slot by slot"
+        )
+    if _tiny(found):
+        return replace(search_states(found), chosen="state-search")
+    return replace(Pipeline(found).run(), chosen="ilp")
+
+
+def _tiny(found: Incumbent) -> bool:
+    instance = found.instance
+    return (
+        len(instance.jobs) <= FEW_JOBS
+        and len(instance.servers) <= FEW_SERVERS
+        and instance.gpus <= FEW_GPUS
+        and min(found.value, instance.horizon) <= FEW_SLOTS
+    )

@@ -1,0 +1,133 @@
+"""Running the compiled greedy simulation, and the search for theta around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.deadline import Deadline, OutOfTimeError
+from optsched.makespan._contention_kernel import Jobs
+from optsched.makespan.bounds.durations import durations_of
+from optsched.makespan.contention import Floats, Ints, Schedule, jobs_of
+from optsched.makespan.incumbent import Found
+from optsched.makespan.instance import MakespanInstance
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """An instance made ready for many runs of the simulation."""
+
+    jobs: Jobs
+    estimate: Floats
+    least: Floats
+    horizon: float
+
+    @property
+    def least_theta(self) -> float:
+        """No schedule keeps every GPU's accumulated estimates below this."""
+        work = float(self.estimate @ self.jobs.gpus)
+        return max(work / float(self.jobs.capacity.sum()), float(self.estimate.max()))
+
+    def run(
+        self,
+        order: Ints,
+        picks: Ints,
+        theta: float,
+        spread: float = 1.0,
+        cutoff: float = np.inf,
+        seed: int = 0,
+    ) -> tuple[float, Schedule | None]:
+        """Makespan and schedule, or infinity and None; see `greedy_kernel.simulate`."""
+        from optsched.makespan.heuristics._greedy_kernel import simulate
+
+        n, workers = len(order), int(self.jobs.first[-1])
+        starts, used = np.zeros(n), np.zeros(n, dtype=np.int64)
+        where, held = np.zeros((2, workers), dtype=np.int64)
+        tail = self._least_left(order)
+        makespan = simulate(
+            self.jobs, order, picks, self.estimate, float(theta), float(spread), float(cutoff),
+            tail,
+            random_state(seed), starts, where, held, used,
+        )  # fmt: skip
+        if makespan == np.inf:
+            return float(makespan), None
+        return float(makespan), ragged_schedule(self.jobs, starts, where, held, used)
+
+    def _least_left(self, order: Ints) -> Floats:
+        """Least slots from any place of the order on: by the longest job, and by area."""
+        backwards = order[::-1]
+        longest = np.maximum.accumulate(self.least[backwards])
+        work = np.cumsum((self.least * self.jobs.gpus)[backwards])
+        left = np.maximum(longest, work / self.jobs.capacity.sum())[::-1]
+        return np.append(left, 0.0) * (1 - 1e-12)
+
+
+def prepare(instance: MakespanInstance) -> Greedy:
+    """Make an instance ready."""
+    durations = durations_of(instance)
+    return Greedy(jobs_of(instance), durations.estimate, durations.least, float(instance.horizon))
+
+
+def best_theta(
+    greedy: Greedy,
+    order: Ints,
+    choices: Sequence[Ints],
+    spread: float = 1.0,
+    deadline: Deadline | None = None,
+) -> Found:
+    """Bisect theta over [1, horizon] as Algorithm 1 does; the best schedule seen and its theta.
+
+    Each theta tries every one of `choices`. A simulation stops as soon as it cannot beat the best
+    seen: the bisection asks no more of it. The deadline is looked at between simulations; where it
+    leaves nothing, the widest theta is tried once.
+    """
+    clock = deadline or Deadline()
+    best: Schedule | None = None
+    best_value, best_at = np.nextafter(greedy.horizon, np.inf), None
+    cut = False
+    left, right = 1, int(greedy.horizon)
+    try:
+        while left <= right and not cut:
+            theta = (left + right) // 2
+            improved = False
+            for picks in choices if theta >= greedy.least_theta else ():
+                if clock.is_over:
+                    cut = True
+                    break
+                value, schedule = greedy.run(order, picks, theta, spread, cutoff=best_value)
+                if schedule is not None and value < best_value:
+                    best, best_value, best_at, improved = schedule, value, theta, True
+            if improved:
+                right = theta - 1
+            else:
+                left = theta + 1
+        for picks in reversed(choices) if cut else ():
+            if best is None:
+                best_at = int(greedy.horizon)
+                _, best = greedy.run(order, picks, best_at, spread, cutoff=best_value)
+    except OutOfTimeError:
+        cut = True
+    return Found(best, cut, {"theta": best_at})
+
+
+def smallest_first(gpus: Ints, names: Sequence[str]) -> Ints:
+    """Jobs by size, ties by name."""
+    order = sorted(range(len(names)), key=lambda j: (gpus[j], names[j]))
+    return np.array(order, dtype=np.int64)
+
+
+def random_state(seed: int) -> np.ndarray:
+    """A non-zero 64-bit state for the compiled generators, well mixed from any seed."""
+    return np.random.SeedSequence(seed).generate_state(1, dtype=np.uint64) | np.uint64(1)
+
+
+def ragged_schedule(jobs: Jobs, starts: Floats, where: Ints, held: Ints, used: Ints) -> Schedule:
+    """The schedule in the compiled loops' ragged tables."""
+    placed = []
+    for j in range(len(starts)):
+        base = int(jobs.first[j])
+        span = slice(base, base + int(used[j]))
+        placed.append(dict(zip(where[span].tolist(), held[span].tolist(), strict=True)))
+    return Schedule(tuple(starts.tolist()), tuple(placed))

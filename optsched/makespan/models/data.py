@@ -1,0 +1,164 @@
+"""What the slotted models are built from: the letters of models/makespan/README.md as numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from optsched.backends import sizes
+from optsched.backends.sizes import refuse_many_nonzeros, require_time
+from optsched.deadline import Deadline
+from optsched.errors import NotApplicableError
+from optsched.makespan.bounds.durations import Durations, durations_of
+from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.progress import duration, iterations_per_slot
+
+
+@dataclass(frozen=True)
+class MakespanModelData:
+    """What the model is built from.
+
+    Attributes
+    ----------
+    horizon : int
+        H: every job ends by then.
+    bound : int
+        LB on the makespan, slots.
+    contention : bool
+        False leaves (6)-(9) out and gives spanning runs their least duration: the relaxation.
+    deadline : Deadline
+        Building stops there.
+    """
+
+    instance: MakespanInstance
+    durations: Durations
+    horizon: int
+    bound: int
+    contention: bool
+    deadline: Deadline = field(default_factory=Deadline)
+
+    @property
+    def jobs(self) -> range:
+        """j."""
+        return range(len(self.instance.jobs))
+
+    @property
+    def servers(self) -> range:
+        """s."""
+        return range(len(self.instance.servers))
+
+    def gpus(self, j: int) -> int:
+        """G_j."""
+        return self.instance.jobs[j].gpus
+
+    def capacity(self, s: int) -> int:
+        """O_s."""
+        return self.instance.servers[s]
+
+    def most(self, j: int, s: int) -> int:
+        """c_js: most GPUs that a spanning job can have on a server."""
+        return min(self.gpus(j) - 1, self.capacity(s))
+
+    def inside(self, j: int) -> int | None:
+        """d1_j: slots in one server, None if it makes no progress there."""
+        slots = self.durations.inside[j]
+        return None if math.isinf(slots) else int(slots)
+
+    @cached_property
+    def most_contending(self) -> int:
+        """Q: no server is shared by more spanning jobs."""
+        return min(sum(job.gpus >= 2 for job in self.instance.jobs), max(self.instance.servers))
+
+    def widths(self, j: int) -> range:
+        """k: numbers of servers a spanning run of job j can use."""
+        fewest = max(2, int(self.durations.fewest[j]))
+        return range(fewest, min(self.gpus(j), len(self.servers)) + 1)
+
+    def speed(self, j: int, k: int, level: int) -> int:
+        """phi_j(k, q): iterations a slot."""
+        return int(iterations_per_slot(self.instance, self.instance.jobs[j], k, level))
+
+    def likeness(self, j: int) -> Hashable:
+        """Equal for jobs that the model cannot tell apart: GPUs, durations and shares done."""
+        done: tuple[float, ...] = ()
+        if self.contention:
+            needed = self.instance.jobs[j].iterations
+            done = tuple(
+                min(self.speed(j, k, level), needed) / needed
+                for k in self.widths(j)
+                for level in range(1, self.most_contending + 1)
+            )
+        spread = tuple(self.spanning_durations(j, k) for k in self.widths(j))
+        return self.gpus(j), self.inside(j), spread, done
+
+    def spanning_durations(self, j: int, k: int) -> range:
+        """d: slots a run over k servers can take, from alone to contended throughout."""
+        job = self.instance.jobs[j]
+        shortest = duration(self.instance, job, k, 1)
+        if shortest > self.horizon:
+            return range(0)
+        if not self.contention:
+            return range(int(shortest), int(shortest) + 1)
+        longest = duration(self.instance, job, k, self.most_contending)
+        return range(int(shortest), int(min(self.horizon, longest)) + 1)
+
+
+def model_data(
+    instance: MakespanInstance,
+    horizon: int,
+    bound: int,
+    *,
+    contention: bool = True,
+    deadline: Deadline | None = None,
+) -> MakespanModelData:
+    """Gather the model's data.
+
+    Raises
+    ------
+    NotApplicableError
+        Under continuous progress, or above `sizes.MOST_NONZEROS`.
+    OutOfTimeError
+        If the model cannot be built by the deadline.
+    """
+    clock = deadline or Deadline()
+    name = "ilp" if contention else "ilp-relaxed"
+    require_slots(name, instance)
+    data = MakespanModelData(instance, durations_of(instance), horizon, bound, contention, clock)
+    nonzeros = model_nonzeros(data)
+    require_time(clock, nonzeros)
+    refuse_many_nonzeros(name, nonzeros, "fewer jobs or longer slots")
+    return data
+
+
+def require_slots(method: str, instance: MakespanInstance) -> None:
+    """Refuse continuous progress in a method's name; raises NotApplicableError."""
+    if not instance.slotted:
+        raise NotApplicableError(method, "progress=continuous", "floor: it works slot by slot")
+
+
+def model_nonzeros(data: MakespanModelData) -> int:
+    """Roughly the nonzeros of the model, without building it; counted as far as there may be."""
+    horizon, servers = data.horizon, len(data.servers)
+    spanners = sum(data.gpus(j) > 1 for j in data.jobs)
+    total = 0
+    for j in data.jobs:
+        inside = data.inside(j)
+        if inside is not None and inside <= horizon:
+            held = sum(data.gpus(j) <= data.capacity(s) for s in data.servers)
+            total += held * (horizon - inside + 1) * (inside + 6)  # (5) for each slot of a run
+        for k in data.widths(j):
+            lengths = data.spanning_durations(j, k)
+            if len(lengths) == 0:
+                continue
+            runs = len(lengths) * (horizon + 1) - sum(lengths)
+            covered = (horizon + 1) * sum(lengths) - sum(d * d for d in lengths)
+            total += 5 * runs + covered * (2 * servers + 2 if data.contention else servers + 1)
+            if data.contention:
+                total += horizon * data.most_contending * (servers + 2)
+        if data.gpus(j) > 1:
+            total += horizon * servers * (8 + ((7 + spanners) if data.contention else 0))
+        if total > sizes.MOST_NONZEROS:
+            break
+    return total

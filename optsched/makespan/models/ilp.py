@@ -1,0 +1,139 @@
+"""Method ``ilp``: heuristics, bounds, the relaxation and the full MILP, until they meet.
+
+1. The heuristics give an upper bound UB; 2. area, longest job and columns a lower bound LB; 3.
+local searches from other seeds, which stop at LB, may lower UB; 4. the contention-free relaxation
+raises LB, and its schedule, run under contention, may lower UB; 5. the full model asks for a
+schedule of at most UB - 1 slots. The details say where it stopped.
+
+Guarantee: optimal when it ends as "optimal"; at a time limit the incumbent and the bound stand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyomo.environ as pyo
+
+from optsched.backends import Answer, require_solver
+from optsched.deadline import Deadline, OutOfTimeError
+from optsched.errors import NotApplicableError
+from optsched.makespan.bounds.best import Bound
+from optsched.makespan.contention import evaluate, schedule_of
+from optsched.makespan.exact.starting_schedules import search_moves, take_known
+from optsched.makespan.heuristics.local_search import search
+from optsched.makespan.heuristics.nested import nested
+from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
+from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.models.data import require_slots
+from optsched.makespan.models.relaxation import model_of, solve_slotted
+from optsched.makespan.options import MakespanOptions
+from optsched.result import Outcome, Settings, Termination
+
+RELAXATION_SHARE = 0.4
+"""Share of the time left that the relaxation may take."""
+SEARCHES = 8
+"""Local searches before any model is built: each is far cheaper than closing a gap of one slot."""
+
+
+def ilp(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
+    """Solve by the pipeline.
+
+    Raises
+    ------
+    NotApplicableError
+        Under continuous progress.
+    """
+    require_solver(settings.solver)
+    require_slots("ilp", instance)
+    found = Incumbent(instance, settings)
+    with found.working():
+        take_known(found, settings)
+        found.bounded(settings.deadline.share(SEARCH_SHARE), found.beyond)
+    return Pipeline(found).run()
+
+
+def model(instance: MakespanInstance, options: MakespanOptions) -> pyo.ConcreteModel:
+    """Build the full model, with the best heuristic's makespan as its horizon."""
+    return model_of(instance, contention=True)
+
+
+@dataclass
+class Pipeline:
+    """The stages after heuristics and bounds, whose results the incumbent already has."""
+
+    found: Incumbent
+    answer: Answer | None = None
+    build_time: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.settings = self.found.settings
+        self.deadline = self.settings.deadline
+
+    def run(self) -> Outcome:
+        """Run the stages until upper and lower bound meet."""
+        stage = "bounds"
+        with self.found.working():
+            for following, work in (
+                ("search", self._search),
+                ("relaxation", self._relaxation),
+                ("full model", self._full_model),
+            ):
+                if self._met() or self.deadline.is_over:
+                    break
+                stage = following
+                try:
+                    work()
+                except (NotApplicableError, OutOfTimeError) as refusal:  # what is known stands
+                    stage += f": {getattr(refusal, 'found', 'not built in the time left')}"
+                    self._search_on()
+                    break
+        return self._outcome(stage)
+
+    def _search(self) -> None:
+        """Cut by moves, so that it repeats, or by the deadline."""
+        instance, moves = self.found.instance, search_moves(self.found.instance)
+        for seed in range(self.settings.seed + 1, self.settings.seed + 1 + SEARCHES):
+            if self._met() or self.deadline.is_over:
+                return
+            short = replace(self.settings, seed=seed, iterations=moves, time_limit=None)
+            target, stop = self.found.bound.value, self.deadline.share(SEARCH_SHARE)
+            self.found.take(search(instance, short, target, stop), "local-search")
+        self.found.cut = False  # a share of the time was up
+
+    def _relaxation(self) -> None:
+        self._solve("relaxation", self.deadline.share(RELAXATION_SHARE), contention=False)
+
+    def _full_model(self) -> None:
+        self._solve("full model", self.deadline, contention=True)
+
+    def _solve(self, source: str, deadline: Deadline, *, contention: bool) -> None:
+        found, settings = self.found, self.settings.within(deadline)
+        horizon, low = int(found.beyond) - 1, int(found.bound.value)
+        solved = solve_slotted(found.instance, horizon, low, settings, contention=contention)
+        self.answer = solved.answer
+        self.build_time += solved.answer.build_time
+        found.prove(Bound(float(solved.bound), source))
+        if solved.schedule is not None and evaluate(found.instance, solved.schedule).fits:
+            found.offer(solved.schedule, source)
+
+    def _search_on(self) -> None:
+        """Spend the rest of the time on the heuristics; the model could not be built."""
+        if not self.deadline.left:
+            return
+        found = self.found
+        outcome = nested(found.instance, MakespanOptions(), self.settings)
+        if outcome.solution is not None:
+            found.offer(schedule_of(found.instance, outcome.solution), "nested")
+
+    def _met(self) -> bool:
+        return self.found.met or self.found.impossible
+
+    def _outcome(self, stage: str) -> Outcome:
+        answer = self.answer
+        return self.found.outcome(
+            Termination.OPTIMAL if self.found.met else Termination.TIME_LIMIT,
+            {"stopped_at": stage},
+            self.build_time,
+            solver=None if answer is None else answer.solver,
+            trace=() if answer is None else answer.trace,
+        )

@@ -1,0 +1,131 @@
+"""Method ``ilp-schedules``: the paper's reformulation (10)-(13) over a generated set of schedules.
+
+Its constraint (12) makes all jobs follow one and the same schedule, so all it does is select the
+best of an enumerated set: here the heuristics over their parameters. Guarantee: the best of that
+set, nothing about the optimum. The paper's set of all feasible schedules is exponential.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+import pyomo.environ as pyo
+
+from optsched.backends import require_solver, solve_model
+from optsched.backends.sizes import require_time
+from optsched.deadline import Deadline
+from optsched.makespan.contention import Evaluation, evaluate
+from optsched.makespan.exact.starting_schedules import candidates
+from optsched.makespan.heuristics.baselines import at_random, by_first_fit, by_least_used
+from optsched.makespan.heuristics.sjf_bco import by_sjf_bco, kappas_of
+from optsched.makespan.incumbent import SEARCH_SHARE, Found, Incumbent
+from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.options import ORDERS, MakespanOptions
+from optsched.result import Outcome, Settings, Termination
+
+SPREADS = (1.0, 2.0, 4.0, 8.0)
+RANDOM_SEEDS = 5
+
+
+def ilp_schedules(
+    instance: MakespanInstance, options: MakespanOptions, settings: Settings
+) -> Outcome:
+    """Select the best of the generated schedules by the paper's ILP."""
+    require_solver(settings.solver)
+    found, answer, status = Incumbent(instance, settings), None, Termination.TIME_LIMIT
+    generated: list[Evaluation] = []
+    with found.working():
+        for each in _generated(instance, settings, settings.deadline.share(SEARCH_SHARE)):
+            found.offer(each.schedule)
+            generated.append(each)
+        found.bounded(settings.deadline.share(SEARCH_SHARE))
+        if generated:
+            require_time(settings.deadline, 4 * len(instance.jobs) * len(generated))
+            began = time.perf_counter()
+            built = _build(instance, generated)
+            answer = solve_model(built, settings, build_time=time.perf_counter() - began)
+            if answer.termination is Termination.OPTIMAL:
+                first, status = built.JOBS.first(), Termination.FEASIBLE
+                found.best = generated[
+                    max(built.SCHEDULES, key=lambda k: pyo.value(built.follows[first, k]))
+                ]
+    return found.outcome(
+        status,
+        {"schedules": len(generated)},
+        0.0 if answer is None else answer.build_time,
+        solver=None if answer is None else answer.solver,
+        trace=() if answer is None else answer.trace,
+    )
+
+
+def model(instance: MakespanInstance, options: MakespanOptions) -> pyo.ConcreteModel:
+    """Build the model over the generated schedules alone."""
+    return _build(instance, list(_generated(instance, Settings(), Deadline())))
+
+
+def _generated(
+    instance: MakespanInstance, settings: Settings, deadline: Deadline
+) -> Iterator[Evaluation]:
+    """Different schedules within the horizon: every heuristic over its parameters."""
+    seen: set[str] = set()
+    for found in _found(instance, settings, deadline):
+        if found.schedule is not None and repr(found.schedule) not in seen:
+            seen.add(repr(found.schedule))
+            each = evaluate(instance, found.schedule)
+            if each.makespan <= instance.horizon:
+                yield each
+
+
+def _found(instance: MakespanInstance, settings: Settings, deadline: Deadline) -> Iterator[Found]:
+    """What each heuristic finds, as long as there is time."""
+    for _, found in candidates(instance, settings, deadline):
+        yield found
+    runs: list[Callable[[], Found]] = []
+    for kappa in kappas_of(np.array([job.gpus for job in instance.jobs])):
+        for spread in SPREADS:
+            options = MakespanOptions(kappa, spread)
+            runs.append(partial(by_sjf_bco, instance, options, deadline))
+    for order in ORDERS:
+        options = MakespanOptions(order=order)
+        runs.append(partial(by_first_fit, instance, options, deadline))
+        runs.append(partial(by_least_used, instance, options, deadline))
+        for seed in range(RANDOM_SEEDS):
+            runs.append(partial(at_random, instance, options, settings.seed + seed))
+    for run in runs:
+        if deadline.is_over:
+            return
+        yield run()
+
+
+def _build(instance: MakespanInstance, generated: list[Evaluation]) -> pyo.ConcreteModel:
+    model = pyo.ConcreteModel(name="makespan-schedules")
+    # A solver's tolerances are absolute, real ends of any size.
+    unit = 1.0 if instance.slotted else min(each.makespan for each in generated)
+    model.JOBS = pyo.RangeSet(0, len(instance.jobs) - 1, doc="j")
+    model.SCHEDULES = pyo.RangeSet(0, len(generated) - 1, doc="k")
+    model.follows = pyo.Var(
+        model.JOBS, model.SCHEDULES, domain=pyo.Binary, doc="x: job j follows schedule k"
+    )
+    model.last_end = pyo.Var(domain=pyo.NonNegativeReals, doc="max over j of (a + rho) x")
+    model.makespan = pyo.Objective(expr=model.last_end, doc="(10) min max (a + rho) x")
+
+    @model.Constraint(model.JOBS, doc="(10) the makespan is no earlier than any end")
+    def ends(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
+        return model.last_end >= sum(
+            float(generated[k].ends[j]) / unit * model.follows[j, k] for k in model.SCHEDULES
+        )
+
+    @model.Constraint(model.JOBS, doc="(11) each job follows one schedule")
+    def one_schedule(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
+        return sum(model.follows[j, k] for k in model.SCHEDULES) == 1
+
+    @model.Constraint(model.JOBS, model.SCHEDULES, doc="(12) all jobs follow the same one")
+    def same_schedule(model: pyo.ConcreteModel, j: int, k: int) -> pyo.Expression:
+        if j == 0:
+            return pyo.Constraint.Skip
+        return model.follows[j, k] == model.follows[j - 1, k]
+
+    return model

@@ -1,0 +1,118 @@
+"""Compiled parts of the flow bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.compiled_loops import njit
+from optsched.online.simulator.heaps import pop_keyed, push_keyed
+
+
+@njit(cache=True)
+def mean_busy_times(release: Any, work: Any) -> NDArray[np.float64]:
+    """Mean time at which each job's work is done under preemptive shortest-work-first.
+
+    Parameters
+    ----------
+    release, work : (n,) float
+        Seconds, sorted by release. A job without work counts at its release.
+    """
+    jobs = len(release)
+    mean, left = release.copy(), work.copy()
+    moment = np.zeros(jobs)
+    key, job = np.empty(jobs), np.empty(jobs, dtype=np.int64)
+    size, clock = 0, 0.0
+    for arriving in range(jobs + 1):
+        now = release[arriving] if arriving < jobs else np.inf
+        while size > 0 and clock < now:
+            i = job[0]
+            end = min(now, clock + left[i])
+            moment[i] += (end - clock) * (clock + end) / 2
+            if clock + left[i] <= now:
+                mean[i] = moment[i] / work[i]
+                pop_keyed(key, job, size)
+                size -= 1
+            else:
+                left[i] -= end - clock
+            clock = end
+        if arriving < jobs:
+            clock = max(clock, now)
+            if work[arriving] > 0.0:
+                push_keyed(key, job, size, work[arriving], arriving)
+                size += 1
+    return mean
+
+
+@njit(cache=True)
+def dual_value(edges: Any, price: Any, submit: Any, length: Any, gpus: Any, used: Any) -> float:
+    """Sum over jobs of the least priced flow; `used` gets the GPU-seconds by cell there.
+
+    A job's candidates are its submission and the starts that put its start or end on an edge: in
+    between its cost is linear. They are met in ascending order, and one whose flow alone is no
+    better than the best so far ends the search.
+    """
+    cells = len(price)
+    integral = np.zeros(cells + 1)
+    for k in range(cells):
+        integral[k + 1] = integral[k] + price[k] * (edges[k + 1] - edges[k])
+    used[:] = 0.0
+    total = 0.0
+    for i in range(len(submit)):
+        r, d, g = submit[i], length[i], gpus[i]
+        start_edge = np.searchsorted(edges, r, side="right")
+        end_edge = np.searchsorted(edges, r + d, side="right")
+        best_at = r
+        best = d + g * (
+            _at(edges, integral, price, r + d, end_edge)
+            - _at(edges, integral, price, r, start_edge)
+        )
+        while True:
+            by_start = edges[start_edge] if start_edge <= cells else np.inf
+            by_end = edges[end_edge] - d if end_edge <= cells else np.inf
+            if by_start <= by_end:
+                t = by_start
+                start_edge += 1
+            else:
+                t = by_end
+                end_edge += 1
+            if t == np.inf or t + d - r >= best:
+                break
+            if t < r:
+                continue
+            cost = t + d - r
+            cost += g * (
+                _price_until(edges, integral, price, t + d)
+                - _price_until(edges, integral, price, t)
+            )
+            if cost < best:
+                best, best_at = cost, t
+        total += best
+        _use(edges, used, best_at, best_at + d, g)
+    return total
+
+
+@njit(cache=True)
+def _price_until(edges: Any, integral: Any, price: Any, time: float) -> float:
+    return _at(edges, integral, price, time, np.searchsorted(edges, time, side="right"))
+
+
+@njit(cache=True)
+def _at(edges: Any, integral: Any, price: Any, time: float, above: int) -> float:
+    """Integral of the price up to a time whose next edge is `above`."""
+    if above == 0:
+        return 0.0
+    if above >= len(edges):
+        return integral[-1]
+    return integral[above - 1] + price[above - 1] * (time - edges[above - 1])
+
+
+@njit(cache=True)
+def _use(edges: Any, used: Any, start: float, end: float, gpus: float) -> None:
+    above: Any = np.searchsorted(edges, start, side="right")
+    k = max(above - 1, 0)
+    while k < len(used) and edges[k] < end:
+        used[k] += gpus * max(0.0, min(end, edges[k + 1]) - max(start, edges[k]))
+        k += 1

@@ -1,0 +1,1 @@
+"""Workloads, catalogues and clusters: what a run is given."""

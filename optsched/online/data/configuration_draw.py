@@ -1,0 +1,92 @@
+"""The draw of a model and a configuration for each group of recurring jobs (a-srpt, V-A 1-b).
+
+Groups of one GPU get a model that a single GPU trains; the others any model of the zoo and one of
+the planner's plans for their number of GPUs. The draw depends on (seed, group, GPUs) alone, so
+that adding jobs never changes another group's.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from optsched.online.data.catalogue import Catalogue
+from optsched.online.data.cluster import OnlineCluster
+from optsched.placement.heuristics.heavy_edge import estimated_minimum
+from optsched.placement.instance import Job
+from optsched.profiles import LayerProfile, plans, stage_table
+from optsched.profiles.planner import MAX_GPUS
+from optsched.zoo import MODELS, profile_model
+
+ON_ONE_GPU = ("VGG19", "ResNet152", "Inception-V3", "BERT-large", "XLNet-large")
+MOST_PLANNED = 128
+"""Above so many GPUs a plan is that of a divisor, each stage's replicas multiplied."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A configuration: its key in the catalogue, the job, and alpha~ on the reference (s)."""
+
+    key: str
+    job: Job
+    estimate: float
+
+
+class ConfigurationDrawer:
+    """Draws configurations and remembers them for the catalogue."""
+
+    def __init__(self, seed: int, reference: OnlineCluster, all_reduce: str = "ring") -> None:
+        self._seed, self._reference, self._all_reduce = seed, reference, all_reduce
+        self._drawn: dict[tuple[str, int], Drawn] = {}
+        self._known: dict[str, Drawn] = {}
+
+    def draw(self, group: str, gpus: int) -> Drawn:
+        """The configuration of a group; the same whenever it is asked for."""
+        key = (group, gpus)
+        if key not in self._drawn:
+            self._drawn[key] = self._first_draw(group, gpus)
+        return self._drawn[key]
+
+    def catalogue(self, provenance: dict[str, Any] | None = None) -> Catalogue:
+        """Every configuration drawn so far."""
+        models = {key: self._known[key].job for key in sorted(self._known)}
+        return Catalogue.of(models, provenance)
+
+    def _first_draw(self, group: str, gpus: int) -> Drawn:
+        rng = np.random.default_rng([self._seed, zlib.crc32(group.encode()), gpus])
+        names = ON_ONE_GPU if gpus == 1 else tuple(MODELS)
+        model = names[int(rng.integers(len(names)))]
+        bandwidth = self._reference.inter_bandwidth / self._reference.gpus_per_server
+        choices = configurations_of(model, gpus, bandwidth, self._all_reduce)
+        index = int(rng.integers(len(choices)))
+        job = choices[index]
+        key = f"{model}/{gpus}/{'-'.join(str(stage.replicas) for stage in job.stages)}"
+        if key not in self._known:
+            self._known[key] = Drawn(key, job, estimated_minimum(job, self._reference.hardware))
+        return self._known[key]
+
+
+@lru_cache(maxsize=4096)
+def configurations_of(model: str, gpus: int, bandwidth: float, all_reduce: str) -> tuple[Job, ...]:
+    """The planner's plans of a model on so many GPUs, one a number of stages, as placement jobs."""
+    profile = _profile(model)
+    base, times = gpus, 1
+    while base > MOST_PLANNED or base > MAX_GPUS:
+        divisor = next((d for d in (2, 3, 5, 7) if base % d == 0), base)
+        base, times = base // divisor, times * divisor
+    made = []
+    for plan in plans(profile, base, bandwidth=bandwidth):
+        table = stage_table(profile, plan)
+        for stage in table:
+            stage["replicas"] *= times
+        made.append(Job.model_validate({"model": model, "all_reduce": all_reduce, "stages": table}))
+    return tuple(made)
+
+
+@lru_cache(maxsize=32)
+def _profile(model: str) -> LayerProfile:
+    return profile_model(model)

@@ -1,0 +1,149 @@
+"""The configurations that a workload's jobs use, prepared for one cluster.
+
+A configuration is a placement job (stages and replicas). For each: alpha~ (Heavy-Edge on the
+fewest servers, an estimate and no minimum), alpha^max (each replica alone on a server), the least
+alpha that is provable, and its graph and cost tables laid end to end for the compiled loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.errors import InputError
+from optsched.online.bounds.least_time import least_iteration_time
+from optsched.online.data.cluster import OnlineCluster
+from optsched.placement.cost import cost_tables, worst_iteration_time
+from optsched.placement.heuristics.heavy_edge import estimated_minimum, graph_arrays
+from optsched.placement.instance import Job
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Packed(NamedTuple):
+    """Graphs and cost tables of all configurations, end to end.
+
+    Attributes
+    ----------
+    gpus, estimate, worst : (C,)
+        g, alpha~ and alpha^max.
+    vertex, stage, edge, cell : (C + 1,) int
+        Where each configuration's replicas, stages, edge ends and table cells begin.
+    stage_of, first, pair, start, neighbour, weight
+        As `grow_servers` of the placement slice takes them; `first` and `start` have one entry
+        more a configuration than stages and replicas.
+    inside, before, after, all_reduce
+        `CostTables`; `all_reduce` row by row, `width` entries a row.
+    width : (C,) int
+        Entries of a row of `all_reduce`.
+    """
+
+    gpus: Any
+    estimate: Any
+    worst: Any
+    vertex: Any
+    stage: Any
+    edge: Any
+    cell: Any
+    width: Any
+    stage_of: Any
+    first: Any
+    start: Any
+    neighbour: Any
+    weight: Any
+    pair: Any
+    inside: Any
+    before: Any
+    after: Any
+    all_reduce: Any
+
+
+@dataclass(frozen=True)
+class Configurations:
+    """Configurations on a cluster.
+
+    Attributes
+    ----------
+    jobs : tuple of Job
+        The configurations as placement jobs.
+    gpus : (C,) int
+        g.
+    estimate, worst, least : (C,)
+        alpha~, alpha^max and the provably least alpha, in seconds.
+    packed : Packed
+        For the compiled loop.
+    """
+
+    jobs: tuple[Job, ...]
+    gpus: Ints
+    estimate: Floats
+    worst: Floats
+    least: Floats
+    packed: Packed
+
+
+def prepare_configurations(jobs: Sequence[Job], cluster: OnlineCluster) -> Configurations:
+    """Prepare configurations for a cluster. O(sum of stages and edges).
+
+    Raises
+    ------
+    InputError
+        If a configuration's iteration takes no time at all: its jobs would have no length.
+    """
+    hardware = cluster.hardware
+    gpus = np.array([job.gpus for job in jobs], dtype=np.int64)
+    estimate = np.array([estimated_minimum(job, hardware) for job in jobs], dtype=float)
+    for job, seconds in zip(jobs, estimate, strict=True):
+        if not 0 < seconds < np.inf:
+            raise InputError(
+                "catalogue", job.model, f"an iteration of {seconds} s", "a positive time"
+            )
+    worst = np.array([worst_iteration_time(job, hardware) for job in jobs], dtype=float)
+    least = np.array([least_iteration_time(job, hardware) for job in jobs], dtype=float)
+    packed = _pack(jobs, cluster, gpus, estimate, worst)
+    return Configurations(tuple(jobs), gpus, estimate, worst, least, packed)
+
+
+def _pack(
+    jobs: Sequence[Job], cluster: OnlineCluster, gpus: Ints, estimate: Floats, worst: Floats
+) -> Packed:
+    graphs = [graph_arrays(job) for job in jobs]
+    tables = [
+        cost_tables(job, cluster.hardware, min(job.gpus, cluster.gpus_per_server)) for job in jobs
+    ]
+    return Packed(
+        gpus=gpus,
+        estimate=estimate,
+        worst=worst,
+        vertex=_begins([len(g.shape.stage_of) for g in graphs]),
+        stage=_begins([len(g.pair) for g in graphs]),
+        edge=_begins([len(g.weight) for g in graphs]),
+        cell=_begins([t.all_reduce.size for t in tables]),
+        width=np.array([t.all_reduce.shape[1] for t in tables], dtype=np.int64),
+        stage_of=_joined([g.shape.stage_of for g in graphs], int),
+        first=_joined([g.shape.first for g in graphs], int),
+        start=_joined([g.shape.start for g in graphs], int),
+        neighbour=_joined([g.shape.neighbour for g in graphs], int),
+        weight=_joined([g.weight for g in graphs], float),
+        pair=_joined([g.pair for g in graphs], float),
+        inside=_joined([t.inside for t in tables], float),
+        before=_joined([t.before for t in tables], float),
+        after=_joined([t.after for t in tables], float),
+        all_reduce=_joined([t.all_reduce.ravel() for t in tables], float),
+    )
+
+
+def _begins(lengths: list[int]) -> Ints:
+    return np.concatenate(([0], np.cumsum(np.array(lengths, dtype=np.int64)))).astype(np.int64)
+
+
+def _joined(arrays: list[Any], kind: type) -> Any:
+    dtype = np.int64 if kind is int else np.float64
+    if not arrays:
+        return np.empty(0, dtype=dtype)
+    return np.concatenate(arrays).astype(dtype)

@@ -1,0 +1,170 @@
+"""The workload table: one row a job, in columns.
+
+Columns: job_id, submit_time (s), gpus, iterations (real, never rounded), user, group, model, where
+`model` keys one configuration of the catalogue. Text columns are kept as codes into a list of
+distinct values. Reading and writing: `optsched.online.data.workload_files`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.errors import InputError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+COLUMNS = ("job_id", "submit_time", "gpus", "iterations", "user", "group", "model")
+
+
+@dataclass(frozen=True)
+class Labels:
+    """A text column: the code of each row, and the distinct values in order of appearance."""
+
+    codes: Codes
+    values: tuple[str, ...]
+
+    @classmethod
+    def of(cls, column: Sequence[str]) -> Labels:
+        """Code a column."""
+        known: dict[str, int] = {}
+        codes = np.fromiter(
+            (known.setdefault(value, len(known)) for value in column), np.int32, len(column)
+        )
+        return cls(codes, tuple(known))
+
+    def take(self, rows: Ints) -> Labels:
+        """The column of some rows, with the same list of values."""
+        return Labels(self.codes[rows], self.values)
+
+    def text(self) -> list[str]:
+        """The column as text."""
+        return [self.values[code] for code in self.codes]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Jobs in file order.
+
+    Attributes
+    ----------
+    name : str
+        Where it comes from.
+    job_id : (n,) array of str
+        Names, distinct.
+    submit_time : (n,) float
+        Seconds, on any clock.
+    gpus : (n,) int
+        g, all of which a job gets at once and keeps until its end.
+    iterations : (n,) float
+        n, positive.
+    user, group, model : Labels
+        Who submits, which recurring job, which configuration.
+    """
+
+    name: str
+    job_id: NDArray[np.object_]
+    submit_time: Floats
+    gpus: Ints
+    iterations: Floats
+    user: Labels
+    group: Labels
+    model: Labels
+
+    def __len__(self) -> int:
+        return len(self.submit_time)
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        submit_time: Sequence[float],
+        gpus: Sequence[int],
+        iterations: Sequence[float],
+        model: Sequence[str],
+        user: Sequence[str] | None = None,
+        group: Sequence[str] | None = None,
+        job_id: Sequence[str] | None = None,
+        name: str = "workload",
+    ) -> Workload:
+        """Make a workload of columns; users and groups default to one a model, ids to rows."""
+        rows = len(submit_time)
+        made = cls(
+            name,
+            np.array(
+                job_id if job_id is not None else [f"j{i}" for i in range(rows)], dtype=object
+            ),
+            np.asarray(submit_time, dtype=np.float64),
+            np.asarray(gpus, dtype=np.int64),
+            np.asarray(iterations, dtype=np.float64),
+            Labels.of(user if user is not None else ["u"] * rows),
+            Labels.of(group if group is not None else list(model)),
+            Labels.of(model),
+        )
+        made.check()
+        return made
+
+    def check(self, source: str | None = None) -> None:
+        """Refuse columns of unequal lengths and numbers out of range; raises InputError."""
+        source = source or self.name
+        columns: tuple[NDArray[Any], ...] = (self.job_id, self.gpus, self.iterations)
+        columns += (self.user.codes, self.group.codes, self.model.codes)
+        if any(len(column) != len(self) for column in columns):
+            raise InputError(source, "", "columns of unequal lengths", "one value a job each")
+        for column, valid, expected in (
+            ("submit_time", np.abs(self.submit_time) <= 1e15, "a finite time in seconds"),
+            ("gpus", (self.gpus >= 1) & (self.gpus <= 2**24), "an integer in [1, 16777216]"),
+            (
+                "iterations",
+                (self.iterations > 0) & (self.iterations <= 1e18),
+                "a number in (0, 1e18]",
+            ),
+        ):
+            if not valid.all():
+                row = int(np.argmin(valid))
+                raise InputError(
+                    source, f"row {row + 1}: {column}", f"{getattr(self, column)[row]}", expected
+                )
+
+    def rows(self, chosen: Ints, name: str | None = None) -> Workload:
+        """Some rows, in the order given."""
+        return Workload(
+            name or self.name,
+            self.job_id[chosen],
+            self.submit_time[chosen],
+            self.gpus[chosen],
+            self.iterations[chosen],
+            self.user.take(chosen),
+            self.group.take(chosen),
+            self.model.take(chosen),
+        )
+
+    def in_row_order(self) -> Workload:
+        """Sorted by (submit_time, row): the order that all ties refer to."""
+        if len(self) < 2 or bool((np.diff(self.submit_time) >= 0).all()):
+            return self
+        return self.rows(np.argsort(self.submit_time, kind="stable").astype(np.int64))
+
+    def split(self, training_share: float) -> tuple[Workload, Workload]:
+        """The first share of the rows in time order, and the others.
+
+        Raises
+        ------
+        InputError
+            If the share is not in [0, 1].
+        """
+        if not 0 <= training_share <= 1:
+            raise InputError(self.name, "training share", f"{training_share}", "a number in [0, 1]")
+        ordered = self.in_row_order()
+        cut = int(training_share * len(self))
+        every = np.arange(len(self))
+        return ordered.rows(every[:cut]), ordered.rows(every[cut:])
+
+    def named(self, name: str) -> Workload:
+        """The same jobs under another name."""
+        return replace(self, name=name)

@@ -1,0 +1,266 @@
+"""workload.csv and workload.parquet."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from optsched.errors import InputError, shown
+from optsched.extras import require_extras
+from optsched.numerals import real_of
+from optsched.online.data.workload import COLUMNS, Labels, Workload
+from optsched.reading import ALWAYS_EXPANDED, MOST_EXPANSION, csv_rows
+from optsched.writing import csv_text, replacing, write_text
+
+LARGEST_FILE = 2 * 2**30
+"""Bytes of a table, after decompression."""
+
+MOST_JOBS = 20_000_000
+LONGEST_TEXT = 200
+"""Characters of a name."""
+
+TEXT = ("job_id", "user", "group", "model")
+CHUNK = 200_000
+
+
+def read_workload(path: str | Path) -> Workload:
+    """Read a workload table, by the ending .csv (also .csv.gz) or .parquet.
+
+    Raises
+    ------
+    InputError
+        One line: the file, the line and column of the first fault, found, expected.
+    MissingExtraError
+        For parquet without pyarrow.
+    """
+    source = str(path)
+    if source.endswith(".parquet"):
+        return _read_parquet(path, source)
+    return _read_csv(path, source)
+
+
+def write_workload(path: str | Path, workload: Workload) -> None:
+    """Write a workload table, by the ending .csv, .csv.gz or .parquet, whole or not at all.
+
+    Numbers and texts round-trip exactly.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    MissingExtraError
+        For parquet without pyarrow.
+    """
+    if str(path).endswith(".parquet"):
+        _write_parquet(path, workload)
+        return
+    rows = zip(
+        workload.job_id,
+        workload.submit_time.tolist(),
+        workload.gpus.tolist(),
+        workload.iterations.tolist(),
+        workload.user.text(),
+        workload.group.text(),
+        workload.model.text(),
+        strict=True,
+    )
+    write_text(path, csv_text(COLUMNS, rows))
+
+
+def _read_csv(path: str | Path, source: str) -> Workload:
+    table = _Table(source)
+    rows = csv_rows(path, most=LARGEST_FILE)
+    _, header = next(rows, (1, []))
+    if not header:
+        raise InputError(source, "line 1", "nothing", f"a CSV table with {', '.join(COLUMNS)}")
+    _check_columns(header, source)
+    while block := list(itertools.islice(rows, CHUNK)):
+        for line, cells in block:
+            if len(cells) != len(header):
+                expected = f"a CSV table of {len(header)} columns"
+                raise InputError(source, f"line {line}", f"{len(cells)} cells", expected)
+        columns = zip(*(cells for _, cells in block), strict=True)
+        table.add(dict(zip(header, columns, strict=True)))
+    return table.workload()
+
+
+def _check_columns(columns: list[Any], source: str) -> None:
+    for name in COLUMNS:
+        if name not in columns:
+            raise InputError(source, "line 1", shown(columns), f"a column {name}")
+    unknown = [name for name in columns if name not in COLUMNS]
+    if unknown:
+        raise InputError(source, "line 1", shown(unknown[0]), f"only {', '.join(COLUMNS)}")
+
+
+class _Table:
+    """The columns of a table, which come in blocks of rows; a repeated job is refused at once."""
+
+    def __init__(self, source: str) -> None:
+        self._source, self._rows = source, 0
+        self._seen: set[str] = set()
+        self._known: dict[str, dict[str, int]] = {name: {} for name in TEXT[1:]}
+        self._parts: list[dict[str, Any]] = []
+
+    def add(self, block: Mapping[str, Sequence[Any]]) -> None:
+        """Add rows, given as columns of text or numbers."""
+        rows = len(block["job_id"])
+        if self._rows + rows > MOST_JOBS:
+            raise InputError(self._source, "", "more rows", f"at most {MOST_JOBS}")
+        made: dict[str, Any] = {
+            name: self._numbers(name, block[name], *RANGES[name]) for name in RANGES
+        }
+        for name in TEXT:
+            self._check_text(name, block[name])
+        for row, name in enumerate(block["job_id"]):
+            if name in self._seen:
+                raise InputError(
+                    self._source, self._place(row, "job_id"), shown(name), "no job_id twice"
+                )
+            self._seen.add(name)
+        made["job_id"] = np.array(block["job_id"], dtype=object)
+        for name, codes in self._known.items():
+            coded = (codes.setdefault(value, len(codes)) for value in block[name])
+            made[name] = np.fromiter(coded, np.int32, rows)
+        self._parts.append(made)
+        self._rows += rows
+
+    def workload(self) -> Workload:
+        """The table that all blocks make."""
+        labels = {n: Labels(self._joined(n, np.int32), tuple(self._known[n])) for n in TEXT[1:]}
+        made = Workload(
+            self._source,
+            self._joined("job_id", object),
+            self._joined("submit_time", np.float64),
+            self._joined("gpus", np.int64),
+            self._joined("iterations", np.float64),
+            labels["user"],
+            labels["group"],
+            labels["model"],
+        )
+        made.check(self._source)
+        return made
+
+    def _joined(self, name: str, dtype: Any) -> Any:
+        return np.concatenate([p[name] for p in self._parts] or [np.empty(0, dtype=dtype)])
+
+    def _numbers(
+        self, name: str, column: Sequence[Any], low: float, high: float, expected: str
+    ) -> Any:
+        whole = name == "gpus"
+        values = _floats(column)
+        with np.errstate(invalid="ignore"):
+            valid = (values >= low) & (values <= high)
+            if whole:
+                valid &= values == np.floor(values)
+        if not valid.all():
+            row = int(np.argmin(valid))
+            raise InputError(self._source, self._place(row, name), shown(column[row]), expected)
+        return values.astype(np.int64) if whole else values
+
+    def _check_text(self, name: str, column: Sequence[Any]) -> None:
+        empty = name not in ("job_id", "model")
+        for row, value in enumerate(column):
+            if (
+                not isinstance(value, str)
+                or len(value) > LONGEST_TEXT
+                or not value.isprintable()
+                or not (value or empty)
+            ):
+                expected = f"a printable string of at most {LONGEST_TEXT} characters"
+                raise InputError(self._source, self._place(row, name), shown(value), expected)
+
+    def _place(self, row: int, name: str) -> str:
+        return f"line {self._rows + row + 2}: {name}"
+
+
+RANGES = {
+    "submit_time": (-1e15, 1e15, "a finite number of seconds"),
+    "gpus": (1, 2**24, "an integer in [1, 16777216]"),
+    "iterations": (5e-324, 1e18, "a number in (0, 1e18]"),
+}
+_DECIMALS = re.compile(r"[0-9eE+.,-]*", re.ASCII)
+
+
+def _floats(column: Sequence[Any]) -> Any:
+    """Numbers of a column of decimals; NaN stands for what is none."""
+    if isinstance(column, np.ndarray):
+        return column.astype(np.float64)
+    if _DECIMALS.fullmatch(",".join(column)):  # then Python's own reading is as strict as ours
+        with suppress(ValueError):
+            return np.array(column, dtype=object).astype(np.float64)
+    return np.array([math.nan if (x := real_of(v)) is None else x for v in column])
+
+
+def _read_parquet(path: str | Path, source: str) -> Workload:
+    require_extras(["pyarrow"])
+    import pyarrow as arrow
+    import pyarrow.parquet as parquet
+
+    table = _Table(source)
+    try:
+        if not os.path.isfile(path):
+            raise InputError(source, "", "no such file", "a readable file")
+        with parquet.ParquetFile(path) as file:
+            _check_columns(file.schema_arrow.names, source)
+            _check_types(file.schema_arrow, source)
+            _check_expansion(file.metadata, Path(path).stat().st_size, source)
+            for batch in file.iter_batches(batch_size=CHUNK, columns=list(COLUMNS)):
+                numbers = {n: batch.column(n).to_numpy(zero_copy_only=False) for n in RANGES}
+                table.add(numbers | {n: batch.column(n).to_pylist() for n in TEXT})
+    except (OSError, ValueError, arrow.ArrowException) as error:
+        raise InputError(source, "", shown(str(error), 120), "a parquet table") from None
+    return table.workload()
+
+
+def _check_types(schema: Any, source: str) -> None:
+    import pyarrow as arrow
+
+    for name in COLUMNS:
+        kind = schema.field(name).type
+        dictionary = arrow.types.is_dictionary(kind)
+        held = kind.value_type if dictionary else kind
+        text = arrow.types.is_string(held) or arrow.types.is_large_string(held)
+        number = arrow.types.is_integer(kind) or arrow.types.is_floating(kind)
+        if not (text if name in TEXT else number):
+            raise InputError(source, name, str(kind), "text" if name in TEXT else "numbers")
+
+
+def _check_expansion(metadata: Any, size: int, source: str) -> None:
+    """Refuse what a small file claims to hold much of, before it is decompressed."""
+    if metadata.num_rows > MOST_JOBS:
+        raise InputError(source, "", f"{metadata.num_rows} rows", f"at most {MOST_JOBS}")
+    groups = (metadata.row_group(g) for g in range(metadata.num_row_groups))
+    columns = (group.column(c) for group in groups for c in range(group.num_columns))
+    held = sum(column.total_uncompressed_size for column in columns)
+    if held > max(ALWAYS_EXPANDED, MOST_EXPANSION * size) or held > LARGEST_FILE:
+        expected = f"at most {MOST_EXPANSION} times the file, and {LARGEST_FILE}"
+        raise InputError(source, "", f"{held} bytes in {size}", expected)
+
+
+def _write_parquet(path: str | Path, workload: Workload) -> None:
+    require_extras(["pyarrow"])
+    import pyarrow as arrow
+    import pyarrow.parquet as parquet
+
+    table = arrow.table(
+        {
+            "job_id": list(workload.job_id),
+            "submit_time": workload.submit_time,
+            "gpus": workload.gpus,
+            "iterations": workload.iterations,
+            "user": workload.user.text(),
+            "group": workload.group.text(),
+            "model": workload.model.text(),
+        }
+    )
+    with replacing(path) as made:
+        parquet.write_table(table, made)

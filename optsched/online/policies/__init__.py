@@ -1,0 +1,1 @@
+"""Policies: what to do at an event."""

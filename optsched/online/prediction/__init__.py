@@ -1,0 +1,1 @@
+"""Predictors of how long a job runs."""

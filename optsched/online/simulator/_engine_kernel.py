@@ -1,0 +1,108 @@
+"""The event loop. At one instant: ends, virtual completions, arrivals, then one scheduling pass.
+
+Events are the ends of jobs, completions of the virtual machine, arrivals and the end of the
+head's window; passes happen only there. With slots an event acts at the next multiple.
+Complexity: O(log n) an event and O(gpus a server + pieces) an offer; flat in servers.
+Source: models/online/README.md, "Semantics".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from optsched.compiled_loops import lean
+from optsched.online.simulator.heaps import pop_keyed
+from optsched.online.simulator.offers import set_free
+from optsched.online.simulator.passes import current_head, enqueue, schedule
+from optsched.online.simulator.state import NEXT, PIECES, RUNNING
+from optsched.online.simulator.virtual_machine import arrive, complete, next_completion
+
+DONE, MORE, NEEDS_ROOM = 0, 1, 2
+FINEST = 2.0**53
+"""From so many slots on, the clock tells no two of them apart."""
+
+
+@lean
+def advance(
+    rows: Any,
+    packed: Any,
+    rules: Any,
+    queue: Any,
+    state: Any,
+    piece_server: Any,
+    piece_gpus: Any,
+    steps: int,
+) -> int:
+    """Process up to `steps` instants; says whether the run is done, or room for pieces is short.
+
+    A pass takes at most the free GPUs, so that much room is always enough.
+    """
+    room = len(piece_server)
+    most = len(state.servers.free) * (len(state.servers.histogram) - 1)
+    for _ in range(steps):
+        if state.index[PIECES] + most > room:
+            return NEEDS_ROOM
+        now = _next_event(rows, rules, queue, state)
+        if now == np.inf:
+            return DONE
+        if rules.slot > 0.0:
+            now = _next_multiple(now, rules.slot)
+        state.now[0] = now
+        _free_ended(state, piece_server, piece_gpus, now)
+        if rules.virtual:
+            while next_completion(state.machine) <= now:
+                enqueue(rows, rules, queue, state, complete(state.machine))
+        _admit(rows, rules, queue, state, now)
+        schedule(rows, packed, rules, queue, state, piece_server, piece_gpus, now)
+    return MORE
+
+
+@lean
+def _next_event(rows: Any, rules: Any, queue: Any, state: Any) -> float:
+    at = np.inf
+    if state.index[NEXT] < len(rows.submit):
+        at = rows.submit[state.index[NEXT]]
+    if state.index[RUNNING] > 0:
+        at = min(at, state.end_time[0])
+    if rules.virtual:
+        at = min(at, next_completion(state.machine))
+    if rules.delays:
+        head = current_head(rules, queue, state)
+        if head >= 0 and state.window[head] > state.now[0]:
+            at = min(at, state.window[head])
+    return at
+
+
+@lean
+def _next_multiple(time: float, slot: float) -> float:
+    """The first multiple of the slot from a time on; the time itself where the clock is coarser."""
+    count = np.ceil(time / slot)
+    if count >= FINEST:
+        return time
+    if count * slot < time:
+        count += 1.0
+    return max(count * slot, time)
+
+
+@lean
+def _free_ended(state: Any, piece_server: Any, piece_gpus: Any, now: float) -> None:
+    while state.index[RUNNING] > 0 and state.end_time[0] <= now:
+        _, row = pop_keyed(state.end_time, state.end_row, state.index[RUNNING])
+        state.index[RUNNING] -= 1
+        first = state.first_piece[row]
+        for piece in range(first, first + state.pieces[row]):
+            server = piece_server[piece]
+            set_free(state.servers, server, state.servers.free[server] + piece_gpus[piece])
+
+
+@lean
+def _admit(rows: Any, rules: Any, queue: Any, state: Any, now: float) -> None:
+    while state.index[NEXT] < len(rows.submit) and rows.submit[state.index[NEXT]] <= now:
+        row = state.index[NEXT]
+        state.index[NEXT] = row + 1
+        if rules.virtual and rows.work[row] > 0.0:
+            arrive(state.machine, now, row, rows.work[row])
+        else:
+            enqueue(rows, rules, queue, state, row)

@@ -1,0 +1,96 @@
+"""Sorted lists of queued ranks from which any entry may leave: O(log n) by shortcuts.
+
+A backfilling pass lists the buckets that fit once, then draws from them the least rank each time.
+
+Source of the shortcuts: path halving in disjoint-set forests (Tarjan and van Leeuwen, 1984).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from optsched.compiled_loops import lean
+
+NEVER = -1
+
+
+@lean
+def list_fitting(queue: Any, free: int, behind: int) -> int:
+    """List the buckets with a rank above `behind` that fit, with that rank; returns how many."""
+    count = 0
+    for bucket in range(len(queue.size)):
+        if queue.gpus[bucket] > free:
+            break  # buckets are in order of size
+        rank = _first_behind(queue, bucket, behind)
+        if rank < len(queue.row_at):
+            queue.fitting[count], queue.upcoming[count] = bucket, rank
+            queue.failed[count] = NEVER
+            count += 1
+    return count
+
+
+@lean
+def next_behind(queue: Any, count: int, free: int, behind: int, version: int) -> int:
+    """Where on the list the least rank above `behind` is that fits and has not failed, or -1.
+
+    A rank is looked up again once it is passed.
+    """
+    best, chosen = len(queue.row_at), -1
+    for at in range(count):
+        if queue.gpus[queue.fitting[at]] > free:
+            break
+        if queue.failed[at] == version:
+            continue
+        if queue.upcoming[at] <= behind:
+            queue.upcoming[at] = _first_behind(queue, queue.fitting[at], behind)
+        if queue.upcoming[at] < best:
+            best, chosen = queue.upcoming[at], at
+    return chosen
+
+
+@lean
+def forget(queue: Any, bucket: int, rank: int) -> None:
+    """Take a rank out of its bucket."""
+    at = _place(queue, bucket, rank)
+    queue.skip[queue.begin[bucket] + at] = at + 1
+
+
+@lean
+def _first_behind(queue: Any, bucket: int, rank: int) -> int:
+    """The least queued rank of a bucket above `rank`, or one above every rank."""
+    begin, size = queue.begin[bucket], queue.size[bucket]
+    if size == 0 or queue.heap[begin + size - 1] <= rank:
+        return len(queue.row_at)
+    at = _present(queue, bucket, queue.front[bucket])
+    queue.front[bucket] = at
+    if at < size and queue.heap[begin + at] <= rank:
+        at = _present(queue, bucket, _place(queue, bucket, rank + 1))
+    if at == size:
+        return len(queue.row_at)
+    return queue.heap[begin + at]
+
+
+@lean
+def _place(queue: Any, bucket: int, rank: int) -> int:
+    """Index in the bucket of the first entry, present or not, that is at least `rank`."""
+    begin = queue.begin[bucket]
+    low, high = 0, queue.size[bucket]
+    while low < high:
+        middle = (low + high) >> 1
+        if queue.heap[begin + middle] < rank:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@lean
+def _present(queue: Any, bucket: int, at: int) -> int:
+    """The first entry from `at` on that has not left, or the size."""
+    begin, size = queue.begin[bucket], queue.size[bucket]
+    while at < size and queue.skip[begin + at] != at:
+        onward = queue.skip[begin + at]
+        if onward < size:
+            queue.skip[begin + at] = queue.skip[begin + onward]
+        at = onward
+    return at

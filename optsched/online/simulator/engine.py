@@ -1,0 +1,239 @@
+"""Running a policy on jobs: event driven, deterministic, compiled.
+
+Guarantee: the records follow models/online/README.md to the tie; a second, naive simulator in the
+tests gives the same ones. Complexity: see `engine_kernel`. Memory: about 150 bytes a job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.errors import InputError
+from optsched.online.data.jobs import Jobs
+from optsched.online.policies.by_name import Policy, Settings, find_policy
+from optsched.online.records import Records, in_server_order
+from optsched.online.simulator.offers import RULES
+from optsched.online.simulator.state import (
+    BACKFILL,
+    HOLDS,
+    PIECES,
+    SCAN_ON,
+    STARTED,
+    STOP_AT_MISFIT,
+    Queue,
+    Rows,
+    Rules,
+    State,
+    new_state,
+)
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+STEPS = 20_000
+"""Instants between two looks at the clock, the progress bar and the keyboard."""
+
+Progress = Callable[[int, int], None]
+
+
+def simulate(
+    jobs: Jobs,
+    policy: str | Policy,
+    predicted: Floats | None = None,
+    settings: Settings | None = None,
+    *,
+    progress: Progress | None = None,
+) -> Records:
+    """Run one policy.
+
+    Parameters
+    ----------
+    jobs : Jobs
+        From `prepare_jobs`.
+    policy : str or Policy
+        A name of `POLICIES`, or a policy of your own making.
+    predicted : (n,) float, optional
+        n~ by row; by default, and for policies with perfect knowledge, the true n.
+    settings : Settings, optional
+        tau, comm_heavy, offer rule, hold, slot.
+    progress : callable, optional
+        Called with (jobs started, jobs) from time to time. A KeyboardInterrupt ends the run: the
+        records of the jobs that have started come back with ``complete=False``.
+
+    Returns
+    -------
+    Records
+        One a job, in row order.
+
+    Raises
+    ------
+    InputError
+        For an unknown policy, a setting it refuses, or a prediction that is no number.
+    """
+    policy = find_policy(policy) if isinstance(policy, str) else policy
+    settings = (settings or Settings()).for_policy(policy)
+    known = jobs.iterations if policy.perfect or predicted is None else predicted
+    _check_predictions(jobs, known)
+    run = _Run(jobs, policy, settings, np.asarray(known, dtype=np.float64))
+    complete = run.until_done(progress)
+    return run.records(complete)
+
+
+class _Run:
+    def __init__(self, jobs: Jobs, policy: Policy, settings: Settings, predicted: Floats) -> None:
+        self.jobs, self.policy, self.settings, self.predicted = jobs, policy, settings, predicted
+        self.rules = _rules(policy, settings)
+        self.rows, self.queue = _rows_and_queue(jobs, policy, settings, predicted)
+        cluster = jobs.cluster
+        self.state: State = new_state(
+            len(jobs), cluster.servers, cluster.gpus_per_server, self.rules
+        )
+        room = cluster.gpus + int(1.25 * len(jobs)) + 1024
+        self.server = np.empty(room, dtype=np.int32)
+        self.taken = np.empty(room, dtype=np.int32)
+
+    def until_done(self, progress: Progress | None) -> bool:
+        from optsched.online.simulator._engine_kernel import DONE, NEEDS_ROOM, advance
+
+        steps = STEPS
+        try:
+            while True:
+                status = advance(
+                    self.rows, self.jobs.configurations.packed, self.rules, self.queue,
+                    self.state, self.server, self.taken, steps,
+                )  # fmt: skip
+                if progress is not None:
+                    progress(int(self.state.index[STARTED]), len(self.jobs))
+                if status == DONE:
+                    return True
+                if status == NEEDS_ROOM:
+                    self._make_room()
+        except KeyboardInterrupt:
+            return False
+
+    def _make_room(self) -> None:
+        more = np.empty(len(self.server) // 2 + self.jobs.cluster.gpus, dtype=np.int32)
+        self.server = np.concatenate((self.server, more))
+        self.taken = np.concatenate((self.taken, more))
+
+    def records(self, complete: bool) -> Records:
+        state, jobs = self.state, self.jobs
+        kept = np.flatnonzero(~np.isnan(state.start)).astype(np.int64)
+        end = state.index[PIECES]
+        first, server, taken = in_server_order(
+            state.first_piece, state.pieces, self.server[:end], self.taken[:end], kept
+        )
+        return Records(
+            policy=self.policy.name,
+            settings=self.settings,
+            servers=jobs.cluster.servers,
+            gpus_per_server=jobs.cluster.gpus_per_server,
+            job_id=jobs.workload.job_id[kept],
+            submit=jobs.submit[kept],
+            start=state.start[kept],
+            end=state.end[kept],
+            gpus=jobs.gpus[kept],
+            alpha=state.alpha[kept],
+            estimate=jobs.estimate[kept],
+            iterations=jobs.iterations[kept],
+            predicted=self.predicted[kept],
+            first=first,
+            server=server,
+            taken=taken,
+            complete=complete,
+        )
+
+
+def _rules(policy: Policy, settings: Settings) -> Rules:
+    scan = BACKFILL if policy.backfills else SCAN_ON if policy.scans_on else STOP_AT_MISFIT
+    return Rules(
+        virtual=policy.virtual,
+        fifo=policy.order == "release",
+        scan=scan,
+        delays=policy.delays,
+        hold=HOLDS[settings.hold or "none"],
+        offer=RULES[settings.offer or policy.offer],
+        tau=float(settings.tau),
+        comm_heavy=float(settings.comm_heavy),
+        slot=float(settings.slot),
+    )
+
+
+def _rows_and_queue(
+    jobs: Jobs, policy: Policy, settings: Settings, predicted: Floats
+) -> tuple[Rows, Queue]:
+    made = jobs.configurations
+    heavy = made.worst / made.estimate >= settings.comm_heavy
+    order = _queue_order(jobs, policy, predicted)
+    rank = np.empty(len(jobs), dtype=np.int64)
+    rank[order] = np.arange(len(jobs))
+    bucket, sizes, gpus, configuration = _buckets(jobs, policy, heavy)
+    begin = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    skip = np.arange(len(jobs)) - np.repeat(begin[:-1], sizes) if policy.backfills else order[:0]
+    rows = Rows(
+        submit=jobs.submit,
+        iterations=jobs.iterations,
+        work=jobs.gpus / jobs.cluster.gpus * predicted * jobs.estimate,
+        gpus=jobs.gpus,
+        configuration=jobs.configuration,
+        rank=rank,
+        bucket=bucket,
+        heavy=heavy,
+    )
+    queue = Queue(
+        row_at=order,
+        heap=np.empty(len(jobs), dtype=np.int64),
+        begin=begin,
+        size=np.zeros(len(sizes), dtype=np.int64),
+        gpus=gpus,
+        configuration=configuration,
+        skip=skip.astype(np.int64),
+        front=np.zeros(len(sizes), dtype=np.int64),
+        fitting=np.empty(len(sizes), dtype=np.int64),
+        upcoming=np.empty(len(sizes), dtype=np.int64),
+        failed=np.empty(len(sizes), dtype=np.int64),
+    )
+    return rows, queue
+
+
+def _queue_order(jobs: Jobs, policy: Policy, predicted: Floats) -> Ints:
+    """Rows by the queue's key, ties by row."""
+    if policy.order == "duration":
+        key = predicted * jobs.estimate
+    elif policy.order == "workload":
+        key = jobs.gpus * predicted * jobs.estimate
+    else:
+        return np.arange(len(jobs), dtype=np.int64)
+    return np.argsort(key, kind="stable").astype(np.int64)
+
+
+def _buckets(jobs: Jobs, policy: Policy, heavy: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints, Ints]:
+    """Bucket of each row; size, GPUs and configuration of each bucket, in order of GPUs."""
+    made = jobs.configurations
+    if policy.backfills:
+        kind = np.where(heavy, np.arange(len(heavy)), -1)
+        key = np.stack((made.gpus, kind), axis=1)[jobs.configuration]
+    elif policy.scans_on:
+        key = np.stack((jobs.gpus, np.full(len(jobs), -1)), axis=1)
+    else:
+        key = np.full((len(jobs), 2), -1, dtype=np.int64)
+    distinct, bucket = np.unique(key, axis=0, return_inverse=True)
+    bucket = bucket.reshape(-1).astype(np.int64)
+    sizes = np.bincount(bucket, minlength=max(len(distinct), 1)).astype(np.int64)
+    if not len(distinct):
+        return bucket, sizes, np.zeros(1, dtype=np.int64), np.full(1, -1, dtype=np.int64)
+    return bucket, sizes, distinct[:, 0].copy(), distinct[:, 1].copy()
+
+
+def _check_predictions(jobs: Jobs, predicted: Floats) -> None:
+    values = np.asarray(predicted, dtype=np.float64)
+    if values.shape != (len(jobs),):
+        raise InputError("simulate", "predicted", f"{values.shape}", f"one a job, ({len(jobs)},)")
+    valid = (values >= 0) & (values <= 1e18)
+    if not valid.all():
+        row = int(np.argmin(valid))
+        raise InputError(
+            "simulate", f"predicted[{row}]", f"{values[row]}", "a number of iterations from 0 up"
+        )

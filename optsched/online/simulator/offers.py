@@ -1,0 +1,144 @@
+"""Offer rules: which free GPUs a job gets.
+
+Servers are taken by free count, ties by index, each drained whole and the last one truncated:
+most-available first, least-available first, or by index (first-fit). best-fit-last drains like
+most-available but gives the final piece to the smallest server that holds it. What a job's
+iteration takes depends only on how many GPUs each server gives, so `pattern` works on the
+histogram of free counts and `take` names servers only when a job starts. O(gpus a server + pieces)
+for all but first-fit, which looks servers up by index. Source: models/online/README.md, "Offers".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from optsched.compiled_loops import lean
+from optsched.online.policies.by_name import OFFERS
+from optsched.online.simulator.heaps import pop, push
+
+MOST, LEAST, FIRST_FIT, BEST_FIT_LAST, ADAPTIVE = 0, 1, 2, 3, 4
+RULES = dict(zip(OFFERS, (MOST, LEAST, FIRST_FIT, BEST_FIT_LAST, ADAPTIVE), strict=True))
+"""Offer rules by name."""
+
+
+@lean
+def rule_for(rule: int, heavy: bool) -> int:
+    """The rule a job is offered by: `ADAPTIVE` resolved."""
+    if rule != ADAPTIVE:
+        return rule
+    return MOST if heavy else LEAST
+
+
+@lean
+def pattern(servers: Any, rule: int, gpus: int, taken: Any, scratch: Any) -> int:
+    """Count the pieces of each size that a rule gives; nothing is taken.
+
+    Parameters
+    ----------
+    gpus : int
+        GPUs asked for, at most the free ones.
+    taken : (gpus a server + 1,) int
+        Gets the number of pieces by size.
+    scratch : (servers,) int
+        Room to work in.
+
+    Returns
+    -------
+    int
+        How many pieces.
+    """
+    taken[:] = 0
+    if rule == FIRST_FIT:
+        return _first_fit_pattern(servers, gpus, taken, scratch)
+    histogram = servers.histogram
+    largest = len(histogram) - 1
+    left, pieces = gpus, 0
+    for step in range(largest):
+        size = step + 1 if rule == LEAST else largest - step
+        there = histogram[size]
+        if there == 0:
+            continue
+        whole = min(there, left // size)
+        taken[size] += whole
+        pieces += whole
+        left -= whole * size
+        if left == 0 or there > whole:  # the next server, or a smaller one that holds it, ends it
+            break
+    if left > 0:
+        taken[left] += 1
+        pieces += 1
+    return pieces
+
+
+@lean
+def take(servers: Any, rule: int, gpus: int, piece_server: Any, piece_gpus: Any, at: int) -> int:
+    """Take the GPUs and write the pieces from `at` on; returns where they end."""
+    largest = len(servers.histogram) - 1
+    left = gpus
+    size = 1 if rule == LEAST else largest
+    while left > 0:
+        if rule == FIRST_FIT:
+            row = 0
+        else:
+            while servers.histogram[size] == 0:
+                size += 1 if rule == LEAST else -1
+            row = size
+            if rule == BEST_FIT_LAST and size >= left:
+                row = left
+                while servers.histogram[row] == 0:
+                    row += 1
+        server = _pop_first(servers, row)
+        given = min(servers.free[server], left)
+        piece_server[at] = server
+        piece_gpus[at] = given
+        at += 1
+        left -= given
+        set_free(servers, server, servers.free[server] - given)
+    return at
+
+
+@lean
+def set_free(servers: Any, server: int, count: int) -> None:
+    """Change a server's free GPUs."""
+    before = servers.free[server]
+    servers.free[server] = count
+    servers.total[0] += count - before
+    servers.histogram[before] -= 1
+    servers.histogram[count] += 1
+    if count > 0:
+        _list(servers, count, server)
+        _list(servers, 0, server)
+
+
+@lean
+def _list(servers: Any, row: int, server: int) -> None:
+    if not servers.listed[row, server]:
+        servers.listed[row, server] = True
+        push(servers.heap[row], servers.size[row], server)
+        servers.size[row] += 1
+
+
+@lean
+def _pop_first(servers: Any, row: int) -> int:
+    while True:
+        server = pop(servers.heap[row], servers.size[row])
+        servers.size[row] -= 1
+        servers.listed[row, server] = False
+        free = servers.free[server]
+        if free == row or (row == 0 and free > 0):
+            return server
+
+
+@lean
+def _first_fit_pattern(servers: Any, gpus: int, taken: Any, scratch: Any) -> int:
+    left, pieces = gpus, 0
+    while left > 0:
+        server = _pop_first(servers, 0)
+        scratch[pieces] = server
+        given = min(servers.free[server], left)
+        taken[given] += 1
+        pieces += 1
+        left -= given
+    for piece in range(pieces):
+        _list(servers, 0, scratch[piece])
+    return pieces

@@ -1,0 +1,248 @@
+"""One scheduling pass: which queued jobs start now, and on which GPUs.
+
+Source: a-srpt, Algorithm 1, lines 3-25, and V-A 1-d, in the readings of models/online/README.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from optsched.compiled_loops import lean
+from optsched.online.simulator.backfilling import forget, list_fitting, next_behind
+from optsched.online.simulator.heaps import pop, push, push_keyed
+from optsched.online.simulator.iteration_cache import cached_time
+from optsched.online.simulator.offers import pattern, rule_for, take
+from optsched.online.simulator.state import (
+    BACKFILL,
+    BETTER,
+    GOOD,
+    HEAD,
+    PIECES,
+    QUEUED,
+    RELEASED,
+    RUNNING,
+    SCAN_ON,
+    SEEN_RELEASED,
+    SEEN_RUNNING,
+    SEEN_STARTED,
+    STARTED,
+)
+
+IMPROVEMENT = 1e-9
+"""A better offer's alpha is below kappa (1 - 1e-9)."""
+
+
+@lean
+def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
+    """A job may start from now on."""
+    rank = rows.rank[row]
+    if rules.fifo:
+        rank = state.index[RELEASED]
+        queue.row_at[rank] = row
+    state.index[RELEASED] += 1
+    state.index[QUEUED] += 1
+    bucket = rows.bucket[row]
+    if rules.scan == BACKFILL:  # ranks come in ascending order
+        queue.heap[queue.begin[bucket] + queue.size[bucket]] = rank
+    else:
+        push(queue.heap[queue.begin[bucket] :], queue.size[bucket], rank)
+    queue.size[bucket] += 1
+
+
+@lean
+def current_head(rules: Any, queue: Any, state: Any) -> int:
+    """The first row of the queue, or -1; not for policies that scan on."""
+    if state.index[QUEUED] == 0:
+        return -1
+    if rules.scan != BACKFILL:
+        return queue.row_at[queue.heap[0]]
+    while not np.isnan(state.start[queue.row_at[state.index[HEAD]]]):
+        state.index[HEAD] += 1
+    return queue.row_at[state.index[HEAD]]
+
+
+@lean
+def schedule(
+    rows: Any,
+    packed: Any,
+    rules: Any,
+    queue: Any,
+    state: Any,
+    piece_server: Any,
+    piece_gpus: Any,
+    now: float,
+) -> None:
+    """Start what the policy starts at this instant."""
+    if rules.scan == SCAN_ON:
+        _scan_on(rows, packed, rules, queue, state, piece_server, piece_gpus, now)
+        return
+    seen = _seen(state)
+    while state.index[QUEUED] > 0:
+        row = current_head(rules, queue, state)
+        fits = rows.gpus[row] <= state.servers.total[0]
+        if fits and rules.delays and seen > 0 and not np.isnan(state.kappa[row]):
+            fits = now >= state.window[row]  # the offer is the one refused before
+        alpha = np.inf
+        if fits:
+            alpha = _offered_time(rows, packed, rules, state, row)
+            fits = not rules.delays or _is_accepted(rows, packed, rules, state, row, alpha, now)
+        if not fits:
+            break
+        _unqueue_head(rows, rules, queue, state, row)
+        _start(rows, rules, state, piece_server, piece_gpus, row, alpha, now)
+        seen = 0
+    if rules.scan == BACKFILL and state.index[QUEUED] > 0:
+        head = current_head(rules, queue, state)
+        if not np.isnan(state.kappa[head]) and now < state.window[head]:
+            _backfill(rows, packed, rules, queue, state, piece_server, piece_gpus, now, seen)
+
+
+@lean
+def _seen(state: Any) -> int:
+    """How many releases a pass has looked at with the GPUs free as now; 0 after a start or end.
+
+    A pass that starts something is taken up again from the front by the next one: what another
+    start leaves free may suit a heavy job that was refused before it.
+    """
+    index = state.index
+    same = index[SEEN_STARTED] == index[STARTED] and index[SEEN_RUNNING] == index[RUNNING]
+    seen = index[SEEN_RELEASED] if same else 0
+    index[SEEN_STARTED], index[SEEN_RUNNING] = index[STARTED], index[RUNNING]
+    index[SEEN_RELEASED] = index[RELEASED]
+    return seen
+
+
+@lean
+def _scan_on(
+    rows: Any,
+    packed: Any,
+    rules: Any,
+    queue: Any,
+    state: Any,
+    piece_server: Any,
+    piece_gpus: Any,
+    now: float,
+) -> None:
+    """Start every job that fits, in the queue's order; a bucket holds jobs of one size.
+
+    Free GPUs only fall during a pass, so the least rank among buckets that fit is next.
+    """
+    while state.index[QUEUED] > 0 and state.servers.total[0] > 0:
+        best, chosen = len(rows.submit), -1
+        for bucket in range(len(queue.size)):
+            if queue.gpus[bucket] > state.servers.total[0]:
+                break  # buckets are in order of size
+            if queue.size[bucket] > 0 and queue.heap[queue.begin[bucket]] < best:
+                best, chosen = queue.heap[queue.begin[bucket]], bucket
+        if chosen < 0:
+            return
+        pop(queue.heap[queue.begin[chosen] :], queue.size[chosen])
+        queue.size[chosen] -= 1
+        state.index[QUEUED] -= 1
+        row = queue.row_at[best]
+        alpha = _offered_time(rows, packed, rules, state, row)
+        _start(rows, rules, state, piece_server, piece_gpus, row, alpha, now)
+
+
+@lean
+def _backfill(
+    rows: Any,
+    packed: Any,
+    rules: Any,
+    queue: Any,
+    state: Any,
+    piece_server: Any,
+    piece_gpus: Any,
+    now: float,
+    seen: int,
+) -> None:
+    """Start later jobs in queue order that fit now: heavy ones only on an offer good enough.
+
+    A bucket holds light jobs of one size or heavy jobs of one configuration, so that its jobs
+    fail together until a start changes what is free.
+    """
+    behind = max(state.index[HEAD], seen - 1)
+    count, version = list_fitting(queue, state.servers.total[0], behind), 0
+    while True:
+        at = next_behind(queue, count, state.servers.total[0], behind, version)
+        if at < 0:
+            return
+        behind, bucket = queue.upcoming[at], queue.fitting[at]
+        row = queue.row_at[behind]
+        alpha = _offered_time(rows, packed, rules, state, row)
+        if queue.configuration[bucket] >= 0 and not _is_good(rows, packed, rules, row, alpha):
+            queue.failed[at] = version
+            continue
+        forget(queue, bucket, behind)
+        state.index[QUEUED] -= 1
+        _start(rows, rules, state, piece_server, piece_gpus, row, alpha, now)
+        version += 1
+
+
+@lean
+def _offered_time(rows: Any, packed: Any, rules: Any, state: Any, row: int) -> float:
+    configuration = rows.configuration[row]
+    rule = rule_for(rules.offer, rows.heavy[configuration])
+    pieces = pattern(state.servers, rule, rows.gpus[row], state.taken, state.scratch)
+    return cached_time(state.cache, packed, configuration, state.taken, pieces)
+
+
+@lean
+def _is_good(rows: Any, packed: Any, rules: Any, row: int, alpha: float) -> bool:
+    return alpha <= rules.comm_heavy * packed.estimate[rows.configuration[row]]
+
+
+@lean
+def _is_accepted(
+    rows: Any, packed: Any, rules: Any, state: Any, row: int, alpha: float, now: float
+) -> bool:
+    """Whether the head starts on this offer; its first refusal opens the window."""
+    if not rows.heavy[rows.configuration[row]]:
+        return True
+    first = np.isnan(state.kappa[row])
+    if first or rules.hold != BETTER:
+        accepted = _is_good(rows, packed, rules, row, alpha)
+    else:
+        accepted = alpha < state.kappa[row] * (1.0 - IMPROVEMENT)
+    if first and not accepted:
+        state.kappa[row] = alpha
+        if rules.hold != GOOD:
+            state.window[row] = now + rules.tau * rows.work[row]
+    return accepted or now >= state.window[row]
+
+
+@lean
+def _unqueue_head(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
+    if rules.scan == BACKFILL:
+        forget(queue, rows.bucket[row], state.index[HEAD])
+    else:
+        pop(queue.heap, queue.size[0])
+        queue.size[0] -= 1
+    state.index[QUEUED] -= 1
+
+
+@lean
+def _start(
+    rows: Any,
+    rules: Any,
+    state: Any,
+    piece_server: Any,
+    piece_gpus: Any,
+    row: int,
+    alpha: float,
+    now: float,
+) -> None:
+    rule = rule_for(rules.offer, rows.heavy[rows.configuration[row]])
+    first = state.index[PIECES]
+    last = take(state.servers, rule, rows.gpus[row], piece_server, piece_gpus, first)
+    state.index[PIECES] = last
+    state.index[STARTED] += 1
+    state.first_piece[row] = first
+    state.pieces[row] = last - first
+    state.start[row] = now
+    state.alpha[row] = alpha
+    state.end[row] = now + rows.iterations[row] * alpha
+    push_keyed(state.end_time, state.end_row, state.index[RUNNING], state.end[row], row)
+    state.index[RUNNING] += 1

@@ -1,0 +1,149 @@
+"""What the compiled loop reads and changes, as tuples of arrays."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from optsched.online.data.cluster import FreeServers, all_free
+from optsched.online.simulator.iteration_cache import IterationCache, empty_cache
+from optsched.online.simulator.virtual_machine import Machine, idle_machine
+
+STOP_AT_MISFIT, SCAN_ON, BACKFILL = 0, 1, 2
+BETTER, GOOD_IN_WINDOW, GOOD = 0, 1, 2
+HOLDS = {"none": BETTER, "window": GOOD_IN_WINDOW, "inf": GOOD}
+NEXT, RUNNING, PIECES, HEAD, RELEASED, QUEUED, STARTED = range(7)
+SEEN_RELEASED, SEEN_RUNNING, SEEN_STARTED = range(7, 10)
+COUNTERS = 10
+
+
+class Rules(NamedTuple):
+    """A policy and its settings as numbers; see `optsched.online.policies.by_name`."""
+
+    virtual: bool
+    fifo: bool
+    scan: int
+    delays: bool
+    hold: int
+    offer: int
+    tau: float
+    comm_heavy: float
+    slot: float
+
+
+class Rows(NamedTuple):
+    """The jobs in row order.
+
+    Attributes
+    ----------
+    submit, iterations, work : (n,) float
+        r (first submission at 0), n, and L in seconds of the virtual machine.
+    gpus, configuration, rank, bucket : (n,) int
+        g; the configuration; the place in the order of the queue's key; the queue's bucket.
+    heavy : (C,) bool
+        alpha^max/alpha~ >= comm_heavy, by configuration.
+    """
+
+    submit: Any
+    iterations: Any
+    work: Any
+    gpus: Any
+    configuration: Any
+    rank: Any
+    bucket: Any
+    heavy: Any
+
+
+class Queue(NamedTuple):
+    """Jobs that may start, in buckets that fit or fail together.
+
+    Attributes
+    ----------
+    row_at : (n,) int
+        The row of each rank.
+    heap : (n,) int
+        Ranks: bucket b from begin[b] on. A binary heap, or with backfilling a sorted list.
+    begin, size, gpus, configuration : (B + 1,), (B,), (B,), (B,) int
+        configuration: of buckets of heavy jobs, with backfilling; else -1.
+    skip : (n,) int
+        With backfilling: the next entry of the bucket that has not started, with shortcuts.
+    front : (B,) int
+        With backfilling: no entry of the bucket before this one is left.
+    fitting, upcoming, failed : (B,) int
+        Of a backfilling pass: buckets that fit, the next rank of each, and when it last failed.
+    """
+
+    row_at: Any
+    heap: Any
+    begin: Any
+    size: Any
+    gpus: Any
+    configuration: Any
+    skip: Any
+    front: Any
+    fitting: Any
+    upcoming: Any
+    failed: Any
+
+
+class State(NamedTuple):
+    """Everything a run changes; a run can be left and taken up again between any two events.
+
+    Attributes
+    ----------
+    index : (COUNTERS,) int
+        Next arrival, running jobs, pieces written, head, releases, queued, started; and three of
+        these as the last pass found them.
+    now : (1,) float
+        The clock, in seconds.
+    end_time, end_row
+        Heap of the running jobs.
+    start, end, alpha : (n,) float
+        Per job; NaN until it starts.
+    first_piece, pieces : (n,) int
+        Where its pieces lie.
+    kappa, window : (n,) float
+        Of delayed jobs: the first offer's alpha and the window's end.
+    """
+
+    index: Any
+    now: Any
+    end_time: Any
+    end_row: Any
+    start: Any
+    end: Any
+    alpha: Any
+    first_piece: Any
+    pieces: Any
+    kappa: Any
+    window: Any
+    taken: Any
+    scratch: Any
+    servers: FreeServers
+    machine: Machine
+    cache: IterationCache
+
+
+def new_state(rows: int, servers: int, gpus_per_server: int, rules: Rules) -> State:
+    """A run before its first event."""
+    running = min(rows, servers * gpus_per_server)
+    delayed = rows if rules.delays else 0
+    return State(
+        index=np.zeros(COUNTERS, dtype=np.int64),
+        now=np.full(1, -np.inf),
+        end_time=np.empty(running),
+        end_row=np.empty(running, dtype=np.int32),
+        start=np.full(rows, np.nan),
+        end=np.full(rows, np.nan),
+        alpha=np.full(rows, np.nan),
+        first_piece=np.zeros(rows, dtype=np.int64),
+        pieces=np.zeros(rows, dtype=np.int32),
+        kappa=np.full(delayed, np.nan),
+        window=np.full(delayed, np.inf),
+        taken=np.zeros(gpus_per_server + 1, dtype=np.int64),
+        scratch=np.zeros(servers, dtype=np.int32),
+        servers=all_free(servers, gpus_per_server),
+        machine=idle_machine(rows if rules.virtual else 0),
+        cache=empty_cache(gpus_per_server),
+    )

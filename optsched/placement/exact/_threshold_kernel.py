@@ -1,0 +1,36 @@
+"""The compiled list of all values a stage's time can take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from optsched.compiled_loops import njit
+from optsched.placement.stage_time_kernel import stage_time
+
+
+@njit(cache=True)
+def candidate_times(costs: Any, most: int, low: float, high: float, limit: int) -> Any:
+    """All `stage_time`s in [low, high) with v + u + w <= most; at most `limit`."""
+    replicas = costs[3]
+    stages = len(replicas)
+    times = np.empty(1024)
+    count = 0
+    for s in range(stages):
+        k_before = replicas[s - 1] if s > 0 else 0
+        k_after = replicas[s + 1] if s + 1 < stages else 0
+        for v in range(1, min(replicas[s], most) + 1):
+            for u in range(min(k_before, most - v) + 1):
+                for w in range(min(k_after, most - v - u) + 1):
+                    time = stage_time(costs, s, v, u, w)
+                    if low <= time < high:
+                        if count == limit:
+                            return times[:count]
+                        if count == len(times):
+                            longer = np.empty(2 * count)
+                            longer[:count] = times
+                            times = longer
+                        times[count] = time
+                        count += 1
+    return times[:count]

@@ -1,0 +1,120 @@
+"""Method ``exact``: the cheapest argument that proves an optimum.
+
+First the combinatorial bounds against Repartition's placement: where they meet, nothing else is
+needed. Then the dynamic programme while its states are few, else threshold bisection; the model
+with the stage's least count under the "bottleneck" reading. The outcome says which it was.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from optsched.errors import NotApplicableError
+from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
+from optsched.placement.cost import CostTables, Ints, iteration_time, tables_of
+from optsched.placement.exact.dp import programme, states
+from optsched.placement.heuristics.repartition import known_placement
+from optsched.placement.instance import PlacementInstance
+from optsched.placement.options import PlacementOptions
+from optsched.placement.solution import PlacementSolution
+from optsched.result import Outcome, Settings, Termination, ended, is_proved
+
+FEW_STATES = 100_000
+"""Up to here the dynamic programme takes milliseconds."""
+
+
+def exact(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
+    """Place a job optimally by whichever method fits.
+
+    Where none takes the instance the heuristics' placement and the best bound stand, as
+    "feasible"; where the time ends first, as "time-limit". Complexity: that of the method chosen;
+    the bounds' part takes milliseconds. Beyond the paper.
+    """
+    began = time.perf_counter()
+    tables = tables_of(instance, options)
+    name, start = known_placement(instance, options)
+    bound = combinatorial_bound(instance, tables)
+    known = _outcome(instance, options, settings, start, bound)
+    spent = time.perf_counter() - began
+    if known.termination is Termination.OPTIMAL:
+        return replace(known, chosen=name, solve_time=spent)
+    for method, solve in _methods(instance, options, settings, tables, start, bound):
+        try:
+            found = solve()
+        except NotApplicableError:
+            continue
+        best = _better(instance, options, settings, known, found)
+        return replace(best, chosen=method, solve_time=best.solve_time + spent)
+    return replace(known, chosen=name, solve_time=spent)
+
+
+def _methods(
+    instance: PlacementInstance,
+    options: PlacementOptions,
+    settings: Settings,
+    tables: CostTables,
+    start: Ints,
+    bound: Bound,
+) -> Iterator[tuple[str, Callable[[], Outcome]]]:
+    """The exact methods to try, the quickest first; each may refuse the instance."""
+    if options.all_reduce_bandwidth == "own":
+        if states(instance) <= FEW_STATES:
+            yield "dp", lambda: programme(instance, tables, start, settings)
+        from optsched.placement.exact.threshold import bisect
+
+        if settings.solver == "highs":
+            yield "threshold", lambda: bisect(instance, options, settings, start, bound)
+        if states(instance) > FEW_STATES:
+            yield "dp", lambda: programme(instance, tables, start, settings)
+    from optsched.placement.models.ilp import ilp
+    from optsched.placement.models.vertex_formulation import ilp_vertex
+
+    yield "ilp", lambda: ilp(instance, options, settings)
+    yield "ilp-vertex", lambda: ilp_vertex(instance, options, settings)
+
+
+def _better(
+    instance: PlacementInstance,
+    options: PlacementOptions,
+    settings: Settings,
+    known: Outcome,
+    found: Outcome,
+) -> Outcome:
+    """The better placement and the better bound of what was known and what was found."""
+    bound = max(
+        (Bound(o.bound, str(o.bound_source)) for o in (known, found) if o.bound is not None),
+        key=lambda b: b.value,
+    )
+    placements = [np.array(o.solution.counts) for o in (known, found) if o.solution is not None]
+    counts = min(placements, key=lambda c: iteration_time(instance, c, options))
+    best = _outcome(instance, options, settings, counts, bound)
+    return replace(
+        found,
+        solution=best.solution,
+        termination=best.termination,
+        claimed=best.claimed,
+        bound=best.bound,
+        bound_source=best.bound_source,
+    )
+
+
+def _outcome(
+    instance: PlacementInstance,
+    options: PlacementOptions,
+    settings: Settings,
+    counts: Ints,
+    bound: Bound,
+) -> Outcome:
+    value = iteration_time(instance, counts, options)
+    proved = is_proved(value, bound.value, settings.gap)
+    return Outcome(
+        PlacementSolution.of(instance.name, counts.tolist()),
+        ended(proved, settings.deadline.is_over),
+        bound=bound.value,
+        bound_source=bound.source,
+        claimed=value,
+    )

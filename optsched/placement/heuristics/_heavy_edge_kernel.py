@@ -1,0 +1,142 @@
+"""The compiled loop of Heavy-Edge over a job graph given by its structure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from optsched.compiled_loops import njit
+
+NO_EDGE = -1.0
+
+
+@njit(cache=True)
+def grow_servers(
+    stage_of: Any,
+    first: Any,
+    pair: Any,
+    start: Any,
+    neighbour: Any,
+    weight: Any,
+    free: Any,
+    servers: Any,
+) -> Any:
+    """Fill servers one after another; return counts (S, M).
+
+    Parameters
+    ----------
+    stage_of : (V,) int
+        Stage of each vertex; vertices are ordered by (stage, replica).
+    first : (S + 1,) int
+        First vertex of each stage.
+    pair : (S,) float
+        Weight of each edge between a replica of stage s and one of stage s + 1 (last: unused).
+    start, neighbour, weight : CSR arrays
+        All-reduce edges inside stages, both directions.
+    free : (M,) int
+        GPUs offered by each server.
+    servers : (M,) int
+        Servers in the order in which they are filled.
+    """
+    vertices, stages = len(stage_of), len(first) - 1
+    total = np.zeros(vertices)
+    for v in range(vertices):
+        s = stage_of[v]
+        if s > 0:
+            total[v] += pair[s - 1] * (first[s] - first[s - 1])
+        if s + 1 < stages:
+            total[v] += pair[s] * (first[s + 2] - first[s + 1])
+        for e in range(start[v], start[v + 1]):
+            total[v] += weight[e]
+    unassigned = np.ones(vertices, dtype=np.bool_)
+    left = np.empty(stages, dtype=np.int64)
+    for s in range(stages):
+        left[s] = first[s + 1] - first[s]
+    remaining = vertices
+    counts = np.zeros((stages, len(free)), dtype=np.int64)
+    attraction = np.empty(vertices)
+    for m in servers:
+        if remaining == free[m]:
+            for v in range(vertices):
+                if unassigned[v]:
+                    counts[stage_of[v], m] += 1
+            break
+        attraction[:] = NO_EDGE
+        for taken in range(free[m]):
+            if free[m] == 1:
+                v = _lightest(total, unassigned)
+            elif taken == 0:
+                v = _heaviest_end(stage_of, pair, start, neighbour, weight, unassigned, left)
+            else:
+                v = _most_attracted(attraction, unassigned)  # no edge: the lowest vertex
+            unassigned[v] = False
+            left[stage_of[v]] -= 1
+            remaining -= 1
+            counts[stage_of[v], m] += 1
+            _attract(v, attraction, stage_of, first, pair, start, neighbour, weight)
+    return counts
+
+
+@njit(cache=True)
+def _lightest(total: Any, unassigned: Any) -> int:
+    best = -1
+    for v in range(len(total)):
+        if unassigned[v] and (best < 0 or total[v] < total[best]):
+            best = v
+    return best
+
+
+@njit(cache=True)
+def _most_attracted(attraction: Any, unassigned: Any) -> int:
+    best = -1
+    for v in range(len(attraction)):
+        if unassigned[v] and (best < 0 or attraction[v] > attraction[best]):
+            best = v
+    return best
+
+
+@njit(cache=True)
+def _heaviest_end(
+    stage_of: Any, pair: Any, start: Any, neighbour: Any, weight: Any, unassigned: Any, left: Any
+) -> int:
+    """Lower end of the heaviest edge with both ends unassigned; without one, the lowest vertex.
+
+    Growing from it takes the edge's other end next.
+    """
+    best, best_weight = -1, NO_EDGE
+    for v in range(len(stage_of)):
+        if not unassigned[v]:
+            continue
+        s = stage_of[v]
+        heaviest = NO_EDGE
+        if s + 1 < len(left) and left[s + 1] > 0:
+            heaviest = pair[s]
+        for e in range(start[v], start[v + 1]):
+            if neighbour[e] > v and unassigned[neighbour[e]] and weight[e] > heaviest:
+                heaviest = weight[e]
+        if best < 0 or heaviest > best_weight:
+            best, best_weight = v, heaviest
+    return best
+
+
+@njit(cache=True)
+def _attract(
+    v: int,
+    attraction: Any,
+    stage_of: Any,
+    first: Any,
+    pair: Any,
+    start: Any,
+    neighbour: Any,
+    weight: Any,
+) -> None:
+    s = stage_of[v]
+    if s > 0:
+        for u in range(first[s - 1], first[s]):
+            attraction[u] = max(attraction[u], pair[s - 1])
+    if s + 2 < len(first):
+        for u in range(first[s + 1], first[s + 2]):
+            attraction[u] = max(attraction[u], pair[s])
+    for e in range(start[v], start[v + 1]):
+        attraction[neighbour[e]] = max(attraction[neighbour[e]], weight[e])

@@ -1,0 +1,167 @@
+"""The compiled search of repartition: re-split the replicas of two servers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from optsched.compiled_loops import njit
+from optsched.placement.stage_time_kernel import stage_time
+
+
+@njit(cache=True)
+def server_time(costs: Any, counts: Any, m: int) -> float:
+    """Largest stage time on server m."""
+    stages = counts.shape[0]
+    worst = 0.0
+    for s in range(stages):
+        v = counts[s, m]
+        if v > 0:
+            u = counts[s - 1, m] if s > 0 else 0
+            w = counts[s + 1, m] if s + 1 < stages else 0
+            worst = max(worst, stage_time(costs, s, v, u, w))
+    return worst
+
+
+@njit(cache=True)
+def improve(costs: Any, counts: Any, rounds: int, budget: int) -> Any:
+    """Re-split the worst server with each other one until nothing improves; edits `counts`.
+
+    Returns the number of accepted re-splits and the splits looked at: never more than `budget`,
+    of which one pair gets at most a hundredth.
+    """
+    servers = counts.shape[1]
+    times = np.empty(servers)
+    for m in range(servers):
+        times[m] = server_time(costs, counts, m)
+    accepted, spent = 0, 0
+    while accepted < rounds and spent < budget:
+        worst = int(np.argmax(times))
+        if times[worst] <= 0.0:  # nothing is faster, and the server may hold nothing to re-split
+            break
+        improved = False
+        for other in range(servers):
+            if other == worst or spent >= budget:
+                continue
+            most = min(budget // 100, budget - spent)
+            improved, looked = _resplit(costs, counts, worst, other, times[worst], most)
+            spent += looked
+            if improved:
+                times[worst] = server_time(costs, counts, worst)
+                times[other] = server_time(costs, counts, other)
+                accepted += 1
+                break
+        if not improved:
+            break
+    return accepted, spent
+
+
+@njit(cache=True)
+def worst_time(costs: Any, counts: Any) -> float:
+    """Largest stage time on any server: alpha."""
+    worst = 0.0
+    for m in range(counts.shape[1]):
+        worst = max(worst, server_time(costs, counts, m))
+    return worst
+
+
+@njit(cache=True)
+def lay_out(replicas: Any, free: Any, order: Any) -> Any:
+    """Counts of stages laid out one after another over the servers in the order given."""
+    counts = np.zeros((len(replicas), len(free)), dtype=np.int64)
+    stage, left = 0, replicas[0]
+    for m in order:
+        room = free[m]
+        while room > 0:
+            taken = min(room, left)
+            counts[stage, m] += taken
+            room -= taken
+            left -= taken
+            if left == 0 and stage + 1 < len(replicas):
+                stage += 1
+                left = replicas[stage]
+    return counts
+
+
+@njit(cache=True)
+def _resplit(costs: Any, counts: Any, a: int, b: int, limit: float, most_nodes: int) -> Any:
+    """Find a split of the two servers' replicas with both times below `limit`, depth first.
+
+    Returns whether there is one (then `counts` holds it) and the splits looked at.
+    """
+    stages = counts.shape[0]
+    held = np.empty(stages, dtype=np.int64)
+    active = 0
+    for s in range(stages):
+        if counts[s, a] + counts[s, b] > 0:
+            held[active] = s
+            active += 1
+    total = np.zeros(active + 1, dtype=np.int64)
+    joined = np.zeros(active + 1, dtype=np.bool_)
+    room = 0
+    for i in range(active):
+        s = held[i]
+        total[i] = counts[s, a] + counts[s, b]
+        room += counts[s, a]
+        joined[i] = i > 0 and held[i - 1] == s - 1
+    after_i = np.zeros(active + 1, dtype=np.int64)
+    for i in range(active - 1, -1, -1):
+        after_i[i] = after_i[i + 1] + total[i]
+    split = np.full(active + 1, -1, dtype=np.int64)
+    used = np.zeros(active + 2, dtype=np.int64)
+    below = limit * (1.0 - 1e-12)
+    depth, nodes = 0, 0
+    while depth >= 0:
+        if depth == active:
+            if _stage_ok(costs, held, total, joined, split, depth - 1, 0, below):
+                for i in range(active):
+                    s = held[i]
+                    counts[s, b] = total[i] - split[i]
+                    counts[s, a] = split[i]
+                return True, nodes
+            depth -= 1
+            continue
+        split[depth] += 1
+        y = split[depth]
+        if y > total[depth] or used[depth] + y > room:
+            split[depth] = -1
+            depth -= 1
+            continue
+        nodes += 1
+        if nodes > most_nodes:
+            return False, nodes
+        if used[depth] + y + after_i[depth + 1] < room:
+            continue
+        if depth > 0 and not _stage_ok(costs, held, total, joined, split, depth - 1, 1, below):
+            continue
+        used[depth + 1] = used[depth] + y
+        depth += 1
+    return False, nodes
+
+
+@njit(cache=True)
+def _stage_ok(
+    costs: Any,
+    held: Any,
+    total: Any,
+    joined: Any,
+    split: Any,
+    i: int,
+    followed: int,
+    below: float,
+) -> bool:
+    """Whether stage i of the split stays below the limit on both servers."""
+    s = held[i]
+    for side in range(2):
+        v = split[i] if side == 0 else total[i] - split[i]
+        if v == 0:
+            continue
+        u, w = 0, 0
+        if joined[i]:
+            u = split[i - 1] if side == 0 else total[i - 1] - split[i - 1]
+        if followed == 1 and joined[i + 1]:
+            w = split[i + 1] if side == 0 else total[i + 1] - split[i + 1]
+        if not stage_time(costs, s, v, u, w) < below:
+            return False
+    return True

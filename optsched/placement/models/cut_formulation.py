@@ -1,0 +1,250 @@
+"""Minimum cut of the job graph: a different objective, and why cut is not time.
+
+Bytes cut do not say on which server's NIC they fall, nor how many replicas share it; the alpha of
+a minimum cut can be several times the optimum. Counts are enough for rings, since a stage's
+replicas on a server are best an arc of its ring; trees need the replicas themselves. Equations:
+models/placement/README.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import pyomo.environ as pyo
+
+from optsched.backends import require_solver, solve_model
+from optsched.backends.answer import unsolved
+from optsched.backends.relations import stated
+from optsched.backends.sizes import refuse_many_nonzeros, require_time
+from optsched.deadline import Deadline, OutOfTimeError
+from optsched.placement.cost import Ints
+from optsched.placement.graph import activation_weight, all_reduce_edges, all_reduce_weight
+from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
+from optsched.placement.instance import PlacementInstance
+from optsched.placement.models.counts import add_up
+from optsched.placement.models.limits import cut_nonzeros
+from optsched.placement.options import PlacementOptions
+from optsched.placement.solution import PlacementSolution
+from optsched.result import Outcome, Settings, Termination
+
+
+def min_cut(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
+    """Minimise the bytes cut; the outcome's objective is alpha, the cut stands in its details.
+
+    The options change alpha, never the placement. It proves nothing about alpha: a least cut
+    ends as "feasible", one cut short as "time-limit", with Heavy-Edge's placement if it has none.
+
+    Raises
+    ------
+    NotApplicableError
+        Above `sizes.MOST_NONZEROS`.
+    """
+    require_solver(settings.solver)
+    began = time.perf_counter()
+    counts, unit = None, total_weight(instance) or 1.0
+    details: dict[str, object] = {}
+    try:
+        require_time(settings.deadline, cut_nonzeros(instance))
+        model = build(instance, settings.deadline)
+        answer = solve_model(model, settings, build_time=time.perf_counter() - began)
+        if answer.has_solution:
+            counts = read_counts(model)
+            details["cut_bytes"] = pyo.value(model.bytes_cut) * unit
+            details["cut_bound_bytes"] = None if answer.bound is None else answer.bound * unit
+    except OutOfTimeError:
+        answer = unsolved(settings, time.perf_counter() - began)
+    if counts is None:
+        counts = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
+        details["message"] = "no cut by the limit: Heavy-Edge's placement stands"
+    details["cut_termination"] = answer.termination.value
+    cut_is_least = answer.termination is Termination.OPTIMAL
+    return Outcome(
+        PlacementSolution.of(instance.name, counts.tolist()),
+        Termination.FEASIBLE if cut_is_least else answer.termination,
+        build_time=answer.build_time,
+        solve_time=answer.solve_time,
+        solver=answer.solver,
+        details=details,
+    )
+
+
+def model(instance: PlacementInstance, options: PlacementOptions) -> pyo.ConcreteModel:
+    """Build the model alone."""
+    return build(instance)
+
+
+def total_weight(instance: PlacementInstance) -> float:
+    """Bytes on all edges of the job graph: the model's unit."""
+    stages, kind = instance.job.stages, instance.job.all_reduce
+    reduced = sum(
+        all_reduce_weight(stage, kind) * sum(all_reduce_edges(stage.replicas, kind).values())
+        for stage in stages
+    )
+    sent = sum(
+        activation_weight(a, b) * a.replicas * b.replicas for a, b in itertools.pairwise(stages)
+    )
+    return reduced + sent
+
+
+def build(instance: PlacementInstance, deadline: Deadline | None = None) -> pyo.ConcreteModel:
+    """State the model; see `models/placement/README.md`. Raises OutOfTimeError at a deadline."""
+    clock = deadline or Deadline()
+    refuse_many_nonzeros("min-cut", cut_nonzeros(instance), "use heavy-edge")
+    model = pyo.ConcreteModel(name="placement-cut")
+    edges_cut = _ring_edges_cut if instance.job.all_reduce == "ring" else _tree_edges_cut
+    for state in (_declare_counts, _place_everything, _pairs_inside, edges_cut, _objective):
+        clock.check()
+        state(model, instance)
+    return model
+
+
+def read_counts(model: pyo.ConcreteModel) -> Ints:
+    """The counts, stages x servers, of the values in the model."""
+    return add_up(model, ((s, m, v, model.holds[s, m, v]) for s, m, v in model.COUNTS))
+
+
+def _declare_counts(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
+    stages, offers = instance.job.stages, instance.free_gpus
+    model.STAGES = pyo.RangeSet(0, len(stages) - 1, doc="s")
+    model.SERVERS = pyo.RangeSet(0, len(offers) - 1, doc="m")
+    held = [
+        (s, m, v)
+        for s, stage in enumerate(stages)
+        for m, offer in enumerate(offers)
+        for v in range(1, min(stage.replicas, offer) + 1)
+    ]
+    model.COUNTS = pyo.Set(dimen=3, initialize=held, doc="(s, m, v), v = 1..min(k_s, g_m)")
+    model.holds = pyo.Var(
+        model.COUNTS, domain=pyo.Binary, doc="n: server m holds v replicas of stage s"
+    )
+    model.count = pyo.Expression(
+        model.STAGES,
+        model.SERVERS,
+        doc="x: replicas of stage s on server m",
+        rule=lambda model, s, m: sum(v * model.holds[s, m, v] for v in _counts(instance, s, m)),
+    )
+
+
+def _place_everything(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
+    @model.Constraint(model.STAGES, doc="(C1) all k_s replicas of a stage are placed")
+    def replicas(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
+        placed = sum(model.count[s, m] for m in model.SERVERS)
+        return stated(model, placed == instance.job.stages[s].replicas)
+
+    @model.Constraint(model.SERVERS, doc="(C2) a server takes at most the g_m GPUs it offers")
+    def capacity(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
+        return stated(model, sum(model.count[s, m] for s in model.STAGES) <= instance.free_gpus[m])
+
+    @model.Constraint(model.STAGES, model.SERVERS, doc="(C3) one count of a stage on a server")
+    def one_count(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
+        return stated(model, sum(model.holds[s, m, v] for v in _counts(instance, s, m)) <= 1)
+
+
+def _pairs_inside(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
+    """x[s,m] x[s+1,m] pairs inside a server, with the product written out over the counts v."""
+    stages = instance.job.stages
+    joined = [(s, m, v) for s, m, v in model.COUNTS if s + 1 < len(stages)]
+    model.JOINED = pyo.Set(dimen=3, initialize=joined, doc="(s, m, v) with a stage s + 1")
+    model.together = pyo.Var(
+        model.JOINED,
+        domain=pyo.NonNegativeReals,
+        doc="p: replicas of stage s + 1 on server m while it holds v of stage s",
+    )
+
+    @model.Constraint(model.JOINED, doc="(C4) p <= x[s+1,m]")
+    def as_many(model: pyo.ConcreteModel, s: int, m: int, v: int) -> pyo.Expression:
+        return model.together[s, m, v] <= model.count[s + 1, m]
+
+    @model.Constraint(
+        model.JOINED, doc="(C5) p <= min(k_{s+1}, g_m - v) n: only for the count v held"
+    )
+    def only_then(model: pyo.ConcreteModel, s: int, m: int, v: int) -> pyo.Expression:
+        most = min(stages[s + 1].replicas, instance.free_gpus[m] - v)
+        return model.together[s, m, v] <= most * model.holds[s, m, v]
+
+
+def _ring_edges_cut(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
+    """Half of each server's cut ends: 0 if it holds none or all, else 1 (k = 2) or 2."""
+
+    def reduced(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
+        k = instance.job.stages[s].replicas
+        ends = 1 if k == 2 else 2
+        return (
+            0.5
+            * ends
+            * sum(
+                model.holds[s, m, v]
+                for m in model.SERVERS
+                for v in _counts(instance, s, m)
+                if v < k
+            )
+        )
+
+    model.all_reduce_cut = pyo.Expression(
+        model.STAGES, rule=reduced, doc="(C6) all-reduce edges cut, ring"
+    )
+
+
+def _tree_edges_cut(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
+    stages = instance.job.stages
+    edges = [
+        (s, a, b)
+        for s, stage in enumerate(stages)
+        for a, b in all_reduce_edges(stage.replicas, "double-tree")
+    ]
+    replicas = [(s, r) for s, stage in enumerate(stages) for r in range(stage.replicas)]
+    model.REPLICAS = pyo.Set(dimen=2, initialize=replicas, doc="(s, r)")
+    model.EDGES = pyo.Set(dimen=3, initialize=edges, doc="(s, a, b), tree edges")
+    model.assign = pyo.Var(
+        model.REPLICAS, model.SERVERS, domain=pyo.Binary, doc="y: replica r of stage s on server m"
+    )
+    model.inside = pyo.Var(
+        model.EDGES, model.SERVERS, bounds=(0, 1), doc="e: edge (a, b) inside server m"
+    )
+
+    @model.Constraint(model.REPLICAS, doc="(C7) each replica is on one server")
+    def one_server(model: pyo.ConcreteModel, s: int, r: int) -> pyo.Expression:
+        return sum(model.assign[s, r, m] for m in model.SERVERS) == 1
+
+    @model.Constraint(model.STAGES, model.SERVERS, doc="(C8) as many replicas as counted")
+    def counted(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
+        assigned = sum(model.assign[t, r, m] for t, r in model.REPLICAS if t == s)
+        return assigned == model.count[s, m]
+
+    @model.Constraint(model.EDGES, model.SERVERS, doc="(C9) e <= y at one end")
+    def first_end(model: pyo.ConcreteModel, s: int, a: int, b: int, m: int) -> pyo.Expression:
+        return model.inside[s, a, b, m] <= model.assign[s, a, m]
+
+    @model.Constraint(model.EDGES, model.SERVERS, doc="(C10) e <= y at the other end")
+    def second_end(model: pyo.ConcreteModel, s: int, a: int, b: int, m: int) -> pyo.Expression:
+        return model.inside[s, a, b, m] <= model.assign[s, b, m]
+
+    def reduced(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
+        parallel = all_reduce_edges(stages[s].replicas, "double-tree")
+        return sum(
+            many * (1 - sum(model.inside[s, a, b, m] for m in model.SERVERS))
+            for (a, b), many in parallel.items()
+        )
+
+    model.all_reduce_cut = pyo.Expression(
+        model.STAGES, rule=reduced, doc="(C6) all-reduce edges cut, double tree"
+    )
+
+
+def _objective(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
+    stages, kind = instance.job.stages, instance.job.all_reduce
+    unit = total_weight(instance) or 1.0
+    reduced = sum(
+        all_reduce_weight(stages[s], kind) / unit * model.all_reduce_cut[s] for s in model.STAGES
+    )
+    sent: pyo.Expression = 0
+    for s, (stage, following) in enumerate(itertools.pairwise(stages)):
+        inside = sum(v * model.together[t, m, v] for t, m, v in model.JOINED if t == s)
+        pairs = stage.replicas * following.replicas
+        sent += activation_weight(stage, following) / unit * (pairs - inside)
+    model.bytes_cut = pyo.Objective(expr=reduced + sent, doc="(C0) min bytes cut, share of all")
+
+
+def _counts(instance: PlacementInstance, s: int, m: int) -> range:
+    return range(1, min(instance.job.stages[s].replicas, instance.free_gpus[m]) + 1)

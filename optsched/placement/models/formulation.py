@@ -1,0 +1,301 @@
+"""The strengthened MILP of placement: the model of record, stated in Pyomo.
+
+The mathematics, with the symbol table, is models/placement/README.md; each component's ``doc``
+carries the number of its equation there. Times are in units of `PlacementModelData.unit` (the
+best known iteration time), so that tolerances are relative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyomo.environ as pyo
+
+from optsched.backends.relations import stated
+from optsched.backends.sizes import refuse_many_nonzeros
+from optsched.deadline import Deadline
+from optsched.errors import NotApplicableError
+from optsched.placement.bounds._combinatorial_kernel import most_saving
+from optsched.placement.cost import CostTables, Ints, tables_of, time_matrix
+from optsched.placement.instance import PlacementInstance, equal_neighbours
+from optsched.placement.models.counts import add_up
+from optsched.placement.models.limits import count_nonzeros
+from optsched.placement.options import PlacementOptions
+
+ROUNDING = 1e-9
+INSTEAD = "use heavy-edge or repartition"
+
+
+@dataclass(frozen=True)
+class PlacementModelData:
+    """What the model is built from.
+
+    Attributes
+    ----------
+    tables : CostTables
+        base_s(w), a_s and b_s, capped above the unit: a placement that takes longer is no answer.
+    offers : tuple of int
+        g_m.
+    unit : float
+        Seconds of the best known placement: the upper bound, and the unit of time.
+    bound : float
+        A proven lower bound, in seconds.
+    bottleneck : bool
+        Whether the all-reduce is bound by the stage's least count on any server.
+    """
+
+    tables: CostTables
+    offers: tuple[int, ...]
+    unit: float
+    bound: float
+    bottleneck: bool
+
+    @cached_property
+    def replicas(self) -> list[int]:
+        """k_s."""
+        return [int(k) for k in self.tables.replicas]
+
+    def base(self, stage: int, width: int) -> float:
+        """base_s(w) in units: a stage's time with no neighbour near, all-reducing w shares wide."""
+        return float(self.tables.base[stage, width]) / self.unit
+
+    def saving(self, stage: int, before: float, after: float) -> float:
+        """a_s u + b_s w in units, for u replicas of the stage before and w of the one after."""
+        tables = self.tables
+        return (tables.before[stage] * before + tables.after[stage] * after) / self.unit
+
+    def most_saving(self, stage: int, server: int, count: int) -> float:
+        """ms(s, m, v) in units: the most that neighbours in the GPUs left over can save."""
+        k, tables = self.replicas, self.tables
+        before = k[stage - 1] if stage > 0 else 0
+        after = k[stage + 1] if stage + 1 < len(k) else 0
+        room = self.offers[server] - count
+        most = most_saving(tables.before[stage], tables.after[stage], before, after, room)
+        return float(most) / self.unit
+
+
+def model_data(
+    instance: PlacementInstance, options: PlacementOptions, counts: Ints, bound: float
+) -> PlacementModelData:
+    """Gather the model's data around a known placement.
+
+    Raises
+    ------
+    NotApplicableError
+        If neighbours inside a server cost time (g/B_inter < 1/B_intra): then savings are negative.
+    """
+    bottleneck = options.all_reduce_bandwidth == "bottleneck"
+    refuse_many_nonzeros("ilp", count_nonzeros(instance, widths=bottleneck), INSTEAD)
+    tables = tables_of(instance, options)
+    if not tables.savings_are_positive:
+        raise NotApplicableError(
+            "ilp", "g/B_inter below 1/B_intra", "a NIC share slower than the link inside a server"
+        )
+    unit = float(time_matrix(tables, counts, options).max())
+    unit = unit or 1.0
+    return PlacementModelData(tables.capped(unit), instance.free_gpus, unit, bound, bottleneck)
+
+
+def build(data: PlacementModelData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
+    """State the model; see `models/placement/README.md`. Raises OutOfTimeError at a deadline."""
+    clock = deadline or Deadline()
+    model = pyo.ConcreteModel(name="placement")
+    _declare_sets(model, data)
+    _declare_variables(model, data)
+    model.iteration_time = pyo.Objective(expr=model.alpha, doc="min alpha")
+    for state in (
+        _every_replica_is_placed,
+        _servers_hold_their_offer,
+        _one_count_a_server,
+        _slowest_stage,
+        _savings_come_from_neighbours,
+        _savings_are_limited,
+        _slowest_stage_at_best,
+        _equal_servers_are_ordered,
+        _least_count_of_a_stage,
+    ):
+        clock.check()
+        state(model, data)
+    return model
+
+
+def set_start(model: pyo.ConcreteModel, data: PlacementModelData, counts: Ints) -> None:
+    """Set the variables to a placement: the start handed to the solver."""
+    counts = _ordered(data, counts)
+    width = _widths(data, counts)
+    for s, m, v, w in model.COLUMNS:
+        model.place[s, m, v, w] = int(counts[s, m] == v and width[s, m] == w)
+    for s, m in model.saving:
+        before = counts[s - 1, m] if s > 0 else 0
+        after = counts[s + 1, m] if s + 1 < len(counts) else 0
+        model.saving[s, m] = data.saving(s, before, after) if counts[s, m] else 0.0
+    for s, w in model.WIDTHS:
+        model.least[s, w] = int(width[s].max() == w)
+    model.alpha = 1.0
+
+
+def read_counts(model: pyo.ConcreteModel) -> Ints:
+    """The counts, stages x servers, of the values in the model."""
+    return add_up(model, ((s, m, v, model.place[s, m, v, w]) for s, m, v, w in model.COLUMNS))
+
+
+def _declare_sets(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+    model.STAGES = pyo.RangeSet(0, len(data.replicas) - 1, doc="s")
+    model.SERVERS = pyo.RangeSet(0, len(data.offers) - 1, doc="m")
+    model.COLUMNS = pyo.Set(
+        dimen=4, initialize=_columns(data), doc="(s, m, v, w) that can beat the best known time"
+    )
+    widths = sorted({(s, w) for s, _, _, w in model.COLUMNS}) if data.bottleneck else []
+    model.WIDTHS = pyo.Set(dimen=2, initialize=widths, doc="(s, w)")
+    by_place: dict[tuple[int, int], list[tuple[int, int]]] = {
+        (s, m): [] for s in model.STAGES for m in model.SERVERS
+    }
+    for s, m, v, w in model.COLUMNS:
+        by_place[s, m].append((v, w))
+    model.choices = by_place
+
+
+def _declare_variables(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+    model.place = pyo.Var(
+        model.COLUMNS, domain=pyo.Binary, doc="z: v replicas of stage s on server m, w shares wide"
+    )
+    model.saving = pyo.Var(
+        model.STAGES, model.SERVERS, domain=pyo.NonNegativeReals, doc="time saved by neighbours"
+    )
+    model.least = pyo.Var(
+        model.WIDTHS, domain=pyo.Binary, doc="q: the least count of stage s on any server is w"
+    )
+    low = min(data.bound / data.unit, 1.0) * (1 - ROUNDING)
+    model.alpha = pyo.Var(bounds=(low, 1 + ROUNDING), doc="alpha, iteration time")
+    model.count = pyo.Expression(
+        model.STAGES,
+        model.SERVERS,
+        doc="x: replicas of stage s on server m",
+        rule=lambda model, s, m: sum(v * model.place[s, m, v, w] for v, w in model.choices[s, m]),
+    )
+
+
+def _every_replica_is_placed(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+    @model.Constraint(model.STAGES, doc="(1a) all k_s replicas of a stage are placed")
+    def replicas(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
+        return stated(model, sum(model.count[s, m] for m in model.SERVERS) == data.replicas[s])
+
+
+def _servers_hold_their_offer(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+    @model.Constraint(model.SERVERS, doc="(1b) a server takes at most the g_m GPUs it offers")
+    def capacity(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
+        used = sum(model.count[s, m] for s in model.STAGES)
+        return stated(model, used <= data.offers[m])
+
+
+def _one_count_a_server(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+    @model.Constraint(model.STAGES, model.SERVERS, doc="(1c) one count of a stage on a server")
+    def one_count(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
+        return stated(model, sum(_placed(model, s, m)) <= 1)
+
+
+def _slowest_stage(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+    @model.Constraint(model.STAGES, model.SERVERS, doc="(2a) alpha >= base - saving")
+    def slowest(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
+        base = sum(data.base(s, w) * model.place[s, m, v, w] for v, w in model.choices[s, m])
+        return model.alpha >= base - model.saving[s, m]
+
+
+def _savings_come_from_neighbours(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+    @model.Constraint(model.STAGES, model.SERVERS, doc="(2b) saving <= a x[s-1,m] + b x[s+1,m]")
+    def neighbours(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
+        before = model.count[s - 1, m] if s > 0 else 0
+        after = model.count[s + 1, m] if s + 1 in model.STAGES else 0
+        return model.saving[s, m] <= data.saving(s, 1, 0) * before + data.saving(s, 0, 1) * after
+
+
+def _savings_are_limited(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+    @model.Constraint(model.STAGES, model.SERVERS, doc="(2c) saving <= ms z: none without a stage")
+    def limited(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
+        most = sum(
+            data.most_saving(s, m, v) * model.place[s, m, v, w] for v, w in model.choices[s, m]
+        )
+        return model.saving[s, m] <= most
+
+
+def _slowest_stage_at_best(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+    @model.Constraint(model.STAGES, model.SERVERS, doc="(3) alpha >= (base - ms) z")
+    def at_best(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
+        return model.alpha >= sum(
+            (data.base(s, w) - data.most_saving(s, m, v)) * model.place[s, m, v, w]
+            for v, w in model.choices[s, m]
+        )
+
+
+def _equal_servers_are_ordered(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+    pairs = equal_neighbours(data.offers)
+    model.EQUAL = pyo.Set(dimen=2, initialize=pairs, doc="equal servers (m, next equal m)")
+
+    @model.Constraint(model.EQUAL, doc="(4) equal servers in order of their earlier stages")
+    def ordered(model: pyo.ConcreteModel, m: int, n: int) -> pyo.Expression:
+        return stated(model, _rank(model, m) >= _rank(model, n))
+
+
+def _least_count_of_a_stage(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+    if not data.bottleneck:
+        return
+
+    @model.Constraint(model.STAGES, doc="(5a) a stage has one least count")
+    def one_least(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
+        return sum(model.least[s, w] for t, w in model.WIDTHS if t == s) == 1
+
+    @model.Constraint(model.WIDTHS, model.SERVERS, doc="(5b) every server uses the least count")
+    def common_width(model: pyo.ConcreteModel, s: int, w: int, m: int) -> pyo.Expression:
+        used = [model.place[s, m, v, x] for v, x in model.choices[s, m] if x == w]
+        return stated(model, sum(used) <= model.least[s, w])
+
+    @model.Constraint(model.WIDTHS, doc="(5c) the least count is some server's count")
+    def attained(model: pyo.ConcreteModel, s: int, w: int) -> pyo.Expression:
+        holders = [m for m in model.SERVERS if (w, w) in model.choices[s, m]]
+        return model.least[s, w] <= sum(model.place[s, m, w, w] for m in holders)
+
+
+def _columns(data: PlacementModelData) -> list[tuple[int, int, int, int]]:
+    return [
+        (s, m, v, w)
+        for s, k in enumerate(data.replicas)
+        for m, offer in enumerate(data.offers)
+        for v in range(1, min(k, offer) + 1)
+        for w in (_common_widths(k, v) if data.bottleneck else [v])
+        if data.base(s, w) - data.most_saving(s, m, v) <= 1 + ROUNDING
+    ]
+
+
+def _common_widths(replicas: int, count: int) -> list[int]:
+    if count == replicas:
+        return [count]
+    return [w for w in range(1, count + 1) if w + count <= replicas]
+
+
+def _placed(model: pyo.ConcreteModel, s: int, m: int) -> list[pyo.Var]:
+    return [model.place[s, m, v, w] for v, w in model.choices[s, m]]
+
+
+def _rank(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
+    last = len(model.STAGES) - 1
+    return sum((last - s) * model.count[s, m] for s in model.STAGES)
+
+
+def _ordered(data: PlacementModelData, counts: Ints) -> Ints:
+    """Permute equal servers so that the start respects (4)."""
+    ordered = counts.copy()
+    weights = np.arange(len(counts))[::-1]
+    for offer in set(data.offers):
+        group = [m for m, other in enumerate(data.offers) if other == offer]
+        by_rank = sorted(group, key=lambda m: -int(weights @ counts[:, m]))
+        ordered[:, group] = counts[:, by_rank]
+    return ordered
+
+
+def _widths(data: PlacementModelData, counts: Ints) -> Ints:
+    if not data.bottleneck:
+        return counts
+    least = np.where(counts > 0, counts, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
+    return np.where(counts > 0, least, 0)

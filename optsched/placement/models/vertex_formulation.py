@@ -1,0 +1,228 @@
+"""The vertex-level ILP: one binary per replica and server, without strengthening.
+
+What the paper's Table II most likely solved: no bounds, no symmetry breaking, no start. It is
+here as the honest rival of the strengthened model. Symbols and equations:
+models/placement/README.md.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyomo.environ as pyo
+
+from optsched.backends import require_solver, solve_model
+from optsched.backends.answer import unsolved
+from optsched.backends.relations import stated
+from optsched.backends.sizes import refuse_many_nonzeros, require_time
+from optsched.deadline import Deadline, OutOfTimeError
+from optsched.placement.cost import CostTables, Ints, iteration_time, tables_of
+from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
+from optsched.placement.instance import PlacementInstance
+from optsched.placement.models.counts import add_up
+from optsched.placement.models.ilp import in_seconds
+from optsched.placement.models.limits import replica_nonzeros
+from optsched.placement.options import PlacementOptions
+from optsched.placement.solution import PlacementSolution
+from optsched.result import Outcome, Settings
+
+
+@dataclass(frozen=True)
+class VertexModelData:
+    """The cost tables, the offers g_m, Heavy-Edge's placement, its time (the unit), the reading."""
+
+    tables: CostTables
+    offers: tuple[int, ...]
+    known: Ints
+    unit: float
+    bottleneck: bool
+
+    @cached_property
+    def replicas(self) -> list[int]:
+        """k_s."""
+        return [int(k) for k in self.tables.replicas]
+
+    def counts(self, stage: int, server: int) -> range:
+        """Counts of a stage that a server can hold, v = 1..min(k_s, g_m)."""
+        return range(1, min(self.replicas[stage], self.offers[server]) + 1)
+
+
+def ilp_vertex(
+    instance: PlacementInstance, options: PlacementOptions, settings: Settings
+) -> Outcome:
+    """Solve the vertex-level ILP; Heavy-Edge's placement stands where the limit leaves none.
+
+    Raises
+    ------
+    NotApplicableError
+        Above `sizes.MOST_NONZEROS`.
+    """
+    require_solver(settings.solver)
+    began = time.perf_counter()
+    data = vertex_data(instance, options)
+    counts, details = data.known, {"message": "no placement by the limit: Heavy-Edge's stands"}
+    try:
+        require_time(settings.deadline, replica_nonzeros(instance, data.bottleneck))
+        model = build(data, settings.deadline)
+        answer = solve_model(model, settings, build_time=time.perf_counter() - began)
+        if answer.has_solution:
+            counts, details = read_counts(model), {}
+    except OutOfTimeError:
+        answer = unsolved(settings, time.perf_counter() - began)
+    bound = None
+    if answer.bound is not None:
+        value = iteration_time(instance, counts, options)
+        bound = min(max(answer.bound * data.unit, 0.0), value)
+    return Outcome(
+        PlacementSolution.of(instance.name, counts.tolist()),
+        answer.termination,
+        bound=bound,
+        bound_source=None if bound is None else answer.solver,
+        build_time=answer.build_time,
+        solve_time=answer.solve_time,
+        solver=answer.solver,
+        trace=in_seconds(answer, data.unit),
+        details=details,
+    )
+
+
+def model(instance: PlacementInstance, options: PlacementOptions) -> pyo.ConcreteModel:
+    """Build the model alone."""
+    return build(vertex_data(instance, options))
+
+
+def vertex_data(instance: PlacementInstance, options: PlacementOptions) -> VertexModelData:
+    """Gather the model's data; Heavy-Edge gives the unit of time, and the solver nothing."""
+    bottleneck = options.all_reduce_bandwidth == "bottleneck"
+    refuse_many_nonzeros("ilp-vertex", replica_nonzeros(instance, bottleneck), "use ilp")
+    counts = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
+    unit = iteration_time(instance, counts, options) or 1.0
+    return VertexModelData(
+        tables_of(instance, options).capped(unit),
+        instance.free_gpus,
+        counts,
+        unit,
+        bottleneck,
+    )
+
+
+def build(data: VertexModelData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
+    """State the model; see `models/placement/README.md`. Raises OutOfTimeError at a deadline."""
+    clock = deadline or Deadline()
+    model = pyo.ConcreteModel(name="placement-vertex")
+    _declare_sets(model, data)
+    _declare_variables(model, data)
+    model.iteration_time = pyo.Objective(expr=model.alpha, doc="min alpha")
+    for state in (
+        _replicas_and_servers,
+        _counts_follow_replicas,
+        _all_reduce_times,
+        _slowest_stage,
+    ):
+        clock.check()
+        state(model, data)
+    return model
+
+
+def read_counts(model: pyo.ConcreteModel) -> Ints:
+    """The counts, stages x servers, of the values in the model."""
+    return add_up(model, ((s, m, 1, model.assign[s, r, m]) for s, r, m in model.assign))
+
+
+def _declare_sets(model: pyo.ConcreteModel, data: VertexModelData) -> None:
+    model.STAGES = pyo.RangeSet(0, len(data.replicas) - 1, doc="s")
+    model.SERVERS = pyo.RangeSet(0, len(data.offers) - 1, doc="m")
+    replicas = [(s, r) for s, k in enumerate(data.replicas) for r in range(k)]
+    model.REPLICAS = pyo.Set(dimen=2, initialize=replicas, doc="(s, r)")
+    held = [(s, m, v) for s in model.STAGES for m in model.SERVERS for v in data.counts(s, m)]
+    model.COUNTS = pyo.Set(dimen=3, initialize=held, doc="(s, m, v), v = 1..min(k_s, g_m)")
+
+
+def _declare_variables(model: pyo.ConcreteModel, data: VertexModelData) -> None:
+    model.assign = pyo.Var(
+        model.REPLICAS, model.SERVERS, domain=pyo.Binary, doc="y: replica r of stage s on server m"
+    )
+    model.holds = pyo.Var(
+        model.COUNTS, domain=pyo.Binary, doc="n: server m holds v replicas of stage s"
+    )
+    model.all_reduce = pyo.Var(
+        model.STAGES, model.SERVERS, domain=pyo.NonNegativeReals, doc="R, all-reduce time"
+    )
+    model.alpha = pyo.Var(domain=pyo.NonNegativeReals, doc="alpha, iteration time")
+    model.count = pyo.Expression(
+        model.STAGES,
+        model.SERVERS,
+        doc="x: replicas of stage s on server m",
+        rule=lambda model, s, m: sum(model.assign[s, r, m] for r in range(data.replicas[s])),
+    )
+    model.present = pyo.Expression(
+        model.STAGES,
+        model.SERVERS,
+        doc="1 where server m holds stage s",
+        rule=lambda model, s, m: sum(model.holds[s, m, v] for v in data.counts(s, m)),
+    )
+
+
+def _replicas_and_servers(model: pyo.ConcreteModel, data: VertexModelData) -> None:
+    @model.Constraint(model.REPLICAS, doc="(V1) each replica is on one server")
+    def one_server(model: pyo.ConcreteModel, s: int, r: int) -> pyo.Expression:
+        return sum(model.assign[s, r, m] for m in model.SERVERS) == 1
+
+    @model.Constraint(model.SERVERS, doc="(V2) a server takes at most the g_m GPUs it offers")
+    def capacity(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
+        return sum(model.assign[s, r, m] for s, r in model.REPLICAS) <= data.offers[m]
+
+
+def _counts_follow_replicas(model: pyo.ConcreteModel, data: VertexModelData) -> None:
+    @model.Constraint(model.STAGES, model.SERVERS, doc="(V3) counts follow replicas")
+    def counted(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
+        return model.count[s, m] == sum(v * model.holds[s, m, v] for v in data.counts(s, m))
+
+    @model.Constraint(model.STAGES, model.SERVERS, doc="(V4) one count of a stage on a server")
+    def one_count(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
+        return stated(model, model.present[s, m] <= 1)
+
+
+def _all_reduce_times(model: pyo.ConcreteModel, data: VertexModelData) -> None:
+    everywhere = model.SERVERS if data.bottleneck else [None]
+
+    @model.Constraint(
+        model.STAGES,
+        model.SERVERS,
+        everywhere,
+        doc="(V5) all-reduce as slow as the server's count makes it; or, as any server's does",
+    )
+    def reduces(model: pyo.ConcreteModel, s: int, m: int, n: int | None) -> pyo.Expression:
+        slow = m if n is None else n
+        time = data.tables.all_reduce[s] / data.unit
+        return model.all_reduce[s, m] >= sum(
+            float(time[v]) * model.holds[s, slow, v] for v in data.counts(s, slow)
+        )
+
+
+def _slowest_stage(model: pyo.ConcreteModel, data: VertexModelData) -> None:
+    tables = data.tables
+
+    @model.Constraint(
+        model.STAGES, model.SERVERS, doc="(V6) alpha >= time of a stage on a server that holds it"
+    )
+    def slowest(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
+        before = model.count[s - 1, m] if s > 0 else 0
+        after = model.count[s + 1, m] if s + 1 in model.STAGES else 0
+        saved = (tables.before[s] * before + tables.after[s] * after) / data.unit
+        fixed = float(tables.fixed[s]) / data.unit
+        absent = 1 - model.present[s, m]
+        time = fixed * model.present[s, m] + model.all_reduce[s, m] - saved
+        return model.alpha >= time - _largest_time(data, s) * absent
+
+
+def _largest_time(data: VertexModelData, s: int) -> float:
+    """Big-M of (V6): the largest value its left-over terms can take without the stage."""
+    tables = data.tables
+    most = len(data.offers) and max(data.offers)
+    finite = tables.all_reduce[s][np.isfinite(tables.all_reduce[s])]
+    dearer = -min(tables.before[s], 0.0) - min(tables.after[s], 0.0)
+    return float(finite.max() + dearer * most) / data.unit

@@ -1,0 +1,238 @@
+"""The clairvoyant Lagrangian bound on a run's total cost, whatever the policy.
+
+Guarantee: for any prices lam_t(h) >= 0 of GPU seconds by type and time slot,
+
+    sum_j min over completion C of [least energy at prices c + lam to do the true W_j in [a_j, C]
+                                    + eta_j (C - d_j)^+]  -  sum_th lam_t(h) GPUs_t length_h
+
+is at most the cost of every schedule, also of one that knows the true epochs: capacities are the
+only rows relaxed. The first iterate has lam = 0, the uncapacitated bound. A GPU second of type t
+costs c_t = min over its nodes and k of c_nk / k, so nodes' costs need not be linear; a fraction f
+is a configuration of speed s_1 / b_f, size f and cost f c_t. After the last slot GPUs are unpriced.
+Prices: Polyak's projected subgradient towards a target a little above the best value so far, nearer
+whenever it stalls. Complexity: iterations x jobs x slots of a job's window x configurations x ~40.
+Source: models/rolling.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.rolling.bounds._clairvoyant_kernel import all_jobs
+from optsched.rolling.instance import RollingInstance
+from optsched.rolling.simulator.world import World
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BoundSettings:
+    """How hard to try: the bound is valid at any setting.
+
+    Attributes
+    ----------
+    iterations : int
+        Of the subgradient method; 1 gives the uncapacitated bound.
+    slot : float or None
+        Seconds; by default a 1/150 of the time to cover, at least 60 s.
+    patience : int
+        Iterations without a better bound before the step is halved.
+    """
+
+    iterations: int = 200
+    slot: float | None = None
+    patience: int = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """A certified bound: evaluate `lagrangian` at ``prices`` to check it.
+
+    Attributes
+    ----------
+    bound, uncapacitated : float
+        Dollars; the second is the value at no prices.
+    prices : array (T, H)
+        lam, dollars per GPU second.
+    use : array (T,)
+        GPU seconds of the uncapacitated clairvoyant plan, by type.
+    history : tuple of float
+        The value of each iteration.
+    """
+
+    bound: float
+    uncapacitated: float
+    prices: Floats
+    edges: Floats
+    use: Floats
+    history: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Arrays of the inner problems: jobs (arrival, work, due, weight) and their configurations."""
+
+    jobs: Floats
+    start: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    size: Floats
+    speed: Floats
+    energy: Floats
+    least: Floats
+    gpus: Floats
+
+
+def clairvoyant_bound(
+    world: World,
+    epochs: tuple[float, ...],
+    known_cost: float,
+    settings: BoundSettings | None = None,
+    *,
+    until: float | None = None,
+) -> Bound:
+    """Find prices that make the bound large.
+
+    Parameters
+    ----------
+    world : World
+    epochs : tuple of float
+        The true epochs.
+    known_cost : float
+        Cost of some run, for the step sizes only.
+    settings : BoundSettings, optional
+    until : float, optional
+        End of the priced slots; by default twice the span in which all could run in sequence of
+        arrival on their cheapest GPUs.
+    """
+    settings = settings or BoundSettings()
+    load = workload_of(world, epochs)
+    edges = slot_edges(load, settings, until)
+    prices = np.zeros((len(load.gpus), len(edges) - 1))
+    kept = _first_multipliers(load, len(edges) - 1)
+    room = load.gpus[:, None] * np.diff(edges)
+    best, best_prices, history = -np.inf, prices, []
+    first_use, stale, ahead = np.zeros(len(load.gpus)), 0, 0.0
+    for iteration in range(max(settings.iterations, 1)):
+        value, use = lagrangian(load, edges, prices, kept)
+        history.append(value)
+        if iteration == 0:
+            first_use, ahead = use.sum(axis=1), min(known_cost - value, value)
+        if value > best:
+            ahead = ahead if value < best + 0.5 * ahead else 1.5 * ahead
+            best, best_prices, stale = value, prices, 0
+        else:
+            stale += 1
+        if stale >= settings.patience:
+            ahead, stale, prices = ahead / 2, 0, best_prices
+            value, use = lagrangian(load, edges, prices, kept)
+        slope = use - room
+        slope[:, -1] = 0.0  # nothing is priced after the last slot
+        slope[(prices <= 0) & (slope < 0)] = 0.0
+        norm = float((slope**2).sum())
+        if norm <= 0 or ahead <= 1e-9 * abs(best):
+            break
+        target = min(best + ahead, known_cost)
+        prices = np.maximum(prices + max(target - value, 0.0) / norm * slope, 0.0)
+    return Bound(best, history[0], best_prices, edges, first_use, tuple(history))
+
+
+def lagrangian(
+    load: Workload, edges: Floats, prices: Floats, kept: Floats | None = None
+) -> tuple[float, Floats]:
+    """The bound at given prices, and the GPU seconds by type and slot behind it."""
+    if kept is None:
+        kept = _first_multipliers(load, len(edges) - 1)
+    first = np.searchsorted(edges, load.jobs[:, 0], side="right") - 1
+    use, values = np.zeros_like(prices), np.empty(len(load.jobs))
+    total = all_jobs(
+        load.jobs, first, edges, prices, load.start, load.kind, load.size, load.speed, load.energy,
+        load.least, kept, values, use,
+    )  # fmt: skip
+    paid = float((prices * load.gpus[:, None] * np.diff(edges)).sum())
+    return float(total) - paid, use
+
+
+def _first_multipliers(load: Workload, slots: int) -> Floats:
+    """Where the search for each job's and slot's mu begins: dollars an epoch, and not 0.
+
+    Energy may be free, and then lateness alone says what an epoch is worth.
+    """
+    fastest = np.array([load.speed[a:b].max() for a, b in pairwise(load.start)])
+    return np.repeat((load.least + load.jobs[:, 3] / fastest)[:, None], slots, axis=1)
+
+
+def workload_of(world: World, epochs: tuple[float, ...]) -> Workload:
+    """Cut the inner problems' arrays from a world and true epochs."""
+    instance, tables = world.instance, world.all
+    rate, gpus = _rates(instance, world)
+    rows: list[tuple[int, float, float, float]] = []
+    start, least = [0], []
+    for j in range(len(instance.jobs)):
+        before = len(rows)
+        for t, kind in enumerate(tables.kinds):
+            for c, each in enumerate(kind.configurations):
+                seconds = float(tables.seconds[j, t, c])
+                if seconds < np.inf:
+                    size = float(each.fraction) * each.gpus
+                    rows.append((t, size, 1 / seconds, size * rate[t]))
+        start.append(len(rows))
+        least.append(min(row[3] / row[2] for row in rows[before:]))
+    table = np.array(rows)
+    jobs = [
+        (max(j.submit_time, instance.now), w - j.completed_epochs, j.due_date, j.tardiness_weight)
+        for j, w in zip(instance.jobs, epochs, strict=True)
+    ]
+    return Workload(
+        np.array(jobs, dtype=float),
+        np.array(start),
+        table[:, 0].astype(np.int64),
+        np.ascontiguousarray(table[:, 1]),
+        np.ascontiguousarray(table[:, 2]),
+        np.ascontiguousarray(table[:, 3]),
+        np.array(least),
+        gpus,
+    )
+
+
+def _rates(instance: RollingInstance, world: World) -> tuple[Floats, Floats]:
+    """c_t, the least cost of a GPU second by type, and the GPUs of each type."""
+    rate = np.full(len(world.all.kinds), np.inf)
+    gpus = np.zeros(len(rate))
+    for n, node in enumerate(instance.nodes):
+        t = int(world.all.kind_of[n])
+        rate[t] = min(rate[t], *(c / k for k, c in enumerate(node.cost_rate, 1)))
+        gpus[t] += node.gpus
+    return rate, gpus
+
+
+def slot_edges(load: Workload, settings: BoundSettings, until: float | None) -> Floats:
+    """Edges of equal slots over the time to price, and of one long slot after it."""
+    begin = float(load.jobs[:, 0].min())
+    slowest = np.array([1 / load.speed[a:b].min() for a, b in pairwise(load.start)])
+    longest = slowest * load.jobs[:, 1]
+    if until is None:
+        until = float(max((load.jobs[:, 0] + longest).max(), load.jobs[:, 2].max()))
+    until = max(until, float(load.jobs[:, 0].max()), begin + 1.0)
+    slot = settings.slot or max((until - begin) / 150, 60.0)
+    edges = begin + slot * np.arange(int(np.ceil((until - begin) / slot)) + 1)
+    return np.append(edges, edges[-1] + 2 * longest.sum() + slot)
+
+
+def clairvoyant_utilisation(world: World, epochs: tuple[float, ...]) -> dict[str, float]:
+    """GPU seconds of the uncapacitated clairvoyant plan over those there are, by GPU type.
+
+    The time counted is from the first to the last arrival. Above 1, jobs must wait or leave the
+    type they would rather run on.
+    """
+    found = clairvoyant_bound(world, epochs, np.inf, BoundSettings(iterations=1))
+    times = [job.submit_time for job in world.instance.jobs]
+    span = max(times) - min(times)
+    _, gpus = _rates(world.instance, world)
+    return {
+        kind.name: float(found.use[t] / (gpus[t] * span)) if span > 0 else float("inf")
+        for t, kind in enumerate(world.all.kinds)
+    }

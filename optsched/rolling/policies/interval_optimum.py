@@ -1,0 +1,99 @@
+"""Policies ``patterns``, ``milp``, ``minlp``, ``columns``, ``exact``: rolling optima of intervals.
+
+Guarantee: each decision is optimal for (P1) when its solve ends within the limit (relative gap
+1e-4); the run as a whole is not, since (19) freezes the configuration while STS plans to speed up.
+A decision that finds nothing in time falls back on STS's; `cut` and `fallen_back` count both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from optsched.errors import NotApplicableError
+from optsched.problem import resolve
+from optsched.result import Outcome, Settings, Termination
+from optsched.rolling.policies.staying import keep_in_place
+from optsched.rolling.simulator.simulator import Plan
+from optsched.rolling.simulator.world import View, World
+from optsched.selection.assignment import Seat
+from optsched.selection.cost import Tables
+from optsched.selection.heuristics.sts import sts_assignment
+from optsched.selection.instance import SelectionInstance
+from optsched.selection.options import SelectionOptions
+from optsched.selection.problem import SELECTION
+from optsched.selection.solution import SelectionSolution
+
+GAP = 1e-4
+TIME_LIMIT = 5.0
+NAMES = ("patterns", "milp", "minlp", "columns", "exact")
+_CLOSE = 1e-9
+
+Solve = Callable[[SelectionInstance, SelectionOptions, Settings], Outcome]
+
+
+class IntervalOptimum:
+    """An exact method of the selection problem at every event."""
+
+    wake = math.inf
+
+    def __init__(self, world: World, name: str, *, time_limit: float | None, seed: int = 0) -> None:
+        limit = TIME_LIMIT if time_limit is None else time_limit
+        self.world, self.name = world, name
+        self.settings = Settings(time_limit=limit, gap=GAP, seed=seed)
+        self.cut, self.fallen_back = 0, 0
+        self._solve: Solve = resolve(SELECTION.method(name).run)
+
+    def decide(self, view: View) -> Plan:
+        """Solve (P1) for the jobs present."""
+        try:
+            outcome = self._solve(moment_of(view), self.world.options, self.settings)
+        except NotApplicableError:  # such as more patterns than the model takes
+            outcome = Outcome(None, Termination.ERROR)
+        self.cut += outcome.termination is not Termination.OPTIMAL
+        if outcome.solution is None:
+            self.fallen_back += 1
+            seats = sts_assignment(view.tables)
+        else:
+            seats = seats_of(view.tables, outcome.solution)
+        return Plan(keep_in_place(view.tables, seats, view.running))
+
+
+def moment_of(view: View) -> SelectionInstance:
+    """The selection instance at a decision: the jobs present, and the epochs they have made."""
+    jobs = []
+    for index, done in zip(view.jobs, view.done, strict=True):
+        job = view.world.instance.jobs[index]
+        most = max(job.epochs.values) * (1 - _CLOSE)  # rounding may end a job a hair too late
+        jobs.append(job.model_copy(update={"completed_epochs": min(done, most)}))
+    instance = view.world.instance
+    return SelectionInstance.model_construct(
+        schema_="optsched/selection",
+        version=1,
+        name=instance.name,
+        now=view.time,
+        interval=instance.interval,
+        postponement_penalty=instance.postponement_penalty,
+        gpu_types=instance.gpu_types,
+        nodes=instance.nodes,
+        jobs=tuple(jobs),
+    )
+
+
+def seats_of(tables: Tables, solution: SelectionSolution) -> dict[int, Seat]:
+    """A solution file's placements as seats."""
+    node_of = {node.name: n for n, node in enumerate(tables.instance.nodes)}
+    seats = {}
+    for j, placed in enumerate(solution.jobs):
+        if placed.node is None:
+            continue
+        node = node_of[placed.node]
+        kind = tables.kinds[tables.kind_of[node]]
+        wanted = (len(placed.gpus), placed.fraction)
+        found = next(
+            c
+            for c, each in enumerate(kind.configurations)
+            if (each.gpus, float(each.fraction)) == wanted
+        )
+        seats[j] = Seat(node, tuple(placed.gpus), found)
+    return seats

@@ -1,0 +1,186 @@
+"""Policy ``sts``: the stochastic scheduler of sts at every event.
+
+Guarantee: none. As method ``sts`` for one interval, with three things that only time brings: the
+distribution is that of W given W > w_c; the profile's speeds start at k_0, the GPUs selected before
+on the type the job last ran on (one more when its T_j is now); and each job that got what its
+profile wants asks for a decision at its own T_j, when the first piece ends. A fraction "meets the
+due date" if the job does by speeding up as planned after the first piece. A job whose type and
+number of GPUs do not change keeps its GPUs where it can (sts, VI-C). Postprocessing (VI-C), raising
+fractions and k on the idle GPUs of open nodes, is off unless the option says "on": at light load
+it speeds every job up whose profile asked for less, and the profile's energy is no longer met.
+Complexity of a decision: O(J T (K^2 log^2 S + N)). Source: sts, Algorithms 2 and 3, VI-B.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.rolling.policies._first_piece_kernel import first_pieces
+from optsched.rolling.policies.staying import keep_in_place
+from optsched.rolling.simulator.free_gpus import IndexedCluster
+from optsched.rolling.simulator.simulator import Plan
+from optsched.rolling.simulator.world import View, World
+from optsched.selection.assignment import Seat
+from optsched.selection.cost import Tables
+from optsched.selection.heuristics import sts as one_interval
+from optsched.selection.heuristics.profiles import CurveBatch, deadlines, type_rates
+
+Floats = NDArray[np.float64]
+Wish = tuple[int, int]
+"""A GPU type and a configuration of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """First pieces on one GPU type, by job; see `first_pieces`."""
+
+    speed: NDArray[np.int64]
+    length: Floats
+    energy: Floats
+
+
+class Sts:
+    """STS over time. Remembers the type and GPUs selected for each job."""
+
+    name = "sts"
+    wake = math.inf
+
+    def __init__(self, world: World, *, postprocessing: bool = False) -> None:
+        self.world, self.postprocessing = world, postprocessing
+        self.selected: dict[int, tuple[int, int]] = {}
+
+    def decide(self, view: View) -> Plan:
+        """Algorithm 2; once nothing is free, the jobs of less pressure wait unasked."""
+        tables, state = view.tables, IndexedCluster(view.tables)
+        pieces = self._pieces(view)
+        wishes = Wishes(tables, pieces)
+        order = np.argsort(-one_interval.pressure(tables), kind="stable")
+        seats: dict[int, Seat] = {}
+        asked: dict[int, Wish] = {}
+        for j in map(int, order):
+            if state.is_full():
+                break
+            wanted = wishes.of(j)
+            seat = self._assign(tables, state, wanted)
+            if seat is not None:
+                kind = int(tables.kind_of[seat.node])
+                wish = next(w for w in wanted if w[0] == kind)
+                seats[j], asked[j] = seat, wish
+                gpus = tables.kinds[kind].configurations[wish[1]].gpus
+                self.selected[view.jobs[j]] = (kind, gpus)
+        changes = self._changes(tables, pieces, seats, asked)
+        if self.postprocessing:
+            state.settle()
+            one_interval.raise_fractions(tables, state, seats, order)
+            one_interval.raise_gpus(tables, state, seats, order)
+        return Plan(keep_in_place(tables, seats, view.running), changes)
+
+    def _pieces(self, view: View) -> list[Pieces]:
+        tables, curves = view.tables, view.curves
+        least = np.zeros((len(tables.kinds), tables.jobs), dtype=np.int64)
+        for j, job in enumerate(view.jobs):
+            kind, gpus = self.selected.get(job, (0, 0))
+            if gpus:
+                more = gpus + (j in view.due_for_change)
+                least[kind, j] = min(more, tables.kinds[kind].gpus) - 1
+        return [_pieces_of(tables, curves, t, least[t]) for t in range(len(tables.kinds))]
+
+    def _assign(self, tables: Tables, state: IndexedCluster, wishes: list[Wish]) -> Seat | None:
+        """The first wish that fits, else fewer GPUs of its type."""
+        for kind, configuration in wishes:
+            seat = state.seat(kind, configuration)
+            if seat is not None:
+                return seat
+        for kind, _ in wishes if tables.options.strict == "off" else ():
+            most = state.most_free(kind)
+            if most:  # less than was wanted, or it would have fitted
+                return state.seat(kind, most - 1)
+        return None
+
+    def _changes(
+        self,
+        tables: Tables,
+        pieces: list[Pieces],
+        seats: dict[int, Seat],
+        asked: dict[int, Wish],
+    ) -> dict[int, float]:
+        """T_j - T_c of the jobs that run as their profile wants."""
+        found = {}
+        for j, seat in seats.items():
+            kind, configuration = asked[j]
+            length = pieces[kind].length[j]
+            if seat.configuration == configuration and length < np.inf:
+                found[j] = float(length * tables.seconds[j, kind, configuration])
+        return found
+
+
+class Wishes:
+    """Algorithm 3 for all jobs at once: the type of least energy in time first, else least late."""
+
+    def __init__(self, tables: Tables, pieces: list[Pieces]) -> None:
+        self.tables, self.pieces = tables, pieces
+        kinds = range(len(tables.kinds))
+        usable = np.isfinite(tables.seconds[:, :, 0])
+        speed = np.stack([each.speed for each in pieces], axis=1)
+        worst = [tables.worst[:, t, : tables.kinds[t].gpus] for t in kinds]
+        fastest = np.stack([each.argmin(axis=1) for each in worst], axis=1)
+        latest = np.stack([each.min(axis=1) for each in worst], axis=1)
+        energy = np.stack([each.energy for each in pieces], axis=1)
+        late = np.where(usable, speed < 0, 2)
+        self.order = np.lexsort((np.where(speed < 0, latest, energy), late), axis=1).tolist()
+        self.count = usable.sum(axis=1).tolist()
+        self.in_time = (speed >= 0).tolist()
+        self.wanted = np.where(speed < 0, fastest, speed).tolist()
+
+    def of(self, j: int) -> list[Wish]:
+        """One wish a GPU type that the job can use, best first."""
+        return [(t, self._configuration(j, t)) for t in self.order[j][: self.count[j]]]
+
+    def _configuration(self, j: int, t: int) -> int:
+        wanted: int = self.wanted[j][t]
+        if wanted == 0 and self.in_time[j][t] and self.tables.kinds[t].fractions:
+            return _share(self.tables, j, t, float(self.pieces[t].length[j]))
+        return wanted
+
+
+def _share(tables: Tables, j: int, kind: int, length: float) -> int:
+    """For one GPU, the smallest fraction that still meets the due date, sped up as planned.
+
+    The first piece at the fraction's speed, the rest at the fastest; a last piece alone is the
+    rule of one interval.
+    """
+    most = tables.works[j].most
+    first = min(length, most)
+    gpus = tables.kinds[kind].gpus
+    rest = (most - first) * float(tables.seconds[j, kind, :gpus].min())
+    for shared in reversed(tables.kinds[kind].fractions):
+        if first * tables.seconds[j, kind, shared] + rest <= tables.in_time[j]:
+            return shared
+    return 0
+
+
+def _pieces_of(tables: Tables, curves: CurveBatch, kind: int, least: NDArray[np.int64]) -> Pieces:
+    most = tables.kinds[kind].gpus
+    usable = np.isfinite(tables.seconds[:, kind, 0])
+    safe = np.where(usable[:, None], tables.seconds[:, kind, :most], 1.0)
+    energy = np.ascontiguousarray(safe * type_rates(tables, kind))
+    speeds = np.empty(len(safe), dtype=np.int64)
+    lengths, costs = np.empty(len(safe)), np.empty(len(safe))
+    first_pieces(
+        curves.knots,
+        curves.high,
+        curves.low,
+        curves.start,
+        np.ascontiguousarray(safe),
+        energy,
+        np.where(usable, deadlines(tables, kind), -1.0),
+        least,
+        speeds,
+        lengths,
+        costs,
+    )
+    return Pieces(speeds, lengths, costs)

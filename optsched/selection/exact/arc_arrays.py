@@ -1,0 +1,300 @@
+"""The arc-flow model as arrays: numbered rows and columns, for column generation.
+
+Same model as `arc_flow`, which states it in Pyomo; a test holds the two together. All rows but the
+jobs' and the opening's are "<=" rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+
+from optsched.backends import MilpArrays
+from optsched.errors import NotApplicableError
+from optsched.selection.cost import NodeClass, Tables
+from optsched.selection.exact.packings import maximal_fills, read, written
+
+MOST_FILLS = 2_000
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Skeleton:
+    """Everything but the leaders: arcs, fills, followers, and the numbers of the rows.
+
+    Attributes
+    ----------
+    classes : tuple of NodeClass
+        v; the true ones, or groups of nodes at their mean costs.
+    arcs : list of (t, r, k)
+        Cut k dedicated GPUs off residue r; k = 0: one shared GPU.
+    fills : list of (t, fill, lf)
+        Fill of a shared GPU, with the leading fraction's configuration or -1.
+    followers : list of (j, t, c)
+        Followers that beat postponing.
+    """
+
+    tables: Tables
+    classes: tuple[NodeClass, ...]
+    arcs: list[tuple[int, int, int]]
+    fills: list[tuple[int, str, int]]
+    followers: list[tuple[int, int, int]]
+
+    @cached_property
+    def unit(self) -> float:
+        """Dollars of one unit of the model's money."""
+        return self.tables.dollars
+
+    @cached_property
+    def first_rows(self) -> dict[str, int]:
+        """The first row of each family: job, class, residue, plain, slot, led, opening; end."""
+        kinds = self.tables.kinds
+        widest, t = max(len(kind.configurations) for kind in kinds), len(kinds)
+        sizes = [self.tables.jobs, len(self.classes), t * widest, t, t * widest, t * widest]
+        sizes.append(int(self.tables.options.opens_exactly))
+        names = ("job", "class", "residue", "plain", "slot", "led", "opening", "end")
+        return dict(zip(names, (0, *accumulate(sizes)), strict=True))
+
+    @property
+    def widest(self) -> int:
+        """Configurations of the type that has most."""
+        return int(self.tables.late.shape[2])
+
+    def row(self, family: str, t: int, index: int = 0) -> int:
+        """A row of a family numbered by type and index."""
+        width = 1 if family == "plain" else self.widest
+        return self.first_rows[family] + t * width + index
+
+    def leader_cost(self, j: int, v: int, c: int, used: int) -> float:
+        """eta_j D_jL + E[t]_jL c_vu, dollars."""
+        each = self.classes[v]
+        energy = float(self.tables.expected[j, each.kind, c]) * each.cost_rate[used - 1]
+        return float(self.tables.late[j, each.kind, c]) + energy
+
+    def rooms(self, t: int, fill: str, leader: int) -> list[tuple[int, int]]:
+        """(configuration, slots) that a fill offers to followers."""
+        fractions = self.tables.kinds[t].fractions
+        counts = zip(fractions, read(fill), strict=True)
+        return [(c, n - (c == leader)) for c, n in counts if n > (c == leader)]
+
+    def uses(self, v: int) -> list[tuple[int, int]]:
+        """(L, u) that a node of class v can have: leader's configuration, GPUs used."""
+        each = self.classes[v]
+        kind = self.tables.kinds[each.kind]
+        return [
+            (c, used)
+            for c in kind.within(each.gpus)
+            for used in range(kind.configurations[c].gpus, each.gpus + 1)
+        ]
+
+    def leader_costs(self, v: int) -> Floats:
+        """Costs of class v's leaders, jobs x `uses`, dollars; infinite where not usable."""
+        each = self.classes[v]
+        c, used = np.array(self.uses(v)).T
+        late, expected = self.tables.late[:, each.kind, c], self.tables.expected[:, each.kind, c]
+        rates = np.array(each.cost_rate)[used - 1]
+        fits = np.isfinite(late)
+        energy = np.where(fits, expected, 0.0) * rates
+        return np.where(fits, late + energy, np.inf)
+
+    def all_leaders(self) -> Ints:
+        """Every (j, v, L, u), one a row."""
+        found = []
+        for v in range(len(self.classes)):
+            jobs, uses = np.nonzero(np.isfinite(self.leader_costs(v)))
+            pairs = np.array(self.uses(v))[uses]
+            found.append(np.column_stack([jobs, np.full(len(jobs), v), pairs]))
+        return np.concatenate(found)
+
+    def leader_columns(self, leaders: Ints) -> tuple[Floats, csr_array]:
+        """Costs (in units) and coefficients of leader columns, one column a row."""
+        j, v, c, used = leaders.T
+        kinds = np.array([each.kind for each in self.classes])[v]
+        gpus, shares = self._sizes
+        residue = used - gpus[kinds, c]
+        index = np.arange(len(leaders))
+        rates = self._rates[v, used - 1]
+        energy = self.tables.expected[j, kinds, c] * rates
+        cost = (self.tables.late[j, kinds, c] + energy) / self.unit
+        start = self.first_rows
+        left, shared = residue > 0, shares[kinds, c]
+        entries = [
+            (index, start["job"] + j, 1.0),
+            (index, start["class"] + v, 1.0),
+            (index[left], (start["residue"] + kinds * self.widest + residue)[left], -1.0),
+            (index[shared], (start["led"] + kinds * self.widest + c)[shared], -1.0),
+        ]
+        if self.tables.options.opens_exactly:
+            entries.append((index, np.full(len(index), start["opening"]), 1.0))
+        return cost, _sparse(entries, (len(leaders), start["end"]))
+
+    def programme(self, leaders: Ints) -> MilpArrays:
+        """The linear programme over given leaders: z, b, x, g, l in that order."""
+        cost, matrix = self._fixed
+        more, columns = self.leader_columns(leaders)
+        both = _stacked(matrix, columns).T
+        lower, upper = self._row_bounds
+        count = len(cost) + len(more)
+        return MilpArrays(
+            np.concatenate((cost, more)),
+            csr_array(both),
+            lower,
+            upper,
+            np.zeros(count),
+            np.full(count, np.inf),
+            np.zeros(count, dtype=bool),
+        )
+
+    def with_integers(self, leaders: Ints) -> MilpArrays:
+        """The same with whole arcs and fills, and whole counts y[v,L,u] = sum_j l at its end."""
+        base = self.programme(leaders)
+        uses, inverse = np.unique(leaders[:, 1:], axis=0, return_inverse=True)
+        first, rows = len(base.cost) - len(leaders), base.matrix.shape[0]
+        leading = np.arange(len(leaders))
+        entries = [
+            (rows + inverse.ravel(), first + leading, 1.0),
+            (rows + np.arange(len(uses)), len(base.cost) + np.arange(len(uses)), -1.0),
+        ]
+        old = base.matrix.tocoo()
+        entries.append((old.coords[0], old.coords[1], old.data))
+        integer = np.concatenate((base.integer, np.ones(len(uses), dtype=bool)))
+        integer[self.slices["arcs"]] = True
+        integer[self.slices["fills"]] = True
+        count = len(integer)
+        return MilpArrays(
+            np.concatenate((base.cost, np.zeros(len(uses)))),
+            _sparse(entries, (rows + len(uses), count)),
+            np.concatenate((base.row_lower, np.zeros(len(uses)))),
+            np.concatenate((base.row_upper, np.zeros(len(uses)))),
+            np.zeros(count),
+            np.full(count, np.inf),
+            integer,
+        )
+
+    @cached_property
+    def slices(self) -> dict[str, slice]:
+        """Where each family of variables stands."""
+        jobs, b = self.tables.jobs, len(self.followers)
+        x, g = len(self.arcs), len(self.fills)
+        ends = [0, *accumulate((jobs, b, x, g))]
+        names = ("postponed", "followers", "arcs", "fills")
+        made = {name: slice(a, e) for name, a, e in zip(names, ends, ends[1:], strict=False)}
+        return {**made, "leaders": slice(ends[-1], None)}
+
+    @cached_property
+    def _sizes(self) -> tuple[Ints, NDArray[np.bool_]]:
+        """GPUs of each configuration by type, and whether it shares."""
+        gpus = np.zeros((len(self.tables.kinds), self.widest), dtype=np.int64)
+        shares = np.zeros(gpus.shape, dtype=bool)
+        for t, kind in enumerate(self.tables.kinds):
+            for c, each in enumerate(kind.configurations):
+                gpus[t, c], shares[t, c] = each.gpus, each.shares
+        return gpus, shares
+
+    @cached_property
+    def _rates(self) -> Floats:
+        most = max(each.gpus for each in self.classes)
+        rates = np.full((len(self.classes), most), np.inf)
+        for v, each in enumerate(self.classes):
+            rates[v, : each.gpus] = each.cost_rate
+        return rates
+
+    @cached_property
+    def _row_bounds(self) -> tuple[Floats, Floats]:
+        start = self.first_rows
+        lower, upper = np.full(start["end"], -np.inf), np.zeros(start["end"])
+        lower[: self.tables.jobs] = upper[: self.tables.jobs] = 1.0
+        sizes = [float(len(each.nodes)) for each in self.classes]
+        upper[start["class"] : start["residue"]] = sizes
+        lower[start["opening"] :] = upper[start["opening"] :] = self.tables.most_open
+        return lower, upper
+
+    @cached_property
+    def _fixed(self) -> tuple[Floats, csr_array]:
+        """Costs and coefficients of z, b, x and g, one column a row."""
+        jobs, where = self.tables.jobs, self.slices
+        columns = where["fills"].stop
+        cost = np.zeros(columns)
+        cost[where["postponed"]] = self.tables.postponed / self.unit
+        entries = [(np.arange(jobs), np.arange(jobs), 1.0)]
+        if self.followers:
+            j, t, c = np.array(self.followers).T
+            cost[where["followers"]] = self.tables.late[j, t, c] / self.unit
+            index = where["followers"].start + np.arange(len(j))
+            entries.append((index, j, 1.0))
+            entries.append((index, self.first_rows["slot"] + t * self.widest + c, 1.0))
+        triples = [
+            (where["arcs"].start + i, *each)
+            for i, arc in enumerate(self.arcs)
+            for each in self._arc_entries(*arc)
+        ]
+        triples += [
+            (where["fills"].start + i, *each)
+            for i, fill in enumerate(self.fills)
+            for each in self._fill_entries(*fill)
+        ]
+        if triples:
+            index, rows, values = np.array(triples).T
+            entries.append((index.astype(np.int64), rows.astype(np.int64), values))
+        return cost, _sparse(entries, (columns, self.first_rows["end"]))
+
+    def _arc_entries(self, t: int, r: int, k: int) -> list[tuple[int, float]]:
+        entries = [(self.row("residue", t, r), 1.0)]
+        if r > max(k, 1):
+            entries.append((self.row("residue", t, r - max(k, 1)), -1.0))
+        slot = self.row("slot", t, k - 1) if k else self.row("plain", t)
+        return [*entries, (slot, -1.0)]
+
+    def _fill_entries(self, t: int, fill: str, leader: int) -> list[tuple[int, float]]:
+        gpu = self.row("plain", t) if leader < 0 else self.row("led", t, leader)
+        rooms = [(self.row("slot", t, c), -float(n)) for c, n in self.rooms(t, fill, leader)]
+        return [(gpu, 1.0), *rooms]
+
+
+def skeleton_of(tables: Tables, classes: tuple[NodeClass, ...] | None = None) -> Skeleton:
+    """Enumerate arcs, fills and followers.
+
+    Raises
+    ------
+    NotApplicableError
+        If a type has more than `MOST_FILLS` fills.
+    """
+    arcs, fills = [], []
+    for t, kind in enumerate(tables.kinds):
+        for r in range(1, kind.gpus):
+            arcs += [(t, r, k) for k in range(1, r + 1)]
+            arcs += [(t, r, 0)] if kind.fractions else []
+        fractions = tuple(kind.configurations[c].fraction for c in kind.fractions)
+        found = maximal_fills(fractions, MOST_FILLS)
+        if found is None:
+            name = f"too many fills of a GPU of {kind.name}"
+            raise NotApplicableError("columns", name, f"at most {MOST_FILLS}")
+        for fill in found:
+            fills.append((t, written(fill), -1))
+            pairs = zip(kind.fractions, fill, strict=True)
+            fills += [(t, written(fill), c) for c, count in pairs if count]
+    worth = tables.late < tables.postponed[:, None, None]
+    for t, kind in enumerate(tables.kinds):
+        worth[:, t, len(kind.configurations) :] = False
+    followers = [(int(j), int(t), int(c)) for j, t, c in zip(*worth.nonzero(), strict=True)]
+    return Skeleton(tables, classes or tables.classes, arcs, fills, followers)
+
+
+def _sparse(entries: list, shape: tuple[int, int]) -> csr_array:
+    rows = np.concatenate([np.asarray(e[0], dtype=np.int64) for e in entries])
+    columns = np.concatenate([np.asarray(e[1], dtype=np.int64) for e in entries])
+    values = np.concatenate([np.broadcast_to(e[2], np.shape(e[0])) for e in entries])
+    return csr_array(coo_array((values.astype(float), (rows, columns)), shape=shape))
+
+
+def _stacked(first: csr_array, second: csr_array) -> csr_array:
+    from scipy.sparse import vstack
+
+    return csr_array(vstack([first, second]))

@@ -1,0 +1,339 @@
+"""Method ``patterns``: nodes of a class are counted by how they are cut, not told apart.
+
+Guarantee: optimal at the gap asked when it ends as "optimal". The integers count node patterns, so
+they do not grow with nodes or jobs of given classes; they do grow with the number of classes and
+with K (531 patterns at K = 8, 13,092 at K = 16 with two fractions), which `columns` cures. The
+mathematics, with the symbol table, is models/selection/README.md.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyomo.environ as pyo
+from pyomo.core.expr.numeric_expr import LinearExpression
+
+from optsched.backends import require_solver
+from optsched.backends.sizes import fits, refuse_many_nonzeros
+from optsched.errors import NotApplicableError
+from optsched.result import Outcome, Settings
+from optsched.selection.cost import Tables, tables_of
+from optsched.selection.exact.packings import (
+    maximal_fills,
+    partition_count,
+    partitions,
+    read,
+    written,
+)
+from optsched.selection.exact.pattern_decode import Counted, assignment_of
+from optsched.selection.exact.sifting import solve_sifted
+from optsched.selection.exact.starting_selection import known_seats, without_model
+from optsched.selection.instance import SelectionInstance
+from optsched.selection.models.outcomes import model_outcome
+from optsched.selection.options import SelectionOptions
+
+MOST_PATTERNS = 60_000
+MOST_FILLS = 2_000
+
+Pattern = tuple[int, int, int, str, int]
+"""(v, u, s, p, L): class, GPUs used, shared ones, sizes of the rest, the leader's configuration."""
+Fill = tuple[int, str, int]
+"""(v, fill, lf): class, count of each fraction, the leader's configuration or -1."""
+
+
+@dataclass(frozen=True, eq=False)
+class PatternData:
+    """What the model is built from: costs, node patterns and fills of a shared GPU."""
+
+    tables: Tables
+    patterns: tuple[Pattern, ...]
+    fills: tuple[Fill, ...]
+
+    @cached_property
+    def unit(self) -> float:
+        """Dollars of one unit of the model's money."""
+        return self.tables.dollars
+
+
+def patterns(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
+    """Select resources by the pattern model.
+
+    Raises
+    ------
+    NotApplicableError
+        If nodes are so large, or fractions so many, that the patterns are out of hand, or the
+        model has more than `sizes.MOST_NONZEROS` nonzeros.
+    """
+    require_solver(settings.solver)
+    began = time.perf_counter()
+    tables = tables_of(instance, options)
+    size = nonzeros(tables)
+    refuse_many_nonzeros("patterns", size, "use columns")
+    known = known_seats(tables)
+    if not fits(settings.deadline, size):
+        return without_model(tables, known, settings)
+    data = pattern_data(tables)
+    model = build(data)
+    answer = solve_sifted(model, settings, build_time=time.perf_counter() - began)
+    assignment = assignment_of(tables, read_counted(model)) if answer.has_solution else None
+    return model_outcome(tables, answer, (known, assignment), data.unit, settings)
+
+
+def model(instance: SelectionInstance, options: SelectionOptions) -> pyo.ConcreteModel:
+    """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
+    return build(pattern_data(tables_of(instance, options)))
+
+
+def pattern_count(tables: Tables) -> int:
+    """How many patterns there are, without listing them; before any are made."""
+    total = 0
+    for each in tables.classes:
+        fractions = len(tables.kinds[each.kind].fractions)
+        for rest in range(each.gpus + 1):
+            shared = each.gpus - rest if fractions else 0
+            leaders = sum(partition_count(rest - size) for size in range(1, rest + 1))
+            total += leaders * (1 + shared) + fractions * shared * partition_count(rest)
+    return total
+
+
+def nonzeros(tables: Tables) -> int:
+    """About how many entries the model's rows have, before any are made."""
+    count = 6 * pattern_count(tables)
+    for each in tables.classes:
+        kind = tables.kinds[each.kind]
+        leaders = sum(each.gpus + 1 - kind.configurations[c].gpus for c in kind.within(each.gpus))
+        count += tables.jobs * (2 * leaders + 2 * len(kind.configurations))
+    return count
+
+
+def pattern_data(tables: Tables) -> PatternData:
+    """Enumerate patterns and fills.
+
+    Raises
+    ------
+    NotApplicableError
+        If there are more than `MOST_PATTERNS` or `MOST_FILLS`.
+    """
+    count = pattern_count(tables)
+    if count > MOST_PATTERNS:
+        found = f"{count} node patterns"
+        raise NotApplicableError("patterns", found, f"at most {MOST_PATTERNS}: use columns")
+    made = [p for v in range(len(tables.classes)) for p in _patterns_of(tables, v)]
+    fills = [f for v in range(len(tables.classes)) for f in _fills_of(tables, v)]
+    return PatternData(tables, tuple(made), tuple(fills))
+
+
+def build(data: PatternData) -> pyo.ConcreteModel:
+    """State the model; see `models/selection/README.md`."""
+    model = pyo.ConcreteModel(name="selection-patterns")
+    _declare(model, data)
+    _minimise_cost(model, data)
+    _every_job_once(model)
+    _nodes_of_a_class(model, data)
+    _shared_gpus_are_filled(model)
+    _leaders_of_patterns(model)
+    _followers_in_dedicated_slots(model, data)
+    _followers_in_shared_slots(model, data)
+    if data.tables.options.opens_exactly:
+        model.nodes_opened = pyo.Constraint(
+            expr=pyo.quicksum(model.nodes.values()) == data.tables.most_open, doc="(16)"
+        )
+    return model
+
+
+def read_counted(model: pyo.ConcreteModel) -> Counted:
+    """The values in the model as counts of patterns and fills, and jobs by their role."""
+    return Counted(
+        patterns={key: n for key, x in model.nodes.items() if (n := round(x.value or 0))},
+        fills={key: n for key, x in model.filled.items() if (n := round(x.value or 0))},
+        leaders={key: x.value for key, x in model.leader.items() if (x.value or 0) > 1e-7},
+        followers={key: x.value for key, x in model.follower.items() if (x.value or 0) > 1e-7},
+    )
+
+
+def _patterns_of(tables: Tables, v: int) -> Iterator[Pattern]:
+    each = tables.classes[v]
+    shared_kinds = tables.kinds[each.kind].fractions
+    for used in range(1, each.gpus + 1):
+        for shared in range(used + 1 if shared_kinds else 1):
+            for sizes in partitions(used - shared):
+                for size in sorted(set(sizes)):
+                    yield v, used, shared, written(sizes), size - 1
+                for c in shared_kinds if shared else ():
+                    yield v, used, shared, written(sizes), c
+
+
+def _fills_of(tables: Tables, v: int) -> Iterator[Fill]:
+    kind = tables.kinds[tables.classes[v].kind]
+    fractions = tuple(kind.configurations[c].fraction for c in kind.fractions)
+    found = maximal_fills(fractions, MOST_FILLS)
+    if found is None:
+        expected = f"at most {MOST_FILLS}"
+        raise NotApplicableError("patterns", f"too many fills of a GPU of {kind.name}", expected)
+    for fill in found:
+        yield v, written(fill), -1
+        for c, count in zip(kind.fractions, fill, strict=True):
+            if count:
+                yield v, written(fill), c
+
+
+def _declare(model: pyo.ConcreteModel, data: PatternData) -> None:
+    tables = data.tables
+    model.JOBS = pyo.RangeSet(0, tables.jobs - 1, doc="j")
+    model.CLASSES = pyo.RangeSet(0, len(tables.classes) - 1, doc="v")
+    model.nodes = pyo.Var(
+        data.patterns, domain=pyo.NonNegativeIntegers, doc="y: nodes of class v cut so, (v,u,s,p,L)"
+    )
+    model.filled = pyo.Var(
+        data.fills, domain=pyo.NonNegativeIntegers, doc="g: shared GPUs by fill, (v,fill,lf)"
+    )
+    model.postponed = pyo.Var(model.JOBS, domain=pyo.NonNegativeReals, doc="z: job j waits")
+    model.follower = pyo.Var(
+        list(_followers(tables)), domain=pyo.NonNegativeReals, doc="b: follower, (j,v,c)"
+    )
+    model.leader = pyo.Var(
+        list(_leaders(tables)), domain=pyo.NonNegativeReals, doc="l: first to end, (j,v,c,u)"
+    )
+
+
+def _followers(tables: Tables) -> Iterator[tuple[int, int, int]]:
+    """(j, v, c) that beat postponing: a dearer follower could leave and free its slot."""
+    worth = tables.late < tables.postponed[:, None, None]
+    for v, each in enumerate(tables.classes):
+        for c in tables.kinds[each.kind].within(each.gpus):
+            yield from ((int(j), v, c) for j in worth[:, each.kind, c].nonzero()[0])
+
+
+def _leaders(tables: Tables) -> Iterator[tuple[int, int, int, int]]:
+    usable = tables.expected < float("inf")
+    for v, each in enumerate(tables.classes):
+        kind = tables.kinds[each.kind]
+        for c in kind.within(each.gpus):
+            jobs = [int(j) for j in usable[:, each.kind, c].nonzero()[0]]
+            for used in range(kind.configurations[c].gpus, each.gpus + 1):
+                yield from ((j, v, c, used) for j in jobs)
+
+
+def _minimise_cost(model: pyo.ConcreteModel, data: PatternData) -> None:
+    tables, unit = data.tables, data.unit
+    kinds = [each.kind for each in tables.classes]
+    rates = [each.cost_rate for each in tables.classes]
+    late, expected = tables.late / unit, tables.expected / unit
+    coefficients = [float(tables.postponed[j] / unit) for j in model.JOBS]
+    coefficients += [float(late[j, kinds[v], c]) for j, v, c in model.follower]
+    coefficients += [
+        float(late[j, kinds[v], c] + expected[j, kinds[v], c] * rates[v][used - 1])
+        for j, v, c, used in model.leader
+    ]
+    variables = [*model.postponed.values(), *model.follower.values(), *model.leader.values()]
+    model.cost = pyo.Objective(expr=_linear(coefficients, variables), doc="(P1.1)")
+
+
+def _every_job_once(model: pyo.ConcreteModel) -> None:
+    roles: dict[int, list] = {j: [model.postponed[j]] for j in model.JOBS}
+    for key, x in (*model.follower.items(), *model.leader.items()):
+        roles[key[0]].append(x)
+    model.job_once = pyo.Constraint(
+        model.JOBS, rule=lambda _, j: _linear([1] * len(roles[j]), roles[j]) == 1, doc="(4')"
+    )
+
+
+def _nodes_of_a_class(model: pyo.ConcreteModel, data: PatternData) -> None:
+    cut: dict[int, list] = {v: [] for v in model.CLASSES}
+    for key, x in model.nodes.items():
+        cut[key[0]].append(x)
+    model.class_size = pyo.Constraint(
+        model.CLASSES,
+        rule=lambda _, v: pyo.quicksum(cut[v]) <= len(data.tables.classes[v].nodes),
+        doc="(5'): sum y <= N_v",
+    )
+
+
+def _shared_gpus_are_filled(model: pyo.ConcreteModel) -> None:
+    gpus: dict[int, list] = {}
+    led: dict[tuple[int, int], list] = {}
+    for (v, _, lf), x in model.filled.items():
+        gpus.setdefault(v, []).append(x)
+        if lf >= 0:
+            led.setdefault((v, lf), []).append(x)
+    shared: dict[int, list] = {v: [] for v in gpus}
+    leading: dict[tuple[int, int], list] = {key: [] for key in led}
+    for (v, _, s, _, leader), x in model.nodes.items():
+        if s:
+            shared[v].append((s, x))
+            if (v, leader) in leading:
+                leading[v, leader].append(x)
+    model.shared_gpus = pyo.Constraint(
+        list(gpus),
+        rule=lambda _, v: pyo.quicksum(gpus[v]) == pyo.quicksum(s * x for s, x in shared[v]),
+        doc="(9'): sum g = sum s y",
+    )
+    model.leading_fractions = pyo.Constraint(
+        list(led),
+        rule=lambda _, v, f: pyo.quicksum(led[v, f]) == pyo.quicksum(leading[v, f]),
+        doc="(17'): a fraction leader's GPU",
+    )
+
+
+def _leaders_of_patterns(model: pyo.ConcreteModel) -> None:
+    jobs: dict[tuple[int, int, int], list] = {}
+    for (_, v, c, used), x in model.leader.items():
+        jobs.setdefault((v, c, used), []).append(x)
+    nodes: dict[tuple[int, int, int], list] = {}
+    for (v, used, _, _, c), x in model.nodes.items():
+        nodes.setdefault((v, c, used), []).append(x)
+    model.one_leader = pyo.Constraint(
+        list(nodes),
+        rule=lambda _, *key: _balance(jobs.get(key, []), nodes[key]) == 0,
+        doc="(17): one leader a node",
+    )
+
+
+def _followers_in_dedicated_slots(model: pyo.ConcreteModel, data: PatternData) -> None:
+    slots: dict[tuple[int, int], list] = {}
+    for (v, _, _, sizes, leader), x in model.nodes.items():
+        for size, count in Counter(read(sizes)).items():
+            room = count - (size - 1 == leader)
+            if room:
+                slots.setdefault((v, size - 1), []).append((room, x))
+    _limit_followers(model, data, "dedicated_slots", slots, "(11'): dedicated slots", False)
+
+
+def _followers_in_shared_slots(model: pyo.ConcreteModel, data: PatternData) -> None:
+    slots: dict[tuple[int, int], list] = {}
+    for (v, fill, leader), x in model.filled.items():
+        fractions = data.tables.kinds[data.tables.classes[v].kind].fractions
+        for c, count in zip(fractions, read(fill), strict=True):
+            room = count - (c == leader)
+            if room:
+                slots.setdefault((v, c), []).append((room, x))
+    _limit_followers(model, data, "shared_slots", slots, "(9''): slots of a shared GPU", True)
+
+
+def _limit_followers(
+    model: pyo.ConcreteModel, data: PatternData, name: str, slots: dict, doc: str, shared: bool
+) -> None:
+    seated: dict[tuple[int, int], list] = {}
+    for (_, v, c), x in model.follower.items():
+        kind = data.tables.kinds[data.tables.classes[v].kind]
+        if kind.configurations[c].shares == shared:
+            seated.setdefault((v, c), []).append(x)
+
+    def rule(_: pyo.ConcreteModel, v: int, c: int) -> object:
+        jobs, rooms = seated[v, c], slots.get((v, c), [])
+        coefficients = [1.0] * len(jobs) + [-float(n) for n, _ in rooms]
+        return _linear(coefficients, jobs + [x for _, x in rooms]) <= 0
+
+    setattr(model, name, pyo.Constraint(list(seated), rule=rule, doc=doc))
+
+
+def _balance(plus: list, minus: list) -> LinearExpression:
+    return _linear([1.0] * len(plus) + [-1.0] * len(minus), plus + minus)
+
+
+def _linear(coefficients: list, variables: list) -> LinearExpression:
+    return LinearExpression(linear_coefs=coefficients, linear_vars=variables)

@@ -1,0 +1,49 @@
+"""What is known before any model is stated: a heuristic's selection, or any with nodes enough.
+
+Every exact method starts here, so that it has an answer however short its limit; the bound is that
+of each job by itself until a better one is proved.
+"""
+
+from __future__ import annotations
+
+from optsched.result import Outcome, Settings, Termination
+from optsched.selection.assignment import Assignment, expected_cost
+from optsched.selection.cost import Tables
+from optsched.selection.heuristics.cluster_state import ClusterState
+from optsched.selection.heuristics.dp import dp_jobs, fastest_seats
+from optsched.selection.heuristics.sts import sts_assignment
+from optsched.selection.models.openings import opening
+from optsched.selection.models.outcomes import (
+    TARDINESS,
+    infeasible_outcome,
+    judged,
+    tardiness_bound,
+)
+
+
+def known_seats(tables: Tables) -> Assignment | None:
+    """The better of STS's and avg-dp's selections; with (16) as printed, one that keeps to it.
+
+    None where no selection does. Each takes milliseconds, seconds for thousands of jobs.
+    """
+    if tables.options.opens_exactly:
+        return opening(tables)
+    order = dp_jobs(tables, tables.expected)
+    found = [sts_assignment(tables), fastest_seats(tables, ClusterState(tables), order)]
+    return min(found, key=lambda seats: expected_cost(tables, seats))
+
+
+def without_model(tables: Tables, known: Assignment | None, settings: Settings) -> Outcome:
+    """The outcome where the limit leaves no time for a model: what is known, and a plain bound."""
+    message = "the limit leaves no time to state a model: the best heuristic stands"
+    shell = Outcome(
+        None,
+        Termination.TIME_LIMIT,
+        bound=tardiness_bound(tables),
+        bound_source=TARDINESS,
+        details={"message": message},
+        solve_time=settings.deadline.spent,
+    )
+    if known is None:
+        return infeasible_outcome(tables)
+    return judged(tables, known, shell, settings, limited=True)

@@ -1,0 +1,1 @@
+"""Heuristics: each method beside its compiled loop."""

@@ -1,0 +1,1 @@
+"""Formulations in Pyomo, and the methods that solve them."""

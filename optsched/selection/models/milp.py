@@ -1,0 +1,205 @@
+"""Method ``milp``: (P1) with every product linearised exactly, solved by HiGHS.
+
+Guarantee: optimal at the gap asked when it ends as "optimal". Each product is binary x binary or
+binary x bounded, so McCormick's inequalities are exact. Nodes and GPUs keep their names, and with
+them all their symmetry: `patterns` is the same optimum without it. Source: sts (P1);
+models/selection/README.md.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pyomo.environ as pyo
+
+from optsched.backends import require_solver, solve_model
+from optsched.backends.sizes import fits
+from optsched.result import Outcome, Settings
+from optsched.selection.cost import tables_of
+from optsched.selection.exact.starting_selection import known_seats, without_model
+from optsched.selection.instance import SelectionInstance
+from optsched.selection.models.formulation import (
+    FormulationData,
+    build_linear_part,
+    formulation_data,
+    penalties,
+    read_assignment,
+)
+from optsched.selection.models.minlp import memory_margin
+from optsched.selection.models.outcomes import model_outcome
+from optsched.selection.options import SelectionOptions
+
+
+def milp(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
+    """Select resources by the linearised MILP.
+
+    Raises
+    ------
+    NotApplicableError
+        Above `sizes.MOST_NONZEROS`: Pyomo and solver would need more than some 2 GB.
+    """
+    require_solver(settings.solver)
+    began = time.perf_counter()
+    tables = tables_of(instance, options)
+    data = formulation_data(tables, "milp")
+    known = known_seats(tables)
+    if not fits(settings.deadline, data.nonzeros):
+        return without_model(tables, known, settings)
+    model = build(data)
+    answer = solve_model(model, settings, build_time=time.perf_counter() - began, restarts=False)
+    assignment = read_assignment(model, data) if answer.has_solution else None
+    return model_outcome(tables, answer, (known, assignment), data.dollars_unit, settings)
+
+
+def model(instance: SelectionInstance, options: SelectionOptions) -> pyo.ConcreteModel:
+    """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
+    return build(formulation_data(tables_of(instance, options), "milp"))
+
+
+def build(data: FormulationData) -> pyo.ConcreteModel:
+    """State the model; see `models/selection/README.md`."""
+    model = build_linear_part(data, "selection-milp")
+    _declare_products(model, data)
+    _share_is_fraction_times_gpu(model)
+    _single_is_one_gpu_times_fraction(model, data)
+    _timed_is_seconds_times_usage(model, data)
+    _paid_is_first_times_energy(model, data)
+    _gpu_capacity(model, data)
+    _memory(model, data)
+    _tardiness(model, data)
+    _energy(model, data)
+    model.cost = pyo.Objective(
+        expr=penalties(model, data) + pyo.quicksum(model.paid.values()), doc="(P1.1)"
+    )
+    return model
+
+
+def _declare_products(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    real = pyo.NonNegativeReals
+    model.share = pyo.Var(
+        model.JOBS, model.GPUS, model.FRACTIONS, domain=real, doc="phi_jf sigma_jg"
+    )
+    model.single = pyo.Var(
+        model.JOBS, model.NODES, model.FRACTIONS, domain=real, doc="xi_jin1 phi_jf"
+    )
+    model.timed = pyo.Var(model.JOBS, model.USAGES, domain=real, doc="e_jn gamma_nk")
+    model.paid = pyo.Var(model.JOBS, model.NODES, domain=real, doc="alpha_jn pi_jn")
+
+
+def _share_is_fraction_times_gpu(model: pyo.ConcreteModel) -> None:
+    sets = (model.JOBS, model.GPUS, model.FRACTIONS)
+    model.share_fraction = pyo.Constraint(
+        *sets, rule=lambda m, j, n, g, f: m.share[j, n, g, f] <= m.fraction[j, f], doc="(L1)"
+    )
+    model.share_gpu = pyo.Constraint(
+        *sets, rule=lambda m, j, n, g, f: m.share[j, n, g, f] <= m.assigned[j, n, g], doc="(L1)"
+    )
+    model.share_both = pyo.Constraint(
+        *sets,
+        rule=lambda m, j, n, g, f: (
+            m.share[j, n, g, f] >= m.fraction[j, f] + m.assigned[j, n, g] - 1
+        ),
+        doc="(L1)",
+    )
+
+
+def _single_is_one_gpu_times_fraction(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    def one_gpu(m: pyo.ConcreteModel, j: int, n: int) -> object:
+        return m.runs[j, data.kind(n), n, 1]
+
+    sets = (model.JOBS, model.NODES, model.FRACTIONS)
+    model.single_gpu = pyo.Constraint(
+        *sets, rule=lambda m, j, n, f: m.single[j, n, f] <= one_gpu(m, j, n), doc="(L2)"
+    )
+    model.single_fraction = pyo.Constraint(
+        *sets, rule=lambda m, j, n, f: m.single[j, n, f] <= m.fraction[j, f], doc="(L2)"
+    )
+    model.single_both = pyo.Constraint(
+        *sets,
+        rule=lambda m, j, n, f: m.single[j, n, f] >= one_gpu(m, j, n) + m.fraction[j, f] - 1,
+        doc="(L2)",
+    )
+
+
+def _epoch_seconds(model: pyo.ConcreteModel, data: FormulationData, j: int, n: int) -> Any:
+    """e_jn in the product variables."""
+    t = data.kind(n)
+    one = data.epoch(j, t, 1)
+    if one is None:
+        return 0.0
+    offered = data.offered(t)
+    return pyo.quicksum(
+        one * offered.get(data.fractions[f], 1.0) * model.single[j, n, f] for f in model.FRACTIONS
+    ) + pyo.quicksum(
+        (data.epoch(j, t, k) or 0.0) * model.runs[j, t, n, k] for k in range(2, data.size(n) + 1)
+    )
+
+
+def _most_epoch_seconds(data: FormulationData, j: int, n: int) -> float:
+    """The largest e_jn: slowest whole GPUs, or one GPU at the largest slowdown."""
+    t = data.kind(n)
+    times = [data.epoch(j, t, k) or 0.0 for k in range(1, data.size(n) + 1)]
+    return max(*times, times[0] * max(data.offered(t).values()))
+
+
+def _timed_is_seconds_times_usage(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    def rule(m: pyo.ConcreteModel, j: int, n: int, k: int) -> object:
+        most = _most_epoch_seconds(data, j, n)
+        return m.timed[j, n, k] >= _epoch_seconds(m, data, j, n) - most * (1 - m.usage[n, k])
+
+    model.timed_defined = pyo.Constraint(model.JOBS, model.USAGES, rule=rule, doc="(L3)")
+
+
+def _paid_is_first_times_energy(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    def rule(m: pyo.ConcreteModel, j: int, n: int) -> object:
+        seconds = data.tables.works[j].mean * _most_epoch_seconds(data, j, n)
+        most = seconds * data.rate(n, data.size(n))
+        return m.paid[j, n] >= m.energy[j, n] - most * (1 - m.first[j, n])
+
+    model.paid_defined = pyo.Constraint(model.JOBS, model.NODES, rule=rule, doc="(L4)")
+
+
+def _gpu_capacity(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    def rule(m: pyo.ConcreteModel, n: int, g: int) -> object:
+        return (
+            pyo.quicksum(
+                float(data.fractions[f]) * m.share[j, n, g, f] for j in m.JOBS for f in m.FRACTIONS
+            )
+            <= 1
+        )
+
+    model.gpu_capacity = pyo.Constraint(model.GPUS, rule=rule, doc="(9)")
+
+
+def _memory(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    def rule(m: pyo.ConcreteModel, j: int, n: int) -> object:
+        return (
+            pyo.quicksum(
+                memory_margin(data, j, n, f) * m.share[j, n, g, f]
+                for g in range(data.size(n))
+                for f in m.FRACTIONS
+            )
+            >= 0
+        )
+
+    model.memory = pyo.Constraint(model.JOBS, model.NODES, rule=rule, doc="(15)")
+
+
+def _tardiness(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    def rule(m: pyo.ConcreteModel, j: int, s: int) -> object:
+        epochs = float(data.tables.works[j].values[s])
+        seconds = sum(_epoch_seconds(m, data, j, n) for n in m.NODES)
+        return epochs * seconds <= data.due(j) + m.tardiness[j, s]
+
+    model.tardiness_defined = pyo.Constraint(model.SCENARIOS, rule=rule, doc="(19')")
+
+
+def _energy(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    def rule(m: pyo.ConcreteModel, j: int, n: int) -> object:
+        mean = data.tables.works[j].mean
+        sizes = range(1, data.size(n) + 1)
+        paid = pyo.quicksum(mean * data.rate(n, k) * m.timed[j, n, k] for k in sizes)
+        return paid <= m.energy[j, n]
+
+    model.energy_defined = pyo.Constraint(model.JOBS, model.NODES, rule=rule, doc="(21')")

@@ -1,0 +1,76 @@
+"""Method ``hull``: the optimal speed profile for any distribution and any power curve.
+
+Guarantee: optimal. An epoch at speed s costs F^c(w) Q(s) and takes 1/s, so only the lower convex
+hull of the points (1/s_k, Q_k) matters, from its least-Q vertex to its fastest, and one Lagrange
+multiplier on the deadline decides where the profile passes each edge. At the critical multiplier
+the deadline is met exactly by mixing two profiles that are both optimal there: for discrete W a
+fractional knapsack whose last piece is split, its later part the faster. Complexity: O(K log K +
+K^2 log^2 n) for K speeds and n pieces of F^c. Source: (P3) of sts; models/selection.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from optsched.result import Outcome, Settings
+from optsched.speed_profile.bounds import dual_bound
+from optsched.speed_profile.exact import _hull_kernel as hull_kernel
+from optsched.speed_profile.instance import SpeedProfileInstance
+from optsched.speed_profile.options import SpeedProfileOptions
+from optsched.speed_profile.profile import STATUSES, Profile, outcome_of
+from optsched.uncertainty.survival import Curve, curve_of
+
+
+def hull(
+    instance: SpeedProfileInstance, options: SpeedProfileOptions, settings: Settings
+) -> Outcome:
+    """Solve a speed profile exactly."""
+    began = time.perf_counter()
+    curve = curve_of(instance)
+    profile, multiplier = hull_profile(instance, curve)
+    bound = dual_bound(instance, curve, hull_speeds(instance), multiplier)
+    seconds = time.perf_counter() - began
+    source, gap = "hull and multiplier", settings.gap
+    return outcome_of(instance, curve, profile, seconds, bound=bound, source=source, gap=gap)
+
+
+def exact(
+    instance: SpeedProfileInstance, options: SpeedProfileOptions, settings: Settings
+) -> Outcome:
+    """The same by the name that every problem has."""
+    return replace(hull(instance, options, settings), chosen="hull")
+
+
+def hull_profile(instance: SpeedProfileInstance, curve: Curve) -> tuple[Profile, float]:
+    """The optimal profile on a curve, and the multiplier of its deadline."""
+    inverse = 1.0 / np.array(instance.speeds)
+    energy = np.array(instance.power) * inverse
+    most = len(inverse)
+    vertices = np.empty(most, dtype=np.int64)
+    changes, spare = np.empty(most), np.empty(most)
+    status, edges, multiplier = hull_kernel.solve_profile(
+        curve.knots,
+        curve.high,
+        curve.low,
+        inverse,
+        energy,
+        float(instance.deadline),
+        vertices,
+        changes,
+        spare,
+    )
+    if status == hull_kernel.INFEASIBLE:
+        return Profile.infeasible(), 0.0
+    speeds, passed = vertices[: edges + 1].tolist(), changes[:edges].tolist()
+    return Profile.of_changes(curve, speeds, passed, STATUSES[status]), multiplier
+
+
+def hull_speeds(instance: SpeedProfileInstance) -> list[int]:
+    """Indices of the speeds on the useful part of the hull, slowest first."""
+    inverse = 1.0 / np.array(instance.speeds)
+    vertices = np.empty(len(inverse), dtype=np.int64)
+    count = hull_kernel.lower_hull(inverse, np.array(instance.power) * inverse, vertices)
+    return [int(k) for k in vertices[:count]]

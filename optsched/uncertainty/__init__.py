@@ -1,0 +1,1 @@
+"""Random amounts of work: distributions, their survival, samples of them."""
