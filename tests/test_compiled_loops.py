@@ -15,7 +15,7 @@ import numba
 import pytest
 from oracles.random_online import random_case
 
-from optsched import lean as lean_module
+from optsched import compiled_loops as compiled_loops
 from optsched.compiled_loops import lean
 from optsched.online.simulator._engine_kernel import advance
 from optsched.online.simulator.engine import simulate
@@ -52,7 +52,7 @@ def test_arrays_of_the_caller_are_released() -> None:
     assert before == [sys.getrefcount(each) for each in (jobs.submit, jobs.iterations, jobs.gpus)]
 
 
-PACKAGE = Path(lean_module.__file__).parent
+PACKAGE = Path(compiled_loops.__file__).parent
 NOWHERE = """
 import os, sys, tempfile
 sys.path.insert(0, sys.argv[1])
@@ -124,7 +124,7 @@ def test_where_nothing_can_be_written(copy: Path, tmp_path: Path) -> None:
 def test_every_compiled_function_is_ours() -> None:
     """numba's own decorator gives up where nothing can be written."""
     for path in PACKAGE.rglob("*.py"):
-        if path != Path(lean_module.__file__):
+        if path != Path(compiled_loops.__file__):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
                 names += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
