@@ -29,6 +29,7 @@ from optsched.online.data.cluster import OnlineCluster, read_cluster
 from optsched.online.data.jobs import prepare_jobs
 from optsched.online.data.workload import Workload
 from optsched.online.data.workload_files import read_workload, write_workload
+from optsched.online.instance import OnlineInstance
 from optsched.online.traces.importing import import_trace, workload_of_trace
 from optsched.profiles import read_pipedream
 
@@ -131,7 +132,8 @@ def kinds(folder: Path) -> Iterator[Kind]:
         yield Kind(f"{problem} best known", "json", best.read_bytes(), as_json, read_best_known)
     path = shipped / "rolling" / "three-by-hand.json"
     raw = json.dumps(json.loads(path.read_bytes()), indent=1).encode()
-    yield Kind("rolling", "json", raw, as_json, load, large_json)
+    yield Kind("rolling", "json", raw, as_json, lambda p: _solved(p, "edf"), large_json)
+    yield _run("rolling", load(path), "edf")
     yield Kind(
         "graph", "graph.txt", GRAPH.encode(), mutations.TEXT, _planned, (mutations.long_text,)
     )
@@ -165,6 +167,8 @@ def _online(folder: Path, shipped: Path) -> Iterator[Kind]:
         model=list(held["models"]),
     )
 
+    yield _run("online", OnlineInstance(few.named("few"), models, cluster), "spjf")
+
     def joined(path: str) -> Any:
         return prepare_jobs(read_workload(path), models, cluster)
 
@@ -185,6 +189,13 @@ def _online(folder: Path, shipped: Path) -> Iterator[Kind]:
     yield Kind("catalogue", "json", raw, mutations.JSON, catalogue, (mutations.json_large,))
     raw = json.dumps(OnlineCluster.of(20).to_dict(), indent=1).encode()
     yield Kind("cluster", "json", raw, mutations.JSON, machine, (mutations.json_large,))
+
+
+def _run(problem: str, instance: Any, policy: str) -> Kind:
+    """Records of a run, which `check` audits against their instance."""
+    raw = json.dumps(solve(instance, policy).solution.to_dict(), indent=1).encode()
+    read = lambda p: check(instance, p)  # noqa: E731
+    return Kind(f"{problem} run", "json", raw, mutations.JSON, read, (mutations.json_large,))
 
 
 def _solved(path: str, method: str) -> None:
