@@ -44,6 +44,8 @@ def explain(
     if isinstance(instance, str | Path):
         instance = load(instance)
     problem = problem_for(instance)
+    if problem.explain is None:
+        raise InputError("explain", "problem", problem.name, "one with an explanation of its own")
     source = str(solution) if isinstance(solution, str | Path) else "solution"
     if solution is None:
         result = solve(instance, method, options=options)

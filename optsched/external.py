@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module, metadata
@@ -49,11 +49,9 @@ def method_of(problem: Problem, method: str | Callable[..., Any] | Method) -> Me
         return replace(method, run=_adapted(problem, method.name, method.run))
     name = method if isinstance(method, str) else _name_of(method)
     run = _imported(method) if isinstance(method, str) else method
-    if problem.own is not None and hasattr(run, "schedule"):
-        name = name if ":" in name else f"own:{name}"
-        summary = _first_line(run, "a policy of the caller's")
-        made = resolve(problem.own)(name, run)
-        return Method(name, "policy", summary, _adapted(problem, name, made))
+    if _is_policy(problem, run):
+        name, summary = _outside(name), _first_line(run, "a policy of the caller's")
+        return Method(name, "policy", summary, _adapted(problem, name, run))
     if not callable(run):
         expected = "a method's name, module:name, or a callable of (instance, options, settings)"
         raise InputError(problem.name, "method", shown(method), expected)
@@ -84,18 +82,30 @@ def source_digest(method: Method) -> str | None:
         return None
 
 
-def installed() -> Iterator[Problem | tuple[str, Method]]:
-    """What installed packages add: whole problems, and methods with the name of their problem.
+def with_installed(ours: Iterable[Problem]) -> dict[str, Problem]:
+    """Problems by name: those given, and what installed packages add to them.
 
-    An entry point that cannot be loaded, or is neither, is left out with one line on stderr.
+    Whole problems come first, so that a package may add methods to another's problem. A problem or
+    method of a name that is taken stays out, and an entry point that cannot be loaded, or adds to
+    a problem nobody has, is left out with one line on stderr.
     """
+    problems = {problem.name: problem for problem in ours}
+    methods: list[tuple[str, str, Method]] = []
     for entry in metadata.entry_points(group=ENTRY_POINTS):
         try:
-            yield from _parts(entry.load())
+            for part in _parts(entry.load()):
+                if isinstance(part, Problem):
+                    problems.setdefault(part.name, part)
+                else:
+                    methods.append((entry.name, *part))
         except Exception as error:
-            kind = type(error).__name__
-            text = f"optsched: entry point {entry.name} is left out: {kind}: {error}"
-            print(" ".join(text.split()), file=sys.stderr)
+            _leave_out(entry.name, f"{type(error).__name__}: {error}")
+    for entry_name, problem, method in methods:
+        if problem in problems:
+            problems[problem] = problems[problem].with_method(method)
+        else:
+            _leave_out(entry_name, f"no problem {shown(problem)} for method {method.name}")
+    return problems
 
 
 def _parts(value: Any) -> list[Problem | tuple[str, Method]]:
@@ -110,6 +120,10 @@ def _parts(value: Any) -> list[Problem | tuple[str, Method]]:
                 raise TypeError(f"expected a Method of {problem}, found {shown(method)}")
             found.append((str(problem), method))
     return found
+
+
+def _leave_out(entry: str, why: str) -> None:
+    print(" ".join(f"optsched: entry point {entry} is left out: {why}".split()), file=sys.stderr)
 
 
 def _first_line(thing: object, otherwise: str) -> str:
@@ -146,7 +160,7 @@ def _adapted(problem: Problem, name: str, run: str | Callable[..., Any]) -> Call
 
     def adapted(instance: Any, options: Any, settings: Any) -> Outcome:
         try:
-            found = resolve(run)(instance, options, settings)
+            found = _callable(problem, name, resolve(run))(instance, options, settings)
         except (OptschedError, MemoryError):
             raise
         except Exception as error:
@@ -155,6 +169,23 @@ def _adapted(problem: Problem, name: str, run: str | Callable[..., Any]) -> Call
 
     adapted.__wrapped__ = run  # type: ignore[attr-defined]
     return adapted
+
+
+def _callable(problem: Problem, name: str, given: Any) -> Callable[..., Any]:
+    """What is given, or what runs the policy that is given."""
+    if not _is_policy(problem, given):
+        return given
+    made: Callable[..., Any] = resolve(problem.own or "")(_outside(name), given)
+    return made
+
+
+def _is_policy(problem: Problem, given: Any) -> bool:
+    return problem.own is not None and hasattr(given, "schedule")
+
+
+def _outside(name: str) -> str:
+    """A policy's name in the records of its runs: the colon says that it is none of ours."""
+    return name if ":" in name else f"own:{name}"
 
 
 def _outcome(problem: Problem, name: str, found: Any, settings: Any) -> Outcome:

@@ -50,16 +50,20 @@ class Method:
         return run(*name, instance, options, settings)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Problem:
     """One problem: where its data, checker and methods live, and how its objective is shown.
 
     Attributes
     ----------
     instance, solution, options : str
-        ``module:class``, each with a ``from_dict``.
-    check, explain, warm_up : str
-        ``module:function``; the last loads compiled code before anything is timed.
+        ``module:class``, each with a ``from_dict`` and a ``to_dict``.
+    check : str
+        ``module:function`` of ``(instance, solution, options) -> CheckReport``.
+    explain : str or None
+        ``module:function`` of ``(instance, solution, options)``: where the objective comes from.
+    warm_up : str or None
+        ``module:function`` that loads compiled code before anything is timed.
     bound : str or None
         ``module:function`` of ``(instance, options, deadline)``, a quick bound for methods that
         have none; None over time, where a bound holds for a seed's draw and is a method of its own.
@@ -67,7 +71,7 @@ class Problem:
         ``module:function`` of ``(instance, certificate) -> list of violations``: the checker's
         verification of a bound's certificate, for problems whose bounds carry one.
     objective, unit, shown_per_unit : str, str, float
-        The objective's name, and the unit of tables, of which one objective's unit has so many.
+        The objective's name, the unit of tables, and how many of it are one of the objective's.
     defaults : tuple of str
         Methods of `compare` unless others are named.
     standard : str
@@ -84,18 +88,18 @@ class Problem:
     solution: str
     options: str
     check: str
-    bound: str | None
-    explain: str
-    warm_up: str
     objective: str
     unit: str
-    shown_per_unit: float
     defaults: tuple[str, ...]
     methods: tuple[Method, ...]
+    explain: str | None = None
+    warm_up: str | None = None
+    bound: str | None = None
     certify: str | None = None
     standard: str = "exact"
     own: str | None = None
     over_time: bool = False
+    shown_per_unit: float = 1.0
 
     @property
     def bounds(self) -> tuple[str, ...]:

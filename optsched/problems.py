@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from optsched.errors import InputError
-from optsched.external import installed
+from optsched.external import with_installed
 from optsched.makespan.problem import MAKESPAN
 from optsched.online.problem import ONLINE
 from optsched.placement.problem import PLACEMENT
@@ -14,15 +14,9 @@ from optsched.rolling.problem import ROLLING
 from optsched.selection.problem import SELECTION
 from optsched.speed_profile.problem import SPEED_PROFILE
 
-PROBLEMS: dict[str, Problem] = {
-    problem.name: problem
-    for problem in (PLACEMENT, MAKESPAN, SELECTION, SPEED_PROFILE, ROLLING, ONLINE)
-}
-for _added in installed():
-    if isinstance(_added, Problem):
-        PROBLEMS.setdefault(_added.name, _added)
-    elif _added[0] in PROBLEMS:
-        PROBLEMS[_added[0]] = PROBLEMS[_added[0]].with_method(_added[1])
+PROBLEMS: dict[str, Problem] = with_installed(
+    (PLACEMENT, MAKESPAN, SELECTION, SPEED_PROFILE, ROLLING, ONLINE)
+)
 
 METHODS: dict[str, dict[str, Method]] = {
     problem.name: {method.name: method for method in problem.methods}

@@ -65,7 +65,6 @@ def own_policy(name: str, given: Any) -> Any:
         )
         return _outcome(instance, options, settings, records, time.perf_counter() - began)
 
-    method.__module__ = given.__module__
     return method
 
 

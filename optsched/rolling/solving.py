@@ -100,7 +100,6 @@ def own_policy(name: str, given: Any) -> Any:
         run = simulate(world, made, seed=settings.seed, epochs=epochs)
         return RollingSolution.of(run, metrics_of(instance, run).total_cost)
 
-    method.__module__ = given.__module__
     return method
 
 
