@@ -21,8 +21,8 @@ from optsched.experiments.report.table import gap_table
 from optsched.experiments.report.table_formats import as_csv, as_latex, as_markdown
 from optsched.experiments.store.row import done
 from optsched.experiments.store.store import Store
-from optsched.generate.placement import instance_from_profile
-from optsched.generate.rolling_trace import read_trace
+from optsched.generators.placement import instance_from_profile
+from optsched.generators.rolling_trace import read_trace
 from optsched.library import shipped_folder
 from optsched.online.data.catalogue import read_catalogue
 from optsched.online.data.cluster import OnlineCluster, read_cluster

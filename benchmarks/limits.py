@@ -24,7 +24,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import optsched
 from optsched.errors import NotApplicableError
-from optsched.generate.makespan import Workload, generate_makespan
+from optsched.generators.makespan import Workload, generate_makespan
 from optsched.methods import warm_up
 from optsched.problems import PROBLEMS
 from optsched.result import Result, Termination

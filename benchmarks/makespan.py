@@ -26,7 +26,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import optsched
 from optsched.backends import solver_version
-from optsched.generate.makespan import generate_makespan
+from optsched.generators.makespan import generate_makespan
 from optsched.makespan.bounds import best as bounds
 from optsched.makespan.heuristics.baselines import first_fit, list_scheduling
 from optsched.makespan.instance import MakespanInstance

@@ -30,7 +30,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from optsched.generate.workload import WorkloadShape, generate_workload
+from optsched.generators.workload import WorkloadShape, generate_workload
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.policies.by_name import POLICIES, Settings

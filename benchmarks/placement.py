@@ -28,7 +28,7 @@ import numpy as np
 
 import optsched
 from optsched.backends import solver_version
-from optsched.generate.placement import generate_placement, instance_from_profile, random_offer
+from optsched.generators.placement import generate_placement, instance_from_profile, random_offer
 from optsched.methods import warm_up
 from optsched.placement.instance import PlacementInstance
 from optsched.profiles import read_pipedream

@@ -16,7 +16,7 @@ import pstats
 import time
 from statistics import median
 
-from optsched.generate.rolling import RollingGenerator, generate_rolling, rolling_settings
+from optsched.generators.rolling import RollingGenerator, generate_rolling, rolling_settings
 from optsched.rolling.audit import audit
 from optsched.rolling.metrics import metrics_of
 from optsched.rolling.offered_load import offered_load

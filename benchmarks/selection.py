@@ -30,7 +30,7 @@ import numpy as np
 import optsched
 from optsched.backends import solver_version
 from optsched.errors import OptschedError
-from optsched.generate.selection import SelectionSettings, generate_selection
+from optsched.generators.selection import SelectionSettings, generate_selection
 from optsched.methods import warm_up
 from optsched.result import Result, Termination
 from optsched.selection.cost import tables_of

@@ -22,7 +22,7 @@ from optsched.backends import (
 from optsched.backends.running import run_highs
 from optsched.deadline import Deadline
 from optsched.errors import InputError
-from optsched.generate.placement import generate_placement
+from optsched.generators.placement import generate_placement
 from optsched.placement.bounds.combinatorial import combinatorial_bound
 from optsched.placement.cost import iteration_time, tables_of
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts

@@ -25,7 +25,7 @@ from optsched.experiments.plans.plan import read_plan
 from optsched.experiments.plans.units import expand
 from optsched.experiments.store.store import Store
 from optsched.files import json_text, read_document
-from optsched.generate.workload import generate_workload
+from optsched.generators.workload import generate_workload
 from optsched.library import shipped_folder
 from optsched.numerals import real_of, whole_of
 from optsched.online.data.cluster import OnlineCluster

@@ -39,7 +39,7 @@ def generate_makespans(
     """Makespan instances: ring-all-reduce jobs as in sjf-bco, section 7, at any size."""
     from optsched.cli.show import note
     from optsched.files import write_document
-    from optsched.generate.makespan import generate_makespan
+    from optsched.generators.makespan import generate_makespan
 
     require_folder(output)
     if not 1 <= count <= 100_000 or (name is not None and count > 1):

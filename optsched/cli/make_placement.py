@@ -37,7 +37,7 @@ def generate_placements(
     """Placement instances: a zoo model cut into stages, on random offers of free GPUs."""
     from optsched.cli.show import note
     from optsched.files import write_document
-    from optsched.generate.placement import Hardware, generate_placement
+    from optsched.generators.placement import Hardware, generate_placement
 
     require_folder(output)
     if not 1 <= count <= 100_000:
@@ -80,7 +80,7 @@ def import_pipedream(
     """A placement instance of a measured layer profile."""
     from optsched.cli.show import note
     from optsched.files import write_document
-    from optsched.generate.placement import Hardware, instance_from_profile
+    from optsched.generators.placement import Hardware, instance_from_profile
     from optsched.outputs import require_outputs
     from optsched.profiles import read_pipedream
 

@@ -42,7 +42,7 @@ def generate_selections(
     """Selection instances as in sts, VII-A3: 3 x 6 to 100 x 400 and beyond."""
     from optsched.cli.show import note
     from optsched.files import write_document
-    from optsched.generate.selection import SelectionSettings, generate_selection
+    from optsched.generators.selection import SelectionSettings, generate_selection
 
     require_folder(output)
     if not 1 <= count <= 100_000 or (name is not None and count > 1):

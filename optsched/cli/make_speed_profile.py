@@ -36,7 +36,7 @@ def generate_speed_profiles(
     """Speed profiles of single jobs in the shapes of sts, Fig. 2."""
     from optsched.cli.show import note
     from optsched.files import write_document
-    from optsched.generate.speed_profile import ProfileSettings, generate_speed_profile
+    from optsched.generators.speed_profile import ProfileSettings, generate_speed_profile
 
     require_folder(output)
     if not 1 <= count <= 100_000 or (name is not None and count > 1):

@@ -218,8 +218,8 @@ def generate_rollings(
     """Workloads as in sts, VII-A3, or with the arrivals and durations of a trace."""
     from optsched.cli.show import note
     from optsched.files import write_document
-    from optsched.generate.rolling import generate_rolling, rolling_settings
-    from optsched.generate.rolling_trace import generate_from_trace, read_trace
+    from optsched.generators.rolling import generate_rolling, rolling_settings
+    from optsched.generators.rolling_trace import generate_from_trace, read_trace
     from optsched.outputs import require_outputs
     from optsched.rolling.bounds.clairvoyant import clairvoyant_utilisation
     from optsched.rolling.offered_load import offered_load

@@ -156,7 +156,7 @@ def generate_workloads(
 
     from optsched.cli.show import note
     from optsched.files import write_document
-    from optsched.generate.workload import WorkloadShape, generate_workload
+    from optsched.generators.workload import WorkloadShape, generate_workload
     from optsched.online.data.catalogue import write_catalogue
     from optsched.online.data.cluster import OnlineCluster
     from optsched.online.data.workload_files import write_workload
@@ -290,7 +290,7 @@ def _table_extras(path: str | None) -> list[str]:
 
 
 def _shape_like(workload: str, cluster: Any) -> Any:
-    from optsched.generate.workload import shape_of
+    from optsched.generators.workload import shape_of
     from optsched.online.data.catalogue import read_catalogue
     from optsched.online.data.jobs import prepare_jobs
     from optsched.online.data.workload_files import read_workload

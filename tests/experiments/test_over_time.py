@@ -15,7 +15,7 @@ from optsched.experiments import gap_table, read_plan
 from optsched.experiments.plans.units import expand
 from optsched.experiments.run.worker import run_unit
 from optsched.experiments.store.store import Store, StoreReader
-from optsched.generate.online import generate_online
+from optsched.generators.online import generate_online
 from optsched.library import load
 from optsched.online.instance import OnlineInstance
 from optsched.online.policies.by_name import POLICIES as ONLINE

@@ -7,7 +7,7 @@ import pytest
 import optsched
 from optsched.deadline import Deadline
 from optsched.errors import InputError
-from optsched.generate.makespan import generate_makespan
+from optsched.generators.makespan import generate_makespan
 from optsched.makespan.bounds import best as bounds
 from optsched.makespan.bounds.best import simple_bound
 from optsched.makespan.bounds.durations import durations_of

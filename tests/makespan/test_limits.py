@@ -21,7 +21,7 @@ from optsched import deadline as deadlines
 from optsched.backends import sizes
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
-from optsched.generate.makespan import generate_makespan
+from optsched.generators.makespan import generate_makespan
 from optsched.makespan.bounds import best as bounds
 from optsched.makespan.bounds import column as column_bound
 from optsched.makespan.bounds.best import best_bound, forget

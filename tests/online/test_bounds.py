@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from oracles.random_online import random_case, random_job
 
-from optsched.generate.workload import WorkloadShape, generate_workload
+from optsched.generators.workload import WorkloadShape, generate_workload
 from optsched.online.bounds._flow_kernel import dual_value
 from optsched.online.bounds.flow import fast_machine_bound, flow_bounds, mean_busy_time_bound
 from optsched.online.bounds.offline import offline_optimum

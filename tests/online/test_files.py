@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from optsched.errors import InputError
-from optsched.generate.workload import generate_workload
+from optsched.generators.workload import generate_workload
 from optsched.online.data.catalogue import Catalogue, read_catalogue, write_catalogue
 from optsched.online.data.cluster import OnlineCluster, read_cluster
 from optsched.online.data.workload import Workload

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from optsched.errors import InputError
-from optsched.generate.workload import WorkloadShape, generate_workload, shape_of
+from optsched.generators.workload import WorkloadShape, generate_workload, shape_of
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs, prepare_jobs
 

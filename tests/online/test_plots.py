@@ -26,7 +26,7 @@ def _backend() -> None:
 
 
 def test_plots() -> None:
-    from optsched.plot.online import completion_by, flow_cdf, queue_length, utilisation
+    from optsched.plotting.online import completion_by, flow_cdf, queue_length, utilisation
 
     jobs, predicted = random_case(1)
     runs = [simulate(jobs, name, predicted) for name in ("a-srpt", "spwf")]

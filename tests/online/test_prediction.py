@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from optsched.errors import InputError, MissingExtraError
-from optsched.generate.workload import generate_workload
+from optsched.generators.workload import generate_workload
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.data.workload import Workload

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.generate.speed_profile import ProfileSettings, generate_speed_profile
+from optsched.generators.speed_profile import ProfileSettings, generate_speed_profile
 from optsched.speed_profile.instance import SpeedProfileInstance
 
 Document = dict

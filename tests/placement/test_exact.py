@@ -11,7 +11,7 @@ import pytest
 
 import optsched
 from optsched.errors import NotApplicableError
-from optsched.generate.placement import generate_placement
+from optsched.generators.placement import generate_placement
 from optsched.placement.exact.dp import states
 from optsched.placement.exact.exact import FEW_STATES
 from optsched.placement.instance import PlacementInstance

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import optsched
-from optsched.generate.placement import instance_from_profile, random_offer
+from optsched.generators.placement import instance_from_profile, random_offer
 from optsched.profiles import plans, read_pipedream
 from optsched.result import Termination
 

@@ -11,7 +11,7 @@ import pytest
 from rolling.small import job, three_jobs
 
 import optsched.rolling.audit as module
-from optsched.generate.rolling import generate_rolling, rolling_settings
+from optsched.generators.rolling import generate_rolling, rolling_settings
 from optsched.rolling.audit import audit
 from optsched.rolling.metrics import metrics_of
 from optsched.rolling.policies.by_name import POLICIES, RollingSettings, policy

@@ -7,7 +7,7 @@ import pytest
 from rolling.small import instance, job, three_jobs
 from scipy.optimize import linprog
 
-from optsched.generate.rolling import generate_rolling, rolling_settings
+from optsched.generators.rolling import generate_rolling, rolling_settings
 from optsched.rolling.bounds.clairvoyant import (
     BoundSettings,
     Workload,

@@ -15,8 +15,8 @@ import optsched
 from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.files import write_document
-from optsched.generate.rolling import generate_rolling, rolling_settings
-from optsched.generate.rolling_trace import generate_from_trace, read_trace
+from optsched.generators.rolling import generate_rolling, rolling_settings
+from optsched.generators.rolling_trace import generate_from_trace, read_trace
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.offered_load import offered_load
 from optsched.rolling.simulator.runs import roll

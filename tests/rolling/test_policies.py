@@ -10,7 +10,7 @@ import pytest
 from rolling.small import instance, job
 
 from optsched.errors import InputError
-from optsched.generate.rolling import generate_rolling, rolling_settings
+from optsched.generators.rolling import generate_rolling, rolling_settings
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.policies._first_piece_kernel import first_pieces
 from optsched.rolling.policies.by_name import POLICIES, RollingSettings, policy

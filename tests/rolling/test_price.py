@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rolling.small import instance, job
 
-from optsched.generate.rolling import generate_rolling, rolling_settings
+from optsched.generators.rolling import generate_rolling, rolling_settings
 from optsched.rolling.policies._price_kernel import clear_prices, due_date_multipliers
 from optsched.rolling.policies.price import Price, PriceConstants
 from optsched.rolling.policies.seating import seat_by_gain

@@ -17,7 +17,7 @@ from optsched.experiments.papers.sts.over_time_findings import finding4, reducti
 from optsched.experiments.papers.sts.pictures import by_size
 from optsched.experiments.papers.sts.runs import Task, late_share, of, ratios, rows_of
 from optsched.experiments.papers.verdict import Finding, Verdict, read_verdict
-from optsched.generate.rolling import rolling_settings
+from optsched.generators.rolling import rolling_settings
 
 TINY = rolling_settings(3, jobs=8, arrivals="load", load=0.6)
 

@@ -16,7 +16,7 @@ from optsched.experiments.papers.sts import fig2 as sts_fig2
 from optsched.experiments.papers.sts import fig7 as sts_fig7
 from optsched.experiments.papers.verdict import Finding, read_verdict
 from optsched.experiments.plans.units import expand
-from optsched.generate.speed_profile import ProfileSettings, generate_speed_profile
+from optsched.generators.speed_profile import ProfileSettings, generate_speed_profile
 from optsched.selection.cost import tables_of
 from optsched.selection.exact.exact import prefers_patterns
 from optsched.selection.options import SelectionOptions

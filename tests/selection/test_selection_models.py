@@ -82,7 +82,7 @@ def test_a_solution_that_is_no_vertex_is_still_decoded() -> None:
 
 
 def test_grouped_columns_keep_a_valid_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    from optsched.generate.selection import SelectionSettings, generate_selection
+    from optsched.generators.selection import SelectionSettings, generate_selection
     from optsched.selection.exact import grouping
 
     settings = SelectionSettings(nodes=30, jobs=60, gpus_per_node=2, cost_classes=0)

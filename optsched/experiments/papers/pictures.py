@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from optsched.extras import require_extras
-from optsched.plot.axes import COLOURS, MARK
+from optsched.plotting.axes import COLOURS, MARK
 from optsched.writing import replacing
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from optsched.problems import PROBLEMS
 
 RESERVED = ("seed", "name")
 """Arguments of a generator that the family sets itself."""
-MAKERS = {"RollingGenerator": "optsched.generate.rolling:rolling_settings"}
+MAKERS = {"RollingGenerator": "optsched.generators.rolling:rolling_settings"}
 """Functions that make a settings class from flat names, with defaults that depend on others."""
 
 
@@ -56,12 +56,12 @@ def instances_of(plan: Plan, family: Family) -> Iterator[Any]:
 
 
 def generators() -> list[str]:
-    """Kinds of instances that can be generated: ``optsched.generate.KIND:generate_KIND``."""
+    """Kinds of instances that can be generated: ``optsched.generators.KIND:generate_KIND``."""
     kinds = [name.replace("-", "_") for name in PROBLEMS]
     return [
         name
         for name, kind in zip(PROBLEMS, kinds, strict=True)
-        if find_spec(f"optsched.generate.{kind}") is not None
+        if find_spec(f"optsched.generators.{kind}") is not None
     ]
 
 
@@ -71,7 +71,7 @@ def generator(kind: str, source: str, place: str) -> Callable[..., Any]:
         raise InputError(source, place, repr(kind), suggestion(kind, generators()))
     stem = kind.replace("-", "_")
     made: Callable[..., Any] = getattr(
-        import_module(f"optsched.generate.{stem}"), f"generate_{stem}"
+        import_module(f"optsched.generators.{stem}"), f"generate_{stem}"
     )
     return made
 

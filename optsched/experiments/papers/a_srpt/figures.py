@@ -41,7 +41,7 @@ from optsched.experiments.papers.a_srpt.runs import (
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.gathering import gather
 from optsched.experiments.papers.output_files import write_csv, write_rows
-from optsched.generate.workload import WorkloadShape
+from optsched.generators.workload import WorkloadShape
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs
 from optsched.online.policies.by_name import PAPER, Settings

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from optsched.errors import InputError
 from optsched.experiments.papers.artefact import Scale
-from optsched.generate.workload import WorkloadShape, generate_workload
+from optsched.generators.workload import WorkloadShape, generate_workload
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.traces.importing import import_trace, workload_of_trace

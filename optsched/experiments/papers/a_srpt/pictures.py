@@ -9,8 +9,8 @@ import numpy as np
 
 from optsched.experiments.papers.a_srpt.runs import Row, by_label
 from optsched.experiments.papers.pictures import new_figure, save
-from optsched.plot.axes import COLOURS
-from optsched.plot.online import completion_by
+from optsched.plotting.axes import COLOURS
+from optsched.plotting.online import completion_by
 
 EDGES = np.concatenate(([-1.0], np.arange(-0.95, 3.0, 0.1), [np.inf]))
 """Bins of (n~ - n)/n, one of them around 0; the last holds everything above."""

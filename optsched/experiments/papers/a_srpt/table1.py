@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from optsched.experiments.papers.output_files import leave
 from optsched.experiments.papers.pictures import new_figure
 from optsched.experiments.papers.verdict import Finding, Verdict
-from optsched.plot.axes import COLOURS
+from optsched.plotting.axes import COLOURS
 from optsched.zoo import MODELS, profile_model
 from optsched.zoo.device import BYTES_PER_NUMBER
 

@@ -17,7 +17,7 @@ from optsched.experiments.papers.gathering import gather
 from optsched.experiments.papers.output_files import leave
 from optsched.experiments.papers.pictures import strips
 from optsched.experiments.papers.verdict import Finding, Verdict
-from optsched.generate.placement import generate_placement
+from optsched.generators.placement import generate_placement
 from optsched.placement.instance import PlacementInstance
 from optsched.result import Result, Termination
 

@@ -164,7 +164,7 @@ def _spread(values: Sequence[float], digits: int = 1) -> str:
 def _picture(figure: Figure, points: list[Point]) -> MplFigure:
     """Makespan beside mean completion time."""
     drawn = new_figure(13, 5)  # first: without matplotlib it says which extra is missing
-    from optsched.plot.makespan import plot_sweep
+    from optsched.plotting.makespan import plot_sweep
 
     rows = [(p.contention, float(p.x), p.policy, p.makespan, p.mean_completion) for p in points]
     panels = drawn.subplots(1, 2)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from optsched.generate.makespan import generate_makespan
+from optsched.generators.makespan import generate_makespan
 from optsched.makespan.bounds.best import simple_bound
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.heuristics.baselines import first_fit, list_scheduling, random_placement

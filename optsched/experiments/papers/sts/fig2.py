@@ -16,8 +16,8 @@ import numpy as np
 
 from optsched.experiments.papers.pictures import new_figure, save
 from optsched.experiments.papers.verdict import Finding, Verdict, write_verdict
-from optsched.generate.epochs import MOST_EPOCHS, RUNS, SHAPES, sample_epochs
-from optsched.plot.axes import COLOURS
+from optsched.generators.epochs import MOST_EPOCHS, RUNS, SHAPES, sample_epochs
+from optsched.plotting.axes import COLOURS
 from optsched.uncertainty.epoch_samples import read_epoch_samples
 from optsched.writing import csv_text, write_text
 

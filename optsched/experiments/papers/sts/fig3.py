@@ -17,8 +17,8 @@ from optsched.experiments.papers.gathering import gather
 from optsched.experiments.papers.output_files import leave
 from optsched.experiments.papers.pictures import new_figure
 from optsched.experiments.papers.verdict import Finding, Verdict
-from optsched.generate.rolling import generate_rolling, rolling_settings
-from optsched.plot.axes import COLOURS
+from optsched.generators.rolling import generate_rolling, rolling_settings
+from optsched.plotting.axes import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,9 +15,9 @@ from optsched.experiments.papers.gathering import gather
 from optsched.experiments.papers.output_files import leave
 from optsched.experiments.papers.pictures import new_figure
 from optsched.experiments.papers.verdict import Finding, Verdict
-from optsched.generate.selection import SelectionSettings, generate_selection
+from optsched.generators.selection import SelectionSettings, generate_selection
 from optsched.methods import warm_up
-from optsched.plot.axes import COLOURS
+from optsched.plotting.axes import COLOURS
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS
 from optsched.result import Settings

@@ -21,7 +21,7 @@ from optsched.experiments.papers.sts.runs import (
     spread,
 )
 from optsched.experiments.papers.verdict import Finding, Verdict
-from optsched.generate.rolling import rolling_settings
+from optsched.generators.rolling import rolling_settings
 
 NAME = "optimum-over-time"
 POLICIES = ("sts", "patterns", "price", "price-patterns")

@@ -33,7 +33,7 @@ from optsched.experiments.papers.sts.runs import (
     rows_of,
 )
 from optsched.experiments.papers.verdict import Verdict
-from optsched.generate.rolling import rolling_settings
+from optsched.generators.rolling import rolling_settings
 from optsched.rolling.metrics import cost_ratio, cost_reduction
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from optsched.experiments.papers.pictures import new_figure
 from optsched.experiments.papers.sts.runs import Row, average, late_share, of, ratios
-from optsched.plot.axes import COLOURS
+from optsched.plotting.axes import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -26,7 +26,7 @@ from optsched.experiments.papers.sts.runs import (
     spread,
 )
 from optsched.experiments.papers.verdict import Finding, Verdict
-from optsched.generate.rolling import rolling_settings
+from optsched.generators.rolling import rolling_settings
 
 NAME = "price-robustness"
 POLICIES = ("sts", "price", "price-patterns", "edf", "rg")

@@ -8,7 +8,7 @@ from statistics import mean, stdev
 
 from optsched.errors import OptschedError
 from optsched.experiments.papers.gathering import gather
-from optsched.generate.rolling import RollingGenerator, generate_rolling
+from optsched.generators.rolling import RollingGenerator, generate_rolling
 from optsched.rolling.audit import audit
 from optsched.rolling.bounds.clairvoyant import (
     BoundSettings,

@@ -11,7 +11,7 @@ from optsched import interrupts
 from optsched.explaining import explain
 from optsched.library import load
 from optsched.methods import load_solution, problem_for, solve
-from optsched.plot.axes import COLOURS, axes, figures, legend_above, literal, short
+from optsched.plotting.axes import COLOURS, axes, figures, legend_above, literal, short
 from optsched.result import Result
 from optsched.selection.explain import Breakdown
 from optsched.selection.instance import SelectionInstance

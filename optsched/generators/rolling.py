@@ -1,6 +1,6 @@
 """Rolling instances as in sts, VII-A3: nodes and jobs as for selection, and arrivals.
 
-From the paper: everything `generate.selection` takes from it, ten jobs a node, and three kinds of
+From the paper: everything `generators.selection` takes from it, ten jobs a node, and three kinds of
 arrivals. "exponential": mean inter-arrival time 50,000 s / nodes. "poisson-high": Poisson arrivals
 of rate eps kappa lam with eps = 0.4, kappa = nodes x the most GPUs a job can get, lam = one over
 the jobs' mean expected time in their fastest configuration; "poisson-low": a quarter of that.
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from optsched.errors import InputError, shown
-from optsched.generate.selection import GPUS, SelectionSettings, generate_selection
+from optsched.generators.selection import GPUS, SelectionSettings, generate_selection
 from optsched.rolling.instance import SCHEMA, RollingInstance
 from optsched.rolling.offered_load import offered_load
 from optsched.selection.instance import SelectionInstance

@@ -15,9 +15,9 @@ import optsched
 from optsched.errors import InputError, MissingExtraError
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.solution import PlacementSolution
-from optsched.plot import plot_breakdown, plot_placement
-from optsched.plot.axes import COLOURS
-from optsched.plot.breakdown import PARTS
+from optsched.plotting import plot_breakdown, plot_placement
+from optsched.plotting.axes import COLOURS
+from optsched.plotting.breakdown import PARTS
 
 # Server 0 has 4 GPUs of which it offers 2; the cost of every part is known by hand.
 COUNTS = ((1, 1), (1, 0))
@@ -226,6 +226,6 @@ def test_without_matplotlib_the_extra_is_named(plot: Any, monkeypatch: Any) -> N
 
 
 def test_matplotlib_is_imported_only_to_draw() -> None:
-    program = "import sys, optsched.plot; print('matplotlib' in sys.modules)"
+    program = "import sys, optsched.plotting; print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "False\n", done.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from optsched.plot.axes import COLOURS, axes, legend_above, literal, short
+from optsched.plotting.axes import COLOURS, axes, legend_above, literal, short
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.records import RollingRun
 from optsched.rolling.simulator.runs import Rolled

@@ -7,7 +7,7 @@ import pytest
 
 import optsched
 from optsched.errors import InputError
-from optsched.plot import plot_contention, plot_gantt, plot_sweep
+from optsched.plotting import plot_contention, plot_gantt, plot_sweep
 
 
 def test_gantt_draws_every_job_on_its_servers() -> None:

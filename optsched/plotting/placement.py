@@ -11,7 +11,7 @@ from optsched.library import load
 from optsched.placement.explain import Breakdown, StageTime
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.solution import PlacementSolution
-from optsched.plot.axes import COLOURS, MARK, axes, figures, ink, literal, short
+from optsched.plotting.axes import COLOURS, MARK, axes, figures, ink, literal, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

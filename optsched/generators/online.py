@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optsched.generate.workload import WorkloadShape, generate_workload
+from optsched.generators.workload import WorkloadShape, generate_workload
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.instance import OnlineInstance
 
@@ -42,7 +42,7 @@ def generate_online(
     workload, catalogue = generate_workload(jobs, cluster, shape, seed=seed, all_reduce=all_reduce)
     made = name or f"{jobs}-{servers}x{gpus_per_server}-rho{shape.load:g}-s{seed}"
     provenance = {
-        "generator": "optsched.generate.online:generate_online",
+        "generator": "optsched.generators.online:generate_online",
         "arguments": {"jobs": jobs, "servers": servers, "seed": seed, **shape.to_dict()},
     }
     return OnlineInstance(workload.named(made), catalogue, cluster, provenance)

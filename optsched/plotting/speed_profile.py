@@ -10,7 +10,7 @@ import numpy as np
 from optsched import interrupts
 from optsched.library import load
 from optsched.methods import load_solution, problem_for, solve
-from optsched.plot.axes import COLOURS, axes, figures, literal, short
+from optsched.plotting.axes import COLOURS, axes, figures, literal, short
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.solution import SpeedProfileSolution
 from optsched.uncertainty.survival import curve_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from optsched.errors import InputError
-from optsched.plot.axes import COLOURS, MARK, axes, figures, legend_above, literal, short
+from optsched.plotting.axes import COLOURS, MARK, axes, figures, legend_above, literal, short
 from optsched.problems import PROBLEMS
 from optsched.result import Termination, is_proved
 

@@ -2,7 +2,7 @@
 
 A trace is a CSV file with the column ``submit_time`` (seconds) and, if at hand, ``duration``
 (seconds; rows without a positive one are left out). The jobs' networks, memory, weights and
-speed-ups are drawn as `generate.rolling` does; a duration becomes the job's expected time on one
+speed-ups are drawn as `generators.rolling` does; a duration becomes the job's expected time on one
 GPU of its slowest type, and its due date keeps its place in (31).
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.errors import InputError, shown
-from optsched.generate.rolling import RollingGenerator, generate_rolling
+from optsched.generators.rolling import RollingGenerator, generate_rolling
 from optsched.numerals import real_of
 from optsched.online.traces.importing import import_trace
 from optsched.online.traces.trace import MOST_ROWS

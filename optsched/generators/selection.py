@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from optsched.errors import InputError, shown
-from optsched.generate.epochs import SHAPES, fig2_distribution
+from optsched.generators.epochs import SHAPES, fig2_distribution
 from optsched.selection.instance import SCHEMA, SelectionInstance
 
 GB = 1e9

@@ -3,23 +3,23 @@
 They need matplotlib: ``pip install 'optsched[plot]'``.
 """
 
-from optsched.plot.breakdown import plot_breakdown
-from optsched.plot.gaps import plot_gaps
-from optsched.plot.makespan import plot_contention, plot_gantt, plot_sweep
-from optsched.plot.placement import plot_placement
-from optsched.plot.rolling import (
+from optsched.plotting.breakdown import plot_breakdown
+from optsched.plotting.gaps import plot_gaps
+from optsched.plotting.makespan import plot_contention, plot_gantt, plot_sweep
+from optsched.plotting.placement import plot_placement
+from optsched.plotting.rolling import (
     plot_cost_by_policy,
     plot_late_by_load,
     plot_nodes_in_use,
     plot_run,
 )
-from optsched.plot.selection import (
+from optsched.plotting.selection import (
     plot_cost_against_deadline,
     plot_cost_split,
     plot_selection,
 )
-from optsched.plot.speed_profile import plot_speed_profile
-from optsched.plot.trace import plot_trace
+from optsched.plotting.speed_profile import plot_speed_profile
+from optsched.plotting.trace import plot_trace
 
 __all__ = [
     "plot_breakdown",

@@ -9,7 +9,7 @@ import pytest
 
 import optsched
 from optsched.errors import InputError
-from optsched.plot import plot_trace
+from optsched.plotting import plot_trace
 from optsched.result import Result, TracePoint
 
 TRACE = (

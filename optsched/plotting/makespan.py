@@ -15,7 +15,7 @@ from optsched.makespan.contention import Evaluation, evaluate, schedule_of
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.solution import MakespanSolution
 from optsched.methods import check, load_solution, problem_for
-from optsched.plot.axes import COLOURS, MARK, axes, legend_above, literal, short
+from optsched.plotting.axes import COLOURS, MARK, axes, legend_above, literal, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ import numpy as np
 
 from optsched.online.metrics import timeline
 from optsched.online.records import Records
-from optsched.plot.axes import axes
+from optsched.plotting.axes import axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 import optsched
 from optsched.errors import InputError
-from optsched.plot import plot_gaps
+from optsched.plotting import plot_gaps
 
 
 def _row(instance: str, method: str, objective: float | None, **more: Any) -> dict[str, Any]:

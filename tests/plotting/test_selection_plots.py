@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import optsched
-from optsched.plot import (
+from optsched.plotting import (
     plot_cost_against_deadline,
     plot_cost_split,
     plot_selection,

@@ -7,7 +7,7 @@ from rolling.small import three_jobs
 
 pytest.importorskip("matplotlib")
 
-from optsched.plot import (
+from optsched.plotting import (
     plot_cost_by_policy,
     plot_late_by_load,
     plot_nodes_in_use,

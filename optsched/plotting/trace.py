@@ -6,7 +6,7 @@ from math import isfinite, nan
 from typing import TYPE_CHECKING
 
 from optsched.errors import InputError
-from optsched.plot.axes import axes, literal, short
+from optsched.plotting.axes import axes, literal, short
 from optsched.problems import PROBLEMS
 from optsched.result import ARITHMETIC, Result
 

@@ -10,7 +10,7 @@ from optsched.explaining import explain
 from optsched.placement.explain import Breakdown, StageTime
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.solution import PlacementSolution
-from optsched.plot.axes import MARK, axes, figures, legend_above, literal, short
+from optsched.plotting.axes import MARK, axes, figures, legend_above, literal, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from optsched.errors import InputError, shown
-from optsched.generate.epochs import fig2_distribution
+from optsched.generators.epochs import fig2_distribution
 from optsched.speed_profile.instance import SCHEMA, SpeedProfileInstance
 from optsched.speed_profile.power import node_power
 
