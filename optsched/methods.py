@@ -136,6 +136,8 @@ def build_model(
 ) -> pyo.ConcreteModel:
     """Build the Pyomo model of a method without solving it.
 
+    Of a policy over time it is the model of its first decision.
+
     Raises
     ------
     NotApplicableError
@@ -146,9 +148,8 @@ def build_model(
     problem = problem_for(instance)
     entry = problem.method(method)
     if entry.build is None:
-        models = ", ".join(m.name for m in problem.methods if m.build)
-        raise NotApplicableError(method, "no Pyomo model", f"one of {models}")
-    return resolve(entry.build)(instance, resolve(problem.options).from_dict(dict(options or {})))
+        raise NotApplicableError(method, "no Pyomo model", _with_models(problem))
+    return entry.model(instance, resolve(problem.options).from_dict(dict(options or {})))
 
 
 @lru_cache
@@ -177,6 +178,12 @@ def problem_for(instance: Any) -> Problem:
     if problem is None:
         raise InputError("instance", "", shown(instance), "an instance made by optsched.load")
     return problem
+
+
+def _with_models(problem: Problem) -> str:
+    models = ", ".join(m.name for m in problem.methods if m.build)
+    none = f"another problem: every method of {problem.name} is an algorithm, none states a model"
+    return f"one of {models}" if models else none
 
 
 def _settings(

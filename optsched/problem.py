@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from optsched.errors import InputError
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 Kind = Literal["heuristic", "policy", "exact", "model", "bound"]
 
@@ -30,7 +33,8 @@ class Method:
     build : str or None
         ``module:function`` of ``(instance, options) -> pyomo.ConcreteModel``.
     by_name : bool
-        Whether `run` takes the method's name before the rest: one function runs many policies.
+        Whether `run` and `build` take the method's name before the rest: one function runs many
+        policies.
     modules : tuple of str
         Of optional dependencies, what it cannot run without.
     """
@@ -45,9 +49,16 @@ class Method:
 
     def __call__(self, instance: Any, options: Any, settings: Any) -> Any:
         """Run the method; its `optsched.result.Outcome`."""
-        run = resolve(self.run)
-        name = (self.name,) if self.by_name else ()
-        return run(*name, instance, options, settings)
+        return resolve(self.run)(*self._names, instance, options, settings)
+
+    def model(self, instance: Any, options: Any) -> pyo.ConcreteModel:
+        """Its Pyomo model, not solved; of a method with `build`."""
+        assert self.build is not None
+        return resolve(self.build)(*self._names, instance, options)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (self.name,) if self.by_name else ()
 
 
 @dataclass(frozen=True, kw_only=True)

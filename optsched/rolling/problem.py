@@ -22,6 +22,7 @@ _POLICIES = {
     "columns": "each interval's optimum by columns, rolled forward",
     "exact": "each interval's optimum, rolled forward",
 }
+_WITH_MODEL = ("patterns", "milp", "minlp", "columns")
 
 ROLLING = Problem(
     name="rolling",
@@ -48,7 +49,14 @@ ROLLING = Problem(
             by_name=True,
         ),
         *(
-            Method(name, "policy", summary, f"{_HERE}.solving:run_policy", by_name=True)
+            Method(
+                name,
+                "policy",
+                summary,
+                f"{_HERE}.solving:run_policy",
+                f"{_HERE}.policies.interval_optimum:first_model" if name in _WITH_MODEL else None,
+                by_name=True,
+            )
             for name, summary in _POLICIES.items()
         ),
     ),

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from optsched.errors import NotApplicableError
 from optsched.problem import resolve
 from optsched.result import Outcome, Settings, Termination
+from optsched.rolling.instance import RollingInstance
+from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.staying import keep_in_place
 from optsched.rolling.simulator.simulator import Plan
 from optsched.rolling.simulator.world import View, World
@@ -23,6 +26,9 @@ from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
 from optsched.selection.problem import SELECTION
 from optsched.selection.solution import SelectionSolution
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
 
 GAP = 1e-4
 TIME_LIMIT = 5.0
@@ -57,6 +63,18 @@ class IntervalOptimum:
         else:
             seats = seats_of(view.tables, outcome.solution)
         return Plan(keep_in_place(view.tables, seats, view.running))
+
+
+def first_model(
+    name: str, instance: RollingInstance, options: RollingOptions
+) -> pyo.ConcreteModel:
+    """The Pyomo model of a policy's first decision: (P1) for the jobs that arrive first."""
+    world = World(instance, options.readings)
+    first = min(job.submit_time for job in instance.jobs)
+    jobs = tuple(j for j, job in enumerate(instance.jobs) if job.submit_time == first)
+    done = tuple(float(instance.jobs[j].completed_epochs) for j in jobs)
+    moment = moment_of(View(world, float(first), jobs, done, {}, frozenset()))
+    return SELECTION.method(name).model(moment, options.readings)
 
 
 def moment_of(view: View) -> SelectionInstance:
