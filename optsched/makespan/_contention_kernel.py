@@ -1,7 +1,7 @@
-"""Compiled arithmetic of contention: rates of the running jobs, and when each of them ends.
+"""The event loop under contention: rates of the running jobs, and when each of them ends.
 
-`Jobs` is the instance as arrays. A placement is a ragged table: job j's servers stand in
-``where[first[j] : first[j] + used[j]]``, its GPUs there in ``held``.
+Every compiled method starts jobs by `start` and moves on by `next_end`, `take_out` and `refresh`;
+`completions` is the loop where all starts are known. Times are in slots.
 """
 
 from __future__ import annotations
@@ -39,8 +39,197 @@ class Jobs(NamedTuple):
     slotted: bool
 
 
+class ScheduleArrays(NamedTuple):
+    """When and where every job runs; the loops fill it in.
+
+    Attributes
+    ----------
+    starts, finish : (n,) float
+        In slots; a job that never ends finishes at infinity.
+    where, held : (sum of G_j,) int
+        Job j's servers and its GPUs there, from ``first[j]`` to ``first[j] + used[j]``.
+    used : (n,) int
+        Servers of each job.
+    """
+
+    starts: Any
+    finish: Any
+    where: Any
+    held: Any
+    used: Any
+
+
+class Running(NamedTuple):
+    """The jobs that run, and how each has done since its rate last changed.
+
+    Attributes
+    ----------
+    job : (n,) int
+        The first ``count[0]`` of these run, in the order of their starts.
+    count : (1,) int
+    sharing : (S,) int
+        Jobs on each server that span servers.
+    level, rate, remaining, since : (n,) int, float, float, float
+        By job: p_j, iterations a slot, iterations left at `since`.
+    """
+
+    job: Any
+    count: Any
+    sharing: Any
+    level: Any
+    rate: Any
+    remaining: Any
+    since: Any
+
+
+@njit(cache=True)
+def none_running(jobs: Jobs) -> Running:
+    """The state in which no job runs."""
+    n = len(jobs.gpus)
+    return Running(
+        np.empty(n, np.int64),
+        np.zeros(1, np.int64),
+        np.zeros(len(jobs.capacity), np.int64),
+        np.zeros(n, np.int64),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n),
+    )
+
+
 @lean
-def speed(jobs: Jobs, j: int, servers: int, level: int) -> float:
+def start(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, now: float) -> bool:
+    """Start job j where it is placed, unless no running job would make progress then."""
+    _begin(jobs, running, schedule, j, now)
+    spans = schedule.used[j] > 1
+    if spans:
+        refresh(jobs, running, schedule, now)
+    if running.rate[j] > 0.0 or _any_moves(running):
+        schedule.starts[j] = now
+        return True
+    running.count[0] -= 1
+    _share(jobs, running, schedule, j, -1)
+    if spans:
+        refresh(jobs, running, schedule, now)
+    return False
+
+
+@lean
+def next_end(running: Running, schedule: ScheduleArrays, until: float) -> float:
+    """When the next running job ends, `until` at the latest."""
+    for r in range(running.count[0]):
+        until = min(until, schedule.finish[running.job[r]])
+    return until
+
+
+@lean
+def take_out(jobs: Jobs, running: Running, schedule: ScheduleArrays, now: float) -> int:
+    """Take out the jobs that have ended, so many, and list them behind those that run.
+
+    The others need `refresh`.
+    """
+    count, left = running.count[0], 0
+    for r in range(count):
+        j = running.job[r]
+        if schedule.finish[j] > now:
+            running.job[r] = running.job[left]
+            running.job[left] = j
+            left += 1
+        else:
+            _share(jobs, running, schedule, j, -1)
+    running.count[0] = left
+    return count - left
+
+
+@lean
+def refresh(jobs: Jobs, running: Running, schedule: ScheduleArrays, now: float) -> None:
+    """Give every running job whose level changed its new rate and finish, from `now` on."""
+    for r in range(running.count[0]):
+        j = running.job[r]
+        if schedule.used[j] <= 1:
+            continue
+        level = _level(jobs, running, schedule, j)
+        if level != running.level[j]:
+            running.remaining[j] -= running.rate[j] * (now - running.since[j])
+            _progress(jobs, running, schedule, j, level, now)
+
+
+@njit(cache=True)
+def completions(jobs: Jobs, order: Any, schedule: ScheduleArrays) -> None:
+    """Ends of all jobs, given starts and placements: from event to event; edits `finish`.
+
+    `order` (n,) lists the jobs by their starts. Complexity: O(n) events, each O(running jobs x
+    their servers).
+    """
+    n = len(order)
+    running = none_running(jobs)
+    schedule.finish[:] = np.inf
+    upcoming = 0
+    while upcoming < n or running.count[0] > 0:
+        next_start = schedule.starts[order[upcoming]] if upcoming < n else np.inf
+        now = next_end(running, schedule, next_start)
+        if now == np.inf:
+            return
+        take_out(jobs, running, schedule, now)
+        while upcoming < n and schedule.starts[order[upcoming]] <= now:
+            _begin(jobs, running, schedule, order[upcoming], now)
+            upcoming += 1
+        refresh(jobs, running, schedule, now)
+
+
+@lean
+def _begin(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, now: float) -> None:
+    """Count job j in and give it the rate of its level; the others need `refresh`."""
+    _share(jobs, running, schedule, j, 1)
+    running.job[running.count[0]] = j
+    running.count[0] += 1
+    running.remaining[j] = jobs.iterations[j]
+    _progress(jobs, running, schedule, j, _level(jobs, running, schedule, j), now)
+
+
+@lean
+def _progress(
+    jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, level: int, now: float
+) -> None:
+    """Let job j go on at a level from now."""
+    running.since[j] = now
+    running.level[j] = level
+    running.rate[j] = _speed(jobs, j, schedule.used[j], level)
+    schedule.finish[j] = now + _slots_left(jobs, running.remaining[j], running.rate[j])
+
+
+@lean
+def _share(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, change: int) -> None:
+    """Count job j in or out of the jobs that span and use its servers."""
+    if schedule.used[j] > 1:
+        base = jobs.first[j]
+        for i in range(base, base + schedule.used[j]):
+            running.sharing[schedule.where[i]] += change
+
+
+@lean
+def _level(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int) -> int:
+    """p_j: most spanning jobs on any server of job j; 0 inside one server (6)."""
+    if schedule.used[j] <= 1:
+        return 0
+    most = 0
+    base = jobs.first[j]
+    for i in range(base, base + schedule.used[j]):
+        most = max(most, running.sharing[schedule.where[i]])
+    return most
+
+
+@lean
+def _any_moves(running: Running) -> bool:
+    """Whether any running job makes progress."""
+    fastest = 0.0
+    for r in range(running.count[0]):
+        fastest = max(fastest, running.rate[running.job[r]])
+    return fastest > 0.0
+
+
+@lean
+def _speed(jobs: Jobs, j: int, servers: int, level: int) -> float:
     """phi: iterations a slot of job j on so many servers at contention level p; (6)-(8)."""
     if servers == 1:
         bandwidth = jobs.intra_bandwidth
@@ -63,111 +252,8 @@ def speed(jobs: Jobs, j: int, servers: int, level: int) -> float:
 
 
 @lean
-def slots_left(jobs: Jobs, remaining: float, rate: float) -> float:
+def _slots_left(jobs: Jobs, remaining: float, rate: float) -> float:
     """Slots until so many iterations are done."""
     if rate <= 0.0:
         return np.inf
     return np.ceil(remaining / rate) if jobs.slotted else remaining / rate
-
-
-@lean
-def level_of(jobs: Jobs, j: int, where: Any, used: Any, sharing: Any) -> int:
-    """p_j: most spanning jobs on any server of job j; 0 inside one server (6)."""
-    if used[j] <= 1:
-        return 0
-    most = 0
-    base = jobs.first[j]
-    for i in range(base, base + used[j]):
-        most = max(most, sharing[where[i]])
-    return most
-
-
-@lean
-def share(jobs: Jobs, j: int, where: Any, used: Any, sharing: Any, change: int) -> None:
-    """Count job j in or out of the jobs that span and use its servers."""
-    if used[j] > 1:
-        base = jobs.first[j]
-        for i in range(base, base + used[j]):
-            sharing[where[i]] += change
-
-
-@lean
-def refresh(
-    jobs: Jobs, now: float, running: Any, count: int, where: Any, used: Any, sharing: Any,
-    level: Any, rate: Any, remaining: Any, since: Any, finish: Any,
-) -> None:  # fmt: skip
-    """Give every running job whose level changed its new rate and finish, from `now` on."""
-    for r in range(count):
-        j = running[r]
-        if used[j] <= 1:
-            continue
-        p = level_of(jobs, j, where, used, sharing)
-        if p != level[j]:
-            remaining[j] -= rate[j] * (now - since[j])
-            since[j] = now
-            level[j] = p
-            rate[j] = speed(jobs, j, used[j], p)
-            finish[j] = now + slots_left(jobs, remaining[j], rate[j])
-
-
-@lean
-def begin(
-    jobs: Jobs, j: int, now: float, where: Any, used: Any, sharing: Any,
-    level: Any, rate: Any, remaining: Any, since: Any, finish: Any,
-) -> None:  # fmt: skip
-    """Start job j: count it in, then give it the rate of its level; others need `refresh`."""
-    share(jobs, j, where, used, sharing, 1)
-    remaining[j] = jobs.iterations[j]
-    since[j] = now
-    level[j] = level_of(jobs, j, where, used, sharing)
-    rate[j] = speed(jobs, j, used[j], level[j])
-    finish[j] = now + slots_left(jobs, remaining[j], rate[j])
-
-
-@lean
-def any_moves(running: Any, count: int, rate: Any) -> bool:
-    """Whether any running job makes progress."""
-    fastest = 0.0
-    for r in range(count):
-        fastest = max(fastest, rate[running[r]])
-    return fastest > 0.0
-
-
-@njit(cache=True)
-def completions(jobs: Jobs, starts: Any, order: Any, where: Any, used: Any, finish: Any) -> None:
-    """Ends of all jobs, given starts and placements: from event to event; edits `finish`.
-
-    `order` lists the jobs by their starts. A job that never ends gets infinity. Complexity: O(n)
-    events, each O(running jobs x their servers).
-    """
-    n = len(starts)
-    running = np.empty(n, np.int64)
-    sharing = np.zeros(len(jobs.capacity), np.int64)
-    level = np.zeros(n, np.int64)
-    rate, remaining, since = np.zeros(n), np.zeros(n), np.zeros(n)
-    finish[:] = np.inf
-    count = upcoming = 0
-    while upcoming < n or count > 0:
-        now = starts[order[upcoming]] if upcoming < n else np.inf
-        for r in range(count):
-            now = min(now, finish[running[r]])
-        if now == np.inf:
-            return
-        kept = 0
-        for r in range(count):
-            j = running[r]
-            if finish[j] <= now:
-                share(jobs, j, where, used, sharing, -1)
-            else:
-                running[kept] = j
-                kept += 1
-        count = kept
-        while upcoming < n and starts[order[upcoming]] <= now:
-            j = order[upcoming]
-            begin(jobs, j, now, where, used, sharing, level, rate, remaining, since, finish)
-            running[count] = j
-            count += 1
-            upcoming += 1
-        refresh(
-            jobs, now, running, count, where, used, sharing, level, rate, remaining, since, finish
-        )

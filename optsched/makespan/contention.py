@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.makespan._contention_kernel import Jobs, completions
+from optsched.makespan._contention_kernel import Jobs, ScheduleArrays, completions
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.progress import iterations_per_slot
 from optsched.makespan.solution import MakespanSolution
@@ -134,20 +134,37 @@ def jobs_of(instance: MakespanInstance) -> Jobs:
     )
 
 
+def empty_schedule(jobs: Jobs) -> ScheduleArrays:
+    """Arrays for the compiled loops to write a schedule into."""
+    n, workers = len(jobs.gpus), int(jobs.first[-1])
+    where, held = np.zeros((2, workers), dtype=np.int64)
+    return ScheduleArrays(np.zeros(n), np.zeros(n), where, held, np.zeros(n, dtype=np.int64))
+
+
+def schedule_from(jobs: Jobs, arrays: ScheduleArrays) -> Schedule:
+    """The schedule in a compiled loop's arrays."""
+    placed = []
+    for base, used in zip(jobs.first.tolist(), arrays.used.tolist(), strict=False):
+        span = slice(base, base + used)
+        placed.append(
+            dict(zip(arrays.where[span].tolist(), arrays.held[span].tolist(), strict=True))
+        )
+    return Schedule(tuple(arrays.starts.tolist()), tuple(placed))
+
+
 def evaluate(instance: MakespanInstance, schedule: Schedule) -> Evaluation:
     """Ends of all jobs under contention, event by event.
 
     Complexity: O(n) events, each O(running jobs x their servers).
     """
     jobs = jobs_of(instance)
-    starts = np.array(schedule.starts, dtype=np.float64)
-    where = np.zeros(int(jobs.first[-1]), dtype=np.int64)
-    used = np.array([len(placed) for placed in schedule.placed], dtype=np.int64)
+    arrays = empty_schedule(jobs)
+    arrays.starts[:] = schedule.starts
     for j, placed in enumerate(schedule.placed):
-        where[jobs.first[j] : jobs.first[j] + used[j]] = sorted(placed)
-    ends = np.empty(len(starts))
-    completions(jobs, starts, np.argsort(starts, kind="stable"), where, used, ends)
-    return Evaluation(instance, schedule, ends)
+        arrays.used[j] = len(placed)
+        arrays.where[jobs.first[j] : jobs.first[j] + len(placed)] = sorted(placed)
+    completions(jobs, np.argsort(arrays.starts, kind="stable"), arrays)
+    return Evaluation(instance, schedule, arrays.finish)
 
 
 def schedule_of(instance: MakespanInstance, solution: MakespanSolution) -> Schedule:

@@ -7,118 +7,144 @@ rates of the jobs that span.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import lean, njit
-from optsched.makespan._contention_kernel import Jobs, any_moves, begin, refresh, share
+from optsched.compiled_loops import lean, njit, owning
+from optsched.makespan._contention_kernel import (
+    Jobs,
+    Running,
+    ScheduleArrays,
+    next_end,
+    none_running,
+    refresh,
+    start,
+    take_out,
+)
+from optsched.makespan.heuristics._random_kernel import draw
 
 FIRST, LEAST_USED, LEAST_BUSY_SERVERS, RANDOM = 0, 1, 2, 3
 
 
+class Choice(NamedTuple):
+    """How each job chooses among the idle GPUs whose accumulated time plus its own is within theta.
+
+    Attributes
+    ----------
+    picks : (n,) int
+        One of the four constants above.
+    estimate : (n,) float
+        rho^_j in slots, what a job adds to the accumulated time of its GPUs.
+    theta : float
+        In slots.
+    spread : float
+        Least busy servers are taken until they have so many times the job's GPUs (lambda).
+    random : (1,) uint64
+        The generator's state.
+    """
+
+    picks: Any
+    estimate: Any
+    theta: float
+    spread: float
+    random: Any
+
+
+class Gpus(NamedTuple):
+    """The cluster's N GPUs, server by server.
+
+    Attributes
+    ----------
+    server, busy_time, idle : (N,) int, float, bool
+        Where each stands, its accumulated time in slots, whether no job has it.
+    server_time, allowed : (S,) float, bool
+        Sum of a server's accumulated times; whether the present job may use it.
+    chosen : (N,) int
+        The present job's GPUs come first.
+    taken : (sum of G_j,) int
+        The GPUs of each job that has started.
+    """
+
+    server: Any
+    busy_time: Any
+    idle: Any
+    server_time: Any
+    allowed: Any
+    chosen: Any
+    taken: Any
+
+
 @njit(cache=True)
 def simulate(
-    jobs: Jobs, order: Any, picks: Any, estimate: Any, theta: float, spread: float, cutoff: float,
-    tail: Any, random: Any, starts: Any, where: Any, held: Any, used: Any,
-) -> float:  # fmt: skip
-    """Schedule all jobs; fills starts and placements and returns the makespan.
+    jobs: Jobs, order: Any, choice: Choice, least_left: Any, cutoff: float, schedule: ScheduleArrays
+) -> float:
+    """Schedule all jobs in order; fills the schedule and returns the makespan in slots.
 
-    ``picks[j]`` says how job j chooses among the idle GPUs whose accumulated time plus its own
-    stays within theta; ``tail[i]`` is the least time that the jobs from place i of the order on
-    still take (none of them starts before the one at i); `random` is the generator's state. Returns
-    infinity when a job finds no place though nothing runs, or when the makespan would reach
-    `cutoff`.
+    ``least_left[i]`` (n + 1,) is the least time that the jobs from place i of the order on still
+    take (none of them starts before the one at i). Returns infinity when a job finds no place
+    though nothing runs, or when the makespan would reach `cutoff`.
     """
-    n, servers = len(order), len(jobs.capacity)
-    server_of = np.repeat(np.arange(servers), jobs.capacity)
-    busy_time = np.zeros(len(server_of))
-    idle = np.ones(len(server_of), np.bool_)
-    server_time = np.zeros(servers)
-    taken = np.empty(jobs.first[n], np.int64)
-    running = np.empty(n, np.int64)
-    sharing = np.zeros(servers, np.int64)
-    level = np.zeros(n, np.int64)
-    rate, remaining = np.zeros(n), np.zeros(n)
-    since, finish = np.zeros(n), np.zeros(n)
-    allowed = np.ones(servers, np.bool_)
-    chosen = np.empty(len(server_of), np.int64)
-    count, now, idle_gpus = 0, 0.0, len(server_of)
+    n = len(order)
+    gpus = _all_idle(jobs)
+    running = none_running(jobs)
+    now, idle_gpus = 0.0, len(gpus.idle)
     for position in range(n + 1):
         while True:  # until the job has started; after the last one, until all have ended
             if position < n:
                 j = order[position]
-                size = jobs.gpus[j]
-                enough = False
-                if idle_gpus >= size:
-                    limit = theta - estimate[j]
-                    if picks[j] == LEAST_BUSY_SERVERS:
-                        _least_busy(server_time, jobs.capacity, spread * size, allowed)
-                    enough = _pick(
-                        picks[j], size, limit, busy_time, idle, server_of, allowed, random, chosen
-                    )
-                if enough:
-                    _occupy(jobs, j, chosen, server_of, taken, where, held, used)
-                    begin(jobs, j, now, where, used, sharing, level, rate, remaining, since, finish)
-                    running[count] = j
-                    refresh(
-                        jobs, now, running, count, where, used, sharing,
-                        level, rate, remaining, since, finish,
-                    )  # fmt: skip
-                    if any_moves(running, count + 1, rate):
-                        starts[j] = now
-                        count += 1
-                        idle_gpus -= size
-                        for i in range(size):
-                            g = chosen[i]
-                            idle[g] = False
-                            busy_time[g] += estimate[j]
-                            server_time[server_of[g]] += estimate[j]
-                        break
-                    share(jobs, j, where, used, sharing, -1)
-                    refresh(
-                        jobs, now, running, count, where, used, sharing,
-                        level, rate, remaining, since, finish,
-                    )  # fmt: skip
-            if count == 0:
+                if (
+                    idle_gpus >= jobs.gpus[j]
+                    and _pick(jobs, choice, gpus, j)
+                    and _starts(jobs, running, schedule, gpus, j, now)
+                ):
+                    idle_gpus -= jobs.gpus[j]
+                    _occupy(gpus, jobs.gpus[j], choice.estimate[j])
+                    break
+            if running.count[0] == 0:
                 if position == n:
                     return now
                 return np.inf
-            now = np.inf
-            for r in range(count):
-                now = min(now, finish[running[r]])
-            if now + tail[position] >= cutoff:
+            now = next_end(running, schedule, np.inf)
+            if now + least_left[position] >= cutoff:
                 return np.inf
-            kept = 0
-            for r in range(count):
-                j = running[r]
-                if finish[j] > now:
-                    running[kept] = j
-                    kept += 1
-                    continue
-                share(jobs, j, where, used, sharing, -1)
+            ended = take_out(jobs, running, schedule, now)
+            for r in range(running.count[0], running.count[0] + ended):
+                j = running.job[r]
                 idle_gpus += jobs.gpus[j]
-                for i in range(jobs.first[j], jobs.first[j] + jobs.gpus[j]):
-                    idle[taken[i]] = True
-            count = kept
-            refresh(
-                jobs, now, running, count, where, used, sharing,
-                level, rate, remaining, since, finish,
-            )  # fmt: skip
+                for i in range(jobs.first[j], jobs.first[j + 1]):
+                    gpus.idle[gpus.taken[i]] = True
+            refresh(jobs, running, schedule, now)
     return np.inf
 
 
+@njit(cache=True)
+def _all_idle(jobs: Jobs) -> Gpus:
+    servers = len(jobs.capacity)
+    server = np.repeat(np.arange(servers), jobs.capacity)
+    return Gpus(
+        server,
+        np.zeros(len(server)),
+        np.ones(len(server), np.bool_),
+        np.zeros(servers),
+        np.ones(servers, np.bool_),
+        np.empty(len(server), np.int64),
+        np.empty(jobs.first[len(jobs.gpus)], np.int64),
+    )
+
+
 @lean
-def _pick(
-    how: int, size: int, limit: float, busy_time: Any, idle: Any, server_of: Any, allowed: Any,
-    random: Any, chosen: Any,
-) -> bool:  # fmt: skip
-    """Choose GPUs into the front of `chosen`; false when too few qualify."""
+def _pick(jobs: Jobs, choice: Choice, gpus: Gpus, j: int) -> bool:
+    """Choose job j's GPUs into the front of `chosen`; false when too few qualify."""
+    how, size, chosen, busy_time = choice.picks[j], jobs.gpus[j], gpus.chosen, gpus.busy_time
+    limit = choice.theta - choice.estimate[j]
+    if how == LEAST_BUSY_SERVERS:
+        _allow_least_busy(jobs, gpus, choice.spread * size)
     found = 0
-    for g in range(len(idle)):
-        if not idle[g] or busy_time[g] > limit:
+    for g in range(len(gpus.idle)):
+        if not gpus.idle[g] or busy_time[g] > limit:
             continue
-        if how == LEAST_BUSY_SERVERS and not allowed[server_of[g]]:
+        if how == LEAST_BUSY_SERVERS and not gpus.allowed[gpus.server[g]]:
             continue
         if how == RANDOM:
             chosen[found] = g
@@ -135,20 +161,9 @@ def _pick(
         found += 1
     if found >= size and how == RANDOM:
         for i in range(size):
-            k = i + int(draw(random) * (found - i))
+            k = i + int(draw(choice.random) * (found - i))
             chosen[i], chosen[k] = chosen[k], chosen[i]
     return found >= size
-
-
-@lean
-def draw(state: Any) -> float:
-    """The next number in [0, 1) of an xorshift64* generator; advances `state`."""
-    x = state[0]
-    x ^= x >> np.uint64(12)
-    x ^= x << np.uint64(25)
-    x ^= x >> np.uint64(27)
-    state[0] = x
-    return ((x * np.uint64(2685821657736338717)) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @lean
@@ -182,31 +197,41 @@ def _sift_down(heap: Any, size: int, busy_time: Any) -> None:
         parent = child
 
 
-@njit(cache=True)
-def _least_busy(server_time: Any, capacity: Any, wanted: float, allowed: Any) -> None:
+@owning
+def _allow_least_busy(jobs: Jobs, gpus: Gpus, wanted: float) -> None:
     """Allow the servers of least time per GPU until they hold as many GPUs as wanted."""
-    order = np.argsort(server_time / capacity, kind="mergesort")
     held = 0.0
-    for s in order:
-        allowed[s] = held < wanted
-        held += capacity[s]
+    for s in np.argsort(gpus.server_time / jobs.capacity, kind="mergesort"):
+        gpus.allowed[s] = held < wanted
+        held += jobs.capacity[s]
 
 
 @lean
-def _occupy(
-    jobs: Jobs, j: int, chosen: Any, server_of: Any, taken: Any, where: Any, held: Any, used: Any
-) -> None:
-    """Write job j's GPUs and its servers, each once, with their counts."""
+def _starts(
+    jobs: Jobs, running: Running, schedule: ScheduleArrays, gpus: Gpus, j: int, now: float
+) -> bool:
+    """Start job j on the chosen GPUs, its servers each once with their counts, if any job moves."""
     base = jobs.first[j]
-    used[j] = 0
+    schedule.used[j] = 0
     for i in range(jobs.gpus[j]):
-        g = chosen[i]
-        taken[base + i] = g
-        k = base
-        while k < base + used[j] and where[k] != server_of[g]:
+        g = gpus.chosen[i]
+        gpus.taken[base + i] = g
+        k, end = base, base + schedule.used[j]
+        while k < end and schedule.where[k] != gpus.server[g]:
             k += 1
-        if k == base + used[j]:
-            where[k] = server_of[g]
-            held[k] = 0
-            used[j] += 1
-        held[k] += 1
+        if k == end:
+            schedule.where[k] = gpus.server[g]
+            schedule.held[k] = 0
+            schedule.used[j] += 1
+        schedule.held[k] += 1
+    return start(jobs, running, schedule, j, now)
+
+
+@lean
+def _occupy(gpus: Gpus, size: int, time: float) -> None:
+    """Give the chosen GPUs to a job that adds so many slots to each."""
+    for i in range(size):
+        g = gpus.chosen[i]
+        gpus.idle[g] = False
+        gpus.busy_time[g] += time
+        gpus.server_time[gpus.server[g]] += time

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from optsched.compiled_loops import njit
-from optsched.makespan.heuristics._greedy_kernel import draw
+from optsched.makespan.heuristics._random_kernel import draw
 
 RELOCATE, SWAP, EXCHANGE = 0.35, 0.95, 0.953
 """Shares of the moves: relocation 35%, swap of one width 60%, of two blocks' contents 0.3%; the
@@ -37,9 +37,39 @@ class Blocks(NamedTuple):
     end: Any
 
 
+class Positions(NamedTuple):
+    """Where the jobs stand now, and where they stood when the makespan was least.
+
+    Attributes
+    ----------
+    position, best_position : (n,) int
+        The first GPU of each job's block.
+    load : (N,) float
+        Sum of durations on each GPU, in slots.
+    best : (1,) float
+        The makespan of `best_position`, in slots.
+    random : (1,) uint64
+        The generator's state.
+    """
+
+    position: Any
+    load: Any
+    best_position: Any
+    best: Any
+    random: Any
+
+
+class Cooling(NamedTuple):
+    """The temperature falls geometrically from `hot` to `cold`, slots squared, in `moves`."""
+
+    hot: float
+    cold: float
+    moves: int
+
+
 @njit(cache=True)
 def place_greedily(blocks: Blocks, order: Any, position: Any, load: Any) -> None:
-    """Put each job, in order, on the block whose fullest GPU is least loaded."""
+    """Put each job, in `order` (n,), on the block whose fullest GPU is least loaded."""
     load[:] = 0.0
     for j in order:
         k, w = blocks.kind[j], blocks.width[j]
@@ -54,7 +84,7 @@ def place_greedily(blocks: Blocks, order: Any, position: Any, load: Any) -> None
 
 @njit(cache=True)
 def loads_of(blocks: Blocks, position: Any, load: Any) -> None:
-    """The load of every GPU."""
+    """The load (N,) of every GPU, in slots."""
     load[:] = 0.0
     for j in range(len(position)):
         load[position[j] : position[j] + blocks.width[j]] += blocks.duration[j]
@@ -62,48 +92,45 @@ def loads_of(blocks: Blocks, position: Any, load: Any) -> None:
 
 @njit(cache=True)
 def anneal(
-    blocks: Blocks, position: Any, load: Any, target: float, best: float, best_position: Any,
-    hot: float, cold: float, moves: int, total: int, done: int, random: Any,
-) -> Any:  # fmt: skip
-    """Moves `done` to ``done + moves`` of an annealing of `total`; edits position and load.
+    blocks: Blocks, now: Positions, target: float, cooling: Cooling, done: int, moves: int
+) -> int:
+    """Moves `done` to ``done + moves`` of a cooling, towards a target in slots; how many were made.
 
-    The temperature falls geometrically from `hot` to `cold`. Stops when no GPU is above the
-    target. Returns the makespan of `best_position`, and the moves made.
+    Stops when no GPU is above the target.
     """
+    position, load, random = now.position, now.load, now.random
     n = len(position)
     cost = 0.0
     for g in range(len(load)):
         cost += _over(load[g], target)
-    falling = np.log(cold / hot) / total
-    temperature = hot
+    falling = np.log(cooling.cold / cooling.hot) / cooling.moves
+    temperature = cooling.hot
     made = 0
     while made < moves and cost > 0.0:
         if made % 64 == 0:
-            temperature = hot * np.exp(falling * (done + made))
+            temperature = cooling.hot * np.exp(falling * (done + made))
         made += 1
         allowed = -temperature * np.log(1.0 - draw(random))
         what = draw(random)
         j = int(draw(random) * n)
         if what < RELOCATE:
-            change = _relocate(
-                blocks, position, load, target, allowed, int(draw(random) * n), random
-            )
+            change = _relocate(blocks, now, target, allowed, int(draw(random) * n))
         elif what < SWAP:
-            change = _swap(blocks, position, load, target, allowed, j, random)
+            change = _swap(blocks, now, target, allowed, j)
         elif what < EXCHANGE:
-            change = _exchange(blocks, position, load, target, allowed, random)
+            change = _exchange(blocks, now, target, allowed)
         else:
-            change = _split(blocks, position, load, target, allowed, j, random)
+            change = _split(blocks, now, target, allowed, j)
         cost += change
-        if change < 0.0 and cost < (best - target) ** 2:
+        if change < 0.0 and cost < (now.best[0] - target) ** 2:
             cost = 0.0
             for g in range(len(load)):
                 cost += _over(load[g], target)
             highest = load.max()
-            if highest < best:
-                best = highest
-                best_position[:] = position
-    return best, made
+            if highest < now.best[0]:
+                now.best[0] = highest
+                now.best_position[:] = position
+    return made
 
 
 @njit(cache=True)
@@ -121,9 +148,8 @@ def _shift(load: Any, at: int, width: int, by: float, target: float) -> float:
 
 
 @njit(cache=True)
-def _relocate(
-    blocks: Blocks, position: Any, load: Any, target: float, allowed: float, j: int, random: Any
-) -> float:
+def _relocate(blocks: Blocks, now: Positions, target: float, allowed: float, j: int) -> float:
+    position, load, random = now.position, now.load, now.random
     k, w, d, old = blocks.kind[j], blocks.width[j], blocks.duration[j], position[j]
     count = blocks.first_block[k + 1] - blocks.first_block[k]
     new = blocks.block[blocks.first_block[k] + int(draw(random) * count)]
@@ -142,9 +168,8 @@ def _relocate(
 
 
 @njit(cache=True)
-def _swap(
-    blocks: Blocks, position: Any, load: Any, target: float, allowed: float, j: int, random: Any
-) -> float:
+def _swap(blocks: Blocks, now: Positions, target: float, allowed: float, j: int) -> float:
+    position, load, random = now.position, now.load, now.random
     k, w = blocks.kind[j], blocks.width[j]
     count = blocks.first_job[k + 1] - blocks.first_job[k]
     other = blocks.job[blocks.first_job[k] + int(draw(random) * count)]
@@ -162,10 +187,9 @@ def _swap(
 
 
 @njit(cache=True)
-def _exchange(
-    blocks: Blocks, position: Any, load: Any, target: float, allowed: float, random: Any
-) -> float:
+def _exchange(blocks: Blocks, now: Positions, target: float, allowed: float) -> float:
     """Swap what two blocks of one width hold, jobs of that width or narrower."""
+    position, load, random = now.position, now.load, now.random
     k = int(draw(random) * len(blocks.widths))
     w = blocks.widths[k]
     count = blocks.first_block[k + 1] - blocks.first_block[k]
@@ -200,10 +224,9 @@ def _exchange(
 
 
 @njit(cache=True)
-def _split(
-    blocks: Blocks, position: Any, load: Any, target: float, allowed: float, j: int, random: Any
-) -> float:
+def _split(blocks: Blocks, now: Positions, target: float, allowed: float, j: int) -> float:
     """Swap a job of width w with one or two of width w / 2 that share an aligned block of w."""
+    position, load, random = now.position, now.load, now.random
     half, k = blocks.width[j], blocks.kind[j]
     wide = k + 1
     if wide >= len(blocks.widths) or blocks.widths[wide] != 2 * half:

@@ -10,7 +10,16 @@ import numpy as np
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.makespan._contention_kernel import Jobs
 from optsched.makespan.bounds.durations import durations_of
-from optsched.makespan.contention import Floats, Ints, Schedule, jobs_of
+from optsched.makespan.contention import (
+    Floats,
+    Ints,
+    Schedule,
+    empty_schedule,
+    jobs_of,
+    schedule_from,
+)
+from optsched.makespan.heuristics._greedy_kernel import Choice, simulate
+from optsched.makespan.heuristics._random_kernel import random_state
 from optsched.makespan.incumbent import Found
 from optsched.makespan.instance import MakespanInstance
 
@@ -39,21 +48,13 @@ class Greedy:
         cutoff: float = np.inf,
         seed: int = 0,
     ) -> tuple[float, Schedule | None]:
-        """Makespan and schedule, or infinity and None; see `greedy_kernel.simulate`."""
-        from optsched.makespan.heuristics._greedy_kernel import simulate
-
-        n, workers = len(order), int(self.jobs.first[-1])
-        starts, used = np.zeros(n), np.zeros(n, dtype=np.int64)
-        where, held = np.zeros((2, workers), dtype=np.int64)
-        tail = self._least_left(order)
-        makespan = simulate(
-            self.jobs, order, picks, self.estimate, float(theta), float(spread), float(cutoff),
-            tail,
-            random_state(seed), starts, where, held, used,
-        )  # fmt: skip
-        if makespan == np.inf:
-            return float(makespan), None
-        return float(makespan), ragged_schedule(self.jobs, starts, where, held, used)
+        """Makespan and schedule, or infinity and None; see `simulate`."""
+        choice = Choice(picks, self.estimate, float(theta), float(spread), random_state(seed))
+        arrays = empty_schedule(self.jobs)
+        makespan = float(
+            simulate(self.jobs, order, choice, self._least_left(order), float(cutoff), arrays)
+        )
+        return makespan, None if makespan == np.inf else schedule_from(self.jobs, arrays)
 
     def _least_left(self, order: Ints) -> Floats:
         """Least slots from any place of the order on: by the longest job, and by area."""
@@ -116,18 +117,3 @@ def smallest_first(gpus: Ints, names: Sequence[str]) -> Ints:
     """Jobs by size, ties by name."""
     order = sorted(range(len(names)), key=lambda j: (gpus[j], names[j]))
     return np.array(order, dtype=np.int64)
-
-
-def random_state(seed: int) -> np.ndarray:
-    """A non-zero 64-bit state for the compiled generators, well mixed from any seed."""
-    return np.random.SeedSequence(seed).generate_state(1, dtype=np.uint64) | np.uint64(1)
-
-
-def ragged_schedule(jobs: Jobs, starts: Floats, where: Ints, held: Ints, used: Ints) -> Schedule:
-    """The schedule in the compiled loops' ragged tables."""
-    placed = []
-    for j in range(len(starts)):
-        base = int(jobs.first[j])
-        span = slice(base, base + int(used[j]))
-        placed.append(dict(zip(where[span].tolist(), held[span].tolist(), strict=True)))
-    return Schedule(tuple(starts.tolist()), tuple(placed))

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.makespan._contention_kernel import Jobs
+from optsched.makespan._contention_kernel import Jobs, ScheduleArrays
 from optsched.makespan.bounds.durations import durations_of
-from optsched.makespan.contention import Floats, Ints, Schedule, jobs_of
-from optsched.makespan.heuristics.greedy import ragged_schedule
+from optsched.makespan.contention import Ints, Schedule, empty_schedule, jobs_of, schedule_from
+from optsched.makespan.heuristics._list_scheduling_kernel import schedule_list
 from optsched.makespan.incumbent import Found, Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
@@ -28,37 +28,24 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Lists:
-    """An instance made ready for list scheduling; the tables are overwritten by every run."""
+    """An instance made ready for list scheduling; the arrays are overwritten by every run."""
 
     jobs: Jobs
-    starts: Floats
-    finish: Floats
-    where: Ints
-    held: Ints
-    used: Ints
+    arrays: ScheduleArrays
 
     def run(self, order: Ints, spans: Flags, cutoff: float = np.inf) -> float:
-        """Schedule; the makespan, or infinity. See `list_kernel.schedule_list`."""
-        from optsched.makespan.heuristics._list_scheduling_kernel import schedule_list
-
-        return float(
-            schedule_list(
-                self.jobs, order, spans, cutoff, self.starts, self.where, self.held, self.used,
-                self.finish,
-            )
-        )  # fmt: skip
+        """Schedule; the makespan, or infinity. See `schedule_list`."""
+        return float(schedule_list(self.jobs, order, spans, cutoff, self.arrays))
 
     def schedule(self) -> Schedule:
         """The schedule of the last run."""
-        return ragged_schedule(self.jobs, self.starts, self.where, self.held, self.used)
+        return schedule_from(self.jobs, self.arrays)
 
 
 def prepare_lists(instance: MakespanInstance) -> Lists:
     """Make an instance ready."""
     jobs = jobs_of(instance)
-    n, workers = len(jobs.gpus), int(jobs.first[-1])
-    where, held = np.zeros((2, workers), dtype=np.int64)
-    return Lists(jobs, np.zeros(n), np.zeros(n), where, held, np.zeros(n, dtype=np.int64))
+    return Lists(jobs, empty_schedule(jobs))
 
 
 def longest_order(instance: MakespanInstance) -> Ints:

@@ -11,8 +11,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+import numpy as np
+
 from optsched.deadline import Deadline, OutOfTimeError
-from optsched.makespan.heuristics.greedy import random_state
+from optsched.makespan.heuristics._local_search_kernel import Search, improve
+from optsched.makespan.heuristics._random_kernel import random_state
 from optsched.makespan.heuristics.list_scheduling import (
     best_list,
     by_longest,
@@ -73,30 +76,32 @@ def search(
     value, schedule, spans = best_list(lists, order)
     if schedule is None or value <= target:
         return Found(schedule, details={"moves": 0})
-    best_order, best_spans, best = order.copy(), spans.copy(), value
-    state = random_state(settings.seed)
-    from optsched.makespan.heuristics._local_search_kernel import improve
-
-    done, left, last, slack = 0, 0, 0, 0.0
+    present = Search(
+        order,
+        spans,
+        np.array([value]),
+        order.copy(),
+        spans.copy(),
+        np.array([value]),
+        np.zeros(1, dtype=np.int64),
+        random_state(settings.seed),
+    )
+    done, left, slack = 0, 0, 0.0
     clock = _Clock(deadline, moves)
     cut = False
     try:
-        while done < moves and best > target:
+        while done < moves and present.best[0] > target:
             if deadline.is_over or stop.is_over:
                 cut = True
                 break
             if left == 0:
-                slack = FIRST_SLACK * value * clock.share_left(done)
-                left, last = clock.chunk(done), int(order[-1])
-            value, best, last, made = improve(
-                lists.jobs, order, spans, value, target, clock.step(left), slack, state,
-                lists.starts, lists.where, lists.held, lists.used, lists.finish,
-                best_order, best_spans, best, last,
-            )  # fmt: skip
-            done, left = done + int(made), left - int(made)
+                slack = FIRST_SLACK * float(present.value[0]) * clock.share_left(done)
+                left, present.last[0] = clock.chunk(done), order[-1]
+            made = improve(lists.jobs, present, target, clock.step(left), slack, lists.arrays)
+            done, left = done + made, left - made
     except OutOfTimeError:
         cut = True
-    lists.run(best_order, best_spans)
+    lists.run(present.best_order, present.best_spans)
     return Found(lists.schedule(), cut, {"moves": done})
 
 

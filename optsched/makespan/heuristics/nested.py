@@ -23,9 +23,16 @@ import numpy as np
 
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.makespan.bounds.durations import Durations, durations_of
-from optsched.makespan.contention import Floats, Ints, Schedule
-from optsched.makespan.heuristics._nested_kernel import Blocks, anneal, loads_of, place_greedily
-from optsched.makespan.heuristics.greedy import random_state
+from optsched.makespan.contention import Ints, Schedule
+from optsched.makespan.heuristics._nested_kernel import (
+    Blocks,
+    Cooling,
+    Positions,
+    anneal,
+    loads_of,
+    place_greedily,
+)
+from optsched.makespan.heuristics._random_kernel import random_state
 from optsched.makespan.heuristics.list_scheduling import by_longest
 from optsched.makespan.heuristics.local_search import local_search, search
 from optsched.makespan.incumbent import SEARCH_SHARE, Found, Incumbent
@@ -91,7 +98,7 @@ def _start(instance: MakespanInstance, settings: Settings, bound: float) -> Foun
 
 @dataclass
 class Annealing:
-    """An annealing run: positions by job, the best of them, and the generator's state."""
+    """An annealing run."""
 
     instance: MakespanInstance
     bound: float
@@ -103,13 +110,12 @@ class Annealing:
         durations = durations_of(self.instance)
         self.blocks = _blocks(durations)
         n = len(durations.gpus)
-        self.position = np.zeros(n, dtype=np.int64)
-        self.load: Floats = np.zeros(self.instance.gpus)
+        position, load = np.zeros(n, dtype=np.int64), np.zeros(self.instance.gpus)
         order = np.lexsort((-durations.inside, -durations.gpus)).astype(np.int64)
-        place_greedily(self.blocks, order, self.position, self.load)
-        self.best = float(self.load.max())
-        self.best_position = self.position.copy()
-        self.state = random_state(self.seed)
+        place_greedily(self.blocks, order, position, load)
+        self.now = Positions(
+            position, load, position.copy(), np.array([load.max()]), random_state(self.seed)
+        )
         self.targets = np.random.default_rng(self.seed)
 
     def run(self, most: int | None, deadline: Deadline, gap: float) -> bool:
@@ -124,7 +130,7 @@ class Annealing:
             self.restarts += 1
             low, high = RESTART
             target = self.bound + (self.best - self.bound) * self.targets.uniform(low, high)
-            self.position[:] = self.best_position
+            self.now.position[:] = self.now.best_position
         return False
 
     def found(self, most: int | None, deadline: Deadline, gap: float) -> Found:
@@ -136,9 +142,14 @@ class Annealing:
         return Found(self.schedule(), cut, {"moves": self.moves, "restarts": self.restarts})
 
     @property
+    def best(self) -> float:
+        """The least makespan seen, in slots."""
+        return float(self.now.best[0])
+
+    @property
     def many(self) -> bool:
         """Whether one annealing is a long one."""
-        return len(self.position) >= MANY_JOBS
+        return len(self.now.position) >= MANY_JOBS
 
     def done(self, gap: float) -> bool:
         """Whether the incumbent meets the bound."""
@@ -152,7 +163,7 @@ class Annealing:
         starts: list[float] = [0.0] * len(instance.jobs)
         placed: list[dict[int, int]] = [{} for _ in instance.jobs]
         for j in np.lexsort((np.arange(len(starts)), -durations.gpus)).tolist():
-            at, gpus = int(self.best_position[j]), int(durations.gpus[j])
+            at, gpus = int(self.now.best_position[j]), int(durations.gpus[j])
             starts[j] = float(free[at])
             placed[j] = {int(server_of[at]): gpus}
             free[at : at + gpus] = starts[j] + durations.inside[j]
@@ -164,21 +175,18 @@ class Annealing:
     def _anneal(self, target: float, most: int | None, deadline: Deadline) -> bool:
         """One annealing towards a target; false when the time was up."""
         a_job = MANY_MOVES_A_JOB if self.many else MOVES_A_JOB
-        total = int(np.clip(a_job * len(self.position), FEWEST_MOVES, MOST_MOVES))
+        total = int(np.clip(a_job * len(self.now.position), FEWEST_MOVES, MOST_MOVES))
         total = total if most is None else min(total, most - self.moves)
-        loads_of(self.blocks, self.position, self.load)
-        hot, cold = (HOT * self.bound) ** 2, (COLD * self.bound) ** 2
+        loads_of(self.blocks, self.now.position, self.now.load)
+        cooling = Cooling((HOT * self.bound) ** 2, (COLD * self.bound) ** 2, total)
         done = 0
         while done < total:
             if deadline.is_over:
                 return False
-            self.best, made = anneal(
-                self.blocks, self.position, self.load, target, self.best, self.best_position,
-                hot, cold, min(CHUNK, total - done), total, done, self.state,
-            )  # fmt: skip
-            self.moves += int(made)
-            done += int(made)
-            if made == 0 or self.load.max() <= target:  # met: ask for more
+            made = anneal(self.blocks, self.now, target, cooling, done, min(CHUNK, total - done))
+            self.moves += made
+            done += made
+            if made == 0 or self.now.load.max() <= target:  # met: ask for more
                 if self.best <= self.bound:
                     return True
                 target = max(self.bound, min(target, self.best) - self._least_step())

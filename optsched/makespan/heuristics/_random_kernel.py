@@ -1,0 +1,25 @@
+"""Random numbers inside compiled loops: an xorshift64* generator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from optsched.compiled_loops import lean
+
+
+def random_state(seed: int) -> np.ndarray:
+    """A non-zero 64-bit state (1,), well mixed from any seed."""
+    return np.random.SeedSequence(seed).generate_state(1, dtype=np.uint64) | np.uint64(1)
+
+
+@lean
+def draw(state: Any) -> float:
+    """The next number in [0, 1); advances `state`."""
+    x = state[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    state[0] = x
+    return ((x * np.uint64(2685821657736338717)) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
