@@ -38,8 +38,8 @@ def solve_model(
         Hand the variables' present values, a solution, to the solver as a first incumbent. They
         come back where it finds none.
     build_time : float
-        Seconds already spent on building the model; added to the answer's. Once the deadline has
-        passed nothing is handed over.
+        Seconds already spent on building the model; added to the answer's. Handing it over takes
+        about as long again, and is not begun with less time left.
     restarts : bool
         Whether HiGHS may presolve again at the root. What 1.15 then infers of big-M rows has cut
         optima off.
@@ -50,7 +50,7 @@ def solve_model(
         If the solver fails.
     """
     require_solver(settings.solver)
-    if settings.deadline.is_over:
+    if not settings.deadline.has(build_time):
         return unsolved(settings, build_time)
     if settings.solver == "scip":
         return _solve_with_scip(model, settings, build_time)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_right, insort
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
@@ -127,48 +129,60 @@ def _ends(instance: MakespanInstance, runs: Runs) -> dict[str, float]:
 
 def _spanning_ends(instance: MakespanInstance, runs: Runs) -> dict[str, float]:
     waiting = sorted(runs, key=lambda name: runs[name][1].start, reverse=True)
-    links = _Links(instance, runs)
-    left: dict[str, float] = {}
+    links = _Links({name: _servers(run) for name, (_, run) in runs.items()})
+    progress: dict[str, _Progress] = {}
+    finish: dict[str, float] = {}
     ends: dict[str, float] = {}
-    now = 0.0
-    while waiting or left:
-        speeds = links.speeds
-        finish = {n: now + _slots(instance, left[n], speeds[n]) for n in left}
-        following = min(finish.values(), default=math.inf)
+    while waiting or finish:
+        now = min(finish.values(), default=math.inf)
         if waiting:
-            following = min(following, runs[waiting[-1]][1].start)
-        if following == math.inf:  # everything that runs makes no progress, for ever
-            return {**ends, **dict.fromkeys(left, math.inf)}
-        left = {n: left[n] - speeds[n] * (following - now) for n in left}
-        now = following
-        ended = [n for n in left if finish[n] <= now]
-        started = []
+            now = min(now, runs[waiting[-1]][1].start)
+        if now == math.inf:  # everything that runs makes no progress, for ever
+            return {**ends, **dict.fromkeys(finish, math.inf)}
+        ended = [name for name, end in finish.items() if end <= now]
         for name in ended:
             ends[name] = now
-            del left[name]
+            del finish[name]
+        started = []
         while waiting and runs[waiting[-1]][1].start <= now:
-            name = waiting.pop()
-            started.append(name)
-            left[name] = runs[name][0].iterations
-        links.change(started, ended)
+            started.append(waiting.pop())
+            progress[started[-1]] = _Progress(runs[started[-1]][0].iterations, now)
+        for name, contention in links.change(started, ended):
+            job, servers = runs[name][0], len(links.servers[name])
+            speed = _iterations_per_slot(instance, job, servers, contention)
+            progress[name].turn(now, speed)
+            finish[name] = now + _slots(instance, progress[name].left, speed)
     return ends
 
 
-class _Links:
-    """Who shares whose links, and how fast each spanning job runs: iterations a slot."""
+@dataclass
+class _Progress:
+    """Iterations left when a run last changed its speed, and its iterations a slot since."""
 
-    def __init__(self, instance: MakespanInstance, runs: Runs) -> None:
-        self.instance, self.runs = instance, runs
-        self.servers = {name: _servers(run) for name, (_, run) in runs.items()}
+    left: float
+    since: float
+    speed: float = 0.0
+
+    def turn(self, now: float, speed: float) -> None:
+        """Go on at another speed."""
+        self.left -= self.speed * (now - self.since)
+        self.since, self.speed = now, speed
+
+
+class _Links:
+    """Who shares whose links, and p_j (6) of each spanning run."""
+
+    def __init__(self, servers: dict[str, list[str]]) -> None:
+        self.servers = servers
         self.sharing: dict[str, set[str]] = {}
         self.load: dict[str, int] = {}
-        self.speeds: dict[str, float] = {}
+        self.contention: dict[str, int] = {}
 
-    def change(self, started: list[str], ended: list[str]) -> None:
-        """Let runs start and end; whoever shares a server with them changes speed."""
+    def change(self, started: list[str], ended: list[str]) -> Iterator[tuple[str, int]]:
+        """Let runs start and end: those whose p_j is another then, the started among them."""
         touched: set[str] = set()
         for name in ended:
-            del self.speeds[name]
+            del self.contention[name]
             for server in self.servers[name]:
                 self.sharing[server].remove(name)
                 touched.add(server)
@@ -179,10 +193,10 @@ class _Links:
         for server in touched:
             self.load[server] = len(self.sharing[server])
         for name in {name for server in touched for name in self.sharing[server]}:
-            servers = self.servers[name]
-            contention = max(map(self.load.__getitem__, servers))
-            job, _ = self.runs[name]
-            self.speeds[name] = _iterations_per_slot(self.instance, job, len(servers), contention)
+            contention = max(map(self.load.__getitem__, self.servers[name]))
+            if self.contention.get(name) != contention:
+                self.contention[name] = contention
+                yield name, contention
 
 
 def _servers(run: ScheduledJob) -> list[str]:

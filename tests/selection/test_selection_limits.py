@@ -9,20 +9,23 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import optsched
-from optsched.backends import Answer, MilpArrays, sizes
+from optsched.backends import Answer, MilpArrays, sizes, solve_model
 from optsched.backends.answer import unsolved
-from optsched.deadline import Deadline
+from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
 from optsched.result import Settings, Termination
 from optsched.selection.assignment import solution_of
 from optsched.selection.bounds import quick as bounds
 from optsched.selection.cost import tables_of
-from optsched.selection.exact import columns
+from optsched.selection.exact import columns, patterns
 from optsched.selection.exact.exact import exact
 from optsched.selection.exact.patterns import build as build_patterns
 from optsched.selection.exact.patterns import nonzeros, pattern_data
+from optsched.selection.exact.sifting import solve_sifted
+from optsched.selection.models import milp
 from optsched.selection.models.formulation import formulation_data
 from optsched.selection.models.milp import build as build_milp
+from optsched.selection.models.minlp import build as build_minlp
 from optsched.selection.models.openings import opening
 from optsched.selection.models.outcomes import TARDINESS
 from optsched.selection.options import SelectionOptions
@@ -152,3 +155,50 @@ def test_a_selection_found_is_made_whole_soon_or_not_at_all(
     for limit, expected in ((0.0, columns.GRACE), (100.0, 100.0), (None, None)):
         assert columns._at_a_vertex(problem, one, Settings(time_limit=limit)) is None
         assert given.pop() == (None if expected is None else pytest.approx(expected, abs=30))
+
+
+def test_stating_a_model_stops_at_the_deadline() -> None:
+    tables = tables_of(optsched.load("selection/5x10"), SelectionOptions())
+    data = formulation_data(tables, "milp")
+    for build, given in (
+        (build_milp, data),
+        (build_minlp, data),
+        (build_patterns, pattern_data(tables)),
+    ):
+        with pytest.raises(OutOfTimeError):
+            build(given, Deadline(0.0))
+        assert list(build(given, Deadline()).component_objects()) != []
+
+
+@pytest.mark.parametrize("method", ["patterns", "milp"])
+def test_a_model_stated_too_late_is_not_handed_over(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock stops in the middle of stating: what was known before is the answer."""
+    module = {"patterns": patterns, "milp": milp}[method]
+    instance = optsched.load("selection/5x10")
+    built = []
+
+    def build(data: object, deadline: Deadline) -> object:
+        built.append(data)
+        raise OutOfTimeError
+
+    monkeypatch.setattr(module, "build", build)
+    result = optsched.solve(instance, method, time_limit=60.0)
+    assert len(built) == 1
+    assert result.termination is Termination.TIME_LIMIT
+    assert result.check.feasible
+    assert "no time to state a model" in result.details["message"]
+
+
+def test_what_took_longer_to_state_than_is_left_is_not_handed_over() -> None:
+    """Handing a model over takes about as long as stating it did."""
+    tables = tables_of(optsched.load("selection/3x6"), SelectionOptions())
+    model = build_patterns(pattern_data(tables))
+    settings = Settings(time_limit=100.0).within(Deadline(100.0))
+    late = solve_model(model, settings, build_time=100.0)
+    assert late.termination is Termination.TIME_LIMIT
+    assert late.objective is None
+    assert late.build_time == 100.0
+    assert solve_sifted(model, settings, build_time=100.0).objective is None
+    assert solve_model(model, settings, build_time=1.0).termination is Termination.OPTIMAL

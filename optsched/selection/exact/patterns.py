@@ -18,7 +18,8 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
 from optsched.backends import require_solver
-from optsched.backends.sizes import fits, refuse_many_nonzeros
+from optsched.backends.sizes import refuse_many_nonzeros, require_time
+from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
 from optsched.result import Outcome, Settings
 from optsched.selection.cost import Tables, tables_of
@@ -74,10 +75,12 @@ def patterns(instance: SelectionInstance, options: SelectionOptions, settings: S
     size = nonzeros(tables)
     refuse_many_nonzeros("patterns", size, "use columns")
     known = known_seats(tables)
-    if not fits(settings.deadline, size):
-        return without_model(tables, known, settings)
     data = pattern_data(tables)
-    model = build(data)
+    try:
+        require_time(settings.deadline, size)
+        model = build(data, settings.deadline)
+    except OutOfTimeError:
+        return without_model(tables, known, settings)
     answer = solve_sifted(model, settings, build_time=time.perf_counter() - began)
     assignment = assignment_of(tables, read_counted(model)) if answer.has_solution else None
     return model_outcome(tables, answer, (known, assignment), data.unit, settings)
@@ -127,17 +130,22 @@ def pattern_data(tables: Tables) -> PatternData:
     return PatternData(tables, tuple(made), tuple(fills))
 
 
-def build(data: PatternData) -> pyo.ConcreteModel:
-    """State the model; see `models/selection/README.md`."""
+def build(data: PatternData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
+    """State the model; see `models/selection/README.md`. Raises OutOfTimeError at a deadline."""
+    clock = deadline or Deadline()
     model = pyo.ConcreteModel(name="selection-patterns")
-    _declare(model, data)
-    _minimise_cost(model, data)
-    _every_job_once(model)
-    _nodes_of_a_class(model, data)
-    _shared_gpus_are_filled(model)
-    _leaders_of_patterns(model)
-    _followers_in_dedicated_slots(model, data)
-    _followers_in_shared_slots(model, data)
+    for state in (
+        _declare,
+        _minimise_cost,
+        _every_job_once,
+        _nodes_of_a_class,
+        _shared_gpus_are_filled,
+        _leaders_of_patterns,
+        _followers_in_dedicated_slots,
+        _followers_in_shared_slots,
+    ):
+        clock.check()
+        state(model, data)
     if data.tables.options.opens_exactly:
         model.nodes_opened = pyo.Constraint(
             expr=pyo.quicksum(model.nodes.values()) == data.tables.most_open, doc="(16)"
@@ -233,7 +241,7 @@ def _minimise_cost(model: pyo.ConcreteModel, data: PatternData) -> None:
     model.cost = pyo.Objective(expr=_linear(coefficients, variables), doc="(P1.1)")
 
 
-def _every_job_once(model: pyo.ConcreteModel) -> None:
+def _every_job_once(model: pyo.ConcreteModel, _: PatternData) -> None:
     roles: dict[int, list] = {j: [model.postponed[j]] for j in model.JOBS}
     for key, x in (*model.follower.items(), *model.leader.items()):
         roles[key[0]].append(x)
@@ -253,7 +261,7 @@ def _nodes_of_a_class(model: pyo.ConcreteModel, data: PatternData) -> None:
     )
 
 
-def _shared_gpus_are_filled(model: pyo.ConcreteModel) -> None:
+def _shared_gpus_are_filled(model: pyo.ConcreteModel, _: PatternData) -> None:
     gpus: dict[int, list] = {}
     led: dict[tuple[int, int], list] = {}
     for (v, _, lf), x in model.filled.items():
@@ -279,7 +287,7 @@ def _shared_gpus_are_filled(model: pyo.ConcreteModel) -> None:
     )
 
 
-def _leaders_of_patterns(model: pyo.ConcreteModel) -> None:
+def _leaders_of_patterns(model: pyo.ConcreteModel, _: PatternData) -> None:
     jobs: dict[tuple[int, int, int], list] = {}
     for (_, v, c, used), x in model.leader.items():
         jobs.setdefault((v, c, used), []).append(x)

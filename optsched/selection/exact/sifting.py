@@ -34,7 +34,8 @@ def solve_sifted(model: pyo.ConcreteModel, settings: Settings, *, build_time: fl
     began = time.perf_counter()
     variables = list(model.component_data_objects(pyo.Var, active=True))
     relaxed = None
-    if len(variables) > FEW_VARIABLES and settings.solver == "highs":
+    large = len(variables) > FEW_VARIABLES and settings.solver == "highs"
+    if large and settings.deadline.has(build_time):
         relaxed = relax_model(model, settings)
     if relaxed is None:
         return solve_model(model, settings, build_time=build_time)
@@ -45,21 +46,19 @@ def solve_sifted(model: pyo.ConcreteModel, settings: Settings, *, build_time: fl
         for x in left_out:
             x.fix(0)
         try:
-            answer = solve_model(model, settings)
+            answer = solve_model(model, settings, build_time=build_time)
         finally:
             for x in left_out:
                 x.unfix()
         least = optimum + SAFE * allowed if left_out else np.inf
-        over = settings.deadline.is_over
+        over = not settings.deadline.has(build_time)
         if over or not left_out or (answer.objective is not None and answer.objective <= least):
-            return _with_left_out(answer, optimum, least, build_time, began)
+            return _with_left_out(answer, optimum, least, began - build_time)
         wider = 0.0 if answer.objective is None else (answer.objective - optimum) / SAFE
         allowed = SPARE * wider if SPARE * wider > allowed else WIDER * allowed
 
 
-def _with_left_out(
-    answer: Answer, optimum: float, least: float, build_time: float, began: float
-) -> Answer:
+def _with_left_out(answer: Answer, optimum: float, least: float, began: float) -> Answer:
     """The answer for the whole model: its bound covers what was left out."""
     bound, status = answer.bound, answer.termination
     if least < np.inf:
@@ -71,11 +70,4 @@ def _with_left_out(
         for p in answer.trace
     )
     seconds = time.perf_counter() - began - answer.build_time
-    return replace(
-        answer,
-        termination=status,
-        bound=bound,
-        build_time=build_time + answer.build_time,
-        solve_time=seconds,
-        trace=trace,
-    )
+    return replace(answer, termination=status, bound=bound, solve_time=seconds, trace=trace)

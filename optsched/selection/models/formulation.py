@@ -8,6 +8,7 @@ tolerances are relative.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,10 +17,14 @@ import numpy as np
 import pyomo.environ as pyo
 
 from optsched.backends.sizes import refuse_many_nonzeros
+from optsched.deadline import Deadline
 from optsched.selection.assignment import Assignment, Seat
 from optsched.selection.cost import Tables
 
 WHOLE = Fraction(1)
+
+State = Callable[[pyo.ConcreteModel, "FormulationData"], None]
+"""What states a family of rows, with its variables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,19 +128,30 @@ def formulation_data(tables: Tables, method: str) -> FormulationData:
     return data
 
 
-def build_linear_part(data: FormulationData, name: str) -> pyo.ConcreteModel:
-    """Sets, variables and linear constraints of (P1)."""
+def build_model(
+    data: FormulationData, name: str, products: Iterable[State], deadline: Deadline | None
+) -> pyo.ConcreteModel:
+    """State (P1): its linear part, then its products; raises OutOfTimeError at a deadline."""
+    clock = deadline or Deadline()
     model = pyo.ConcreteModel(name=name)
-    _declare_sets(model, data)
-    _declare_variables(model, data)
-    _place_jobs(model, data)
-    _choose_types(model, data)
-    _choose_fractions(model, data)
-    _choose_gpus(model, data)
-    _count_gpus_in_use(model, data)
-    _open_nodes(model, data)
-    _first_to_end(model)
-    _postponed_jobs(model, data)
+    linear = (
+        _declare_sets,
+        _declare_variables,
+        _place_jobs,
+        _choose_types,
+        _choose_fractions,
+        _choose_gpus,
+        _count_gpus_in_use,
+        _open_nodes,
+        _first_to_end,
+        _postponed_jobs,
+    )
+    for state in (*linear, *products):
+        clock.check()
+        state(model, data)
+    model.cost = pyo.Objective(
+        expr=_penalties(model, data) + pyo.quicksum(model.paid.values()), doc="(P1.1)"
+    )
     return model
 
 
@@ -320,7 +336,7 @@ def _open_nodes(model: pyo.ConcreteModel, data: FormulationData) -> None:
         model.nodes_opened = pyo.Constraint(expr=opened <= data.tables.most_open, doc="(16')")
 
 
-def _first_to_end(model: pyo.ConcreteModel) -> None:
+def _first_to_end(model: pyo.ConcreteModel, _: FormulationData) -> None:
     model.one_first = pyo.Constraint(
         model.NODES,
         rule=lambda m, n: pyo.quicksum(m.first[j, n] for j in m.JOBS) == m.opened[n],
@@ -343,7 +359,7 @@ def _postponed_jobs(model: pyo.ConcreteModel, data: FormulationData) -> None:
     model.worst_tardiness_defined = pyo.Constraint(model.JOBS, rule=rule, doc="(20')")
 
 
-def penalties(model: pyo.ConcreteModel, data: FormulationData) -> object:
+def _penalties(model: pyo.ConcreteModel, data: FormulationData) -> object:
     """The first two sums of (P1.1): expected and worst-case tardiness, weighted."""
     rho = data.tables.instance.postponement_penalty
     expected = pyo.quicksum(

@@ -14,16 +14,16 @@ from typing import Any
 import pyomo.environ as pyo
 
 from optsched.backends import require_solver, solve_model
-from optsched.backends.sizes import fits
+from optsched.backends.sizes import require_time
+from optsched.deadline import Deadline, OutOfTimeError
 from optsched.result import Outcome, Settings
 from optsched.selection.cost import tables_of
 from optsched.selection.exact.starting_selection import known_seats, without_model
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.formulation import (
     FormulationData,
-    build_linear_part,
+    build_model,
     formulation_data,
-    penalties,
     read_assignment,
 )
 from optsched.selection.models.minlp import memory_margin
@@ -44,9 +44,11 @@ def milp(instance: SelectionInstance, options: SelectionOptions, settings: Setti
     tables = tables_of(instance, options)
     data = formulation_data(tables, "milp")
     known = known_seats(tables)
-    if not fits(settings.deadline, data.nonzeros):
+    try:
+        require_time(settings.deadline, data.nonzeros)
+        model = build(data, settings.deadline)
+    except OutOfTimeError:
         return without_model(tables, known, settings)
-    model = build(data)
     answer = solve_model(model, settings, build_time=time.perf_counter() - began, restarts=False)
     assignment = read_assignment(model, data) if answer.has_solution else None
     return model_outcome(tables, answer, (known, assignment), data.dollars_unit, settings)
@@ -57,22 +59,20 @@ def model(instance: SelectionInstance, options: SelectionOptions) -> pyo.Concret
     return build(formulation_data(tables_of(instance, options), "milp"))
 
 
-def build(data: FormulationData) -> pyo.ConcreteModel:
-    """State the model; see `models/selection/README.md`."""
-    model = build_linear_part(data, "selection-milp")
-    _declare_products(model, data)
-    _share_is_fraction_times_gpu(model)
-    _single_is_one_gpu_times_fraction(model, data)
-    _timed_is_seconds_times_usage(model, data)
-    _paid_is_first_times_energy(model, data)
-    _gpu_capacity(model, data)
-    _memory(model, data)
-    _tardiness(model, data)
-    _energy(model, data)
-    model.cost = pyo.Objective(
-        expr=penalties(model, data) + pyo.quicksum(model.paid.values()), doc="(P1.1)"
+def build(data: FormulationData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
+    """State the model; see `models/selection/README.md`. Raises OutOfTimeError at a deadline."""
+    products = (
+        _declare_products,
+        _share_is_fraction_times_gpu,
+        _single_is_one_gpu_times_fraction,
+        _timed_is_seconds_times_usage,
+        _paid_is_first_times_energy,
+        _gpu_capacity,
+        _memory,
+        _tardiness,
+        _energy,
     )
-    return model
+    return build_model(data, "selection-milp", products, deadline)
 
 
 def _declare_products(model: pyo.ConcreteModel, data: FormulationData) -> None:
@@ -87,7 +87,7 @@ def _declare_products(model: pyo.ConcreteModel, data: FormulationData) -> None:
     model.paid = pyo.Var(model.JOBS, model.NODES, domain=real, doc="alpha_jn pi_jn")
 
 
-def _share_is_fraction_times_gpu(model: pyo.ConcreteModel) -> None:
+def _share_is_fraction_times_gpu(model: pyo.ConcreteModel, _: FormulationData) -> None:
     sets = (model.JOBS, model.GPUS, model.FRACTIONS)
     model.share_fraction = pyo.Constraint(
         *sets, rule=lambda m, j, n, g, f: m.share[j, n, g, f] <= m.fraction[j, f], doc="(L1)"

@@ -15,16 +15,16 @@ from typing import Any
 import pyomo.environ as pyo
 
 from optsched.backends import require_solver, solve_model
-from optsched.backends.sizes import fits
+from optsched.backends.sizes import require_time
+from optsched.deadline import Deadline, OutOfTimeError
 from optsched.result import Outcome, Settings
 from optsched.selection.cost import tables_of
 from optsched.selection.exact.starting_selection import known_seats, without_model
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.formulation import (
     FormulationData,
-    build_linear_part,
+    build_model,
     formulation_data,
-    penalties,
     read_assignment,
 )
 from optsched.selection.models.outcomes import model_outcome
@@ -46,9 +46,11 @@ def minlp(instance: SelectionInstance, options: SelectionOptions, settings: Sett
     tables = tables_of(instance, options)
     data = formulation_data(tables, "minlp")
     known = known_seats(tables)
-    if not fits(settings.deadline, data.nonzeros):
+    try:
+        require_time(settings.deadline, data.nonzeros)
+        model = build(data, settings.deadline)
+    except OutOfTimeError:
         return without_model(tables, known, settings)
-    model = build(data)
     scip = replace(settings, solver="scip")
     answer = solve_model(model, scip, build_time=time.perf_counter() - began)
     assignment = read_assignment(model, data) if answer.has_solution else None
@@ -60,21 +62,19 @@ def model(instance: SelectionInstance, options: SelectionOptions) -> pyo.Concret
     return build(formulation_data(tables_of(instance, options), "minlp"))
 
 
-def build(data: FormulationData) -> pyo.ConcreteModel:
-    """State the model; see `models/selection/README.md`."""
-    model = build_linear_part(data, "selection-minlp")
-    _gpu_capacity(model, data)
-    _memory(model, data)
-    _tardiness(model, data)
-    _energy(model, data)
-    _paid_is_first_times_energy(model)
-    model.cost = pyo.Objective(
-        expr=penalties(model, data) + pyo.quicksum(model.paid.values()), doc="(P1.1)"
+def build(data: FormulationData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
+    """State the model; see `models/selection/README.md`. Raises OutOfTimeError at a deadline."""
+    products = (
+        _gpu_capacity,
+        _memory,
+        _tardiness,
+        _energy,
+        _paid_is_first_times_energy,
     )
-    return model
+    return build_model(data, "selection-minlp", products, deadline)
 
 
-def _paid_is_first_times_energy(model: pyo.ConcreteModel) -> None:
+def _paid_is_first_times_energy(model: pyo.ConcreteModel, _: FormulationData) -> None:
     """The product of (P1.1) as a row of its own.
 
     With the product in the objective SCIP 10 called points optimal that cost 5-20% less than they
