@@ -15,7 +15,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-from optsched.experiments.plans.generating import RESERVED, data_class, generator, generators, maker
+from optsched.generating import RESERVED, data_class, generator, generators, maker
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "generators.md"
 COMMANDS = {"online": "workload"}
@@ -34,6 +34,7 @@ count = 20            # seeds first_seed, first_seed + 1, ...
 first_seed = 0
 ```
 
+`optsched.generate("rolling", seed=3, nodes=6, arrivals="load", load=0.5)` makes one in Python;
 `optsched generate KIND --help` names the options that write such instances as files. Equal
 parameters and seeds give equal instances.
 Jobs of a trace are read by `optsched import` and
@@ -66,7 +67,8 @@ def section(kind: str) -> str:
     rows = "".join(f"| `{p.name}` | {p.default} | {p.text} |\n" for p in parameters(make))
     return (
         f"## {kind}\n\n{told}\n\nFiles: `optsched generate {COMMANDS.get(kind, kind)}`. "
-        f"From Python: `{make.__module__}.{make.__name__}`.\n\n"
+        f'From Python: `optsched.generate("{kind}", ...)`, or '
+        f"`{make.__module__}.{make.__name__}`.\n\n"
         f"| parameter | default | |\n|---|---|---|\n{rows}"
     )
 

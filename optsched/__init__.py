@@ -1,7 +1,7 @@
 """How far from optimal is the way a GPU cluster schedules its deep-learning jobs?
 
-`load` an instance, `solve` it, `compare` methods, `check` a solution, `explain` its objective,
-`build_model` in Pyomo, `read_store` of a sweep. Names are imported when first used.
+`generate` or `load` an instance, `solve` it, `compare` methods, `check` a solution, `explain` its
+objective, `plot` it, `build_model` in Pyomo, `read_store` of a sweep; each imported when used.
 """
 
 from importlib import import_module
@@ -11,21 +11,24 @@ if TYPE_CHECKING:
     from optsched.comparing import compare as compare
     from optsched.experiments.frame import read_store as read_store
     from optsched.explaining import explain as explain
+    from optsched.generating import generate as generate
     from optsched.library import load as load
     from optsched.methods import build_model as build_model
     from optsched.methods import check as check
     from optsched.methods import solve as solve
+    from optsched.picturing import plot as plot
     from optsched.problems import METHODS as METHODS
     from optsched.result import Result as Result
 
 __version__ = "0.1.0"
 __all__ = [
     *("METHODS", "Result", "build_model", "check", "compare"),
-    *("explain", "load", "read_store", "solve"),
+    *("explain", "generate", "load", "plot", "read_store", "solve"),
 ]
 
 _HOMES = {"METHODS": "problems", "Result": "result", "compare": "comparing"}
-_HOMES |= {"explain": "explaining", "load": "library", "read_store": "experiments.frame"}
+_HOMES |= {"explain": "explaining", "generate": "generating", "load": "library"}
+_HOMES |= {"plot": "picturing", "read_store": "experiments.frame"}
 _HOMES |= dict.fromkeys(("build_model", "check", "solve"), "methods")
 
 

@@ -5,6 +5,9 @@ Bad input is an exception; how a solver ended is a status (`optsched.result.Term
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 LONGEST_PLACE = 200
 """Characters of a JSON path that an error line shows: keys may be as long as their file."""
 
@@ -77,3 +80,10 @@ def shown(value: object, width: int = 60) -> str:
 def one_line(text: str) -> str:
     """A text without line breaks and control characters."""
     return "".join(c if c.isprintable() else " " for c in text)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """What an error line expects instead of a name: the nearest one, or all of them."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"{near[0]!r}" if near else f"one of {', '.join(names)}"

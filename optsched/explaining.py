@@ -9,7 +9,7 @@ from typing import Any
 from optsched import interrupts
 from optsched.errors import InputError
 from optsched.library import load
-from optsched.methods import check, load_solution, problem_for, solve
+from optsched.methods import check, problem_for, solution_of, solve
 from optsched.problem import resolve
 
 
@@ -27,7 +27,7 @@ def explain(
     instance : instance, str or Path
         An instance, or what `optsched.load` takes.
     solution : solution, str or Path, optional
-        A feasible solution or its file; by default `method` makes one.
+        A feasible solution, its file or a result; by default `method` makes one.
     options : mapping, optional
         Readings of the cost; by default the solution's own.
 
@@ -56,8 +56,8 @@ def explain(
             raise InputError(
                 instance.name, "", found, "an instance it solves, or a solution's file"
             )
-    elif isinstance(solution, str | Path):
-        solution = load_solution(problem, solution)
+    else:
+        solution = solution_of(problem, solution)
     used = dict(solution.options if options is None else options)
     report = check(instance, solution, used)
     if report.objective is None and report.violations:

@@ -102,7 +102,7 @@ def check(instance: Any, solution: Any, options: Mapping[str, Any] | None = None
     Parameters
     ----------
     instance, solution : object, str or Path
-        Objects, or paths of their files.
+        Objects, or paths of their files; of a `Result` its solution.
     options : mapping, optional
         Options the objective is claimed under; by default those in the solution.
 
@@ -114,14 +114,23 @@ def check(instance: Any, solution: Any, options: Mapping[str, Any] | None = None
     if isinstance(instance, str | Path):
         instance = load(instance)
     problem = problem_for(instance)
-    if isinstance(solution, str | Path):
-        solution = load_solution(problem, solution)
+    solution = solution_of(problem, solution)
     if not isinstance(solution, resolve(problem.solution)):
         raise InputError("check", "solution", shown(solution), "a solution or its file")
     report: CheckReport = resolve(problem.check)(
         instance, solution, None if options is None else dict(options)
     )
     return report
+
+
+def solution_of(problem: Problem, given: Any) -> Any:
+    """The solution in a file or in a result; what is neither is itself. Raises InputError."""
+    if isinstance(given, Result):
+        if given.solution is None:
+            found = f"none: {given.method} ended {given.termination.value}"
+            raise InputError(given.instance, "solution", found, "a result with a solution")
+        return given.solution
+    return load_solution(problem, given) if isinstance(given, str | Path) else given
 
 
 def load_solution(problem: Problem, path: str | Path) -> Any:
@@ -292,6 +301,7 @@ def _checked(
         trace=outcome.trace,
         details=outcome.details,
         certificate=outcome.certificate,
+        given=instance,
     )
 
 

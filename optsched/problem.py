@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -89,6 +89,12 @@ class Problem:
         The method of `solve` unless another is named.
     own : str or None
         ``module:function`` that makes a method of a caller's policy object.
+    generate : str or None
+        ``module:function`` of ``(..., seed, name) -> instance``; its other arguments are plain
+        values, or data classes whose fields are named directly.
+    pictures : mapping
+        By name ``module:function`` of ``(instance, solution, ax=ax) -> Axes``; the first is drawn
+        unless another is named. Where several solutions are given, a list takes their place.
     over_time : bool
         Whether methods are policies that decide in the course of time: a bound then holds for one
         seed of an instance only.
@@ -109,6 +115,8 @@ class Problem:
     certify: str | None = None
     standard: str = "exact"
     own: str | None = None
+    generate: str | None = None
+    pictures: Mapping[str, str] = field(default_factory=dict, hash=False)
     over_time: bool = False
     shown_per_unit: float = 1.0
 

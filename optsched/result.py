@@ -148,7 +148,8 @@ class Outcome:
 class Result(Displayed):
     """A checked outcome with everything needed to repeat it.
 
-    The objective is the checker's own value, recomputed from the decisions.
+    The objective is the checker's own value, recomputed from the decisions; `given` is the
+    instance itself, for pictures.
     """
 
     problem: str
@@ -171,6 +172,7 @@ class Result(Displayed):
     trace: tuple[TracePoint, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     certificate: Any = None
+    given: Any = field(default=None, compare=False)
 
     @property
     def gap(self) -> float | None:

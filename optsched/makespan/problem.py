@@ -5,6 +5,7 @@ from __future__ import annotations
 from optsched.problem import Method, Problem
 
 _HERE = "optsched.makespan"
+_PICTURES = "optsched.plotting"
 
 MAKESPAN = Problem(
     name="makespan",
@@ -29,6 +30,11 @@ MAKESPAN = Problem(
         "nested",
         "exact",
     ),
+    generate="optsched.generators.makespan:generate_makespan",
+    pictures={
+        "gantt": f"{_PICTURES}.makespan:plot_gantt",
+        "contention": f"{_PICTURES}.makespan:plot_contention",
+    },
     methods=(
         Method(
             "sjf-bco",

@@ -6,6 +6,7 @@ from optsched.online.policies.by_name import POLICIES
 from optsched.problem import Method, Problem
 
 _HERE = "optsched.online"
+_PICTURES = "optsched.plotting"
 ONLINE = Problem(
     name="online",
     instance=f"{_HERE}.instance:OnlineInstance",
@@ -22,6 +23,12 @@ ONLINE = Problem(
     defaults=("flow-bound", "a-srpt", "a-srpt-perfect", "spjf", "wcs-subtime"),
     own=f"{_HERE}.solving:own_policy",
     over_time=True,
+    generate="optsched.generators.online:generate_online",
+    pictures={
+        "queue": f"{_PICTURES}.online:plot_queue",
+        "utilisation": f"{_PICTURES}.online:plot_utilisation",
+        "flow": f"{_PICTURES}.online:plot_flow",
+    },
     methods=(
         Method(
             "flow-bound",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from optsched.problem import Method, Problem
 
 _HERE = "optsched.placement"
+_PICTURES = "optsched.plotting"
 
 PLACEMENT = Problem(
     name="placement",
@@ -19,6 +20,11 @@ PLACEMENT = Problem(
     unit="ms",
     shown_per_unit=1e3,
     defaults=("heavy-edge", "repartition", "exact"),
+    generate="optsched.generators.placement:generate_placement",
+    pictures={
+        "placement": f"{_PICTURES}.placement:plot_placement",
+        "breakdown": f"{_PICTURES}.breakdown:plot_breakdown",
+    },
     methods=(
         Method(
             "heavy-edge",

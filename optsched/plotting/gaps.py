@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLUMNS = ("problem", "instance", "method", "termination", "objective", "bound", "bound_source")
+STORED = ("problem", "sha256", "method", "options", "seed", "status", "objective", "bound")
 PROVED_GAP = 1e-6
 GROUP = 0.84
 """Share of an instance's row that its bars fill."""
@@ -60,6 +61,64 @@ def plot_gaps(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     _label_axes(ax, instances, [_bound_of(frame, name) for name in instances])
     _add_legend(ax)
     return ax
+
+
+def plot_excess(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw the excess of each method's runs over the best bound of their instances: a dot a run.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        What `optsched.read_store` returns, or some of its rows.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    Axes
+        One collection of dots a method, labelled by it; a line marks each mean (gid ``mean
+        METHOD``).
+    """
+    missing = [name for name in STORED if name not in frame.columns]
+    if missing:
+        raise InputError("frame", "columns", f"no {', '.join(missing)}", "those of read_store")
+    best = _best_bounds(frame)
+    excess: dict[str, list[float]] = {}
+    for (_, row), bound in zip(frame.iterrows(), best, strict=True):
+        percent = _percent({"objective": row["objective"], "bound": bound})
+        if percent is not None and row["status"] == "done":
+            excess.setdefault(str(row["method"]), []).append(percent)
+    if not excess:
+        raise InputError("frame", "", "no run with an objective and a bound", "at least one")
+    ax = axes(ax, 8.0, 1.6 + 0.34 * len(excess))
+    for place, (method, values) in enumerate(excess.items()):
+        colour = COLOURS[place % len(COLOURS)]
+        ax.scatter(values, [place] * len(values), s=14, alpha=0.6, color=colour, label=method)
+        mean = sum(values) / len(values)
+        ax.vlines(mean, place - 0.3, place + 0.3, color=MARK, gid=f"mean {method}")
+    names = [f"{name} ({len(values)})" for name, values in excess.items()]
+    ax.set_yticks(range(len(excess)), [literal(name) for name in names])
+    ax.set_ylim(len(excess) - 0.5, -0.5)
+    ax.set_xlim(left=0 if max(map(max, excess.values())) > 0 else None)
+    ax.set_xlabel("excess over the best bound proved (%), and its mean")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _best_bounds(frame: pd.DataFrame) -> list[float | None]:
+    """For each run the best bound that a run of its instance proved; over time for its seed."""
+    rows = frame.to_dict("records")
+    keys = []
+    for row in rows:
+        problem = PROBLEMS.get(row["problem"])
+        seed = row["seed"] if problem is not None and problem.over_time else None
+        keys.append((row["sha256"], repr(sorted((row["options"] or {}).items())), seed))
+    best: dict[Any, float] = {}
+    for key, row in zip(keys, rows, strict=True):
+        bound = _number(row["bound"])
+        if bound is not None and row["status"] == "done":
+            best[key] = max(bound, best.get(key, bound))
+    return [best.get(key) for key in keys]
 
 
 def _require_rows(frame: pd.DataFrame) -> None:

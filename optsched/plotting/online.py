@@ -1,4 +1,4 @@
-"""Plots of online runs. Needs the extra `plot`; every function returns the Axes it drew on."""
+"""Runs on a workload: the queue and the GPUs in use over time, and how long jobs flow."""
 
 from __future__ import annotations
 
@@ -7,14 +7,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from optsched.online.data.jobs import prepare_jobs
+from optsched.online.instance import OnlineInstance
 from optsched.online.metrics import timeline
+from optsched.online.options import OnlineOptions
 from optsched.online.records import Records
+from optsched.online.solution import OnlineSolution
 from optsched.plotting.axes import axes
+from optsched.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 HOUR = 3600.0
+Run = Records | OnlineSolution | Result
+Runs = Run | Sequence[Run]
+
+
+def plot_queue(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw the jobs that wait over time, a line a run; of runs that `optsched.check` accepts."""
+    return queue_length(_records(instance, runs), ax)
+
+
+def plot_utilisation(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw the share of all GPUs in use over time, a line a run."""
+    return utilisation(_records(instance, runs), ax)
+
+
+def plot_flow(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw the share of jobs with at most so much flow time, a line a run."""
+    return flow_cdf(_records(instance, runs), ax)
 
 
 def queue_length(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
@@ -71,6 +93,39 @@ def completion_by(
         made.errorbar(values, middle, yerr=(low, high), label=policy, capsize=3, linewidth=1)
     made.set_yscale("log")
     return _labelled(made, xlabel, "mean flow time (s)")
+
+
+def _records(instance: OnlineInstance, runs: Runs) -> list[Records]:
+    given = [runs] if isinstance(runs, Run) else runs
+    decided = [run.solution if isinstance(run, Result) else run for run in given]
+    return [run if isinstance(run, Records) else _records_of(instance, run) for run in decided]
+
+
+def _records_of(instance: OnlineInstance, run: OnlineSolution) -> Records:
+    """The records of a run's file; what was predicted it does not say."""
+    jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
+    row_of = {name: row for row, name in enumerate(jobs.workload.job_id)}
+    rows = np.array([row_of[job.job_id] for job in run.jobs], dtype=np.int64)
+    start, end = (np.array([getattr(job, name) for job in run.jobs]) for name in ("start", "end"))
+    pieces = [sorted((int(m), gpus) for m, gpus in job.servers.items()) for job in run.jobs]
+    return Records(
+        policy=run.policy,
+        settings=OnlineOptions.from_dict(run.options).settings,
+        servers=jobs.cluster.servers,
+        gpus_per_server=jobs.cluster.gpus_per_server,
+        job_id=np.array([job.job_id for job in run.jobs], dtype=object),
+        submit=jobs.submit[rows],
+        start=start,
+        end=end,
+        gpus=jobs.gpus[rows],
+        alpha=(end - start) / jobs.iterations[rows],
+        estimate=jobs.estimate[rows],
+        iterations=jobs.iterations[rows],
+        predicted=np.full(len(rows), np.nan),
+        first=np.cumsum([0, *map(len, pieces)], dtype=np.int64),
+        server=np.array([m for each in pieces for m, _ in each], dtype=np.int64),
+        taken=np.array([gpus for each in pieces for _, gpus in each], dtype=np.int64),
+    )
 
 
 def _labelled(ax: Any, xlabel: str, ylabel: str) -> Any:

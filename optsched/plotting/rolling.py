@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from optsched.plotting.axes import COLOURS, axes, legend_above, literal, short
+from optsched.result import Result
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.records import RollingRun
 from optsched.rolling.simulator.runs import Rolled
+from optsched.rolling.solution import RollingSolution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,16 +18,17 @@ if TYPE_CHECKING:
 HOUR = 3600.0
 BAR = 0.82
 MOST_LABELLED_NODES = 40
+Run = RollingRun | RollingSolution | Result
 
 
-def plot_run(instance: RollingInstance, run: RollingRun, ax: Axes | None = None) -> Axes:
+def plot_run(instance: RollingInstance, run: Run, ax: Axes | None = None) -> Axes:
     """Draw GPUs against time, hours: each job in its colour, a shared GPU cut by its fractions.
 
     Parameters
     ----------
     instance : RollingInstance
-    run : RollingRun
-        Its records.
+    run : RollingRun or RollingSolution
+        Its records, which `optsched.check` accepts.
     ax : Axes, optional
         Where to draw; by default on a new figure.
 
@@ -34,6 +37,7 @@ def plot_run(instance: RollingInstance, run: RollingRun, ax: Axes | None = None)
     Axes
         Each segment's bars have the gid ``job-NAME``; a line parts the nodes.
     """
+    run = _records(run)
     first = [0]
     for node in instance.nodes:
         first.append(first[-1] + node.gpus)
@@ -66,12 +70,13 @@ def plot_run(instance: RollingInstance, run: RollingRun, ax: Axes | None = None)
 
 
 def plot_nodes_in_use(
-    instance: RollingInstance, runs: Sequence[RollingRun], ax: Axes | None = None
+    instance: RollingInstance, runs: Run | Sequence[Run], ax: Axes | None = None
 ) -> Axes:
     """Draw the number of nodes in use against time, a line a policy (gid ``policy-NAME``)."""
     ax = axes(ax, 8.0, 3.2)
     lines = []
-    for run, colour in zip(runs, _colours(len(runs)), strict=True):
+    given = [_records(run) for run in ([runs] if isinstance(runs, Run) else runs)]
+    for run, colour in zip(given, _colours(len(given)), strict=True):
         changes: dict[float, int] = {}
         for interval in run.nodes:
             changes[interval.start] = changes.get(interval.start, 0) + 1
@@ -132,6 +137,11 @@ def plot_late_by_load(
     ax.set_ylabel("late jobs, %")
     legend_above(ax, lines)
     return ax
+
+
+def _records(run: Run) -> RollingRun:
+    decided: RollingRun | RollingSolution = run.solution if isinstance(run, Result) else run
+    return decided.run if isinstance(decided, RollingSolution) else decided
 
 
 def _colours(count: int) -> list[str]:

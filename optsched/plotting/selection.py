@@ -24,6 +24,7 @@ BAR = 0.82
 MOST_LABELLED_NODES = 40
 PARTS = ("energy", "tardiness", "postponement")
 IDLE = "#eeeeee"
+Decided = Result | SelectionSolution | str
 
 
 def plot_selection(
@@ -114,7 +115,7 @@ def _draw_jobs(
 
 def plot_cost_split(
     instance: SelectionInstance | str | Path,
-    results: Sequence[Result] | Sequence[str],
+    results: Decided | Sequence[Decided],
     ax: Axes | None = None,
 ) -> Axes:
     """Draw each method's expected cost, split into energy, tardiness and postponement.
@@ -123,8 +124,8 @@ def plot_cost_split(
     ----------
     instance : object, name or path
         An instance.
-    results : sequence of Result or of str
-        Results on it, or names of methods to run.
+    results : Result, solution or str, or a sequence of them
+        Results on it, solutions, or names of methods to run.
 
     Returns
     -------
@@ -132,8 +133,13 @@ def plot_cost_split(
         A bar's gid is ``METHOD-PART``; the scale is logarithmic where costs differ a hundredfold.
     """
     given: SelectionInstance = load(instance) if isinstance(instance, str | Path) else instance
-    found = [solve(given, r) if isinstance(r, str) else r for r in results]
-    splits = {r.method: explain(given, r.solution) for r in found if r.solution is not None}
+    several = [results] if isinstance(results, Decided) else results
+    found = [solve(given, each) if isinstance(each, str) else each for each in several]
+    splits = {
+        _name(each): explain(given, each)
+        for each in found
+        if not isinstance(each, Result) or each.solution is not None
+    }
     ax = axes(ax, 8.0, 1.6 + 0.42 * len(splits))
     totals = [split.total for split in splits.values()]
     wide = max(totals) > 100 * max(min(totals), 1e-12)
@@ -151,6 +157,10 @@ def plot_cost_split(
     ax.set_title(literal(short(given.name, 60)), loc="left", fontsize="medium")
     _part_legend(ax, wide)
     return ax
+
+
+def _name(decided: Result | SelectionSolution) -> str:
+    return decided.method if isinstance(decided, Result) else "solution"
 
 
 def _split_bar(ax: Axes, row: int, method: str, split: Breakdown, wide: bool) -> None:

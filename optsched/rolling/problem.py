@@ -5,6 +5,7 @@ from __future__ import annotations
 from optsched.problem import Method, Problem
 
 _HERE = "optsched.rolling"
+_PICTURES = "optsched.plotting"
 _POLICIES = {
     "sts": "the stochastic scheduler of sts at every event",
     "edf": "earliest due date first",
@@ -40,6 +41,11 @@ ROLLING = Problem(
     defaults=("clairvoyant-bound", "sts", "edf", "fifo", "price"),
     own=f"{_HERE}.solving:own_policy",
     over_time=True,
+    generate="optsched.generators.rolling:generate_rolling",
+    pictures={
+        "run": f"{_PICTURES}.rolling:plot_run",
+        "nodes-in-use": f"{_PICTURES}.rolling:plot_nodes_in_use",
+    },
     methods=(
         Method(
             "clairvoyant-bound",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from optsched.problem import Method, Problem
 
 _HERE = "optsched.selection"
+_PICTURES = "optsched.plotting"
 
 SELECTION = Problem(
     name="selection",
@@ -19,6 +20,11 @@ SELECTION = Problem(
     unit="$",
     shown_per_unit=1.0,
     defaults=("sts", "edf", "fifo", "rg", "dp", "avg-edf", "avg-rg", "avg-dp", "exact"),
+    generate="optsched.generators.selection:generate_selection",
+    pictures={
+        "selection": f"{_PICTURES}.selection:plot_selection",
+        "cost-split": f"{_PICTURES}.selection:plot_cost_split",
+    },
     methods=(
         Method(
             "sts",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from optsched.problem import Method, Problem
 
 _HERE = "optsched.speed_profile"
+_PICTURES = "optsched.plotting"
 
 SPEED_PROFILE = Problem(
     name="speed-profile",
@@ -19,6 +20,10 @@ SPEED_PROFILE = Problem(
     unit="J",
     shown_per_unit=1.0,
     defaults=("hull", "dichotomy", "convex", "exact"),
+    generate="optsched.generators.speed_profile:generate_speed_profile",
+    pictures={
+        "speed-profile": f"{_PICTURES}.speed_profile:plot_speed_profile",
+    },
     methods=(
         Method(
             "hull",

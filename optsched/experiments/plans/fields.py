@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
-from optsched.errors import InputError, shown
+from optsched.errors import InputError, shown, suggestion
 
 _REQUIRED: Any = object()
 MOST_SECONDS = 1e9
@@ -71,13 +70,6 @@ class Reader:
         for key in self._left:
             if key not in self._asked:
                 raise self.fault("", f"unknown key {shown(key)}", suggestion(key, self._asked))
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """What an error line expects instead of a name: the nearest one, or all of them."""
-    names = list(known)
-    near = difflib.get_close_matches(name, names, n=1)
-    return f"{near[0]!r}" if near else f"one of {', '.join(names)}"
 
 
 def as_name(value: Any) -> str:

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from optsched import __version__
-from optsched.errors import InputError, shown
-from optsched.experiments.plans.fields import suggestion
-from optsched.experiments.plans.generating import instances_of
+from optsched.errors import InputError, shown, suggestion
+from optsched.experiments.plans.instances import instances_of
 from optsched.experiments.plans.plan import Family, Plan
 from optsched.external import method_of, module_of, source_digest
 from optsched.files import instance_sha256

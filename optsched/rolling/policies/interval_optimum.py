@@ -65,9 +65,7 @@ class IntervalOptimum:
         return Plan(keep_in_place(view.tables, seats, view.running))
 
 
-def first_model(
-    name: str, instance: RollingInstance, options: RollingOptions
-) -> pyo.ConcreteModel:
+def first_model(name: str, instance: RollingInstance, options: RollingOptions) -> pyo.ConcreteModel:
     """The Pyomo model of a policy's first decision: (P1) for the jobs that arrive first."""
     world = World(instance, options.readings)
     first = min(job.submit_time for job in instance.jobs)

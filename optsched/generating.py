@@ -1,78 +1,86 @@
-"""The instances of a family: loaded from files, or made by a generator."""
+"""Generating instances: the problems' generators, with their arguments by flat names."""
 
 from __future__ import annotations
 
-import glob
 import inspect
-import os
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from types import UnionType
 from typing import Any
 
-from optsched.errors import InputError, shown
-from optsched.experiments.plans.fields import suggestion
-from optsched.experiments.plans.plan import Family, Plan
-from optsched.library import BEST_KNOWN, find, load, shipped_folder, workload_folder
-from optsched.online.instance import OnlineInstance
+from optsched.errors import InputError, shown, suggestion
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS
 
 RESERVED = ("seed", "name")
-"""Arguments of a generator that the family sets itself."""
+"""Arguments of a generator that a plan's family sets itself."""
 MAKERS = {"RollingGenerator": "optsched.generators.rolling:rolling_settings"}
 """Functions that make a settings class from flat names, with defaults that depend on others."""
 
 
-def instances_of(plan: Plan, family: Family) -> Iterator[Any]:
-    """Yield the instances of a family, in an order that depends on nothing but the plan.
+def generate(problem: str, seed: int = 0, **arguments: Any) -> Any:
+    """Generate an instance.
+
+    Parameters
+    ----------
+    problem : str
+        "placement", "makespan", "selection", "speed-profile", "rolling" or "online".
+    seed : int
+        Equal arguments and seeds give equal instances.
+    arguments
+        Those of the problem's generator, by flat names; docs/generators.md lists them. `name` is
+        the instance's name.
+
+    Returns
+    -------
+    PlacementInstance, MakespanInstance, ...
+        An instance, as `optsched.load` gives it.
 
     Raises
     ------
     InputError
-        If a name, a glob or an argument of the generator cannot be used.
+        If there is no such generator or argument, or a value is out of range.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> optsched.generate("placement", model="VGG19", gpus=8, seed=3).job.replicas
+    8
     """
-    if family.generator is None:
-        for entry in family.instances:
-            for path in _files(plan, family, entry):
-                yield OnlineInstance.of_folder(path) if os.path.isdir(path) else load(path)
-        return
-    make = generator(family.generator, plan.source, f"families.{family.name}.generator")
-    place = f"families.{family.name}.arguments"
-    arguments = _arguments(make, family.arguments, plan.source, place)
-    for seed in range(family.first_seed, family.first_seed + family.count):
-        try:
-            made = make(**arguments, seed=seed)
-        except InputError as error:
-            raise _placed(error, plan.source, place) from None
-        except (TypeError, ValueError, ArithmeticError, LookupError) as error:
-            found = f"{type(error).__name__}: {error}"
-            raise InputError(plan.source, place, found, "arguments it can use") from None
-        yield made
+    make = generator(problem, "generate", "problem")
+    if type(seed) is not int or not 0 <= seed < 2**63:
+        raise InputError("generate", "seed", shown(seed), "an integer from 0 to 2^63 - 1")
+    name = arguments.pop("name", None)
+    if name is not None and not isinstance(name, str):
+        raise InputError("generate", "name", shown(name), "a text")
+    chosen = {**arguments_of(make, arguments, "generate", ""), "name": name}
+    return made_by(make, chosen, seed, "generate", "")
+
+
+def made_by(
+    make: Callable[..., Any], arguments: Mapping[str, Any], seed: int, source: str, place: str
+) -> Any:
+    """What a generator makes of a seed; its complaints are one line that names the place."""
+    try:
+        return make(**arguments, seed=seed)
+    except InputError as error:
+        raise _placed(error, source, place) from None
+    except (TypeError, ValueError, ArithmeticError, LookupError) as error:
+        found = f"{type(error).__name__}: {error}"
+        raise InputError(source, place, found, "arguments it can use") from None
 
 
 def generators() -> list[str]:
-    """Kinds of instances that can be generated: ``optsched.generators.KIND:generate_KIND``."""
-    kinds = [name.replace("-", "_") for name in PROBLEMS]
-    return [
-        name
-        for name, kind in zip(PROBLEMS, kinds, strict=True)
-        if find_spec(f"optsched.generators.{kind}") is not None
-    ]
+    """Problems whose instances can be generated."""
+    return [problem.name for problem in PROBLEMS.values() if problem.generate is not None]
 
 
 def generator(kind: str, source: str, place: str) -> Callable[..., Any]:
-    """The generator of a kind; raises InputError."""
+    """The generator of a problem's instances; raises InputError."""
     if kind not in generators():
-        raise InputError(source, place, repr(kind), suggestion(kind, generators()))
-    stem = kind.replace("-", "_")
-    made: Callable[..., Any] = getattr(
-        import_module(f"optsched.generators.{stem}"), f"generate_{stem}"
-    )
+        raise InputError(source, place, shown(kind), suggestion(str(kind), generators()))
+    made: Callable[..., Any] = resolve(PROBLEMS[kind].generate or "")
     return made
 
 
@@ -87,7 +95,7 @@ def maker(made_of: Any) -> Callable[..., Any]:
     return resolve(MAKERS[made_of.__name__]) if made_of.__name__ in MAKERS else made_of
 
 
-def _arguments(
+def arguments_of(
     make: Callable[..., Any], given: Mapping[str, Any], source: str, place: str
 ) -> dict[str, Any]:
     """Arguments by name; fields of an argument that is a data class are named directly."""
@@ -103,7 +111,7 @@ def _arguments(
         usable = tuple(value) if isinstance(value, list) else value
         if key in types and not _fits(usable, types[key]):
             expected = str(getattr(types[key], "__name__", types[key]))
-            raise InputError(source, f"{place}.{key}", shown(value), expected)
+            raise InputError(source, _within(place, key), shown(value), expected)
         if key in plain:
             arguments[key] = usable
         elif key in owners:
@@ -123,7 +131,11 @@ def _arguments(
 def _placed(error: InputError, source: str, place: str) -> InputError:
     """A generator's complaint about an argument or a command's option, at its key in the plan."""
     key = error.where.lstrip("-").replace("-", "_")
-    return InputError(source, f"{place}.{key}".rstrip("."), error.found, error.expected)
+    return InputError(source, _within(place, key), error.found, error.expected)
+
+
+def _within(place: str, key: str) -> str:
+    return ".".join(filter(None, (place, key)))
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -159,27 +171,3 @@ def _keys(made_of: Any) -> list[str]:
     hints = typing.get_type_hints(made_of)
     inner = {f.name: data_class(hints[f.name]) for f in fields(made_of)}
     return [key for name, c in inner.items() for key in ([name] if c is None else _keys(c))]
-
-
-def _files(plan: Plan, family: Family, entry: str) -> list[Path]:
-    """Files of one entry: what the plan's folder holds comes first, then the shipped ones."""
-    for root in (plan.folder, shipped_folder()):
-        found = [root / name for name in sorted(glob.glob(entry, root_dir=root, recursive=True))]
-        files = [path for each in found for path in _inside(each)]
-        if files:
-            return files
-    try:
-        return find(entry)
-    except InputError:
-        place = f"families.{family.name}.instances"
-        raise InputError(plan.source, place, repr(entry), "a file, a glob or a shipped name") from (
-            None
-        )
-
-
-def _inside(path: Path) -> list[Path]:
-    if os.path.isdir(path) and workload_folder(path) is not None:
-        return [path]
-    if os.path.isdir(path):
-        return sorted(p for p in path.glob("*.json") if p.name != BEST_KNOWN)
-    return [path] if path.suffix == ".json" and path.name != BEST_KNOWN else []

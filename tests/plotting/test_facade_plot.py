@@ -1,0 +1,110 @@
+"""`optsched.plot`: one function for everything that has a picture."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from matplotlib.axes import Axes
+
+import optsched
+from optsched.cli import _code
+from optsched.errors import InputError, MissingExtraError
+from optsched.problems import PROBLEMS
+
+SMALL = {
+    "placement": ("placement/fig2", "heavy-edge"),
+    "makespan": ("makespan/fig2", "sjf-bco"),
+    "selection": ("selection/3x6", "sts"),
+    "speed-profile": ("speed-profile/one-atom", "hull"),
+    "rolling": ("rolling/three-by-hand", "edf"),
+    "online": ("online/small-400x40", "spjf"),
+}
+PICTURES = [(problem, picture) for problem in SMALL for picture in PROBLEMS[problem].pictures]
+
+
+def test_every_problem_has_a_picture() -> None:
+    assert {problem for problem, _ in PICTURES} == set(PROBLEMS)
+
+
+def outlines(ax: Axes) -> list[list[list[float]]]:
+    """Every bar's and every line's points."""
+    paths = [patch.get_path().transformed(patch.get_patch_transform()) for patch in ax.patches]
+    paths += [path for drawn in ax.collections for path in drawn.get_paths()]
+    return [path.vertices.tolist() for path in (*paths, *(line.get_path() for line in ax.lines))]
+
+
+@pytest.mark.parametrize(("problem", "picture"), PICTURES)
+def test_a_result_is_drawn_as_its_instance_and_solution_are(problem: str, picture: str) -> None:
+    name, method = SMALL[problem]
+    result = optsched.solve(name, method)
+    ax = optsched.plot(result, picture=picture)
+    assert ax.get_xlabel()
+    same = optsched.plot(name, result.solution, picture=picture)
+    assert same.get_title(loc="left") == ax.get_title(loc="left")
+    assert outlines(same) == outlines(ax)
+    assert len(outlines(ax)) > 0
+
+
+def test_the_first_picture_is_the_standard_one() -> None:
+    result = optsched.solve("makespan/fig2", "sjf-bco")
+    gids = {bar.get_gid() for bar in optsched.plot(result).collections}
+    assert any(str(gid).startswith("job-") for gid in gids)
+
+
+def test_a_solution_of_a_shipped_instance_finds_it(tmp_path: Path) -> None:
+    solution = optsched.solve("placement/fig2", "heavy-edge").solution
+    assert optsched.plot(solution).get_title(loc="left").startswith("fig2")
+    foreign = solution.model_copy(update={"instance": "../placement/fig2"})
+    with pytest.raises(InputError, match=r"expected its instance too: plot\(instance, solution\)"):
+        optsched.plot(foreign)
+
+
+def test_several_runs_share_a_picture() -> None:
+    runs = [optsched.solve("rolling/three-by-hand", name) for name in ("sts", "edf")]
+    ax = optsched.plot("rolling/three-by-hand", runs, picture="nodes-in-use")
+    assert [line.get_gid() for line in ax.lines] == ["policy-sts", "policy-edf"]
+    costs = [optsched.solve("selection/3x6", name) for name in ("sts", "edf")]
+    split = optsched.plot(costs[0].given, costs, picture="cost-split")
+    assert [label.get_text() for label in split.get_yticklabels()] == ["sts", "edf"]
+
+
+def test_tables_and_stores_are_drawn(tmp_path: Path) -> None:
+    ax = optsched.plot(optsched.compare("placement/fig2", ["heavy-edge", "exact"]))
+    assert [container.get_label() for container in ax.containers] == ["heavy-edge", "exact"]
+    plan = tmp_path / "p.toml"
+    plan.write_text(
+        'name = "p"\n[limits]\niterations = 5\n[[families]]\nname = "a"\n'
+        'instances = ["placement/fig2", "placement/vgg19-16"]\nmethods = ["heavy-edge", "exact"]\n'
+    )
+    store = tmp_path / "s.sqlite"
+    assert _code(["sweep", str(plan), "--store", str(store)]) == 0
+    for each in (store, optsched.read_store(store)):
+        ax = optsched.plot(each)
+        dots = {each.get_label(): each.get_offsets()[:, 0] for each in ax.collections[::2]}
+        assert set(dots) == {"heavy-edge", "exact"}
+        assert list(dots["exact"]) == pytest.approx([0, 0], abs=1e-4)
+        worst = optsched.solve("placement/vgg19-16", "heavy-edge")
+        least = optsched.solve("placement/vgg19-16").objective
+        assert max(dots["heavy-edge"]) == pytest.approx(100 * (worst.objective / least - 1))
+
+
+def test_faults_are_one_line() -> None:
+    with pytest.raises(InputError, match="picture: found 'pie', expected gantt or contention"):
+        optsched.plot("makespan/fig2", picture="pie")
+    result = optsched.solve("placement/fig2", "heavy-edge")
+    with pytest.raises(InputError, match="trace: found no points"):
+        optsched.plot(result, picture="trace")
+    broken = result.solution.model_copy(update={"counts": ((1,),)})
+    with pytest.raises(InputError, match="expected a feasible solution"):
+        optsched.plot("placement/fig2", broken)
+    bound = optsched.solve("rolling/three-by-hand", "clairvoyant-bound", iterations=5)
+    with pytest.raises(InputError, match="expected a result with a solution"):
+        optsched.plot(bound)
+
+
+def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"optsched\[plot\]"):
+        optsched.plot("placement/fig2")

@@ -1,0 +1,72 @@
+"""`optsched.generate`: every problem's generator, with the arguments of the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import optsched
+from optsched.cli import _code
+from optsched.errors import InputError
+from optsched.problems import PROBLEMS
+
+ARGUMENTS: dict[str, dict] = {
+    "placement": {"model": "VGG19", "gpus": 8, "gpus_per_server": 4},
+    "makespan": {"jobs": 6, "servers": 3, "server_sizes": [4, 8], "largest_job": 4},
+    "selection": {"nodes": 3, "jobs": 6, "overdue": 0.5},
+    "speed-profile": {"network": "VGG16", "gpus": 4},
+    "rolling": {"nodes": 3, "jobs": 7, "arrivals": "load", "load": 0.4},
+    "online": {"jobs": 30, "servers": 4, "load": 0.5},
+}
+
+
+def test_every_problem_generates() -> None:
+    assert set(ARGUMENTS) == set(PROBLEMS)
+
+
+@pytest.mark.parametrize("problem", ARGUMENTS)
+def test_it_is_what_the_command_writes(problem: str, tmp_path: Path) -> None:
+    made = optsched.generate(problem, seed=3, **ARGUMENTS[problem])
+    options = [
+        part
+        for name, value in ARGUMENTS[problem].items()
+        for part in (
+            f"--{name.replace('_', '-')}",
+            ",".join(map(str, value)) if isinstance(value, list) else str(value),
+        )
+    ]
+    kind = "workload" if problem == "online" else problem
+    assert _code(["generate", kind, "--seed", "3", *options, "-o", str(tmp_path)]) == 0
+    written = optsched.load(tmp_path if problem == "online" else next(tmp_path.iterdir()))
+    ours, theirs = made.to_dict(), written.to_dict()
+    if problem == "online":  # a folder has its own name, and no provenance
+        assert ours["cluster"] == theirs["cluster"]
+        assert ours["workload"] == theirs["workload"]
+    else:
+        assert ours == theirs
+    assert made.to_dict() != optsched.generate(problem, seed=4, **ARGUMENTS[problem]).to_dict()
+
+
+def test_a_name_is_kept() -> None:
+    assert optsched.generate("selection", nodes=3, jobs=6, name="mine").name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("problem", "arguments", "line"),
+    [
+        ("placements", {}, "generate: problem: found 'placements', expected 'placement'"),
+        (3, {}, "generate: problem: found 3, expected one of placement"),
+        ("placement", {"gpu": 8}, "generate: found unknown key 'gpu', expected 'gpus'"),
+        ("placement", {"gpus": "8"}, "generate: gpus: found '8', expected int"),
+        ("placement", {"gpus": 0}, "generate: gpus: found 0, expected 1 to 4096"),
+        ("selection", {"nodes": 0}, "generate: nodes: found 0, expected 1 to 20000"),
+        ("placement", {"seed": -1}, "generate: seed: found -1"),
+        ("placement", {"name": 3}, "generate: name: found 3, expected a text"),
+    ],
+)
+def test_faults_are_one_line(problem: str, arguments: dict, line: str) -> None:
+    with pytest.raises(InputError) as raised:
+        optsched.generate(problem, **arguments)
+    assert str(raised.value).startswith(line)
+    assert "\n" not in str(raised.value)
