@@ -54,6 +54,50 @@ def test_exact_methods_agree_on_zoo_jobs(model: str, seed: int) -> None:
     assert values["dp"].objective <= optsched.solve(instance, "repartition").objective * (1 + 1e-12)
 
 
+SHORT_OF_ITS_TOLERANCE = (
+    (4, 0.002967281446853913, 0.027472142440659014, 0.0, 1479321.4980182655, 31830428.364337057),
+    (
+        6,
+        0.01945067217745695,
+        0.038815087070317424,
+        986214.7264979098,
+        4921711.5778144365,
+        1221422.7009804389,
+    ),
+    (8, 0.010354548501682303, 0.005941865034871255, 3691283.6833608276, 0.0, 19168806.630730387),
+)
+
+
+def test_a_model_proves_at_gap_zero_what_its_solver_can_tell_apart() -> None:
+    """HiGHS, at 1e-9 a row, leaves a bound 1.03e-9 below the optimum here: that is optimal."""
+    fields = ("replicas", "forward_time", "backward_time")
+    fields += ("input_bytes", "output_bytes", "parameter_bytes")
+    stages = [
+        {"name": f"stage {i}", **dict(zip(fields, values, strict=True))}
+        for i, values in enumerate(SHORT_OF_ITS_TOLERANCE)
+    ]
+    cluster = {
+        "gpus_per_server": 9,
+        "inter_bandwidth": 2671438333.9145827,
+        "intra_bandwidth": 46343296895.73976,
+    }
+    job = {"model": "drawn", "all_reduce": "double-tree", "stages": stages}
+    instance = PlacementInstance.from_dict(
+        {
+            "schema": "optsched/placement",
+            "version": 1,
+            "name": "short",
+            "cluster": cluster,
+            "free_gpus": [3, 9, 6],
+            "job": job,
+        }
+    )
+    options = {"all_reduce_bandwidth": "bottleneck"}
+    result = optsched.solve(instance, "ilp", options=options, gap=0.0)
+    assert result.termination is Termination.OPTIMAL
+    assert result.objective == pytest.approx(0.09489964939487441, rel=1e-9)
+
+
 def test_the_bottleneck_reading_costs_no_less() -> None:
     """A stage's least share of a NIC is at most a server's own: the optimum cannot fall."""
     options = {"all_reduce_bandwidth": "bottleneck"}
