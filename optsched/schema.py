@@ -14,7 +14,6 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    FailFast,
     Field,
     PlainValidator,
     ValidationError,
@@ -140,31 +139,6 @@ Name = Annotated[
     PlainValidator(_check_name),
     WithJsonSchema({"type": "string", "maxLength": LONGEST_NAME}),
 ]
-
-
-MOST_VALUES = 100_000
-SUM_TOLERANCE = 1e-9
-
-
-class Epochs(FileModel):
-    """The distribution of W_j: values with their probabilities."""
-
-    values: Annotated[tuple[Positive, ...], FailFast(), Field(strict=False, max_length=MOST_VALUES)]
-    probabilities: Annotated[
-        tuple[Positive, ...], FailFast(), Field(strict=False, max_length=MOST_VALUES)
-    ]
-
-    @model_validator(mode="after")
-    def _sums_to_one(self) -> Self:
-        if not self.values:
-            raise fault("values", "no value", "at least one")
-        if len(self.values) != len(self.probabilities):
-            found = f"{len(self.probabilities)} probabilities"
-            raise fault("probabilities", found, f"one for each of {len(self.values)} values")
-        total = sum(self.probabilities)
-        if abs(total - 1) > SUM_TOLERANCE:
-            raise fault("probabilities", f"a sum of {total:.12g}", "1")
-        return self
 
 
 class InstanceFile(FileModel):

@@ -143,7 +143,16 @@ def test_a_checker_reaches_no_method(path: Path) -> None:
     assert ours <= {slice_name, *shared, *(f"{slice_name}.{name}" for name in DATA)}
 
 
-_SHARED = ("checking", "display", "errors", "files", "numerals", "schema")
+_SHARED = (
+    "checking",
+    "display",
+    "errors",
+    "files",
+    "numerals",
+    "schema",
+    "uncertainty",
+    "uncertainty.epochs",
+)
 AUDITS = {
     "online": (
         *sorted((PACKAGE / "online").glob("audit*.py")),

@@ -12,8 +12,8 @@ from optsched.library import load
 from optsched.methods import load_solution, problem_for, solve
 from optsched.plotting.axes import COLOURS, axes, figures, literal, short
 from optsched.speed_profile.instance import SpeedProfileInstance
+from optsched.speed_profile.profile import curve_of
 from optsched.speed_profile.solution import SpeedProfileSolution
-from optsched.uncertainty.survival import curve_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

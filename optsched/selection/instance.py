@@ -15,7 +15,6 @@ from optsched.display import listed, number
 from optsched.schema import (
     LARGEST,
     Between,
-    Epochs,
     FileModel,
     InstanceFile,
     Name,
@@ -23,6 +22,7 @@ from optsched.schema import (
     Positive,
     fault,
 )
+from optsched.uncertainty.epochs import Epochs
 
 SCHEMA = "optsched/selection"
 MOST_GPUS_PER_NODE = 256

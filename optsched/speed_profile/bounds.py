@@ -14,8 +14,8 @@ import numpy as np
 from optsched.deadline import Deadline
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.options import SpeedProfileOptions
-from optsched.speed_profile.profile import Profile
-from optsched.uncertainty.survival import Curve, curve_of
+from optsched.speed_profile.profile import Profile, curve_of
+from optsched.uncertainty.survival import Curve
 
 ROUNDING = 16 * float(np.finfo(float).eps)
 """Of the sums behind a bound, relative to their largest term: taken off."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.options import SpeedProfileOptions
+from optsched.speed_profile.profile import curve_of
 from optsched.speed_profile.solution import SpeedProfileSolution
-from optsched.uncertainty.survival import curve_of
 
 
 @dataclass(frozen=True)

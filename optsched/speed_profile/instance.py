@@ -13,8 +13,8 @@ from pydantic import BeforeValidator, FailFast, Field, model_validator
 from pydantic_core import PydanticKnownError
 
 from optsched.display import number
-from optsched.schema import Epochs as Epochs
 from optsched.schema import FileModel, InstanceFile, NonNegative, Positive, fault
+from optsched.uncertainty.epochs import Epochs as Epochs
 
 SCHEMA = "optsched/speed-profile"
 MOST_SPEEDS = 1024

@@ -10,7 +10,9 @@ import numpy as np
 from optsched.result import Outcome, Termination, is_proved
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.solution import SpeedProfileSolution
-from optsched.uncertainty.survival import Curve
+from optsched.uncertainty.distribution import Distribution
+from optsched.uncertainty.epochs import Epochs
+from optsched.uncertainty.survival import Curve, discrete_curve
 
 STATUSES = ("slack", "binding", "infeasible")
 
@@ -89,3 +91,21 @@ def outcome_of(
         claimed=energy,
         solve_time=seconds,
     )
+
+
+def curve_of(instance: SpeedProfileInstance) -> Curve:
+    """The curve of an instance's work, given the epochs completed."""
+    if isinstance(instance.work, Epochs):
+        work = Distribution.of(instance.work.values, instance.work.probabilities)
+        left = work.remaining(instance.completed)
+        assert left is not None  # the instance refuses that
+        curve = discrete_curve(left)
+        return Curve(curve.knots + instance.completed, curve.high, curve.low)
+    points = np.array(instance.work.points, dtype=float)
+    survival = np.array(instance.work.survival, dtype=float)
+    done = float(instance.completed)
+    first = int(np.searchsorted(points, done, side="right"))
+    now = float(np.interp(done, points, survival))
+    knots = np.concatenate(([done], points[first:]))
+    values = np.concatenate(([now], survival[first:])) / now
+    return Curve(knots, values[:-1], values[1:])

@@ -6,20 +6,18 @@ Segment i reaches from knot w_i to w_{i+1}; P(W > w | W > w_c) falls on it from 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.schema import Epochs
-from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.uncertainty.distribution import Distribution
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
+class Curve(NamedTuple):
     """Knots (n + 1, epochs, from w_c on) and F^c at both ends of each of the n segments."""
 
     knots: Floats
@@ -38,22 +36,28 @@ class Curve:
         return float(((b - a) * (at_a + at_b) / 2).sum())
 
 
-def curve_of(instance: SpeedProfileInstance) -> Curve:
-    """The curve of an instance's work, given the epochs completed."""
-    if isinstance(instance.work, Epochs):
-        work = Distribution.of(instance.work.values, instance.work.probabilities)
-        left = work.remaining(instance.completed)
-        assert left is not None  # the instance refuses that
-        curve = discrete_curve(left)
-        return Curve(curve.knots + instance.completed, curve.high, curve.low)
-    points = np.array(instance.work.points, dtype=float)
-    survival = np.array(instance.work.survival, dtype=float)
-    done = float(instance.completed)
-    first = int(np.searchsorted(points, done, side="right"))
-    now = float(np.interp(done, points, survival))
-    knots = np.concatenate(([done], points[first:]))
-    values = np.concatenate(([now], survival[first:])) / now
-    return Curve(knots, values[:-1], values[1:])
+class Curves(NamedTuple):
+    """Curves of many jobs, one after another.
+
+    Job j's segments are ``start[j] .. start[j + 1]`` of ``high`` and ``low``; its knots begin at
+    ``start[j] + j``.
+    """
+
+    knots: Floats
+    high: Floats
+    low: Floats
+    start: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, curves: Sequence[Curve]) -> Curves:
+        """Lay curves out one after another."""
+        sizes = [len(curve.high) for curve in curves]
+        return cls(
+            np.concatenate([curve.knots for curve in curves]),
+            np.concatenate([curve.high for curve in curves]),
+            np.concatenate([curve.low for curve in curves]),
+            np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
+        )
 
 
 def discrete_curve(work: Distribution) -> Curve:

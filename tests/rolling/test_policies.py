@@ -12,13 +12,14 @@ from rolling.small import instance, job
 from optsched.errors import InputError
 from optsched.generators.rolling import generate_rolling, rolling_settings
 from optsched.rolling.instance import RollingInstance
-from optsched.rolling.policies._first_piece_kernel import first_pieces
 from optsched.rolling.policies.by_name import POLICIES, RollingSettings, policy
 from optsched.rolling.policies.interval_optimum import NAMES
 from optsched.rolling.records import RollingRun
 from optsched.rolling.simulator.simulator import SHORTEST, Plan, simulate
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.options import SelectionOptions
+from optsched.speed_profile.exact._hull_kernel import FirstPieces, Speeds, first_pieces
+from optsched.uncertainty.survival import Curve, Curves
 
 SLOW = (*NAMES, "price-patterns")
 TRIED = [name for name in POLICIES if name not in NAMES or name == "patterns"]
@@ -270,11 +271,10 @@ def test_a_sliver_of_a_first_piece_is_left_out(slack: float, speed: int, length:
     x slow epochs take 2 x + (10 - x) = 10 + x s, so x = slack and the first piece lasts 2 x s:
     0.2 s and 4 ms are kept, 0.8 ms is below `SHORTEST` and the job starts at the faster speed.
     """
-    knots, one = np.array([0.0, 10.0]), np.array([1.0])
-    speeds, lengths, costs = np.empty(1, np.int64), np.empty(1), np.empty(1)
-    inverse, energy = np.array([[2.0, 1.0]]), np.array([[1.0, 2.0]])
+    curve = Curve(np.array([0.0, 10.0]), np.array([1.0]), np.array([1.0]))
+    speeds = Speeds(np.array([[2.0, 1.0]]), np.array([[1.0, 2.0]]))
+    found = FirstPieces(np.empty(1, np.int64), np.empty(1), np.empty(1))
     due, least = np.array([10.0 + slack]), np.zeros(1, np.int64)
-    starts = np.array([0, 1])
-    first_pieces(knots, one, one, starts, inverse, energy, due, least, speeds, lengths, costs)
-    assert speeds[0] == speed
-    assert lengths[0] == pytest.approx(length, rel=1e-6)
+    first_pieces(Curves.of([curve]), speeds, due, least, SHORTEST, found)
+    assert found.speed[0] == speed
+    assert found.length[0] == pytest.approx(length, rel=1e-6)

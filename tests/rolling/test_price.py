@@ -9,7 +9,7 @@ import pytest
 from rolling.small import instance, job
 
 from optsched.generators.rolling import generate_rolling, rolling_settings
-from optsched.rolling.policies._price_kernel import clear_prices, due_date_multipliers
+from optsched.rolling.policies._price_kernel import Types, clear_prices, due_date_multipliers
 from optsched.rolling.policies.price import Price, PriceConstants
 from optsched.rolling.policies.seating import seat_by_gain
 from optsched.rolling.policies.seating_model import seat_by_patterns
@@ -17,16 +17,17 @@ from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables
 from optsched.selection.options import SelectionOptions
+from optsched.speed_profile.exact._hull_kernel import Speeds
+from optsched.uncertainty.survival import Curve, Curves
 
 
 def multiplier(due: float, weight: float = 10.0) -> tuple[float, float]:
     """W = 10 or 20, evenly; speeds of 2 s an epoch for 2 $ and 1.25 s for 2.5 $; slope 2/3."""
     found, change = np.empty(1), np.empty(1)
-    due_date_multipliers(
-        np.array([0.0, 10.0, 20.0]), np.array([1.0, 0.5]), np.array([0, 2]),
-        np.array([[2.0, 1.25]]), np.array([[2.0, 2.5]]), np.array([due]), np.array([weight]),
-        found, change,
-    )  # fmt: skip
+    survival = np.array([1.0, 0.5])
+    curves = Curves.of([Curve(np.array([0.0, 10.0, 20.0]), survival, survival)])
+    speeds = Speeds(np.array([[2.0, 1.25]]), np.array([[2.0, 2.5]]))
+    due_date_multipliers(curves, speeds, np.array([due]), np.array([weight]), found, change)
     return float(found[0]), float(change[0])
 
 
@@ -51,27 +52,11 @@ def test_prices_clear_the_demand() -> None:
     """Three jobs worth 3, 2 and 1 $/s on one of two GPUs at no cost: the price is 1."""
     prices = np.zeros(1)
     speeds = np.ones((3, 1, 1))
-    clear_prices(
-        np.array([3.0, 2.0, 1.0]),
-        speeds,
-        np.ones((1, 1)),
-        np.zeros(1),
-        np.array([2.0]),
-        3,
-        40,
-        prices,
-    )
+    types = Types(np.ones((1, 1)), np.zeros(1), np.array([2.0]))
+    clear_prices(np.array([3.0, 2.0, 1.0]), speeds, types, 3, 40, prices)
     assert prices[0] == pytest.approx(1.0, abs=1e-6)
-    clear_prices(
-        np.array([3.0, 2.0, 1.0]),
-        speeds,
-        np.ones((1, 1)),
-        np.zeros(1),
-        np.array([3.0]),
-        3,
-        40,
-        prices,
-    )
+    types = Types(np.ones((1, 1)), np.zeros(1), np.array([3.0]))
+    clear_prices(np.array([3.0, 2.0, 1.0]), speeds, types, 3, 40, prices)
     assert prices[0] == 0.0
 
 

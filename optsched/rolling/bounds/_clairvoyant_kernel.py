@@ -10,7 +10,7 @@ inner problem is a linear programme for every i). The minimum over i is the job'
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,121 +20,90 @@ STEPS = 40
 CLOSE = 1e-11
 
 
-@njit(cache=True)
-def _slot(h: Any, mu: Any, price: Any, kind: Any, size: Any, speed: Any, energy: Any) -> Any:
-    """m_h(mu), and the configuration that attains it (-1: idle)."""
-    best, at = 0.0, -1
-    for c in range(len(kind)):
-        value = energy[c] + price[kind[c], h] * size[c] - mu * speed[c]
-        if value < best:
-            best, at = value, c
-    return best, at
+class Slots(NamedTuple):
+    """Edges of the slots (H + 1,) in seconds, prices (T, H) in dollars per GPU second."""
+
+    edges: Any
+    price: Any
 
 
-@njit(cache=True)
-def _last(start: Any, length: Any, rate: Any, due: Any, weight: Any) -> Any:
-    """min over x in [0, length] of x rate + weight (start + x - due)^+, and its x."""
-    best, at = weight * max(start - due, 0.0), 0.0
-    for x in (length, min(max(due - start, 0.0), length)):
-        value = x * rate + weight * max(start + x - due, 0.0)
-        if value < best:
-            best, at = value, x
-    return best, at
+class Workload(NamedTuple):
+    """All jobs and their configurations; those of job j are ``start[j] .. start[j + 1]``.
 
-
-@njit(cache=True)
-def _value(
-    i: Any, mu: Any, first: Any, job: Any, edges: Any, price: Any,
-    kind: Any, size: Any, speed: Any, energy: Any,
-) -> Any:  # fmt: skip
-    """value_i(mu), and the epochs done by the times that attain it."""
-    arrival, work, due, weight = job
-    total, done = mu * work, 0.0
-    for h in range(first, i):
-        low, c = _slot(h, mu, price, kind, size, speed, energy)
-        if c >= 0:
-            length = edges[h + 1] - max(edges[h], arrival)
-            total += length * low
-            done += length * speed[c]
-    low, c = _slot(i, mu, price, kind, size, speed, energy)
-    start = max(edges[i], arrival)
-    tail, x = _last(start, edges[i + 1] - start, low, due, weight)
-    if c >= 0:
-        done += x * speed[c]
-    return total + tail, done
-
-
-@njit(cache=True)
-def _add_use(
-    share: Any, i: Any, mu: Any, first: Any, job: Any, edges: Any, price: Any,
-    kind: Any, size: Any, speed: Any, energy: Any, use: Any,
-) -> Any:  # fmt: skip
-    """Add a share of the GPU-seconds behind value_i(mu) to ``use``."""
-    arrival, _, due, weight = job
-    for h in range(first, i + 1):
-        low, c = _slot(h, mu, price, kind, size, speed, energy)
-        if c < 0:
-            continue
-        start = max(edges[h], arrival)
-        length = edges[h + 1] - start
-        if h == i:
-            _, length = _last(start, length, low, due, weight)
-        use[kind[c], h] += share * length * size[c]
-
-
-@njit(cache=True)
-def _refine(
-    i: Any, guess: Any, enough: Any, first: Any, job: Any, edges: Any, price: Any,
-    kind: Any, size: Any, speed: Any, energy: Any,
-) -> Any:  # fmt: skip
-    """The greatest value_i(mu) found, and multipliers on both sides of its maximiser."""
-    low, high, best = 0.0, guess, -np.inf
-    for _ in range(200):  # grow until the work is done, or the value shows that i is too dear
-        value, done = _value(i, high, first, job, edges, price, kind, size, speed, energy)
-        best = max(best, value)
-        if done >= job[1] or value > enough:
-            break
-        low, high = high, 2 * high
-    for _ in range(STEPS):
-        if best > enough or high - low <= CLOSE * high:
-            break
-        mu = 0.5 * (low + high)
-        value, done = _value(i, mu, first, job, edges, price, kind, size, speed, energy)
-        best = max(best, value)
-        if done >= job[1]:
-            high = mu
-        else:
-            low = mu
-    return best, low, high
-
-
-@njit(cache=True)
-def job_bound(
-    job: Any, first: Any, edges: Any, price: Any, kind: Any, size: Any, speed: Any, energy: Any,
-    least: Any, kept: Any, lows: Any, use: Any,
-) -> Any:  # fmt: skip
-    """A lower bound on a job's cost at given prices; adds its GPU-seconds to ``use``.
-
-    Parameters: ``job`` = (arrival, work, due date, weight); ``first`` the slot of the arrival;
-    ``edges`` of the slots; ``price[t, h]``; by configuration its type, size, speed and energy per
-    second; ``least``, the least energy of an epoch; ``kept[i]``, multipliers from before, updated;
-    ``lows``, work space. Slots whose bound at an old multiplier exceeds the least refined one are
-    not refined: any multiplier is valid.
+    Attributes
+    ----------
+    jobs : (J, 4) float
+        Arrival, epochs to do, due date, weight; seconds, and dollars a second.
+    start : (J + 1,) int
+    kind, size, speed, energy : (configurations,) int, float, float, float
+        GPU type, GPUs, epochs a second, dollars a second.
+    least : (J,) float
+        Least dollars an epoch.
+    gpus : (T,) float
     """
-    slots = len(edges) - 1
-    refined = np.zeros(slots, np.bool_)
-    values = np.empty(slots)
+
+    jobs: Any
+    start: Any
+    kind: Any
+    size: Any
+    speed: Any
+    energy: Any
+    least: Any
+    gpus: Any
+
+
+class Job(NamedTuple):
+    """One row of a `Workload`; ``first`` is the slot of the arrival."""
+
+    arrival: float
+    work: float
+    due: float
+    weight: float
+    least: float
+    first: int
+    kind: Any
+    size: Any
+    speed: Any
+    energy: Any
+
+
+@njit(cache=True)
+def all_jobs(load: Workload, slots: Slots, first: Any, kept: Any, values: Any, use: Any) -> float:
+    """`job_bound` for every job, into ``values`` (J,); ``first`` (J,) as in `Job`."""
+    lows = np.zeros(len(slots.edges))
+    total = 0.0
+    for j in range(len(first)):
+        a, b = load.start[j], load.start[j + 1]
+        job = Job(
+            load.jobs[j, 0], load.jobs[j, 1], load.jobs[j, 2], load.jobs[j, 3], load.least[j],
+            first[j], load.kind[a:b], load.size[a:b], load.speed[a:b], load.energy[a:b],
+        )  # fmt: skip
+        values[j] = job_bound(job, slots, kept[j], lows, use)
+        total += values[j]
+    return total
+
+
+@njit(cache=True)
+def job_bound(job: Job, slots: Slots, kept: Any, lows: Any, use: Any) -> float:
+    """A lower bound on a job's cost at given prices; adds its GPU seconds to ``use`` (T, H).
+
+    ``kept`` (H,) are multipliers from before, updated; ``lows`` is work space. Slots whose bound at
+    an old multiplier exceeds the least refined one are not refined: any multiplier is valid.
+    """
+    edges, first = slots.edges, job.first
+    count = len(edges) - 1
+    refined = np.zeros(count, np.bool_)
+    values = np.empty(count)
     top, ceiling = first, np.inf
-    for i in range(first, slots):
-        waiting = job[3] * max(max(edges[i], job[0]) - job[2], 0.0) + least * job[1]
+    for i in range(first, count):
+        late = max(max(edges[i], job.arrival) - job.due, 0.0)
+        waiting = job.weight * late + job.least * job.work
         if waiting >= ceiling:
             break
-        values[i], done = _value(i, kept[i], first, job, edges, price, kind, size, speed, energy)
+        values[i], done = _value(i, kept[i], job, slots)
         values[i] = max(values[i], waiting)
-        if (done >= job[1] * (1 - 1e-9) and ceiling == np.inf) or i == slots - 1:
-            values[i], lows[i], kept[i] = _refine(
-                i, kept[i], np.inf, first, job, edges, price, kind, size, speed, energy
-            )
+        if (done >= job.work * (1 - 1e-9) and ceiling == np.inf) or i == count - 1:
+            values[i], lows[i], kept[i] = _refine(i, kept[i], np.inf, job, slots)
             values[i] = max(values[i], waiting)
             refined[i] = True
             ceiling = min(ceiling, values[i])
@@ -146,34 +115,91 @@ def job_bound(
                 at = i
         if refined[at]:
             break
-        value, lows[at], kept[at] = _refine(
-            at, kept[at], ceiling, first, job, edges, price, kind, size, speed, energy
-        )
+        value, lows[at], kept[at] = _refine(at, kept[at], ceiling, job, slots)
         values[at] = max(values[at], value)
         refined[at] = True
         ceiling = min(ceiling, values[at]) if value <= ceiling else ceiling
-    _, under = _value(at, lows[at], first, job, edges, price, kind, size, speed, energy)
-    _, over = _value(at, kept[at], first, job, edges, price, kind, size, speed, energy)
-    share = 1.0 if over <= under else min(max((job[1] - under) / (over - under), 0.0), 1.0)
-    _add_use(share, at, kept[at], first, job, edges, price, kind, size, speed, energy, use)
-    _add_use(1 - share, at, lows[at], first, job, edges, price, kind, size, speed, energy, use)
+    _, under = _value(at, lows[at], job, slots)
+    _, over = _value(at, kept[at], job, slots)
+    share = 1.0 if over <= under else min(max((job.work - under) / (over - under), 0.0), 1.0)
+    _add_use(share, at, kept[at], job, slots, use)
+    _add_use(1 - share, at, lows[at], job, slots, use)
     return values[at]
 
 
 @njit(cache=True)
-def all_jobs(
-    jobs: Any, first: Any, edges: Any, price: Any, start: Any, kind: Any, size: Any, speed: Any,
-    energy: Any, least: Any, kept: Any, values: Any, use: Any,
-) -> Any:  # fmt: skip
-    """`job_bound` for every job; configurations of job j are start[j] .. start[j + 1]."""
-    lows = np.zeros(len(edges))
-    total = 0.0
-    for j in range(len(first)):
-        a, b = start[j], start[j + 1]
-        job = (jobs[j, 0], jobs[j, 1], jobs[j, 2], jobs[j, 3])
-        values[j] = job_bound(
-            job, first[j], edges, price, kind[a:b], size[a:b], speed[a:b], energy[a:b],
-            least[j], kept[j], lows, use,
-        )  # fmt: skip
-        total += values[j]
-    return total
+def _refine(i: int, guess: float, enough: float, job: Job, slots: Slots) -> Any:
+    """The greatest value_i(mu) found, and multipliers on both sides of its maximiser."""
+    low, high, best = 0.0, guess, -np.inf
+    for _ in range(200):  # grow until the work is done, or the value shows that i is too dear
+        value, done = _value(i, high, job, slots)
+        best = max(best, value)
+        if done >= job.work or value > enough:
+            break
+        low, high = high, 2 * high
+    for _ in range(STEPS):
+        if best > enough or high - low <= CLOSE * high:
+            break
+        mu = 0.5 * (low + high)
+        value, done = _value(i, mu, job, slots)
+        best = max(best, value)
+        if done >= job.work:
+            high = mu
+        else:
+            low = mu
+    return best, low, high
+
+
+@njit(cache=True)
+def _value(i: int, mu: float, job: Job, slots: Slots) -> Any:
+    """value_i(mu), and the epochs done by the times that attain it."""
+    edges = slots.edges
+    total, done = mu * job.work, 0.0
+    for h in range(job.first, i):
+        low, c = _best_in(h, mu, job, slots.price)
+        if c >= 0:
+            length = edges[h + 1] - max(edges[h], job.arrival)
+            total += length * low
+            done += length * job.speed[c]
+    low, c = _best_in(i, mu, job, slots.price)
+    start = max(edges[i], job.arrival)
+    tail, x = _last(start, edges[i + 1] - start, low, job.due, job.weight)
+    if c >= 0:
+        done += x * job.speed[c]
+    return total + tail, done
+
+
+@njit(cache=True)
+def _add_use(share: float, i: int, mu: float, job: Job, slots: Slots, use: Any) -> None:
+    """Add a share of the GPU seconds behind value_i(mu) to ``use``."""
+    for h in range(job.first, i + 1):
+        low, c = _best_in(h, mu, job, slots.price)
+        if c < 0:
+            continue
+        start = max(slots.edges[h], job.arrival)
+        length = slots.edges[h + 1] - start
+        if h == i:
+            _, length = _last(start, length, low, job.due, job.weight)
+        use[job.kind[c], h] += share * length * job.size[c]
+
+
+@njit(cache=True)
+def _best_in(h: int, mu: float, job: Job, price: Any) -> Any:
+    """m_h(mu), and the configuration that attains it (-1: idle)."""
+    best, at = 0.0, -1
+    for c in range(len(job.kind)):
+        value = job.energy[c] + price[job.kind[c], h] * job.size[c] - mu * job.speed[c]
+        if value < best:
+            best, at = value, c
+    return best, at
+
+
+@njit(cache=True)
+def _last(start: float, length: float, rate: float, due: float, weight: float) -> Any:
+    """min over x in [0, length] of x rate + weight (start + x - due)^+, and its x."""
+    best, at = weight * max(start - due, 0.0), 0.0
+    for x in (length, min(max(due - start, 0.0), length)):
+        value = x * rate + weight * max(start + x - due, 0.0)
+        if value < best:
+            best, at = value, x
+    return best, at

@@ -22,7 +22,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.rolling.bounds._clairvoyant_kernel import all_jobs
+from optsched.rolling.bounds._clairvoyant_kernel import Slots, Workload, all_jobs
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.simulator.world import World
 
@@ -70,20 +70,6 @@ class Bound:
     edges: Floats
     use: Floats
     history: tuple[float, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Workload:
-    """Arrays of the inner problems: jobs (arrival, work, due, weight) and their configurations."""
-
-    jobs: Floats
-    start: NDArray[np.int64]
-    kind: NDArray[np.int64]
-    size: Floats
-    speed: Floats
-    energy: Floats
-    least: Floats
-    gpus: Floats
 
 
 def clairvoyant_bound(
@@ -148,10 +134,7 @@ def lagrangian(
         kept = _first_multipliers(load, len(edges) - 1)
     first = np.searchsorted(edges, load.jobs[:, 0], side="right") - 1
     use, values = np.zeros_like(prices), np.empty(len(load.jobs))
-    total = all_jobs(
-        load.jobs, first, edges, prices, load.start, load.kind, load.size, load.speed, load.energy,
-        load.least, kept, values, use,
-    )  # fmt: skip
+    total = all_jobs(load, Slots(edges, prices), first, kept, values, use)
     paid = float((prices * load.gpus[:, None] * np.diff(edges)).sum())
     return float(total) - paid, use
 

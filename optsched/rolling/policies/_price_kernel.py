@@ -2,105 +2,88 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from optsched.compiled_loops import njit
-from optsched.speed_profile.exact._hull_kernel import lower_hull
+from optsched.speed_profile.exact._hull_kernel import Speeds, lower_hull
+from optsched.uncertainty.survival import Curve, Curves
 
 HALVINGS = 40
 
 
-@njit(cache=True)
-def _vertex(slopes: Any, edges: Any, survival: Any, multiplier: Any, weight: Any) -> Any:
-    """The slowest hull speed whose next edge is not worth its price."""
-    for e in range(edges):
-        if slopes[e] * max(survival, multiplier) > weight * multiplier:
-            return e
-    return edges
+class Types(NamedTuple):
+    """GPU types: GPUs of each configuration (T, C), dollars per GPU second (T,), GPUs (T,)."""
+
+    sizes: Any
+    rates: Any
+    gpus: Any
 
 
-@njit(cache=True)
-def _seconds(
-    knots: Any, high: Any, inverse: Any, vertices: Any, slopes: Any, edges: Any,
-    multiplier: Any, weight: Any,
-) -> Any:  # fmt: skip
-    """Time of the epochs that more than a share M of the cases need."""
-    total = 0.0
-    for i in range(len(high)):
-        if high[i] <= multiplier:
-            break
-        at = _vertex(slopes, edges, high[i], multiplier, weight)
-        total += (knots[i + 1] - knots[i]) * inverse[vertices[at]]
-    return total
+class Useful(NamedTuple):
+    """A job's 1/s (K,), the vertices of its hull, and the slopes of the hull's edges."""
+
+    inverse: Any
+    vertices: Any
+    slopes: Any
 
 
 @njit(cache=True)
 def due_date_multipliers(
-    knots: Any, high: Any, start: Any, inverse: Any, energy: Any, due: Any, weights: Any,
-    multipliers: Any, changes: Any,
-) -> Any:  # fmt: skip
+    curves: Curves, speeds: Speeds, due: Any, weights: Any, multipliers: Any, changes: Any
+) -> None:
     """M of every job, and epochs until its planned change of speed (infinite if none).
 
-    Job j's survival curve is segments start[j] .. start[j + 1] of ``high``; ``inverse`` and
-    ``energy`` hold 1/s and Q of all its configurations, pooled over GPU types.
+    ``speeds`` are all configurations of a job, pooled over GPU types, Q in dollars; ``due`` (J,) in
+    seconds, ``weights`` (J,) in dollars a second.
     """
-    count = inverse.shape[1]
+    count = speeds.inverse.shape[1]
     vertices, slopes = np.empty(count, np.int64), np.empty(count)
     for j in range(len(due)):
-        a, b = start[j], start[j + 1]
-        k, h = knots[a + j : b + j + 1], high[a:b]
-        edges = lower_hull(inverse[j], energy[j], vertices) - 1
+        a, b = curves.start[j], curves.start[j + 1]
+        curve = Curve(curves.knots[a + j : b + j + 1], curves.high[a:b], curves.low[a:b])
+        inverse, energy = speeds.inverse[j], speeds.energy[j]
+        edges = lower_hull(Speeds(inverse, energy), vertices) - 1
         for e in range(edges):
             u, v = vertices[e], vertices[e + 1]
-            slopes[e] = (energy[j, v] - energy[j, u]) / (inverse[j, u] - inverse[j, v])
+            slopes[e] = (energy[v] - energy[u]) / (inverse[u] - inverse[v])
+        useful = Useful(inverse, vertices, slopes[:edges])
         changes[j] = np.inf
         if due[j] <= 0 or weights[j] <= 0:
             multipliers[j] = 1.0 if due[j] <= 0 else 0.0
             continue
         low, top = 0.0, 1.0
-        if _seconds(k, h, inverse[j], vertices, slopes, edges, 0.0, weights[j]) <= due[j]:
+        if _seconds(curve, useful, 0.0, weights[j]) <= due[j]:
             top = 0.0
         for _ in range(HALVINGS):
             if top == 0.0:
                 break
             middle = 0.5 * (low + top)
-            spent = _seconds(k, h, inverse[j], vertices, slopes, edges, middle, weights[j])
-            if spent <= due[j]:
+            if _seconds(curve, useful, middle, weights[j]) <= due[j]:
                 top = middle
             else:
                 low = middle
         multipliers[j] = top
-        now = _vertex(slopes, edges, h[0], top, weights[j])
-        for i in range(1, len(h)):
-            if h[i] <= top:
+        now = _vertex(useful.slopes, curve.high[0], top, weights[j])
+        for i in range(1, len(curve.high)):
+            if curve.high[i] <= top:
                 break
-            if _vertex(slopes, edges, h[i], top, weights[j]) != now:
-                changes[j] = k[i] - k[0]
+            if _vertex(useful.slopes, curve.high[i], top, weights[j]) != now:
+                changes[j] = curve.knots[i] - curve.knots[0]
                 break
-
-
-@njit(cache=True)
-def _demand(gain: Any, size: Any, price: Any, other: Any) -> Any:
-    """GPUs of a type that jobs want at a price, given their best gain elsewhere."""
-    total = 0.0
-    for j in range(gain.shape[0]):
-        best, want = other[j], 0.0
-        for c in range(gain.shape[1]):
-            value = gain[j, c] - price * size[c]
-            if value > best:
-                best, want = value, size[c]
-        total += want
-    return total
 
 
 @njit(cache=True)
 def clear_prices(
-    worth: Any, speeds: Any, sizes: Any, rates: Any, gpus: Any, rounds: Any, bisections: Any,
-    prices: Any,
-) -> Any:  # fmt: skip
-    """Fill ``prices`` with those at which each job's best configuration fits, type after type."""
+    worth: Any, speeds: Any, types: Types, rounds: int, bisections: int, prices: Any
+) -> None:
+    """Fill ``prices`` (T,) with those at which each job's best configuration fits, type after type.
+
+    ``worth`` (J,) in dollars an epoch, ``speeds`` (J, T, C) in epochs a second, 0 where a job
+    cannot run.
+    """
+    sizes, rates = types.sizes, types.rates
     jobs, kinds, count = speeds.shape
     gain = np.full((kinds, jobs, count), -np.inf)
     for t in range(kinds):
@@ -119,14 +102,49 @@ def clear_prices(
                         elif sizes[t, c] > 0:
                             high = max(high, gain[t, j, c] / sizes[t, c])
             low = 0.0
-            if _demand(gain[t], sizes[t], 0.0, other) <= gpus[t]:
+            if _demand(gain[t], sizes[t], 0.0, other) <= types.gpus[t]:
                 high = 0.0
             for _ in range(bisections):
                 if high == 0.0:
                     break
                 middle = 0.5 * (low + high)
-                if _demand(gain[t], sizes[t], middle, other) <= gpus[t]:
+                if _demand(gain[t], sizes[t], middle, other) <= types.gpus[t]:
                     high = middle
                 else:
                     low = middle
             prices[t] = high
+
+
+@njit(cache=True)
+def _vertex(slopes: Any, survival: float, multiplier: float, weight: float) -> int:
+    """The slowest hull speed whose next edge is not worth its price."""
+    for e in range(len(slopes)):
+        if slopes[e] * max(survival, multiplier) > weight * multiplier:
+            return e
+    return len(slopes)
+
+
+@njit(cache=True)
+def _seconds(curve: Curve, useful: Useful, multiplier: float, weight: float) -> float:
+    """Time of the epochs that more than a share M of the cases need."""
+    total = 0.0
+    for i in range(len(curve.high)):
+        if curve.high[i] <= multiplier:
+            break
+        at = _vertex(useful.slopes, curve.high[i], multiplier, weight)
+        total += (curve.knots[i + 1] - curve.knots[i]) * useful.inverse[useful.vertices[at]]
+    return total
+
+
+@njit(cache=True)
+def _demand(gain: Any, size: Any, price: Any, other: Any) -> Any:
+    """GPUs of a type that jobs want at a price, given their best gain elsewhere."""
+    total = 0.0
+    for j in range(gain.shape[0]):
+        best, want = other[j], 0.0
+        for c in range(gain.shape[1]):
+            value = gain[j, c] - price * size[c]
+            if value > best:
+                best, want = value, size[c]
+        total += want
+    return total

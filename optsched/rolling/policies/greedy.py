@@ -10,12 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.rolling.policies._greedy_kernel import LATE, NEVER, best_of_passes
+from optsched.rolling.policies._greedy_kernel import (
+    LATE,
+    NEVER,
+    Jobs,
+    Nodes,
+    Ranking,
+    best_of_passes,
+)
 from optsched.rolling.policies.staying import keep_in_place
 from optsched.rolling.simulator.free_gpus import IndexedCluster
 from optsched.rolling.simulator.simulator import Plan
@@ -74,23 +80,27 @@ class RandomisedGreedy:
         self.world, self.name, self.average = world, name, average
         self.seed, self.starts, self.decisions = seed, starts or STARTS, 0
         nodes = world.instance.nodes
-        self.gpus = np.array([node.gpus for node in nodes])
-        self.rates = np.full((len(nodes), int(self.gpus.max())), np.inf)
+        gpus = np.array([node.gpus for node in nodes])
+        rates = np.full((len(nodes), int(gpus.max())), np.inf)
         for n, node in enumerate(nodes):
-            self.rates[n, : node.gpus] = node.cost_rate
+            rates[n, : node.gpus] = node.cost_rate
+        self.nodes = Nodes(world.all.kind_of, gpus, rates)
 
     def decide(self, view: View) -> Plan:
         """Choose for all jobs anew."""
         rng = np.random.default_rng([self.seed, self.decisions])
         self.decisions += 1
-        tables, curves = view.tables, view.curves
+        tables = view.tables
         ranking = ranked(tables, planned_times(view, self.average))
-        seats = best_of_passes(
-            ranking.order, ranking.entries, ranking.counts, ranking.width, tables.kind_of,
-            self.gpus, self.rates, tables.seconds, np.array([left.mean for left in view.left]),
-            tables.due, self.world.weights[list(view.jobs)], tables.postponed, curves.knots,
-            curves.high, curves.start, rng, self.starts, CHOICES, SWAP_SHARE,
-        )  # fmt: skip
+        jobs = Jobs(
+            tables.seconds,
+            np.array([left.mean for left in view.left]),
+            tables.due,
+            self.world.weights[list(view.jobs)],
+            tables.postponed,
+            view.curves,
+        )
+        seats = best_of_passes(ranking, self.nodes, jobs, rng, self.starts, CHOICES, SWAP_SHARE)
         best = {
             j: Seat(node, tuple(range(first, first + c + 1)), c)
             for j, (node, first, c) in enumerate(seats.T.tolist())
@@ -128,16 +138,6 @@ def planned_epochs(view: View, average: bool) -> Floats:
 def planned_times(view: View, average: bool) -> Floats:
     """Seconds to completion of so many epochs by job, type and configuration."""
     return view.tables.seconds * planned_epochs(view, average)[:, None, None]
-
-
-@dataclass(frozen=True, eq=False)
-class Ranking:
-    """Jobs by pressure, and each one's dedicated configurations t * width + c, best first."""
-
-    order: NDArray[np.int64]
-    entries: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    width: int
 
 
 def ranked(tables: Tables, times: Floats) -> Ranking:

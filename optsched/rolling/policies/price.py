@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 
 from optsched.errors import InputError, shown
 from optsched.numerals import real_of, whole_of
-from optsched.rolling.policies._price_kernel import clear_prices, due_date_multipliers
+from optsched.rolling.policies._price_kernel import Types, clear_prices, due_date_multipliers
 from optsched.rolling.policies.seating import seat_by_gain
 from optsched.rolling.policies.seating_model import seat_by_patterns
 from optsched.rolling.policies.staying import keep_in_place
 from optsched.rolling.simulator.simulator import Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.cost import Tables
+from optsched.speed_profile.exact._hull_kernel import Speeds
 
 Floats = NDArray[np.float64]
 
@@ -167,13 +168,10 @@ class Price:
         backlog_each = mean / (alone * self.gpus).sum(axis=1)
         longest = (most / flat.max(axis=1)).mean()
         congestion = min(k.most_congestion, backlog_each.sum() / longest)
-        curves = view.curves
         multiplier, change = np.empty(tables.jobs), np.empty(tables.jobs)
-        due_date_multipliers(
-            curves.knots, curves.high, curves.start,
-            np.where(flat > 0, 1 / np.where(flat > 0, flat, 1.0), np.inf),
-            per_epoch.reshape(tables.jobs, -1), tables.due, weights, multiplier, change,
-        )  # fmt: skip
+        inverse = np.where(flat > 0, 1 / np.where(flat > 0, flat, 1.0), np.inf)
+        pooled = Speeds(inverse, per_epoch.reshape(tables.jobs, -1))
+        due_date_multipliers(view.curves, pooled, tables.due, weights, multiplier, change)
         worth = weights * multiplier
         delay = worth[:, None] / np.where(flat > 0, flat, 1.0)
         total = np.where(flat > 0, per_epoch.reshape(tables.jobs, -1) + delay, np.inf)
@@ -184,7 +182,8 @@ class Price:
         waiting = np.maximum(backlog / mean - 1 / fastest_wish, 0.0)
         epoch = premium * total[np.arange(tables.jobs), best] + worth * waiting
         prices = np.zeros(len(self.rates))
-        clear_prices(epoch, speeds, sizes, self.rates, self.gpus, k.rounds, k.bisections, prices)
+        types = Types(sizes, self.rates, self.gpus)
+        clear_prices(epoch, speeds, types, k.rounds, k.bisections, prices)
         return Values(epoch, multiplier, change, prices)
 
 

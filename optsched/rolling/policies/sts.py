@@ -14,33 +14,23 @@ Complexity of a decision: O(J T (K^2 log^2 S + N)). Source: sts, Algorithms 2 an
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.rolling.policies._first_piece_kernel import first_pieces
 from optsched.rolling.policies.staying import keep_in_place
 from optsched.rolling.simulator.free_gpus import IndexedCluster
-from optsched.rolling.simulator.simulator import Plan
+from optsched.rolling.simulator.simulator import SHORTEST, Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables
 from optsched.selection.heuristics import sts as one_interval
-from optsched.selection.heuristics.profiles import CurveBatch, deadlines, type_rates
+from optsched.selection.heuristics.profiles import first_steps
+from optsched.speed_profile.exact._hull_kernel import FirstPieces
 
 Floats = NDArray[np.float64]
 Wish = tuple[int, int]
 """A GPU type and a configuration of it."""
-
-
-@dataclass(frozen=True, eq=False)
-class Pieces:
-    """First pieces on one GPU type, by job; see `first_pieces`."""
-
-    speed: NDArray[np.int64]
-    length: Floats
-    energy: Floats
 
 
 class Sts:
@@ -79,7 +69,7 @@ class Sts:
             one_interval.raise_gpus(tables, state, seats, order)
         return Plan(keep_in_place(tables, seats, view.running), changes)
 
-    def _pieces(self, view: View) -> list[Pieces]:
+    def _pieces(self, view: View) -> list[FirstPieces]:
         tables, curves = view.tables, view.curves
         least = np.zeros((len(tables.kinds), tables.jobs), dtype=np.int64)
         for j, job in enumerate(view.jobs):
@@ -87,7 +77,7 @@ class Sts:
             if gpus:
                 more = gpus + (j in view.due_for_change)
                 least[kind, j] = min(more, tables.kinds[kind].gpus) - 1
-        return [_pieces_of(tables, curves, t, least[t]) for t in range(len(tables.kinds))]
+        return [first_steps(tables, curves, t, each, SHORTEST) for t, each in enumerate(least)]
 
     def _assign(self, tables: Tables, state: IndexedCluster, wishes: list[Wish]) -> Seat | None:
         """The first wish that fits, else fewer GPUs of its type."""
@@ -104,7 +94,7 @@ class Sts:
     def _changes(
         self,
         tables: Tables,
-        pieces: list[Pieces],
+        pieces: list[FirstPieces],
         seats: dict[int, Seat],
         asked: dict[int, Wish],
     ) -> dict[int, float]:
@@ -121,7 +111,7 @@ class Sts:
 class Wishes:
     """Algorithm 3 for all jobs at once: the type of least energy in time first, else least late."""
 
-    def __init__(self, tables: Tables, pieces: list[Pieces]) -> None:
+    def __init__(self, tables: Tables, pieces: list[FirstPieces]) -> None:
         self.tables, self.pieces = tables, pieces
         kinds = range(len(tables.kinds))
         usable = np.isfinite(tables.seconds[:, :, 0])
@@ -161,26 +151,3 @@ def _share(tables: Tables, j: int, kind: int, length: float) -> int:
         if first * tables.seconds[j, kind, shared] + rest <= tables.in_time[j]:
             return shared
     return 0
-
-
-def _pieces_of(tables: Tables, curves: CurveBatch, kind: int, least: NDArray[np.int64]) -> Pieces:
-    most = tables.kinds[kind].gpus
-    usable = np.isfinite(tables.seconds[:, kind, 0])
-    safe = np.where(usable[:, None], tables.seconds[:, kind, :most], 1.0)
-    energy = np.ascontiguousarray(safe * type_rates(tables, kind))
-    speeds = np.empty(len(safe), dtype=np.int64)
-    lengths, costs = np.empty(len(safe)), np.empty(len(safe))
-    first_pieces(
-        curves.knots,
-        curves.high,
-        curves.low,
-        curves.start,
-        np.ascontiguousarray(safe),
-        energy,
-        np.where(usable, deadlines(tables, kind), -1.0),
-        least,
-        speeds,
-        lengths,
-        costs,
-    )
-    return Pieces(speeds, lengths, costs)

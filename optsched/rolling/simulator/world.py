@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from optsched.rolling.instance import RollingInstance
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables, tables_of
-from optsched.selection.heuristics.profiles import CurveBatch
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
 from optsched.uncertainty.distribution import Distribution
-from optsched.uncertainty.survival import Curve, discrete_curve
+from optsched.uncertainty.survival import Curve, Curves, discrete_curve
 
 Floats = NDArray[np.float64]
 
@@ -64,9 +63,9 @@ class View:
         return tuple(map(self.world.left, self.jobs, self.done))
 
     @cached_property
-    def curves(self) -> CurveBatch:
+    def curves(self) -> Curves:
         """F^c of every job's remaining epochs."""
-        return CurveBatch.of([left.curve for left in self.left])
+        return Curves.of([left.curve for left in self.left])
 
     @cached_property
     def tables(self) -> Tables:

@@ -9,23 +9,85 @@ it, is known by the numbers of its point and edge. An ulp then costs an ulp, nev
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from optsched.compiled_loops import njit
+from optsched.uncertainty.survival import Curve, Curves
 
 SLACK, BINDING, INFEASIBLE = 0, 1, 2
 ROUNDING = 1e-12
 """Relative: a deadline missed by so little is met, a first piece so short is none."""
 
 
+class Speeds(NamedTuple):
+    """Speeds to choose from: 1/s_k (K,) seconds an epoch, and Q_k (K,) energy an epoch.
+
+    Those of many jobs have one row a job.
+    """
+
+    inverse: Any
+    energy: Any
+
+
+class Hull(NamedTuple):
+    """What a profile is written into, and work space; ``edges`` of all but `vertices` count.
+
+    Attributes
+    ----------
+    vertices : (K,) int
+        The speeds of the hull, slowest first.
+    changes : (K,) float
+        Epochs at which the profile passes to the next of them.
+    slopes, spare : (K,) float
+    passed : (K,) int
+    """
+
+    vertices: Any
+    changes: Any
+    slopes: Any
+    spare: Any
+    passed: Any
+
+
+class FirstPieces(NamedTuple):
+    """The first piece of every job's profile.
+
+    Attributes
+    ----------
+    speed : (J,) int
+        Index of its speed; -1 where the deadline cannot be met.
+    length : (J,) float
+        Epochs until the next speed; infinite when the first piece is the last.
+    energy : (J,) float
+        Least expected energy of the whole profile.
+    """
+
+    speed: Any
+    length: Any
+    energy: Any
+
+
 @njit(cache=True)
-def lower_hull(inverse: Any, energy: Any, vertices: Any) -> Any:
+def empty_hull(speeds: int) -> Hull:
+    """Room for the profile of so many speeds."""
+    return Hull(
+        np.empty(speeds, np.int64),
+        np.empty(speeds),
+        np.empty(speeds),
+        np.empty(speeds),
+        np.empty(speeds, np.int64),
+    )
+
+
+@njit(cache=True)
+def lower_hull(speeds: Speeds, vertices: Any) -> int:
     """Vertices of the lower convex hull of (1/s, Q), from least Q to the least 1/s; their number.
 
     O(K log K). Equal points and points above the hull are left out.
     """
+    inverse, energy = speeds.inverse, speeds.energy
     count = 0
     for k in np.argsort(-inverse, kind="mergesort"):  # slowest first
         if not (inverse[k] < np.inf and energy[k] < np.inf):
@@ -48,34 +110,15 @@ def lower_hull(inverse: Any, energy: Any, vertices: Any) -> Any:
 
 
 @njit(cache=True)
-def time_of(knots: Any, inverse: Any, vertices: Any, edges: Any, changes: Any) -> Any:
-    """Seconds of the profile that passes edge e at changes[e]."""
-    total, before = 0.0, knots[0]
-    for e in range(edges):
-        total += (changes[e] - before) * inverse[vertices[e]]
-        before = changes[e]
-    return total + (knots[-1] - before) * inverse[vertices[edges]]
+def solve_profile(curve: Curve, speeds: Speeds, deadline: float, hull: Hull) -> Any:
+    """Least expected energy within a deadline in seconds.
 
-
-@njit(cache=True)
-def solve_profile(
-    knots: Any,
-    high: Any,
-    low: Any,
-    inverse: Any,
-    energy: Any,
-    deadline: Any,
-    vertices: Any,
-    changes: Any,
-    spare: Any,
-) -> Any:
-    """Least expected energy within the deadline.
-
-    Fills ``vertices`` (speeds of the hull) and ``changes`` (epochs at which the profile passes to
-    the next one); returns the status, the number of edges and the multiplier of the deadline.
-    ``spare`` is work space. Complexity: O(K log K + K^2 log^2 n) for K speeds and n segments.
+    Fills the hull's vertices and changes; returns the status, the number of edges and the
+    multiplier of the deadline. Complexity: O(K log K + K^2 log^2 n) for K speeds and n segments.
     """
-    edges = lower_hull(inverse, energy, vertices) - 1
+    knots, inverse, energy = curve.knots, speeds.inverse, speeds.energy
+    vertices, changes, slopes, passed = hull.vertices, hull.changes, hull.slopes, hull.passed
+    edges = lower_hull(speeds, vertices) - 1
     work = knots[-1] - knots[0]
     fastest = work * inverse[vertices[edges]]
     if fastest > deadline + ROUNDING * max(fastest, deadline):
@@ -84,7 +127,6 @@ def solve_profile(
         for e in range(edges):
             changes[e] = knots[-1]
         return SLACK, edges, 0.0
-    slopes = np.empty(edges)
     for e in range(edges):
         a, b = vertices[e], vertices[e + 1]
         slopes[e] = (energy[b] - energy[a]) / (inverse[a] - inverse[b])
@@ -92,23 +134,22 @@ def solve_profile(
             slopes[e] = max(slopes[e], slopes[e - 1])
     if fastest >= deadline:  # by a hair at most
         changes[:edges] = knots[0]
-        return BINDING, edges, high[0] * slopes[edges - 1] if edges else 0.0
-    passed = np.empty(edges, np.int64)
-    point, edge = _critical(knots, high, low, inverse, slopes, deadline, vertices, changes, passed)
-    multiplier = _value(high, low, point) * slopes[edge]
-    _pass(high, low, slopes, point, edge, passed)
+        return BINDING, edges, curve.high[0] * slopes[edges - 1] if edges else 0.0
+    point, edge = _critical(curve, speeds, hull, edges, deadline)
+    multiplier = _value(curve, point) * slopes[edge]
+    _pass(curve, hull, edges, point, edge)
     if multiplier == 0.0:  # what is late costs nothing: time is spent where F^c is 0
-        _changes(knots, high, low, slopes, passed, multiplier, changes)
+        _changes(curve, hull, edges, multiplier, changes)
         return SLACK, edges, 0.0
     passed[edge] = point + 1  # all breakpoints before the critical one
     under = 0.0
     for e in range(edges):
-        if passed[e] < 2 * len(high):
-            under = max(under, _value(high, low, passed[e]) * slopes[e])
-    _changes(knots, high, low, slopes, passed, under, spare)
-    _changes(knots, high, low, slopes, passed, multiplier, changes)
-    slow = time_of(knots, inverse, vertices, edges, spare)
-    fast = time_of(knots, inverse, vertices, edges, changes)
+        if passed[e] < 2 * len(curve.high):
+            under = max(under, _value(curve, passed[e]) * slopes[e])
+    _changes(curve, hull, edges, under, hull.spare)
+    _changes(curve, hull, edges, multiplier, changes)
+    slow = _time(curve, speeds, vertices, edges, hull.spare)
+    fast = _time(curve, speeds, vertices, edges, changes)
     if fast > deadline:  # the deadline lies inside the jump at the critical breakpoint: split it
         saved = inverse[vertices[edge]] - inverse[vertices[edge + 1]]
         end = knots[(point + 1) // 2]
@@ -116,48 +157,95 @@ def solve_profile(
     elif slow > fast:  # between two multipliers, where all changes move linearly
         share = min((deadline - fast) / (slow - fast), 1.0)
         for e in range(edges):
-            changes[e] += share * (spare[e] - changes[e])
+            changes[e] += share * (hull.spare[e] - changes[e])
         multiplier += share * (under - multiplier)
     return BINDING, edges, multiplier
 
 
 @njit(cache=True)
-def _value(high: Any, low: Any, point: Any) -> Any:
-    """F^c at a breakpoint: high[0], low[0], high[1], low[1], ..., which never grow."""
-    return low[point // 2] if point % 2 else high[point // 2]
+def first_pieces(
+    curves: Curves, speeds: Speeds, deadlines: Any, least: Any, shortest: float, pieces: FirstPieces
+) -> None:
+    """Fill the first piece of every job's profile, and its expected energy.
+
+    Only speeds from ``least[j]`` (J,) on count: `speeds` is overwritten below. A first piece of
+    less than `shortest` seconds, or that is rounding's, is left out and the next speed starts at
+    once. ``deadlines`` (J,) are in seconds.
+    """
+    hull = empty_hull(speeds.inverse.shape[1])
+    for j in range(len(deadlines)):
+        a, b = curves.start[j], curves.start[j + 1]
+        knots = curves.knots[a + j : b + j + 1]
+        curve = Curve(knots, curves.high[a:b], curves.low[a:b])
+        mine = Speeds(speeds.inverse[j], speeds.energy[j])
+        mine.inverse[: least[j]] = np.inf
+        status, edges, _ = solve_profile(curve, mine, deadlines[j], hull)
+        pieces.length[j] = np.inf
+        if status == INFEASIBLE:
+            pieces.speed[j], pieces.energy[j] = -1, np.inf
+            continue
+        pieces.speed[j] = hull.vertices[edges]
+        before, total, found = knots[0], 0.0, False
+        for e in range(edges + 1):
+            k, after = hull.vertices[e], hull.changes[e] if e < edges else knots[-1]
+            long = after - before > ROUNDING * (knots[-1] - knots[0])
+            last = after >= knots[-1]
+            if not found and long and (last or (after - before) * mine.inverse[k] >= shortest):
+                found = True
+                pieces.speed[j] = k
+                pieces.length[j] = np.inf if last else after - knots[0]
+            total += mine.energy[k] * _area(curve, before, after)
+            before = max(before, after)
+        pieces.energy[j] = total
 
 
 @njit(cache=True)
-def _pass(high: Any, low: Any, slopes: Any, point: Any, edge: Any, passed: Any) -> Any:
+def _time(curve: Curve, speeds: Speeds, vertices: Any, edges: int, changes: Any) -> float:
+    """Seconds of the profile that passes edge e at changes[e]."""
+    total, before = 0.0, curve.knots[0]
+    for e in range(edges):
+        total += (changes[e] - before) * speeds.inverse[vertices[e]]
+        before = changes[e]
+    return total + (curve.knots[-1] - before) * speeds.inverse[vertices[edges]]
+
+
+@njit(cache=True)
+def _value(curve: Curve, point: int) -> float:
+    """F^c at a breakpoint: high[0], low[0], high[1], low[1], ..., which never grow."""
+    return curve.low[point // 2] if point % 2 else curve.high[point // 2]
+
+
+@njit(cache=True)
+def _pass(curve: Curve, hull: Hull, edges: int, point: int, edge: int) -> None:
     """Fill the first breakpoint that each edge has passed when (point, edge) is the last of all.
 
     The order: increasing F^c Phi, then the later point, then the lower edge. So no two are equal,
     and of ``edge`` itself the answer is ``point`` whatever rounding does to a product.
     """
-    multiplier = _value(high, low, point) * slopes[edge]
-    for e in range(len(slopes)):
-        left, right = (0, point) if e < edge else (point + 1, 2 * len(high))
+    slopes = hull.slopes
+    multiplier = _value(curve, point) * slopes[edge]
+    for e in range(edges):
+        left, right = (0, point) if e < edge else (point + 1, 2 * len(curve.high))
         while left < right and e != edge:
             middle = (left + right) // 2
-            value = _value(high, low, middle) * slopes[e]
+            value = _value(curve, middle) * slopes[e]
             if value < multiplier or (value == multiplier and middle > point):
                 right = middle
             else:
                 left = middle + 1
-        passed[e] = point if e == edge else left
+        hull.passed[e] = point if e == edge else left
 
 
 @njit(cache=True)
-def _changes(
-    knots: Any, high: Any, low: Any, slopes: Any, passed: Any, multiplier: Any, changes: Any
-) -> Any:
+def _changes(curve: Curve, hull: Hull, edges: int, multiplier: float, changes: Any) -> None:
     """Fill y_e: the knot of the first breakpoint passed, or lam's place on a falling segment."""
-    for e in range(len(slopes)):
-        point = passed[e]
+    knots, high, low = curve.knots, curve.high, curve.low
+    for e in range(edges):
+        point = hull.passed[e]
         changes[e] = knots[(point + 1) // 2]
         i = point // 2
         if point % 2 and low[i] < high[i]:
-            top, bottom = high[i] * slopes[e], low[i] * slopes[e]
+            top, bottom = high[i] * hull.slopes[e], low[i] * hull.slopes[e]
             if multiplier >= top:
                 changes[e] = knots[i]
             elif multiplier > bottom:
@@ -166,36 +254,23 @@ def _changes(
 
 
 @njit(cache=True)
-def _critical(
-    knots: Any,
-    high: Any,
-    low: Any,
-    inverse: Any,
-    slopes: Any,
-    deadline: Any,
-    vertices: Any,
-    changes: Any,
-    passed: Any,
-) -> Any:
+def _critical(curve: Curve, speeds: Speeds, hull: Hull, edges: int, deadline: float) -> Any:
     """The first breakpoint, in the order of `_pass`, from which on the deadline is met."""
-    edges = len(slopes)
+    slopes, last = hull.slopes, 2 * len(curve.high)
     point, edge = 0, edges - 1  # the last of all: everything at the greatest speed
-    late_point, late_edge = 2 * len(high), -1  # none that misses it known
+    late_point, late_edge = last, -1  # none that misses it known
     for e in range(edges):
-        left, right = 0, 2 * len(high)
+        left, right = 0, last
         while left < right:  # the first of this edge that misses the deadline
             middle = (left + right) // 2
-            if not _precedes(high, low, slopes, middle, e, point, edge):
+            if not _precedes(curve, slopes, middle, e, point, edge):
                 meets = True
-            elif late_edge >= 0 and not _precedes(
-                high, low, slopes, late_point, late_edge, middle, e
-            ):
+            elif late_edge >= 0 and not _precedes(curve, slopes, late_point, late_edge, middle, e):
                 meets = False
             else:
-                _pass(high, low, slopes, middle, e, passed)
-                multiplier = _value(high, low, middle) * slopes[e]
-                _changes(knots, high, low, slopes, passed, multiplier, changes)
-                meets = time_of(knots, inverse, vertices, edges, changes) <= deadline
+                _pass(curve, hull, edges, middle, e)
+                _changes(curve, hull, edges, _value(curve, middle) * slopes[e], hull.changes)
+                meets = _time(curve, speeds, hull.vertices, edges, hull.changes) <= deadline
                 if meets:
                     point, edge = middle, e
                 else:
@@ -208,65 +283,23 @@ def _critical(
 
 
 @njit(cache=True)
-def _precedes(
-    high: Any, low: Any, slopes: Any, point: Any, edge: Any, other: Any, its_edge: Any
-) -> Any:
+def _precedes(curve: Curve, slopes: Any, point: int, edge: int, other: int, its_edge: int) -> bool:
     """Whether a breakpoint comes before another one in the order of `_pass`."""
-    mine = _value(high, low, point) * slopes[edge]
-    theirs = _value(high, low, other) * slopes[its_edge]
+    mine = _value(curve, point) * slopes[edge]
+    theirs = _value(curve, other) * slopes[its_edge]
     if mine != theirs:
         return mine < theirs
     return point > other or (point == other and edge < its_edge)
 
 
 @njit(cache=True)
-def first_speeds(
-    knots: Any,
-    high: Any,
-    low: Any,
-    start: Any,
-    inverse: Any,
-    energy: Any,
-    deadlines: Any,
-    speeds: Any,
-    costs: Any,
-) -> Any:
-    """For each job the index of its first speed and its least expected energy; -1 if infeasible.
-
-    Job j's curve is segments start[j] .. start[j + 1] of ``high`` and ``low``; its knots begin at
-    start[j] + j. One row of ``inverse`` and ``energy`` a job.
-    """
-    kinds = inverse.shape[1]
-    vertices, changes = np.empty(kinds, np.int64), np.empty(kinds)
-    spare = np.empty(kinds)
-    for j in range(len(deadlines)):
-        a, b = start[j], start[j + 1]
-        k, h, f = knots[a + j : b + j + 1], high[a:b], low[a:b]
-        status, edges, _ = solve_profile(
-            k, h, f, inverse[j], energy[j], deadlines[j], vertices, changes, spare
-        )
-        if status == INFEASIBLE:
-            speeds[j], costs[j] = -1, np.inf
-            continue
-        speeds[j] = vertices[edges]
-        before, total, found = k[0], 0.0, False
-        for e in range(edges + 1):
-            after = changes[e] if e < edges else k[-1]
-            if not found and after - before > ROUNDING * (k[-1] - k[0]):
-                found = True  # a shorter piece is rounding's
-                speeds[j] = vertices[e]
-            total += energy[j, vertices[e]] * _area(k, h, f, before, after)
-            before = max(before, after)
-        costs[j] = total
-
-
-@njit(cache=True)
-def _area(knots: Any, high: Any, low: Any, start: Any, end: Any) -> Any:
+def _area(curve: Curve, start: float, end: float) -> float:
     """The integral of F^c from one epoch to another. O(log n + segments between)."""
     if end <= start:
         return 0.0
+    knots, high, low = curve.knots, curve.high, curve.low
     total = 0.0
-    i = max(np.searchsorted(knots, start, side="right") - 1, 0)
+    i = max(int(np.searchsorted(knots, start, side="right")) - 1, 0)
     while i < len(high) and knots[i] < end:
         a, b = max(start, knots[i]), min(end, knots[i + 1])
         if b > a:

@@ -13,8 +13,8 @@ import numpy as np
 
 from optsched.result import Outcome, Termination
 from optsched.speed_profile.instance import SpeedProfileInstance
-from optsched.speed_profile.profile import Profile, outcome_of
-from optsched.uncertainty.survival import Curve, curve_of
+from optsched.speed_profile.profile import Profile, curve_of, outcome_of
+from optsched.uncertainty.survival import Curve
 
 BISECTIONS = 100
 TOLERANCE = 1e-9

@@ -14,12 +14,12 @@ import time
 import numpy as np
 
 from optsched.result import Outcome, Settings
-from optsched.schema import Epochs
 from optsched.speed_profile.exact.hull import hull_speeds
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.options import SpeedProfileOptions
-from optsched.speed_profile.profile import Profile, outcome_of
-from optsched.uncertainty.survival import Curve, curve_of
+from optsched.speed_profile.profile import Profile, curve_of, outcome_of
+from optsched.uncertainty.epochs import Epochs
+from optsched.uncertainty.survival import Curve
 
 STEPS = 1000
 

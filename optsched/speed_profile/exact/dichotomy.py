@@ -23,8 +23,8 @@ from optsched.speed_profile.bounds import dual_bound, first_epoch, slopes_of
 from optsched.speed_profile.exact.hull import hull_speeds
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.options import SpeedProfileOptions
-from optsched.speed_profile.profile import Profile, outcome_of
-from optsched.uncertainty.survival import Curve, curve_of
+from optsched.speed_profile.profile import Profile, curve_of, outcome_of
+from optsched.uncertainty.survival import Curve
 
 BISECTIONS = 200
 ROUNDING = 1e-12

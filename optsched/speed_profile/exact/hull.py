@@ -17,11 +17,17 @@ import numpy as np
 
 from optsched.result import Outcome, Settings
 from optsched.speed_profile.bounds import dual_bound
-from optsched.speed_profile.exact import _hull_kernel as hull_kernel
+from optsched.speed_profile.exact._hull_kernel import (
+    INFEASIBLE,
+    Speeds,
+    empty_hull,
+    lower_hull,
+    solve_profile,
+)
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.options import SpeedProfileOptions
-from optsched.speed_profile.profile import STATUSES, Profile, outcome_of
-from optsched.uncertainty.survival import Curve, curve_of
+from optsched.speed_profile.profile import STATUSES, Profile, curve_of, outcome_of
+from optsched.uncertainty.survival import Curve
 
 
 def hull(
@@ -46,31 +52,23 @@ def exact(
 
 def hull_profile(instance: SpeedProfileInstance, curve: Curve) -> tuple[Profile, float]:
     """The optimal profile on a curve, and the multiplier of its deadline."""
-    inverse = 1.0 / np.array(instance.speeds)
-    energy = np.array(instance.power) * inverse
-    most = len(inverse)
-    vertices = np.empty(most, dtype=np.int64)
-    changes, spare = np.empty(most), np.empty(most)
-    status, edges, multiplier = hull_kernel.solve_profile(
-        curve.knots,
-        curve.high,
-        curve.low,
-        inverse,
-        energy,
-        float(instance.deadline),
-        vertices,
-        changes,
-        spare,
+    hull = empty_hull(len(instance.speeds))
+    status, edges, multiplier = solve_profile(
+        curve, _speeds(instance), float(instance.deadline), hull
     )
-    if status == hull_kernel.INFEASIBLE:
+    if status == INFEASIBLE:
         return Profile.infeasible(), 0.0
-    speeds, passed = vertices[: edges + 1].tolist(), changes[:edges].tolist()
+    speeds, passed = hull.vertices[: edges + 1].tolist(), hull.changes[:edges].tolist()
     return Profile.of_changes(curve, speeds, passed, STATUSES[status]), multiplier
 
 
 def hull_speeds(instance: SpeedProfileInstance) -> list[int]:
     """Indices of the speeds on the useful part of the hull, slowest first."""
-    inverse = 1.0 / np.array(instance.speeds)
-    vertices = np.empty(len(inverse), dtype=np.int64)
-    count = hull_kernel.lower_hull(inverse, np.array(instance.power) * inverse, vertices)
+    vertices = np.empty(len(instance.speeds), dtype=np.int64)
+    count = lower_hull(_speeds(instance), vertices)
     return [int(k) for k in vertices[:count]]
+
+
+def _speeds(instance: SpeedProfileInstance) -> Speeds:
+    inverse = 1.0 / np.array(instance.speeds)
+    return Speeds(inverse, np.array(instance.power) * inverse)
