@@ -15,7 +15,7 @@ import numba
 import pytest
 from oracles.random_online import random_case
 
-from optsched import compiled_loops as compiled_loops
+from optsched import compiled_loops
 from optsched.compiled_loops import lean
 from optsched.online.simulator._engine_kernel import advance
 from optsched.online.simulator.engine import simulate

@@ -25,21 +25,12 @@ FINEST = 2.0**53
 
 
 @lean
-def advance(
-    rows: Any,
-    packed: Any,
-    rules: Any,
-    queue: Any,
-    state: Any,
-    piece_server: Any,
-    piece_gpus: Any,
-    steps: int,
-) -> int:
+def advance(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, steps: int) -> int:
     """Process up to `steps` instants; says whether the run is done, or room for pieces is short.
 
     A pass takes at most the free GPUs, so that much room is always enough.
     """
-    room = len(piece_server)
+    room = len(state.piece_server)
     most = len(state.servers.free) * (len(state.servers.histogram) - 1)
     for _ in range(steps):
         if state.index[PIECES] + most > room:
@@ -50,12 +41,12 @@ def advance(
         if rules.slot > 0.0:
             now = _next_multiple(now, rules.slot)
         state.now[0] = now
-        _free_ended(state, piece_server, piece_gpus, now)
+        _free_ended(state, now)
         if rules.virtual:
             while next_completion(state.machine) <= now:
                 enqueue(rows, rules, queue, state, complete(state.machine))
         _admit(rows, rules, queue, state, now)
-        schedule(rows, packed, rules, queue, state, piece_server, piece_gpus, now)
+        schedule(rows, packed, rules, queue, state, now)
     return MORE
 
 
@@ -87,14 +78,14 @@ def _next_multiple(time: float, slot: float) -> float:
 
 
 @lean
-def _free_ended(state: Any, piece_server: Any, piece_gpus: Any, now: float) -> None:
+def _free_ended(state: Any, now: float) -> None:
     while state.index[RUNNING] > 0 and state.end_time[0] <= now:
         _, row = pop_keyed(state.end_time, state.end_row, state.index[RUNNING])
         state.index[RUNNING] -= 1
         first = state.first_piece[row]
         for piece in range(first, first + state.pieces[row]):
-            server = piece_server[piece]
-            set_free(state.servers, server, state.servers.free[server] + piece_gpus[piece])
+            server = state.piece_server[piece]
+            set_free(state.servers, server, state.servers.free[server] + state.piece_gpus[piece])
 
 
 @lean

@@ -28,6 +28,7 @@ from optsched.online.simulator.state import (
     Rules,
     State,
     new_state,
+    with_more_room,
 )
 
 Floats = NDArray[np.float64]
@@ -90,40 +91,29 @@ class _Run:
         self.state: State = new_state(
             len(jobs), cluster.servers, cluster.gpus_per_server, self.rules
         )
-        room = cluster.gpus + int(1.25 * len(jobs)) + 1024
-        self.server = np.empty(room, dtype=np.int32)
-        self.taken = np.empty(room, dtype=np.int32)
 
     def until_done(self, progress: Progress | None) -> bool:
         from optsched.online.simulator._engine_kernel import DONE, NEEDS_ROOM, advance
 
-        steps = STEPS
+        packed = self.jobs.configurations.packed
         try:
             while True:
-                status = advance(
-                    self.rows, self.jobs.configurations.packed, self.rules, self.queue,
-                    self.state, self.server, self.taken, steps,
-                )  # fmt: skip
+                status = advance(self.rows, packed, self.rules, self.queue, self.state, STEPS)
                 if progress is not None:
                     progress(int(self.state.index[STARTED]), len(self.jobs))
                 if status == DONE:
                     return True
                 if status == NEEDS_ROOM:
-                    self._make_room()
+                    self.state = with_more_room(self.state)
         except KeyboardInterrupt:
             return False
-
-    def _make_room(self) -> None:
-        more = np.empty(len(self.server) // 2 + self.jobs.cluster.gpus, dtype=np.int32)
-        self.server = np.concatenate((self.server, more))
-        self.taken = np.concatenate((self.taken, more))
 
     def records(self, complete: bool) -> Records:
         state, jobs = self.state, self.jobs
         kept = np.flatnonzero(~np.isnan(state.start)).astype(np.int64)
         end = state.index[PIECES]
         first, server, taken = in_server_order(
-            state.first_piece, state.pieces, self.server[:end], self.taken[:end], kept
+            state.first_piece, state.pieces, state.piece_server[:end], state.piece_gpus[:end], kept
         )
         return Records(
             policy=self.policy.name,

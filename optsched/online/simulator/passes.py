@@ -64,19 +64,10 @@ def current_head(rules: Any, queue: Any, state: Any) -> int:
 
 
 @lean
-def schedule(
-    rows: Any,
-    packed: Any,
-    rules: Any,
-    queue: Any,
-    state: Any,
-    piece_server: Any,
-    piece_gpus: Any,
-    now: float,
-) -> None:
+def schedule(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: float) -> None:
     """Start what the policy starts at this instant."""
     if rules.scan == SCAN_ON:
-        _scan_on(rows, packed, rules, queue, state, piece_server, piece_gpus, now)
+        _scan_on(rows, packed, rules, queue, state, now)
         return
     seen = _seen(state)
     while state.index[QUEUED] > 0:
@@ -91,12 +82,12 @@ def schedule(
         if not fits:
             break
         _unqueue_head(rows, rules, queue, state, row)
-        _start(rows, rules, state, piece_server, piece_gpus, row, alpha, now)
+        _start(rows, rules, state, row, alpha, now)
         seen = 0
     if rules.scan == BACKFILL and state.index[QUEUED] > 0:
         head = current_head(rules, queue, state)
         if not np.isnan(state.kappa[head]) and now < state.window[head]:
-            _backfill(rows, packed, rules, queue, state, piece_server, piece_gpus, now, seen)
+            _backfill(rows, packed, rules, queue, state, now, seen)
 
 
 @lean
@@ -115,16 +106,7 @@ def _seen(state: Any) -> int:
 
 
 @lean
-def _scan_on(
-    rows: Any,
-    packed: Any,
-    rules: Any,
-    queue: Any,
-    state: Any,
-    piece_server: Any,
-    piece_gpus: Any,
-    now: float,
-) -> None:
+def _scan_on(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: float) -> None:
     """Start every job that fits, in the queue's order; a bucket holds jobs of one size.
 
     Free GPUs only fall during a pass, so the least rank among buckets that fit is next.
@@ -143,20 +125,12 @@ def _scan_on(
         state.index[QUEUED] -= 1
         row = queue.row_at[best]
         alpha = _offered_time(rows, packed, rules, state, row)
-        _start(rows, rules, state, piece_server, piece_gpus, row, alpha, now)
+        _start(rows, rules, state, row, alpha, now)
 
 
 @lean
 def _backfill(
-    rows: Any,
-    packed: Any,
-    rules: Any,
-    queue: Any,
-    state: Any,
-    piece_server: Any,
-    piece_gpus: Any,
-    now: float,
-    seen: int,
+    rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: float, seen: int
 ) -> None:
     """Start later jobs in queue order that fit now: heavy ones only on an offer good enough.
 
@@ -177,7 +151,7 @@ def _backfill(
             continue
         forget(queue, bucket, behind)
         state.index[QUEUED] -= 1
-        _start(rows, rules, state, piece_server, piece_gpus, row, alpha, now)
+        _start(rows, rules, state, row, alpha, now)
         version += 1
 
 
@@ -224,19 +198,10 @@ def _unqueue_head(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> No
 
 
 @lean
-def _start(
-    rows: Any,
-    rules: Any,
-    state: Any,
-    piece_server: Any,
-    piece_gpus: Any,
-    row: int,
-    alpha: float,
-    now: float,
-) -> None:
+def _start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float) -> None:
     rule = rule_for(rules.offer, rows.heavy[rows.configuration[row]])
     first = state.index[PIECES]
-    last = take(state.servers, rule, rows.gpus[row], piece_server, piece_gpus, first)
+    last = take(state.servers, rule, rows.gpus[row], state.piece_server, state.piece_gpus, first)
     state.index[PIECES] = last
     state.index[STARTED] += 1
     state.first_piece[row] = first
