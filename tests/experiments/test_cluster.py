@@ -1,9 +1,11 @@
-"""Sweeps on a real Dask cluster of two worker processes, one of them killed on the way."""
+"""Sweeps on a real Dask cluster of two worker processes, some of them killed on the way."""
 
 from __future__ import annotations
 
 import os
+import random
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -60,15 +62,68 @@ def test_a_killed_worker_changes_nothing(cluster: Any, tmp_path: Path) -> None:
     )
     assert killed
     assert (standing.run, standing.failed) == (UNITS, 0)
-    with Store(tmp_path / "here.sqlite") as here:
-        for planned in expand(read_plan(plan)):
-            for unit in planned.units:
-                here.add(run_unit(unit, planned.document))
+    run_here(plan, tmp_path / "here.sqlite")
     with StoreReader(tmp_path / "dask.sqlite") as a, StoreReader(tmp_path / "here.sqlite") as b:
         assert a.content() == b.content()
         assert len(a.content()) == UNITS
         (run,) = a.rows("SELECT workers FROM runs")
     assert "2 workers, 2 threads" in run["workers"]
+
+
+def run_here(plan: Path, store: Path) -> None:
+    """What an undisturbed run stores, unit by unit in this process."""
+    with Store(store) as here:
+        for planned in expand(read_plan(plan)):
+            for unit in planned.units:
+                here.add(run_unit(unit, planned.document))
+
+
+KILLS = 6
+"""Of each of five sweeps of thirty units: thirty in all."""
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(5))
+def test_thirty_killed_workers(cluster: Any, tmp_path: Path, seed: int) -> None:
+    """At random moments of a sweep; a unit that too many workers died of is tried again."""
+    rng = random.Random(seed)
+    plan, store = tmp_path / "plan.toml", tmp_path / "dask.sqlite"
+    plan.write_text(PLAN.replace("count = 3", "count = 10"), encoding="utf-8")
+    points = sorted(rng.sample(range(1, 28), KILLS))
+    killed: list[int] = []
+
+    def kill(standing: Standing) -> None:
+        while points and standing.run >= points[0]:
+            points.pop(0)
+            time.sleep(rng.uniform(0.0, 0.3))  # into another unit
+            killed.append(kill_one(cluster, rng))
+
+    standing = sweep(plan, store, dask=cluster.scheduler_address, progress=kill)
+    assert len(killed) == len(set(killed)) == KILLS
+    assert standing.run == 30
+    with StoreReader(store) as base:
+        lost = base.rows("SELECT status FROM results WHERE status <> 'done'")
+    assert {row["status"] for row in lost} <= {"crashed"}
+    again = sweep(plan, store, dask=cluster.scheduler_address, retry_errors=True)
+    assert (again.run, again.failed) == (len(lost), 0)
+    run_here(plan, tmp_path / "here.sqlite")
+    with StoreReader(store) as a, StoreReader(tmp_path / "here.sqlite") as b:
+        assert a.content() == b.content()
+        assert len(a.content()) == 30
+
+
+def kill_one(cluster: Any, rng: random.Random) -> int:
+    """Kill a worker that runs, once there is one; its process's number."""
+    while not (running := [w.pid for w in cluster.workers.values() if is_running(w)]):
+        time.sleep(0.05)
+    pid: int = rng.choice(running)
+    os.kill(pid, signal.SIGKILL)
+    return pid
+
+
+def is_running(worker: Any) -> bool:
+    """Whether a nanny's worker process has come up, and has not been killed."""
+    return worker.status is distributed.core.Status.running and worker.is_alive()
 
 
 def test_nobody_at_the_address(

@@ -167,6 +167,23 @@ def test_due_dates_and_what_the_clock_rounds() -> None:
     np.testing.assert_allclose(after.in_time, np.full(4, 6e-15), rtol=1e-9)
 
 
+def test_the_rounding_of_the_clock_in_dollars() -> None:
+    found = 2 * (80 + 50) + 0.5 * (20 + 50) + 4 * (200 + 50) + 1 * (1050 + 50)
+    assert tables().rounding == pytest.approx(1e-15 * found, rel=1e-12, abs=0)
+    overdue = [{**job, "due_date": -3.0} for job in JOBS]
+    before = tables(now=-2.0, jobs=overdue).rounding
+    assert before == pytest.approx(1e-15 * 7.5 * 5, rel=1e-12, abs=0)
+
+
+def test_the_unit_of_money() -> None:
+    assert tables().dollars == (900 + 250.5 + 2400 + 0) / 4
+    never_late = [JOBS[3]]
+    # waiting is free; 50 s on half of B at most, 1.5 $/s at most
+    assert tables(jobs=never_late).dollars == 50 * 1.5
+    free = [{**node, "cost_rate": [0.0] * node["gpus"]} for node in DOCUMENT["nodes"]]
+    assert tables(jobs=never_late, nodes=free).dollars == 1.0
+
+
 def test_energy_rate_of_the_gpus_in_use() -> None:
     found = tables()
     assert [energy_rate(found, 0, used) for used in (0, 1, 2)] == [0.0, 1.0, 1.5]
