@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT_TIME_LIMIT = 10.0
+COLUMNS = (
+    *("instance", "method", "objective", "bound", "excess"),
+    *("status", "seconds", "checked"),
+)
 
 
 def compare(
@@ -31,6 +35,7 @@ def compare(
     time_limit: float | None = DEFAULT_TIME_LIMIT,
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
+    full: bool = False,
     **settings: Any,
 ) -> pd.DataFrame:
     """Run methods on instances and tabulate how far each is from optimal.
@@ -45,13 +50,16 @@ def compare(
         Seconds for each method on each instance.
     options, seed, settings
         As in `optsched.solve`.
+    full : bool
+        Whether columns are all keys of ``solve --json`` without the solution.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each instance and method; columns are the keys of ``solve --json`` without the
-        solution. ``bound`` is the best one any method proved for the instance, ``excess`` is
-        objective / bound - 1.
+        A row for each instance and method: instance, method, objective, bound, excess, status,
+        seconds, checked. ``bound`` is the best one any method proved for the instance, ``excess``
+        is objective / bound - 1, ``checked`` whether the checker found every rule kept (None where
+        there is no solution); ``attrs["problem"]`` is the problem, of one only.
 
     Raises
     ------
@@ -61,12 +69,29 @@ def compare(
     """
     import pandas as pd
 
-    rows: list[dict[str, Any]] = []
-    for group in compare_each(
+    groups = compare_each(
         instances, methods, time_limit=time_limit, options=options, seed=seed, **settings
-    ):
-        rows.extend(result.to_dict(with_solution=False) for result in group)
-    return pd.DataFrame(rows)
+    )
+    done = [result for group in groups for result in group]
+    if full:
+        return pd.DataFrame([result.to_dict(with_solution=False) for result in done])
+    frame = pd.DataFrame([_row(result) for result in done], columns=list(COLUMNS))
+    frame.attrs["problem"] = ", ".join(dict.fromkeys(result.problem for result in done))
+    return frame
+
+
+def _row(result: Result) -> tuple[Any, ...]:
+    """The columns of a compact table."""
+    return (
+        result.instance,
+        result.method,
+        result.objective,
+        result.bound,
+        result.excess,
+        result.termination.value,
+        result.build_time + result.solve_time,
+        None if result.check is None else result.check.feasible,
+    )
 
 
 def compare_each(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 MOST_LINES = 15
+MOST_ROWS = 20
 LONGEST_LINE = 400
 
 
@@ -45,6 +46,53 @@ class Displayed:
             for label, text in facts.items()
         )
         return f"<table><caption>{escape(type(self).__name__)}</caption>{rows}</table>"
+
+
+class Explanation:
+    """Mixin of what explains an objective by a table and a closing line."""
+
+    right: ClassVar[tuple[str, ...]] = ()
+    """Headings of the columns whose cells stand to the right."""
+
+    def table(self) -> tuple[str, list[str], list[list[str]], str]:
+        """Title, headings, rows and closing lines."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        title, _, _, closing = self.table()
+        line = f"<{type(self).__name__} {title}; {closing.splitlines()[0]}>"
+        return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 4]}...>"
+
+    def __str__(self) -> str:
+        title, headings, rows, closing = self.table()
+        shown = [headings, *rows[:MOST_ROWS]]
+        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+        lines = [
+            "  ".join(
+                cell.rjust(width) if heading in self.right else cell.ljust(width)
+                for heading, cell, width in zip(headings, row, widths, strict=True)
+            ).rstrip()
+            for row in shown
+        ]
+        return "\n".join([title, *lines, *self._left_out(rows), closing])
+
+    def _repr_html_(self) -> str:
+        title, headings, rows, closing = self.table()
+        lines = [
+            "".join(
+                f'<{tag} style="text-align:{"right" if heading in self.right else "left"}">'
+                f"{escape(cell)}</{tag}>"
+                for heading, cell in zip(headings, row, strict=True)
+            )
+            for tag, row in [("th", headings), *(("td", row) for row in rows[:MOST_ROWS])]
+        ]
+        table = "".join(f"<tr>{line}</tr>" for line in lines)
+        below = "<br>".join(map(escape, [*self._left_out(rows), *closing.splitlines()]))
+        return f"<table><caption>{escape(title)}</caption>{table}</table><p>{below}</p>"
+
+    def _left_out(self, rows: list[list[str]]) -> list[str]:
+        more = len(rows) - MOST_ROWS
+        return [f"... and {counted(more, 'row')} more"] if more > 0 else []
 
 
 def counted(number: int, one: str, more: str | None = None) -> str:

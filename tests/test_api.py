@@ -67,7 +67,7 @@ def test_every_method_is_listed_runs_and_is_checked() -> None:
 
 
 def test_the_gap_table_is_a_frame() -> None:
-    frame = optsched.compare(["placement/vgg19-16", "placement/xlnet-large-16"])
+    frame = optsched.compare(["placement/vgg19-16", "placement/xlnet-large-16"], full=True)
     assert isinstance(frame, pd.DataFrame)
     assert set(KEYS) <= set(frame.columns)
     assert "solution" not in frame.columns
@@ -86,7 +86,7 @@ def test_a_folder_name_is_all_of_it() -> None:
 
 
 def test_a_method_that_refuses_gets_a_row() -> None:
-    frame = optsched.compare("placement/gpt-175b-64x1", ["dp", "heavy-edge"])
+    frame = optsched.compare("placement/gpt-175b-64x1", ["dp", "heavy-edge"], full=True)
     assert list(frame["termination"]) == ["error", "feasible"]
     assert "states" in frame["details"][0]["message"]
     assert frame["bound"].notna().all()

@@ -102,3 +102,74 @@ def test_one_instance_is_not_one_instances(capsys: pytest.CaptureFixture[str]) -
 
     table(compare_each("placement/fig2", ["heavy-edge"]), quiet=False)
     assert capsys.readouterr().out.rstrip().endswith("over 1 instance")
+
+
+EXPLAINED = {
+    "placement/vgg19-16": "heavy-edge",
+    "makespan/fig2": "sjf-bco",
+    "selection/40x160": "sts",
+    "speed-profile/one-atom": "hull",
+    "rolling/three-by-hand": "edf",
+    "online/small-400x40": "spjf",
+}
+
+
+@pytest.mark.parametrize("name", EXPLAINED)
+def test_an_explanation_shows_itself(name: str) -> None:
+    breakdown = optsched.explain(name, method=EXPLAINED[name])
+    title, headings, rows, closing = breakdown.table()
+    assert len(repr(breakdown)) <= 400
+    assert "\n" not in repr(breakdown)
+    lines = str(breakdown).splitlines()
+    assert lines[0] == title
+    assert lines[-len(closing.splitlines()) :] == closing.splitlines()
+    assert len(lines) <= 20 + 3 + len(closing.splitlines())
+    page = breakdown._repr_html_()
+    assert page.count("<tr>") == 1 + min(len(rows), 20)
+    assert f">{headings[-1]}</th>" in page
+    for row in rows[:20]:
+        assert row[-1] in str(breakdown)
+        assert f">{row[-1]}</td>" in page
+    if len(rows) > 20:
+        assert f"... and {len(rows) - 20} rows more" in lines
+
+
+def test_a_page_escapes_names() -> None:
+    stage = Stage(name="<b>", replicas=2, parameter_bytes=1e6, **STAGE)
+    job = Job(model="M", all_reduce="ring", stages=(stage,))
+    page = optsched.explain(made(job=job), method="heavy-edge")._repr_html_()
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+
+
+def test_an_online_instance_is_one_line() -> None:
+    instance = optsched.load("online/small-400x40")
+    assert len(repr(instance)) <= 400
+    assert "small-400x40" in repr(instance)
+    assert "400" in instance._repr_html_()
+    assert len(str(instance).splitlines()) <= 15
+
+
+def test_a_comparison_is_compact() -> None:
+    names = ["heavy-edge", "exact"]
+    frame = optsched.compare("placement/vgg19-16", names)
+    assert list(frame.columns) == [
+        *("instance", "method", "objective", "bound", "excess"),
+        *("status", "seconds", "checked"),
+    ]
+    assert frame.attrs == {"problem": "placement"}
+    greedy, best = (optsched.solve("placement/vgg19-16", name) for name in names)
+    assert list(frame["status"]) == ["feasible", "optimal"]
+    assert list(frame["checked"]) == [True, True]
+    assert list(frame["objective"]) == [greedy.objective, best.objective]
+    assert frame["excess"][0] == greedy.objective / best.bound - 1
+    assert "<table" in frame._repr_html_()
+
+
+def test_a_full_comparison_has_the_keys_of_the_command() -> None:
+    frame = optsched.compare("placement/vgg19-16", ["heavy-edge"], full=True)
+    document = optsched.solve("placement/vgg19-16", "heavy-edge").to_dict(with_solution=False)
+    assert list(frame.columns) == list(document)
+    short = optsched.compare("placement/gpt-175b-64x1", ["dp"])
+    assert list(short["status"]) == ["error"]
+    assert short["checked"][0] is None

@@ -42,7 +42,7 @@ def test_the_gap_table_is_the_commands() -> None:
     name = ""
     for first, method, chosen, objective, bound, excess, status in rows:
         name = first or name
-        frame = optsched.compare(f"placement/{name}")
+        frame = optsched.compare(f"placement/{name}", full=True)
         row = frame[frame["method"] == method].iloc[0]
         assert f"{1e3 * row['objective']:.3f}" == objective
         assert f"{1e3 * row['bound']:.3f}" == bound

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -16,9 +16,6 @@ from optsched.problem import Problem
 from optsched.problems import PROBLEMS
 from optsched.result import Result
 from optsched.writing import csv_text, write_text
-
-if TYPE_CHECKING:
-    from optsched.placement.explain import Breakdown
 
 
 def console() -> Console:
@@ -91,67 +88,17 @@ def report(report: CheckReport, problem: Problem) -> None:
 
 
 def breakdown(breakdown: Any) -> None:
-    """Where an objective comes from: by the breakdown's own table, or a placement's."""
-    if hasattr(breakdown, "table"):
-        _own_table(breakdown)
-    else:
-        _placement_breakdown(breakdown)
-
-
-def _own_table(breakdown: Any) -> None:
+    """Where an objective comes from, by the breakdown's own table."""
     title, headings, rows, closing = breakdown.table()
     made = Table(title=escape(title), title_justify="left")
+    right = getattr(breakdown, "right", ())
     for heading in headings:
-        made.add_column(heading, no_wrap=True)
+        made.add_column(heading, justify="right" if heading in right else "left", no_wrap=True)
     for row in rows:
         made.add_row(*(escape(cell) for cell in row))
     out = console()
     out.print(made)
     out.print(escape(closing))
-
-
-def _placement_breakdown(breakdown: Breakdown) -> None:
-    """A placement's time by stage and server, the bottleneck marked."""
-    worst = breakdown.bottleneck
-    made = Table(title=escape(f"{breakdown.instance}: ms of an iteration"), title_justify="left")
-    for heading, side in (
-        ("", "left"),
-        ("stage", "left"),
-        ("server", "right"),
-        ("replicas", "right"),
-        ("compute", "right"),
-        ("inter-server", "right"),
-        ("intra-server", "right"),
-        ("all-reduce", "right"),
-        ("over", "left"),
-        ("total", "right"),
-    ):
-        made.add_column(heading, justify=side, no_wrap=True)  # type: ignore[arg-type]
-    for row in breakdown.rows:
-        parts = (row.compute, row.inter_server, row.intra_server, row.all_reduce)
-        made.add_row(
-            ">" if row is worst else "",
-            escape(f"{row.stage} {row.name}"),
-            str(row.server),
-            str(row.replicas),
-            *(f"{1e3 * part:.3f}" for part in parts),
-            row.all_reduce_link,
-            f"{1e3 * row.total:.3f}",
-        )
-    out = console()
-    out.print(made)
-    shares = {
-        "compute": worst.compute,
-        "inter-server transfer": worst.inter_server,
-        "intra-server transfer": worst.intra_server,
-        "all-reduce": worst.all_reduce,
-    }
-    total = worst.total or 1.0
-    split = ", ".join(f"{name} {100 * part / total:.1f}%" for name, part in shares.items())
-    out.print(
-        f"bottleneck: stage {worst.stage} ({escape(worst.name)}) on server {worst.server}, "
-        f"{1e3 * worst.total:.3f} ms: {split}"
-    )
 
 
 def methods(rows: list[dict[str, Any]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from optsched.display import Explanation
 from optsched.makespan.bounds.best import simple_bound
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import Evaluation, evaluate, schedule_of
@@ -41,8 +42,8 @@ class JobRun:
     level: int
 
 
-@dataclass(frozen=True)
-class MakespanBreakdown:
+@dataclass(frozen=True, repr=False)
+class MakespanBreakdown(Explanation):
     """All runs, the last to end, a bound, and how busy the GPUs were."""
 
     instance: str

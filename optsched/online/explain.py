@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from optsched.display import Explanation
 from optsched.online.data.jobs import prepare_jobs
 from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions
@@ -21,8 +22,8 @@ class WidthShare:
     running: float
 
 
-@dataclass(frozen=True)
-class OnlineBreakdown:
+@dataclass(frozen=True, repr=False)
+class OnlineBreakdown(Explanation):
     """A run's total flow time (s), by the jobs' number of GPUs, and the job that flowed longest."""
 
     instance: str

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from optsched.display import Displayed, number
 from optsched.errors import InputError, shown
 from optsched.library import WORKLOAD
 from optsched.online.data.catalogue import Catalogue, read_catalogue
@@ -20,8 +21,8 @@ MOST_JOBS = 100_000
 """Of one instance of a sweep, which keeps it as text; `optsched simulate` takes more."""
 
 
-@dataclass(frozen=True, eq=False)
-class OnlineInstance:
+@dataclass(frozen=True, eq=False, repr=False)
+class OnlineInstance(Displayed):
     """What `optsched generate workload` writes into a folder.
 
     Attributes
@@ -42,6 +43,18 @@ class OnlineInstance:
     def name(self) -> str:
         """The workload's name."""
         return self.workload.name
+
+    def facts(self) -> dict[str, str]:
+        """What it is, for a prompt or a page."""
+        times, cluster = self.workload.submit_time, self.cluster
+        span = float(times.max() - times.min()) if len(self.workload) else 0.0
+        return {
+            "online": self.name,
+            "jobs": str(len(self.workload)),
+            "submitted within": number(span / 3600, "h"),
+            "servers": f"{cluster.servers} of {cluster.gpus_per_server} GPUs",
+            "models": str(len(self.catalogue.models)),
+        }
 
     @classmethod
     def of_folder(cls, folder: str | Path) -> Self:

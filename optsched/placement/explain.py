@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from optsched.display import Explanation
 from optsched.placement.instance import PlacementInstance, Stage
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
@@ -35,14 +36,29 @@ class StageTime:
     all_reduce_link: str
 
     @property
+    def parts(self) -> dict[str, float]:
+        """The four parts by name."""
+        return {
+            "compute": self.compute,
+            "inter-server transfer": self.inter_server,
+            "intra-server transfer": self.intra_server,
+            "all-reduce": self.all_reduce,
+        }
+
+    @property
     def total(self) -> float:
         """The four parts' sum."""
-        return self.compute + self.inter_server + self.intra_server + self.all_reduce
+        return sum(self.parts.values())
 
 
-@dataclass(frozen=True)
-class Breakdown:
+@dataclass(frozen=True, repr=False)
+class Breakdown(Explanation):
     """All parts of a placement's time, and which stage on which server is the bottleneck."""
+
+    right = (
+        *("server", "replicas", "compute", "inter-server", "intra-server", "all-reduce"),
+        "total",
+    )
 
     instance: str
     rows: tuple[StageTime, ...]
@@ -65,6 +81,30 @@ class Breakdown:
             "bottleneck": {"stage": self.bottleneck.stage, "server": self.bottleneck.server},
             "rows": [{**asdict(row), "total": row.total} for row in self.rows],
         }
+
+    def table(self) -> tuple[str, list[str], list[list[str]], str]:
+        """Title, headings, the rows in ms, and how the bottleneck's time splits."""
+        headings = ["", "stage", *self.right[:6], "over", "total"]
+        worst = self.bottleneck
+        rows = [
+            [
+                ">" if row is worst else "",
+                f"{row.stage} {row.name}",
+                str(row.server),
+                str(row.replicas),
+                *(f"{1e3 * part:.3f}" for part in row.parts.values()),
+                row.all_reduce_link,
+                f"{1e3 * row.total:.3f}",
+            ]
+            for row in self.rows
+        ]
+        total = worst.total or 1.0
+        split = ", ".join(f"{name} {100 * part / total:.1f}%" for name, part in worst.parts.items())
+        closing = (
+            f"bottleneck: stage {worst.stage} ({worst.name}) on server {worst.server}, "
+            f"{1e3 * worst.total:.3f} ms: {split}"
+        )
+        return f"{self.instance}: ms of an iteration", headings, rows, closing
 
 
 def explain(

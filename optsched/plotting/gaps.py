@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-COLUMNS = ("problem", "instance", "method", "termination", "objective", "bound", "bound_source")
+COLUMNS = ("instance", "method", "status", "objective", "bound")
 STORED = ("problem", "sha256", "method", "options", "seed", "status", "objective", "bound")
 PROVED_GAP = 1e-6
 GROUP = 0.84
@@ -43,6 +43,7 @@ def plot_gaps(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     MissingExtraError
         If matplotlib is not installed.
     """
+    frame = frame if "status" in frame else frame.rename(columns={"termination": "status"})
     _require_rows(frame)
     instances = list(dict.fromkeys(frame["instance"]))
     methods = list(dict.fromkeys(frame["method"]))
@@ -145,9 +146,9 @@ def _percent(row: dict[Any, Any]) -> float | None:
 
 def _is_proved(row: dict[Any, Any]) -> bool:
     objective, bound = _number(row["objective"]), _number(row["bound"])
-    if row["termination"] == Termination.ERROR or objective is None:
+    if row["status"] == Termination.ERROR or objective is None:
         return False
-    if row["termination"] == Termination.OPTIMAL:
+    if row["status"] == Termination.OPTIMAL:
         return True
     return bound is not None and is_proved(objective, bound, PROVED_GAP)
 
@@ -179,12 +180,14 @@ def _words(percent: float | None, row: dict[Any, Any]) -> str:
 
 def _bound_of(frame: pd.DataFrame, instance: str) -> str:
     row = frame[frame["instance"] == instance].iloc[0]
-    value, problem = _number(row["bound"]), PROBLEMS.get(row["problem"])
+    value = _number(row["bound"])
+    problem = PROBLEMS.get(row.get("problem", frame.attrs.get("problem", "")))
     if value is None:
         return "no bound"
     unit = "" if problem is None else f" {problem.unit}"
     scale = 1.0 if problem is None else problem.shown_per_unit
-    return f"bound {figures(value * scale)}{unit}, {row['bound_source']}"
+    source = row.get("bound_source")
+    return f"bound {figures(value * scale)}{unit}" + (f", {source}" if source else "")
 
 
 def _label_axes(ax: Axes, instances: list[str], bounds: list[str]) -> None:

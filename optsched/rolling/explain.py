@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from optsched.display import Explanation
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.metrics import metrics_of
 from optsched.rolling.options import RollingOptions
@@ -26,8 +27,8 @@ class JobCost:
     tardiness_cost: float
 
 
-@dataclass(frozen=True)
-class RollingBreakdown:
+@dataclass(frozen=True, repr=False)
+class RollingBreakdown(Explanation):
     """A run's total cost ($): energy by node, and every job, the dearest first."""
 
     instance: str

@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from optsched.display import Explanation
 from optsched.selection.cost import Tables, energy_rate, tables_of
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
@@ -38,8 +39,8 @@ class JobCost:
     tardiness: float
 
 
-@dataclass(frozen=True)
-class Breakdown:
+@dataclass(frozen=True, repr=False)
+class Breakdown(Explanation):
     """(P1.1) by its parts."""
 
     instance: str

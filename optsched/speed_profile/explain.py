@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from optsched.display import Explanation
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.options import SpeedProfileOptions
 from optsched.speed_profile.profile import curve_of
@@ -23,8 +24,8 @@ class PieceCost:
     energy: float
 
 
-@dataclass(frozen=True)
-class Breakdown:
+@dataclass(frozen=True, repr=False)
+class Breakdown(Explanation):
     """A profile piece by piece; where there is none, what the deadline would need.
 
     Attributes
