@@ -47,7 +47,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     ),
     "optsched/selection/cost.py": ("tests/selection/test_selection_values.py",),
     "optsched/rolling/audit.py": ("tests/rolling/test_audit_values.py",),
-    "optsched/online/auditing.py": ("tests/online/test_audit_values.py",),
+    "optsched/online/audit.py": ("tests/online/test_audit_values.py",),
     "optsched/online/audit_delay.py": ("tests/online/test_audit_queue_values.py",),
     "optsched/online/audit_offers.py": ("tests/online/test_audit_queue_values.py",),
     "optsched/online/audit_queue.py": ("tests/online/test_audit_queue_values.py",),
@@ -79,7 +79,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "_most_used",
         "0.0  ->  1.0",
     ): "told only with a use above 0, whose time it then is",
-    ("optsched/online/auditing.py", "_match", "1  ->  2"): (
+    ("optsched/online/audit.py", "_match", "1  ->  2"): (
         "any row below 0 stands for a job that is not known"
     ),
     ("optsched/selection/cost.py", "tables_of", "0.0  ->  1.0"): (

@@ -33,10 +33,10 @@ import numpy as np
 from optsched.generators.workload import WorkloadShape, generate_workload
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs, prepare_jobs
-from optsched.online.policies.by_name import POLICIES, Settings
+from optsched.online.policies.by_name import POLICIES, PolicyOptions
 from optsched.online.policies.protocol import View, simulate_policy
 from optsched.online.prediction.predictors import FITTED, ONLINE, predict, report
-from optsched.online.simulator.engine import simulate
+from optsched.online.simulator.engine import simulate_online
 from optsched.online.traces.importing import import_trace, workload_of_trace
 from optsched.online.warm_up import warm_up
 
@@ -100,10 +100,10 @@ def every_policy(jobs: int, servers_: int, runs: int, seed: int = SEED) -> None:
     warm_up()
     print(f"  {jobs} jobs, {servers_} x 8 GPUs, load {prepared.load:.3f}, seed {seed}")
     for name in CHOSEN or POLICIES:
-        text = timed(lambda name=name: simulate(prepared, name, predicted), runs)
+        text = timed(lambda name=name: simulate_online(prepared, name, predicted), runs)
         print(f"  {name:20} {text}", flush=True)
-    hold = Settings(hold="inf")
-    text = timed(lambda: simulate(prepared, "a-srpt", predicted, hold), runs)
+    hold = PolicyOptions(hold="inf")
+    text = timed(lambda: simulate_online(prepared, "a-srpt", predicted, hold), runs)
     print(f"  {'a-srpt hold=inf':20} {text}")
 
 
@@ -125,7 +125,7 @@ def servers(runs: int) -> None:
     for count in (250, 2_500, 25_000):
         prepared, predicted = workload(30_000, count)
         for name in ("a-srpt", "wcs-workload", "srpt-workload-hold"):
-            text = timed(lambda p=prepared, n=name, q=predicted: simulate(p, n, q), runs)
+            text = timed(lambda p=prepared, n=name, q=predicted: simulate_online(p, n, q), runs)
             print(f"  {count:6} servers {name:20} {text}", flush=True)
 
 
@@ -143,7 +143,7 @@ def python(runs: int) -> None:
     prepared, predicted = workload(10_000, 50)
     warm_up()
     assert list(simulate_policy(prepared, FirstSubmitted(), predicted)) == list(
-        simulate(prepared, "wcs-subtime", predicted)
+        simulate_online(prepared, "wcs-subtime", predicted)
     )
     plain, compiled = [], []
     for _ in range(runs):
@@ -151,7 +151,7 @@ def python(runs: int) -> None:
         simulate_policy(prepared, FirstSubmitted(), predicted)
         plain.append(time.perf_counter() - began)
         began = time.perf_counter()
-        simulate(prepared, "wcs-subtime", predicted)
+        simulate_online(prepared, "wcs-subtime", predicted)
         compiled.append(time.perf_counter() - began)
     ratios = [a / b for a, b in zip(plain, compiled, strict=True)]
     print(
@@ -236,7 +236,7 @@ def memory(jobs: int, servers_: int) -> float:
 def _memory_case(text: str) -> None:
     jobs, servers_ = (int(part) for part in text.split(","))
     prepared, predicted = workload(jobs, servers_)
-    simulate(prepared, "a-srpt", predicted)
+    simulate_online(prepared, "a-srpt", predicted)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(peak / 1024 if sys.platform != "darwin" else peak / 2**20)
 

@@ -17,14 +17,15 @@ import time
 from statistics import median
 
 from optsched.generators.rolling import RollingGenerator, generate_rolling, rolling_settings
+from optsched.result import Settings
 from optsched.rolling.audit import audit
-from optsched.rolling.metrics import metrics_of
+from optsched.rolling.metrics import compute_metrics
 from optsched.rolling.offered_load import offered_load
-from optsched.rolling.policies.by_name import RollingSettings, policy
-from optsched.rolling.simulator.runs import warm_up
-from optsched.rolling.simulator.simulator import simulate
+from optsched.rolling.options import RollingOptions
+from optsched.rolling.policies.by_name import make_policy
+from optsched.rolling.simulator.engine import simulate_rolling
 from optsched.rolling.simulator.world import View, World
-from optsched.selection.options import SelectionOptions
+from optsched.rolling.warm_up import warm_up
 
 POLICIES = ("sts", "price")
 QUEUED = 400
@@ -65,11 +66,11 @@ def whole_runs(settings: RollingGenerator, sharing: str, seed: int) -> dict[str,
     took = {}
     for name in POLICIES:
         began, used = time.perf_counter(), time.process_time()
-        world = World(instance, SelectionOptions(sharing=sharing))
-        run = simulate(world, policy(name, world, RollingSettings()), seed=seed)
+        world = World(instance, RollingOptions.from_dict({"sharing": sharing}))
+        run = simulate_rolling(world, make_policy(name, world, Settings()), seed=seed)
         took[name] = time.perf_counter() - began
         used = time.process_time() - used
-        metrics = metrics_of(instance, run)
+        metrics = compute_metrics(instance, run)
         present = max(decision.present for decision in run.decisions)
         print(
             f"seed {seed} rho {offered_load(instance):.2f} {name:6} {took[name]:6.1f} s "
@@ -99,13 +100,13 @@ def one_decision(nodes: int, sharing: str, seed: int) -> None:
     """The first decision on an empty cluster with 400 jobs waiting."""
     settings = rolling_settings(nodes, jobs=QUEUED, sharing=sharing == "on")
     instance = generate_rolling(settings, seed=seed)
-    world = World(instance, SelectionOptions(sharing=sharing))
+    world = World(instance, RollingOptions.from_dict({"sharing": sharing}))
     jobs = tuple(range(QUEUED))
     for name in POLICIES:
         times, spent = [], []
         for _ in range(REPEATS):
             view = View(world, 0.0, jobs, (0.0,) * QUEUED, {}, frozenset())
-            each = policy(name, world, RollingSettings())
+            each = make_policy(name, world, Settings())
             began, used = time.perf_counter(), time.process_time()
             each.decide(view)
             times.append(1e3 * (time.perf_counter() - began))
@@ -124,8 +125,8 @@ def profile(nodes: int, jobs: int) -> None:
     for name in POLICIES:
         profiler = cProfile.Profile()
         profiler.enable()
-        world = World(instance, SelectionOptions(sharing="off"))
-        simulate(world, policy(name, world, RollingSettings()), seed=0)
+        world = World(instance, RollingOptions.from_dict({"sharing": "off"}))
+        simulate_rolling(world, make_policy(name, world, Settings()), seed=0)
         profiler.disable()
         print(f"\nprofile of {name}, own time:")
         pstats.Stats(profiler).strip_dirs().sort_stats("tottime").print_stats(14)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,13 +119,33 @@ class CheckReport(Displayed):
         verdict = f"{len(self.violations)} violations" if broken else "feasible"
         return {"check": verdict, "objective": number(self.objective), **broken}
 
+    def verdict(self) -> dict[str, Any]:
+        """The verdict alone as a JSON object."""
+        violations = [violation.to_dict() for violation in self.violations]
+        return {"feasible": self.feasible, "violations": violations}
+
     def to_dict(self) -> dict[str, Any]:
-        """The verdict as a JSON object."""
-        return {
-            "feasible": self.feasible,
-            "objective": self.objective,
-            "violations": [v.to_dict() for v in self.violations],
-        }
+        """The verdict and the objective as a JSON object."""
+        return {"feasible": self.feasible, "objective": self.objective, **self.verdict()}
+
+
+def another_instance(told: Any, name: str, sha256: Callable[[], str]) -> CheckReport | None:
+    """The verdict on a run's file that is about another instance; None if it is about this one.
+
+    Parameters
+    ----------
+    told : object
+        What the file says: its `instance` by name and, unless None, its `instance_sha256`.
+    name, sha256
+        Of the instance at hand; the hash is worked out only if it is needed.
+    """
+    if told.instance != name:
+        found = f"instance {told.instance!r}"
+    elif told.instance_sha256 is None or told.instance_sha256 == sha256():
+        return None
+    else:
+        found = "instance_sha256"
+    return CheckReport(None, (Violation("instance", "file", found, 1),))
 
 
 def claim_violation(claimed: float, recomputed: float, rounding: float = 0.0) -> Violation | None:

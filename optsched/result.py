@@ -24,6 +24,9 @@ class Termination(StrEnum):
     ERROR = "error"
 
 
+ONLY_A_BOUND = "only a bound"
+"""The status, wherever one is shown, of a row whose method gave a bound and was to give no more."""
+
 ARITHMETIC = 1e-8
 """Relative: what a solver's tolerance of 1e-9 a row leaves of a value that several rows make.
 

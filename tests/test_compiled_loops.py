@@ -18,7 +18,7 @@ from oracles.random_online import random_case
 from optsched import compiled_loops
 from optsched.compiled_loops import lean
 from optsched.online.simulator._engine_kernel import advance
-from optsched.online.simulator.engine import simulate
+from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.iteration_cache import iteration_time
 
 
@@ -43,11 +43,11 @@ def test_without_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_arrays_of_the_caller_are_released() -> None:
     jobs, predicted = random_case(3)
     for _ in range(3):
-        simulate(jobs, "a-srpt", predicted)
+        simulate_online(jobs, "a-srpt", predicted)
     gc.collect()
     before = [sys.getrefcount(each) for each in (jobs.submit, jobs.iterations, jobs.gpus)]
     for _ in range(20):
-        simulate(jobs, "a-srpt-backfill", predicted)
+        simulate_online(jobs, "a-srpt-backfill", predicted)
     gc.collect()
     assert before == [sys.getrefcount(each) for each in (jobs.submit, jobs.iterations, jobs.gpus)]
 

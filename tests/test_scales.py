@@ -20,12 +20,12 @@ from optsched.library import shipped_names
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import prepare_jobs
 from optsched.online.instance import OnlineInstance
-from optsched.online.simulator.engine import simulate as run_policy
+from optsched.online.simulator.engine import simulate_online as run_policy
 from optsched.online.solution import OnlineSolution
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS
 from optsched.result import is_proved
-from optsched.rolling.simulator.runs import roll
+from optsched.rolling.runs import run_policies
 from optsched.rolling.solution import RollingSolution
 
 JUST_TOO_MUCH = 3e-6
@@ -265,8 +265,8 @@ def _arrives(given: dict[str, Any], record: dict[str, Any]) -> float:
 @pytest.mark.parametrize("name", ROLLED)
 def test_runs_over_time(name: str) -> None:
     loaded = optsched.load(f"rolling/{name}")
-    (done,) = roll(loaded, ["edf"])
-    said = RollingSolution.of(done.run, done.metrics.total_cost).to_dict()
+    (done,) = run_policies(loaded, ["edf"])
+    said = RollingSolution.of(done.records, done.metrics.total_cost).to_dict()
     document = loaded.to_dict()
     least = min(kind["memory_bytes"] for kind in document["gpu_types"].values())
     shortest = min(t for job in document["jobs"] for ts in job["epoch_time"].values() for t in ts)

@@ -6,8 +6,14 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli import make_makespan, make_placement, make_selection, make_speed_profile, simulate
-from optsched.cli.roll import generate_rollings
+from optsched.cli import (
+    make_makespan,
+    make_online,
+    make_placement,
+    make_rolling,
+    make_selection,
+    make_speed_profile,
+)
 from optsched.cli.settings import Options, OutputFile, read_options
 
 DONE = 0
@@ -17,12 +23,15 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     generate = typer.Typer(rich_markup_mode=None)
     importing = typer.Typer(rich_markup_mode=None)
-    for problem in (make_placement, make_makespan, make_selection, make_speed_profile):
+    for problem in (
+        make_placement,
+        make_makespan,
+        make_selection,
+        make_speed_profile,
+        make_online,
+        make_rolling,
+    ):
         problem.register(generate, importing)
-    generate.command("workload")(simulate.generate_workloads)
-    for name in simulate.TRACE_FORMATS:
-        importing.command(name)(simulate.importer(name))
-    generate.command("rolling")(generate_rollings)
     app.add_typer(generate, name="generate", help="Generate instances from a seed.")
     app.add_typer(importing, name="import", help="Make an instance of somebody's data.")
     app.command()(export)

@@ -5,10 +5,18 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from optsched.experiments.run.runner import Standing
 
@@ -114,3 +122,37 @@ class SweepProgress(StepProgress):
     def _due(self, done: int, total: int, now: float) -> bool:
         """The first and the last line too: a resumed sweep may have nothing to do."""
         return done == self._before or done >= total or super()._due(done, total, now)
+
+
+class RunProgress:
+    """Call it with a policy, how many of its jobs are over, and of how many: a bar a policy."""
+
+    def __init__(self, names: Sequence[str], jobs: int) -> None:
+        console = Console(stderr=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:.0f} of {task.total:.0f} jobs"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._tasks = {name: self._bar.add_task(name, total=jobs) for name in names}
+        self._said = time.monotonic()
+
+    def __enter__(self) -> Self:
+        if not self._bar.disable:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self._bar.disable:  # or older versions of rich end with an empty line
+            self._bar.stop()
+
+    def __call__(self, name: str, over: int, jobs: int) -> None:
+        """Show how far a policy's run is."""
+        self._bar.update(self._tasks[name], completed=over)
+        if self._bar.disable and time.monotonic() - self._said >= EVERY:
+            self._said = time.monotonic()
+            print(f"{name}: {over} of {jobs} jobs", file=sys.stderr, flush=True)

@@ -27,6 +27,7 @@ Options = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Folder = Annotated[str, typer.Option("-o", metavar="DIR", help="Folder to write into.")]
 OutputFile = Annotated[str, typer.Option("-o", metavar="FILE", help="File to write.")]
+ClusterFile = Annotated[str | None, typer.Option("--cluster", metavar="FILE", help="cluster.json.")]
 Bandwidth = Annotated[float, typer.Option(metavar="B", help="Bytes per second.")]
 
 
@@ -49,6 +50,13 @@ def read_offer(
     if len(offer) < len(read):
         raise InputError(command, option, shown(text), "GPUs by server such as 8,5,3")
     return offer
+
+
+def table_extras(path: str | None) -> list[str]:
+    """What writing a table takes, by its ending."""
+    if path is not None and path.endswith((".parquet.gz", ".parquet/")):
+        raise InputError(path, "", "a compressed parquet", ".parquet, .csv or .csv.gz")
+    return ["pyarrow"] if path is not None and path.endswith(".parquet") else []
 
 
 def print_json(value: Any) -> None:

@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from optsched.online.auditing import audit as audit
     from optsched.online.bounds.flow import flow_bounds as flow_bounds
     from optsched.online.data.catalogue import read_catalogue as read_catalogue
     from optsched.online.data.cluster import OnlineCluster as OnlineCluster
@@ -20,17 +19,16 @@ if TYPE_CHECKING:
     from optsched.online.data.workload_files import read_workload as read_workload
     from optsched.online.metrics import compute_metrics as compute_metrics
     from optsched.online.policies.by_name import POLICIES as POLICIES
-    from optsched.online.policies.by_name import Settings as Settings
+    from optsched.online.policies.by_name import PolicyOptions as PolicyOptions
     from optsched.online.policies.protocol import simulate_policy as simulate_policy
     from optsched.online.prediction.predictors import predict as predict
-    from optsched.online.simulator.engine import simulate as simulate
+    from optsched.online.simulator.engine import simulate_online as simulate_online
 
 _HOMES = {
     "OnlineCluster": "data.cluster",
     "POLICIES": "policies.by_name",
-    "Settings": "policies.by_name",
+    "PolicyOptions": "policies.by_name",
     "Workload": "data.workload",
-    "audit": "auditing",
     "compute_metrics": "metrics",
     "flow_bounds": "bounds.flow",
     "predict": "prediction.predictors",
@@ -38,12 +36,12 @@ _HOMES = {
     "read_catalogue": "data.catalogue",
     "read_cluster": "data.cluster",
     "read_workload": "data.workload_files",
-    "simulate": "simulator.engine",
+    "simulate_online": "simulator.engine",
     "simulate_policy": "policies.protocol",
 }
 __all__ = [
-    "POLICIES", "OnlineCluster", "Settings", "Workload", "audit", "compute_metrics", "flow_bounds",
-    "predict", "prepare_jobs", "read_catalogue", "read_cluster", "read_workload", "simulate",
+    "POLICIES", "OnlineCluster", "PolicyOptions", "Workload", "compute_metrics", "flow_bounds",
+    "predict", "prepare_jobs", "read_catalogue", "read_cluster", "read_workload", "simulate_online",
     "simulate_policy",
 ]  # fmt: skip
 

@@ -100,8 +100,8 @@ class _Replay:
         None where an offer is as good as it must be but for the last digits: they are not the same
         in another arithmetic.
         """
-        records, settings = self.records, self.records.settings
-        good = settings.comm_heavy * self.times.estimate(int(self.configuration[i]))
+        records, options = self.records, self.records.options
+        good = options.comm_heavy * self.times.estimate(int(self.configuration[i]))
         total = records.servers * records.gpus_per_server
         work = records.gpus[i] / total * records.predicted[i] * records.estimate[i]
         kappa, window = INF, INF
@@ -113,7 +113,7 @@ class _Replay:
             if not self.heavy[i]:
                 return now
             alpha = self._offered_time(i, free)
-            if kappa < INF and settings.hold == "none":
+            if kappa < INF and options.hold == "none":
                 accepted = alpha < kappa * (1 - IMPROVEMENT)
             elif alpha != good and abs(alpha - good) <= ARITHMETIC * good:
                 return None
@@ -121,8 +121,8 @@ class _Replay:
                 accepted = alpha <= good
             if kappa == INF and not accepted:
                 kappa = alpha
-                if settings.hold != "inf":
-                    window = now + settings.tau * float(work)
+                if options.hold != "inf":
+                    window = now + options.tau * float(work)
             if accepted:
                 return now
         return window
@@ -146,7 +146,7 @@ class _Replay:
 
     def _offered_time(self, i: int, free: list[int]) -> float:
         self.offers += 1
-        rule = self.records.settings.offer or "most"
+        rule = self.records.options.offer or "most"
         rule = "most" if rule == "adaptive" else rule  # of heavy jobs
         offer = expected_offer(free, rule, int(self.records.gpus[i]))
         return self.times.of(int(self.configuration[i]), tuple(offer.values()))

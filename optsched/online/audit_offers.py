@@ -19,8 +19,8 @@ def offer_violations(
     records: Records, heavy: NDArray[np.bool_], spot_checks: int
 ) -> list[Violation]:
     """Check offers of jobs spread evenly over the run; slots and own policies are passed over."""
-    rule = records.settings.offer
-    if rule is None or records.settings.slot > 0:
+    rule = records.options.offer
+    if rule is None or records.options.slot > 0:
         return []
     _, place, count = np.unique(records.start, return_inverse=True, return_counts=True)
     alone = np.flatnonzero(count[place] == 1)

@@ -46,7 +46,7 @@ def queue_violations(
     rows, heavy : (n,) int, (n,) bool
         The row of each record, and whether it communicates much.
     """
-    if records.settings.slot > 0:
+    if records.options.slot > 0:
         return []
     chosen = np.unique(np.linspace(0, len(records) - 1, spot_checks).astype(np.int64))
     order = np.lexsort((rows, records.start))
@@ -140,7 +140,7 @@ def _backfilled(
     records: Records, chosen: Ints, heavy: NDArray[np.bool_], done: Floats, place: Ints
 ) -> list[Violation]:
     """A job overtakes only a heavy head, and itself is light or on an offer good enough."""
-    good = records.alpha <= records.settings.comm_heavy * records.estimate * (1 + ARITHMETIC)
+    good = records.alpha <= records.options.comm_heavy * records.estimate * (1 + ARITHMETIC)
     found = []
     for i in chosen:
         t = records.start[i]

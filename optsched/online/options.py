@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from optsched.errors import InputError, shown
-from optsched.online.policies.by_name import Settings
+from optsched.online.policies.by_name import PolicyOptions
 
 _PREDICTION = ("predictor", "training_share", "refit_interval")
 
@@ -24,21 +24,21 @@ class OnlineOptions:
         The share of jobs, by submission, that a predictor is fitted to; they are not simulated.
     refit_interval : float or None
         Seconds between two fits of a predictor that is fitted again and again.
-    settings : Settings
+    policy : PolicyOptions
         Offer rule, tau, comm_heavy, hold, slot.
     """
 
     predictor: str = "online-group-mean"
     training_share: float | None = None
     refit_interval: float | None = None
-    settings: Settings = field(default_factory=Settings)
+    policy: PolicyOptions = field(default_factory=PolicyOptions)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> OnlineOptions:
         """Make options of names and values; raises InputError."""
         from optsched.online.prediction.predictors import NAMES
 
-        known = [*_PREDICTION, *(each.name for each in fields(Settings))]
+        known = [*_PREDICTION, *(each.name for each in fields(PolicyOptions))]
         for key in values:
             if key not in known:
                 expected = f"one of {', '.join(known)}"
@@ -49,12 +49,12 @@ class OnlineOptions:
             raise InputError("options", "predictor", shown(prediction["predictor"]), expected)
         _require(prediction, "training_share", lambda share: 0 <= share < 1, "a share in [0, 1)")
         _require(prediction, "refit_interval", lambda s: 0 < s <= 1e15, "seconds in (0, 1e15]")
-        settings = Settings(**{k: v for k, v in values.items() if k not in _PREDICTION})
-        return cls(**prediction, settings=settings)
+        policy = PolicyOptions(**{k: v for k, v in values.items() if k not in _PREDICTION})
+        return cls(**prediction, policy=policy)
 
     def to_dict(self) -> dict[str, Any]:
         """The options in full as a JSON object."""
-        return {key: getattr(self, key) for key in _PREDICTION} | self.settings.to_dict()
+        return {key: getattr(self, key) for key in _PREDICTION} | self.policy.to_dict()
 
 
 def _require(

@@ -12,8 +12,7 @@ ONLINE = Problem(
     instance=f"{_HERE}.instance:OnlineInstance",
     solution=f"{_HERE}.solution:OnlineSolution",
     options=f"{_HERE}.options:OnlineOptions",
-    check=f"{_HERE}.check_run:check",
-    bound=None,
+    check=f"{_HERE}.check:check",
     explain=f"{_HERE}.explain:explain",
     warm_up=f"{_HERE}.warm_up:warm_up",
     objective="total flow time",
@@ -21,7 +20,7 @@ ONLINE = Problem(
     shown_per_unit=1 / 3600,
     standard="a-srpt",
     defaults=("flow-bound", "a-srpt", "a-srpt-perfect", "spjf", "wcs-subtime"),
-    own=f"{_HERE}.solving:own_policy",
+    own=f"{_HERE}.runs:own_policy",
     over_time=True,
     generate="optsched.generators.online:generate_online",
     pictures={
@@ -34,13 +33,11 @@ ONLINE = Problem(
             "flow-bound",
             "bound",
             "the best of three bounds on any schedule's total flow time",
-            f"{_HERE}.solving:bound_runs",
+            f"{_HERE}.runs:bound_runs",
             by_name=True,
         ),
         *(
-            Method(
-                policy.name, "policy", policy.summary, f"{_HERE}.solving:run_policy", by_name=True
-            )
+            Method(policy.name, "policy", policy.summary, f"{_HERE}.runs:run_policy", by_name=True)
             for policy in POLICIES.values()
         ),
     ),

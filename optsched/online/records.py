@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.online.policies.by_name import Settings
+from optsched.online.policies.by_name import PolicyOptions
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -49,7 +49,7 @@ class Records:
     ----------
     policy : str
         Its name.
-    settings : Settings
+    options : PolicyOptions
         As applied: the offer rule and hold of this policy filled in.
     servers, gpus_per_server : int
         The cluster.
@@ -60,7 +60,7 @@ class Records:
     """
 
     policy: str
-    settings: Settings
+    options: PolicyOptions
     servers: int
     gpus_per_server: int
     job_id: NDArray[np.object_]

@@ -1,107 +1,99 @@
-"""Simulating several policies and putting numbers beside each: the command's work, from Python."""
+"""Policies run on a workload: methods like any other, and several of them beside one another."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from optsched.checking import Violation
-from optsched.online.auditing import audit
-from optsched.online.bounds.flow import FlowBounds, flow_bounds
+from optsched.checking import CheckReport
+from optsched.online.audit import audit
+from optsched.online.bounds.flow import ITERATIONS, FlowBounds, flow_bounds
 from optsched.online.bounds.theorem import TheoremOne, theorem_one
-from optsched.online.data.jobs import Jobs
+from optsched.online.data.jobs import Jobs, prepare_jobs
+from optsched.online.instance import OnlineInstance
 from optsched.online.metrics import Metrics, compute_metrics
-from optsched.online.policies.by_name import Settings, find_policy
-from optsched.online.prediction.predictors import Prediction
+from optsched.online.options import OnlineOptions
+from optsched.online.policies.by_name import PolicyOptions, find_policy
+from optsched.online.policies.protocol import simulate_policy
+from optsched.online.prediction.predictors import Prediction, predict
 from optsched.online.records import Records
-from optsched.online.simulator.engine import simulate
+from optsched.online.simulator.engine import simulate_online
+from optsched.online.solution import OnlineSolution
 from optsched.online.warm_up import warm_up
+from optsched.result import Outcome, Settings, Termination
 
 Progress = Callable[[str, int, int], None]
+STEPS_BY = "wcs-subtime"
+"""Its flow sets the step lengths of the bound, never the bound's validity."""
+DETAILS = (
+    *("jobs", "mean_flow_time", "mean_slowdown", "inflation", "fragmentation"),
+    *("makespan", "utilisation"),
+)
 
 
 @dataclass(frozen=True)
 class Run:
-    """One policy's run with what was made of it.
+    """One policy's run, and what was made of it.
 
     Attributes
     ----------
+    seconds, compile_time : float
+        Of the event loop, and of loading (the first time: making) compiled code.
+    check : CheckReport or None
+        The audit.
     bounds : FlowBounds or None
         On the total flow of any schedule of the same jobs, whatever the policy.
-    violations : tuple of Violation or None
-        The audit's findings.
     theorem : TheoremOne or None
         Theorem 1's ratio with this run's tau and predictions; for the a-srpt policies.
-    engine_time, compile_time : float
-        Seconds of the event loop, and of loading (the first time: making) compiled code.
     """
 
     records: Records
     metrics: Metrics
     jobs: Jobs
-    bounds: FlowBounds | None
-    violations: tuple[Violation, ...] | None
-    theorem: TheoremOne | None
-    engine_time: float
-    compile_time: float
+    seconds: float
+    compile_time: float = 0.0
+    check: CheckReport | None = None
+    bounds: FlowBounds | None = None
+    theorem: TheoremOne | None = None
+
+    @property
+    def bound(self) -> float | None:
+        """The best of the bounds, seconds; None without one and for part of a run."""
+        return self.bounds.best if self.bounds is not None and self.records.complete else None
 
     @property
     def excess(self) -> float | None:
-        """Total flow over its bound, less 1; None without a bound or for part of a run."""
-        if self.bounds is None or self.bounds.best <= 0 or not self.records.complete:
-            return None
-        return self.metrics.total_flow_time / self.bounds.best - 1
+        """Total flow over its bound, less 1."""
+        return self.metrics.total_flow_time / self.bound - 1 if self.bound else None
 
     def to_dict(self) -> dict[str, Any]:
-        """The run as the JSON object of the command line."""
-        metrics, settings = self.metrics, self.records.settings
-        complete = self.records.complete
+        """The JSON object of ``optsched simulate --json``."""
+        metrics = self.metrics.to_dict()
+        percentiles = metrics.pop("flow_percentiles")
         return {
             "policy": self.records.policy,
-            "jobs": metrics.jobs,
-            "total_completion_time": metrics.total_completion_time,
-            "total_flow_time": metrics.total_flow_time,
-            "mean_flow_time": metrics.mean_flow_time,
-            "mean_slowdown": metrics.mean_slowdown,
-            "inflation": metrics.inflation,
-            "fragmentation": metrics.fragmentation,
-            "makespan": metrics.makespan,
-            "utilisation": metrics.utilisation,
-            "flow_bound": None if self.bounds is None or not complete else self.bounds.best,
-            "audit": None
-            if self.violations is None
-            else {
-                "feasible": not self.violations,
-                "violations": [violation.to_dict() for violation in self.violations],
-            },
-            "engine_time": self.engine_time,
+            **metrics,
+            "flow_bound": self.bound,
+            "audit": None if self.check is None else self.check.verdict(),
+            "engine_time": self.seconds,
             "compile_time": self.compile_time,
-            "flow_percentiles": metrics.flow_percentiles,
-            "flow_bounds": None if self.bounds is None else self._bounds(),
+            "flow_percentiles": percentiles,
+            "flow_bounds": None if self.bounds is None else asdict(self.bounds),
             "excess": self.excess,
             "theorem_1": None if self.theorem is None else self.theorem.to_dict(),
             "load": self.jobs.load,
-            "settings": settings.to_dict(),
+            "settings": self.records.options.to_dict(),
             "replaced_configurations": self.jobs.replaced,
-            "complete": complete,
-        }
-
-    def _bounds(self) -> dict[str, float]:
-        assert self.bounds is not None
-        return {
-            "durations": self.bounds.durations,
-            "fast_machine": self.bounds.fast_machine,
-            "mean_busy_time": self.bounds.mean_busy_time,
-            "capacity_dual": self.bounds.capacity_dual,
+            "complete": self.records.complete,
         }
 
 
 def run_policies(
     prediction: Prediction,
     policies: Sequence[str],
-    settings: Settings | None = None,
+    options: PolicyOptions | None = None,
     *,
     with_bounds: bool = False,
     with_audit: bool = False,
@@ -112,32 +104,119 @@ def run_policies(
     A KeyboardInterrupt during a run ends the iteration after that run's part has been yielded.
     The bounds are those of the jobs: worked out once, with the first complete run's flow.
     """
-    jobs, bounds = prediction.jobs, None
+    bounds: FlowBounds | None = None
     compile_time = warm_up(bounds=with_bounds)
-    for policy in policies:
-        report = None if progress is None else _named(progress, policy)
-        began = time.perf_counter()
-        records = simulate(jobs, policy, prediction.iterations, settings, progress=report)
-        engine_time = time.perf_counter() - began
-        metrics = compute_metrics(records)
-        if with_bounds and bounds is None and records.complete:
-            bounds = flow_bounds(jobs, known_flow=metrics.total_flow_time)
-        theorem = None
-        known = jobs.iterations if find_policy(policy).perfect else prediction.iterations
-        if policy.startswith("a-srpt") and len(jobs):
-            theorem = theorem_one(jobs, known, records.settings.tau)
-        yield Run(
-            records,
-            metrics,
-            jobs,
-            bounds,
-            audit(jobs, records, predicted=known) if with_audit else None,
-            theorem,
-            engine_time,
-            compile_time,
+    for name in policies:
+        run = _run(prediction, name, options, progress)
+        if with_bounds and bounds is None and run.records.complete:
+            bounds = flow_bounds(run.jobs, known_flow=run.metrics.total_flow_time)
+        yield replace(
+            run,
+            compile_time=compile_time,
+            check=_audited(run, prediction) if with_audit else None,
+            bounds=bounds,
+            theorem=_theorem(run, prediction),
         )
-        if not records.complete:
+        if not run.records.complete:
             return
+
+
+def run_policy(
+    name: str, instance: OnlineInstance, options: OnlineOptions, settings: Settings
+) -> Outcome:
+    """Run a policy on the workload, with lengths predicted from the seed."""
+    run = _run(predicted(instance, options, settings.seed), name, options.policy)
+    return _outcome(instance, options, settings, run)
+
+
+def bound_runs(
+    name: str, instance: OnlineInstance, options: OnlineOptions, settings: Settings
+) -> Outcome:
+    """Bound the total flow of any schedule; `iterations` are those of the capacity dual."""
+    jobs = predicted(instance, options, settings.seed).jobs
+    began = time.perf_counter()
+    known = compute_metrics(simulate_online(jobs, STEPS_BY)).total_flow_time
+    passes = ITERATIONS if settings.iterations is None else settings.iterations
+    found = flow_bounds(jobs, known_flow=known, iterations=passes)
+    return Outcome(
+        None,
+        Termination.FEASIBLE,
+        bound=found.best,
+        bound_source=found.source,
+        solve_time=time.perf_counter() - began,
+    )
+
+
+def own_policy(name: str, given: Any) -> Any:
+    """A method of a policy of the caller's: an object with ``schedule(view)``, or its class."""
+
+    def method(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
+        made = given() if isinstance(given, type) else given
+        known = predicted(instance, options, settings.seed)
+        began = time.perf_counter()
+        records = simulate_policy(known.jobs, made, known.iterations, options.policy, name=name)
+        seconds = time.perf_counter() - began
+        run = Run(records, compute_metrics(records), known.jobs, seconds)
+        return _outcome(instance, options, settings, run)
+
+    return method
+
+
+def predicted(instance: OnlineInstance, options: OnlineOptions, seed: int) -> Prediction:
+    """The jobs that run, with the lengths that policies know of them."""
+    return predict(
+        prepare_jobs(instance.workload, instance.catalogue, instance.cluster),
+        options.predictor,
+        training_share=options.training_share,
+        refit_interval=options.refit_interval,
+        seed=seed,
+    )
+
+
+def _run(
+    prediction: Prediction,
+    name: str,
+    options: PolicyOptions | None,
+    progress: Progress | None = None,
+) -> Run:
+    report = None if progress is None else _named(progress, name)
+    began = time.perf_counter()
+    records = simulate_online(
+        prediction.jobs, name, prediction.iterations, options, progress=report
+    )
+    seconds = time.perf_counter() - began
+    return Run(records, compute_metrics(records), prediction.jobs, seconds)
+
+
+def _known(run: Run, prediction: Prediction) -> Any:
+    """The lengths that the run's policy knew."""
+    perfect = find_policy(run.records.policy).perfect
+    return run.jobs.iterations if perfect else prediction.iterations
+
+
+def _audited(run: Run, prediction: Prediction) -> CheckReport:
+    return audit(run.jobs, run.records, predicted=_known(run, prediction))
+
+
+def _theorem(run: Run, prediction: Prediction) -> TheoremOne | None:
+    if not run.records.policy.startswith("a-srpt") or not len(run.jobs):
+        return None
+    return theorem_one(run.jobs, _known(run, prediction), run.records.options.tau)
+
+
+def _outcome(
+    instance: OnlineInstance, options: OnlineOptions, settings: Settings, run: Run
+) -> Outcome:
+    if not run.records.complete:
+        raise KeyboardInterrupt
+    told, seed = options.to_dict(), settings.seed
+    return Outcome(
+        OnlineSolution.of(run.records, instance.name, options=told, seed=seed),
+        Termination.FEASIBLE,
+        claimed=run.metrics.total_flow_time,
+        solve_time=run.seconds,
+        details={name: getattr(run.metrics, name) for name in DETAILS},
+    )
 
 
 def _named(progress: Progress, policy: str) -> Callable[[int, int], None]:

@@ -10,7 +10,7 @@ from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import prepare_jobs
 from optsched.online.data.workload import Workload
 from optsched.online.metrics import compute_metrics
-from optsched.online.simulator.engine import simulate
+from optsched.online.simulator.engine import simulate_online
 from optsched.placement.instance import Job, Stage
 
 
@@ -35,7 +35,7 @@ def warm_up(*, bounds: bool = True) -> float:
     )
     jobs = prepare_jobs(workload, Catalogue.of(models), OnlineCluster.of(2, 2, 1.0, 2.0))
     for policy in ("a-srpt", "wcs-subtime"):
-        compute_metrics(simulate(jobs, policy))
+        compute_metrics(simulate_online(jobs, policy))
     if bounds:
         flow_bounds(jobs)
     return time.perf_counter() - began

@@ -110,7 +110,7 @@ def _records_of(instance: OnlineInstance, run: OnlineSolution) -> Records:
     pieces = [sorted((int(m), gpus) for m, gpus in job.servers.items()) for job in run.jobs]
     return Records(
         policy=run.policy,
-        settings=OnlineOptions.from_dict(run.options).settings,
+        options=OnlineOptions.from_dict(run.options).policy,
         servers=jobs.cluster.servers,
         gpus_per_server=jobs.cluster.gpus_per_server,
         job_id=np.array([job.job_id for job in run.jobs], dtype=object),

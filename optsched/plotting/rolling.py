@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from optsched.plotting.axes import COLOURS, axes, legend_above, literal, short
 from optsched.result import Result
 from optsched.rolling.instance import RollingInstance
-from optsched.rolling.records import RollingRun
-from optsched.rolling.simulator.runs import Rolled
+from optsched.rolling.records import Records
+from optsched.rolling.runs import Run
 from optsched.rolling.solution import RollingSolution
 
 if TYPE_CHECKING:
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 HOUR = 3600.0
 BAR = 0.82
 MOST_LABELLED_NODES = 40
-Run = RollingRun | RollingSolution | Result
+OneRun = Records | RollingSolution | Result
 
 
-def plot_run(instance: RollingInstance, run: Run, ax: Axes | None = None) -> Axes:
+def plot_run(instance: RollingInstance, run: OneRun, ax: Axes | None = None) -> Axes:
     """Draw GPUs against time, hours: each job in its colour, a shared GPU cut by its fractions.
 
     Parameters
     ----------
     instance : RollingInstance
-    run : RollingRun or RollingSolution
+    run : Records or RollingSolution
         Its records, which `optsched.check` accepts.
     ax : Axes, optional
         Where to draw; by default on a new figure.
@@ -70,12 +70,12 @@ def plot_run(instance: RollingInstance, run: Run, ax: Axes | None = None) -> Axe
 
 
 def plot_nodes_in_use(
-    instance: RollingInstance, runs: Run | Sequence[Run], ax: Axes | None = None
+    instance: RollingInstance, runs: OneRun | Sequence[OneRun], ax: Axes | None = None
 ) -> Axes:
     """Draw the number of nodes in use against time, a line a policy (gid ``policy-NAME``)."""
     ax = axes(ax, 8.0, 3.2)
     lines = []
-    given = [_records(run) for run in ([runs] if isinstance(runs, Run) else runs)]
+    given = [_records(run) for run in ([runs] if isinstance(runs, OneRun) else runs)]
     for run, colour in zip(given, _colours(len(given)), strict=True):
         changes: dict[float, int] = {}
         for interval in run.nodes:
@@ -95,10 +95,10 @@ def plot_nodes_in_use(
     return ax
 
 
-def plot_cost_by_policy(rolled: Sequence[Rolled], ax: Axes | None = None) -> Axes:
+def plot_cost_by_policy(rolled: Sequence[Run], ax: Axes | None = None) -> Axes:
     """Draw energy and penalty stacked by policy; a line marks the bound (gid ``bound``)."""
     ax = axes(ax, 7.0, 3.2)
-    names = [each.run.policy for each in rolled]
+    names = [each.records.policy for each in rolled]
     energy = [each.metrics.energy_cost for each in rolled]
     late = [each.metrics.tardiness_cost for each in rolled]
     below = ax.bar(names, energy, color=COLOURS[3], label="energy")
@@ -139,8 +139,8 @@ def plot_late_by_load(
     return ax
 
 
-def _records(run: Run) -> RollingRun:
-    decided: RollingRun | RollingSolution = run.solution if isinstance(run, Result) else run
+def _records(run: OneRun) -> Records:
+    decided: Records | RollingSolution = run.solution if isinstance(run, Result) else run
     return decided.run if isinstance(decided, RollingSolution) else decided
 
 

@@ -15,12 +15,12 @@ from itertools import accumulate, pairwise
 
 from optsched.checking import CANCELLATION, CheckReport, Violation, claim_violation, slack
 from optsched.rolling.instance import RollingInstance
-from optsched.rolling.records import NodeInterval, RollingRun, Segment
+from optsched.rolling.records import NodeInterval, Records, Segment
 
 
 def audit(
     instance: RollingInstance,
-    run: RollingRun,
+    run: Records,
     claimed: Mapping[str, float] | None = None,
     epochs: Sequence[float] | None = None,
     *,
@@ -31,7 +31,7 @@ def audit(
     Parameters
     ----------
     instance : RollingInstance
-    run : RollingRun
+    run : Records
     claimed : mapping, optional
         ``energy_cost``, ``tardiness_cost`` and ``total_cost`` as reported elsewhere.
     epochs : sequence of float, optional
@@ -79,7 +79,7 @@ class _Use:
     used: int
 
 
-def _jobs(instance: RollingInstance, run: RollingRun) -> Iterator[Violation]:
+def _jobs(instance: RollingInstance, run: Records) -> Iterator[Violation]:
     """(4): each job has one record and at least one segment, and no other job has any."""
     recorded = Counter(record.job for record in run.jobs)
     ran = {segment.job for segment in run.segments}
@@ -175,7 +175,7 @@ def _seconds_per_epoch(instance: RollingInstance, segment: Segment) -> float:
 
 
 def _epochs(
-    instance: RollingInstance, run: RollingRun, true: Sequence[float] | None
+    instance: RollingInstance, run: Records, true: Sequence[float] | None
 ) -> Iterator[Violation]:
     """(19): epochs are productive seconds over seconds per epoch, and add up to those needed."""
     made: dict[int, float] = defaultdict(float)
@@ -203,7 +203,7 @@ def _epochs(
             yield Violation("true epochs", "W", f"job {record.job}", record.epochs)
 
 
-def _setups(instance: RollingInstance, run: RollingRun) -> Iterator[Violation]:
+def _setups(instance: RollingInstance, run: Records) -> Iterator[Violation]:
     """A resumed, moved or changed job loses the reconfiguration delay; no other loses anything."""
     delay = float(instance.reconfiguration_delay)
     for job, own in _by_job(run.segments).items():
@@ -226,7 +226,7 @@ def _reconfigured(instance: RollingInstance, before: Segment, after: Segment) ->
     return (len(before.gpus), before.fraction) != (len(after.gpus), after.fraction)
 
 
-def _lives(instance: RollingInstance, run: RollingRun) -> Iterator[Violation]:
+def _lives(instance: RollingInstance, run: Records) -> Iterator[Violation]:
     """Every job runs after it arrives, and is over when its last segment is."""
     own = _by_job(run.segments)
     for record in run.jobs:
@@ -288,7 +288,7 @@ def _energy(instance: RollingInstance, segments: tuple[Segment, ...]) -> tuple[f
     return total, CANCELLATION * terms
 
 
-def _tardiness(instance: RollingInstance, run: RollingRun) -> tuple[float, float]:
+def _tardiness(instance: RollingInstance, run: Records) -> tuple[float, float]:
     """eta_j (C_j - d_j)^+, C_j being the end of the last segment; and its rounding."""
     total = terms = 0.0
     for index, own in _by_job(run.segments).items():
@@ -298,7 +298,7 @@ def _tardiness(instance: RollingInstance, run: RollingRun) -> tuple[float, float
     return total, CANCELLATION * terms
 
 
-def _node_intervals(run: RollingRun) -> Iterator[Violation]:
+def _node_intervals(run: Records) -> Iterator[Violation]:
     """The recorded stretches of each node and number of GPUs in use are those of the segments."""
     swept, said = _stretches(_use_of_nodes(run.segments)), _stretches(run.nodes)
     for node in sorted({*swept, *said}):

@@ -7,7 +7,7 @@ from typing import Any
 
 from optsched.display import Explanation
 from optsched.rolling.instance import RollingInstance
-from optsched.rolling.metrics import metrics_of
+from optsched.rolling.metrics import compute_metrics
 from optsched.rolling.options import RollingOptions
 from optsched.rolling.solution import RollingSolution
 
@@ -75,7 +75,7 @@ def explain(
 ) -> RollingBreakdown:
     """Break a run's cost down; of a run that `optsched.check` accepts."""
     run = solution.run
-    metrics = metrics_of(instance, run)
+    metrics = compute_metrics(instance, run)
     energy = {node.name: 0.0 for node in instance.nodes}
     for part in run.nodes:
         node = instance.nodes[part.node]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from optsched.checking import slack
 from optsched.rolling.instance import RollingInstance
-from optsched.rolling.records import RollingRun
+from optsched.rolling.records import Records
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Metrics:
         return self.energy_cost + self.tardiness_cost
 
 
-def metrics_of(instance: RollingInstance, run: RollingRun) -> Metrics:
+def compute_metrics(instance: RollingInstance, run: Records) -> Metrics:
     """Read a run's metrics off its records."""
     energy = 0.0
     used: dict[str, float] = defaultdict(float)

@@ -67,7 +67,7 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class RollingRun:
+class Records:
     """One policy on one instance with one draw of the true epochs."""
 
     instance: str
@@ -79,7 +79,7 @@ class RollingRun:
     jobs: tuple[JobRecord, ...]
     decisions: tuple[Decision, ...]
 
-    def same_course(self, other: RollingRun) -> bool:
+    def same_course(self, other: Records) -> bool:
         """Whether two runs did the same, wall-clock seconds apart."""
         return (self.segments, self.nodes, self.jobs) == (other.segments, other.nodes, other.jobs)
 

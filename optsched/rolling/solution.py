@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import FailFast, Field
 
-from optsched.rolling.records import Decision, JobRecord, NodeInterval, RollingRun, Segment
+from optsched.rolling.records import Decision, JobRecord, NodeInterval, Records, Segment
 from optsched.schema import LARGEST, Between, FileModel, Name, Version, parse
 
 SCHEMA = "optsched/rolling-solution"
@@ -91,7 +91,7 @@ class RollingSolution(FileModel):
         return parse(cls, document, source)
 
     @classmethod
-    def of(cls, run: RollingRun, objective: float | None, sha256: str | None = None) -> Self:
+    def of(cls, run: Records, objective: float | None, sha256: str | None = None) -> Self:
         """The file of a run that is said to cost `objective` dollars."""
         head = {"schema": SCHEMA, "version": 1, "instance_sha256": sha256, "objective": objective}
         return cls.from_dict({**head, **run.to_dict()})
@@ -101,9 +101,9 @@ class RollingSolution(FileModel):
         return self.model_dump(mode="json", by_alias=True)
 
     @property
-    def run(self) -> RollingRun:
+    def run(self) -> Records:
         """The records themselves."""
-        return RollingRun(
+        return Records(
             instance=self.instance,
             policy=self.policy,
             seed=self.seed,

@@ -1,8 +1,22 @@
-"""A tiny instance on which the compiled loops are loaded before anything is timed."""
+"""Loading the compiled loops before anything is timed."""
 
 from __future__ import annotations
 
+from functools import lru_cache
+
+from optsched.result import Settings
 from optsched.rolling.instance import SCHEMA, RollingInstance
+from optsched.rolling.policies.by_name import make_policy
+from optsched.rolling.simulator.engine import simulate_rolling
+from optsched.rolling.simulator.world import World
+
+
+@lru_cache
+def warm_up() -> None:
+    """Run the policies with compiled loops once on a tiny instance."""
+    world = World(tiny_instance())
+    for name in ("sts", "rg", "dp", "price"):
+        simulate_rolling(world, make_policy(name, world, Settings()))
 
 
 def tiny_instance() -> RollingInstance:

@@ -19,6 +19,7 @@ from independent.online_cases import draw_workload, pick
 from independent.online_oracle import ORDERS, Row, Simulation, least_flow
 
 from optsched import online
+from optsched.online.audit import audit
 
 OFFERS = (None, None, "most", "least", "first-fit", "adaptive", "best-fit-last")
 
@@ -100,12 +101,14 @@ def test_records_are_the_oracles(numbers: range, tmp_path: Path) -> None:
         bounds = online.flow_bounds(case.jobs)
         for policy in run:
             settings = case.settings(policy)
-            records = online.simulate(case.jobs, policy, given, online.Settings(**settings))
+            records = online.simulate_online(
+                case.jobs, policy, given, online.PolicyOptions(**settings)
+            )
             ours = case.simulation(policy, guess, **settings).run()
             where = f"{policy} {settings} {guess} {case.where}"
             different = next(case.compared(ours, records), None)
             assert different is None, f"{different} {where}"
-            assert not online.audit(case.jobs, records), where
+            assert not audit(case.jobs, records).violations, where
             _metrics(case, ours, records, where)
             flow = sum(row.end - row.submit for row in ours)
             for name, value in vars(bounds).items():
@@ -161,7 +164,7 @@ def test_flow_of_every_schedule_is_bounded(numbers: range, tmp_path: Path) -> No
             assert value <= least * (1 + 1e-9), f"{name} {value} {where}"
             seen["tight"] += value >= least * (1 - 1e-9)
         for policy in ORDERS:
-            records = online.simulate(case.jobs, policy)
+            records = online.simulate_online(case.jobs, policy)
             flow = float(np.sum(records.end - records.submit))
             assert flow >= least * (1 - 1e-9), f"{policy} {flow} {where}"
             seen["met"] += flow <= least * (1 + 1e-9)
@@ -203,7 +206,7 @@ def test_audit_refuses_what_breaks_a_rule(numbers: range, tmp_path: Path) -> Non
     for number, what in itertools.product(numbers, range(3)):
         case = Case(number, tmp_path)
         policy = pick(case.rng, list(ORDERS))
-        records = online.simulate(case.jobs, policy)
+        records = online.simulate_online(case.jobs, policy)
         at = int(case.rng.integers(len(case.rows)))
         length = float(records.end[at] - records.start[at])
         start, end, server = records.start.copy(), records.end.copy(), records.server.copy()
@@ -215,6 +218,6 @@ def test_audit_refuses_what_breaks_a_rule(numbers: range, tmp_path: Path) -> Non
         else:
             server[records.first[at]] = case.drawn["cluster"]["servers"]
         broken = replace(records, start=start, end=end, server=server)
-        assert online.audit(case.jobs, broken), f"{policy} {at=} {what=} {case.where}"
+        assert audit(case.jobs, broken).violations, f"{policy} {at=} {what=} {case.where}"
         refused += 1
     assert refused == 3 * len(numbers)

@@ -25,11 +25,11 @@ from independent.rolling_oracle import (
 from independent.selection_cases import pick
 
 import optsched
+from optsched.result import Settings
 from optsched.rolling.audit import audit
 from optsched.rolling.bounds.clairvoyant import BoundSettings
-from optsched.rolling.policies.by_name import RollingSettings
-from optsched.rolling.simulator.runs import roll
-from optsched.selection.options import SelectionOptions
+from optsched.rolling.options import RollingOptions
+from optsched.rolling.runs import run_policies
 
 CHEAP = ("sts", "edf", "fifo", "rg", "dp", "avg-edf", "avg-rg", "avg-dp", "price")
 DEAR = ("patterns", "columns", "exact", "price-patterns")
@@ -67,11 +67,11 @@ class Case:
     def runs(self) -> list[Any]:
         """Of every policy, with the bound."""
         return list(
-            roll(
+            run_policies(
                 self.loaded,
                 self.policies,
-                options=SelectionOptions(sharing="on" if self.sharing else "off"),
-                settings=RollingSettings(seed=int(self.rng.integers(100))),
+                options=RollingOptions.from_dict({"sharing": "on" if self.sharing else "off"}),
+                settings=Settings(seed=int(self.rng.integers(100))),
                 bound=BoundSettings(),
             )
         )
@@ -91,14 +91,14 @@ def test_runs_are_sound_and_bounded(numbers: range, tmp_path: Path) -> None:
     for number in numbers:
         case = Case(number, tmp_path)
         for rolled in case.runs():
-            run, where = rolled.run, f"{rolled.run.policy} {case.where}"
+            run, where = rolled.records, f"{rolled.records.policy} {case.where}"
             ours = _stretches(run)
             epochs = [record.epochs for record in run.jobs]
             ends = [record.completion for record in run.jobs]
             _epochs_are_admissible(case, epochs, where)
             found = list(faults(case.instance, ours, epochs, ends, case.sharing))
             assert not found, f"{found[:3]} {where}"
-            assert rolled.audit.feasible, f"{rolled.audit} {where}"
+            assert rolled.check.feasible, f"{rolled.check} {where}"
             energy, late = energy_cost(case.instance, ours), tardiness_cost(case.instance, ends)
             clock = _rounding(case, max(ends))
             assert math.isclose(rolled.metrics.energy_cost, energy, rel_tol=1e-7, abs_tol=clock), (
@@ -173,7 +173,7 @@ def test_audit_refuses_what_breaks_a_rule(numbers: range, tmp_path: Path) -> Non
     seen: Counter[str] = Counter()
     for number in numbers:
         case = Case(number, tmp_path)
-        run = case.runs()[0].run
+        run = case.runs()[0].records
         epochs = [record.epochs for record in run.jobs]
         ends = [record.completion for record in run.jobs]
         for _ in range(4):

@@ -13,9 +13,9 @@ from oracles.random_online import random_case
 
 from optsched.online.bounds.flow import FlowBounds, flow_bounds
 from optsched.online.data.jobs import Jobs
-from optsched.online.policies.by_name import POLICIES, Settings
+from optsched.online.policies.by_name import POLICIES, PolicyOptions
 from optsched.online.records import Records
-from optsched.online.simulator.engine import simulate
+from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.offers import RULES
 
 OFFERS = tuple(RULES)
@@ -52,12 +52,12 @@ def assert_same(records: Records, tasks: list[Task]) -> None:
         ), record.job_id
 
 
-def settings_of(name: str, seed: int) -> Settings:
+def settings_of(name: str, seed: int) -> PolicyOptions:
     rng = np.random.default_rng((seed, sum(map(ord, name))))
     holds = ["none", "window"] + ([] if "backfill" in name else ["inf"])
     if name == "srpt-workload-hold":
         holds = ["none", "window", "inf", "inf"]
-    return Settings(
+    return PolicyOptions(
         tau=float(rng.choice([0.0, 0.5, 1.0, 5.0, 100.0])),
         comm_heavy=float(rng.choice([1.0, 1.2, 1.5])),
         hold=str(rng.choice(holds)),  # type: ignore[arg-type]
@@ -69,14 +69,14 @@ def settings_of(name: str, seed: int) -> Settings:
 def bounds_of(seed: int) -> FlowBounds:
     """Bounds on the flow of any policy; any known flow will do to aim the prices."""
     jobs, predicted = random_case(seed, delays=seed % 2 == 1)
-    return flow_bounds(jobs, known_flow=simulate(jobs, "spjf", predicted).flow.sum())
+    return flow_bounds(jobs, known_flow=simulate_online(jobs, "spjf", predicted).flow.sum())
 
 
 def check(name: str, offer: str, seed: int) -> None:
     jobs, predicted = random_case(seed, delays=seed % 2 == 1)
     chosen = settings_of(name, seed)
-    settings = Settings(chosen.tau, chosen.comm_heavy, offer, chosen.hold, chosen.slot)
-    records = simulate(jobs, name, predicted, settings)
+    settings = PolicyOptions(chosen.tau, chosen.comm_heavy, offer, chosen.hold, chosen.slot)
+    records = simulate_online(jobs, name, predicted, settings)
     known = jobs.iterations if name == "a-srpt-perfect" else predicted
     rule = Rule(
         KINDS.get(name, name),
@@ -111,7 +111,8 @@ def test_the_cases_hold_what_they_should() -> None:
     for seed in QUICK:
         jobs, predicted = random_case(seed, delays=seed % 2 == 1)
         at_once, waited = (
-            simulate(jobs, "a-srpt", predicted, Settings(tau=tau)).start for tau in (0.0, 100.0)
+            simulate_online(jobs, "a-srpt", predicted, PolicyOptions(tau=tau)).start
+            for tau in (0.0, 100.0)
         )
         windows += int((at_once != waited).any())
         ties += len(jobs) - len(np.unique(jobs.submit))

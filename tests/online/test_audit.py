@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from oracles.random_online import LARGE_VOLUMES, VOLUMES, random_case, random_job
 
+from optsched.online.audit import audit
 from optsched.online.audit_placement import IterationTimes, heavy_edge
-from optsched.online.auditing import audit
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs
-from optsched.online.policies.by_name import POLICIES, Settings
+from optsched.online.policies.by_name import POLICIES, PolicyOptions
 from optsched.online.records import Records
-from optsched.online.simulator.engine import simulate
+from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.offers import RULES
 from optsched.placement.cost import worst_iteration_time
 from optsched.placement.heuristics.heavy_edge import (
@@ -33,10 +33,15 @@ from optsched.placement.heuristics.heavy_edge import (
 def test_clean_runs(name: str) -> None:
     for seed, offer in product(range(20, 24), RULES):
         jobs, predicted = random_case(seed)
-        records = simulate(jobs, name, predicted, Settings(offer=offer))
-        assert audit(jobs, records) == ()
+        records = simulate_online(jobs, name, predicted, PolicyOptions(offer=offer))
+        assert audit(jobs, records).violations == ()
         jobs, predicted = random_case(seed, delays=True)
-        assert audit(jobs, simulate(jobs, name, predicted, Settings(offer=offer))) == ()
+        assert (
+            audit(
+                jobs, simulate_online(jobs, name, predicted, PolicyOptions(offer=offer))
+            ).violations
+            == ()
+        )
 
 
 def corrupted(records: Records, column: str, row: int, change: float) -> Records:
@@ -48,11 +53,11 @@ def corrupted(records: Records, column: str, row: int, change: float) -> Records
 @pytest.fixture(scope="module")
 def run() -> tuple[Jobs, Records]:
     jobs, predicted = random_case(5)
-    return jobs, simulate(jobs, "wcs-subtime", predicted)
+    return jobs, simulate_online(jobs, "wcs-subtime", predicted)
 
 
 def rules(jobs: Jobs, records: Records) -> set[str]:
-    return {violation.rule for violation in audit(jobs, records)}
+    return {violation.rule for violation in audit(jobs, records).violations}
 
 
 def test_early_start(run: tuple[Jobs, Records]) -> None:
@@ -110,7 +115,7 @@ def test_queue_rules() -> None:
     jobs, predicted = random_case(7)
     order = {"spjf", "spwf", "a-srpt"}
     for name in ("spjf", "spwf", "wcs-duration", "a-srpt"):
-        other = simulate(jobs, "spwf" if name == "spjf" else "spjf", predicted)
+        other = simulate_online(jobs, "spwf" if name == "spjf" else "spjf", predicted)
         found = rules(jobs, replace(other, policy=name))
         assert found == {"queue order" if name in order else "work conservation"}, name
 
@@ -120,8 +125,8 @@ def test_offer_rules() -> None:
     jobs, predicted = random_case(6, (150, 150))
     for policy in ("wcs-subtime", "a-srpt"):
         for told, done in (("least", "most"), ("most", "first-fit"), ("best-fit-last", "least")):
-            records = simulate(jobs, policy, predicted, Settings(offer=done))
-            told_records = replace(records, settings=replace(records.settings, offer=told))
+            records = simulate_online(jobs, policy, predicted, PolicyOptions(offer=done))
+            told_records = replace(records, options=replace(records.options, offer=told))
             assert rules(jobs, told_records) == {"offer"}, (policy, told, done)
 
 
@@ -129,8 +134,8 @@ def test_offer_rules() -> None:
 def test_every_hold_is_clean(hold: str) -> None:
     for seed, tau in product(range(30, 36), (0.0, 1.0, 100.0)):
         jobs, predicted = random_case(seed, delays=True)
-        settings = Settings(tau=tau, hold=hold)  # type: ignore[arg-type]
-        assert audit(jobs, simulate(jobs, "a-srpt", predicted, settings)) == ()
+        settings = PolicyOptions(tau=tau, hold=hold)  # type: ignore[arg-type]
+        assert audit(jobs, simulate_online(jobs, "a-srpt", predicted, settings)).violations == ()
 
 
 def test_delay_window() -> None:
@@ -139,8 +144,8 @@ def test_delay_window() -> None:
         found = set()
         for seed in range(20, 40):
             jobs, predicted = random_case(seed, delays=True)
-            records = simulate(jobs, "a-srpt", predicted, Settings(tau=done))
-            said = replace(records, settings=replace(records.settings, tau=told))
+            records = simulate_online(jobs, "a-srpt", predicted, PolicyOptions(tau=done))
+            said = replace(records, options=replace(records.options, tau=told))
             found |= rules(jobs, said)
         assert found == {"delay"}, (told, done)
 
@@ -149,7 +154,7 @@ def test_a_head_that_is_late() -> None:
     """The last job of the queue, moved to a later start, breaks nothing but the delay's rule."""
     for seed in range(20, 30):
         jobs, predicted = random_case(seed, delays=True)
-        records = simulate(jobs, "a-srpt", predicted)
+        records = simulate_online(jobs, "a-srpt", predicted)
         last = int(np.argmax(records.start))
         assert np.count_nonzero(records.start == records.start[last]) >= 1
         late = corrupted(corrupted(records, "start", last, 5.0), "end", last, 5.0)
@@ -159,11 +164,11 @@ def test_a_head_that_is_late() -> None:
 def test_beyond_the_paper() -> None:
     """Runs of a-srpt, which keeps the queue's order, do not pass for the others' or the reverse."""
     jobs, predicted = random_case(7)
-    other = simulate(jobs, "spjf", predicted)
+    other = simulate_online(jobs, "spjf", predicted)
     for name in ("srpt-workload-hold", "a-srpt-backfill"):
         assert "queue order" in rules(jobs, replace(other, policy=name)), name
-    backfilled = simulate(jobs, "a-srpt-backfill", predicted)
-    assert audit(jobs, backfilled) == ()
+    backfilled = simulate_online(jobs, "a-srpt-backfill", predicted)
+    assert audit(jobs, backfilled).violations == ()
 
 
 def test_alpha_on_any_offer_is_that_of_heavy_edge() -> None:
@@ -190,9 +195,12 @@ def test_a_wrong_alpha_of_the_engine_is_found() -> None:
     for name in ("inside", "all_reduce"):
         packed = made.packed._replace(**{name: getattr(made.packed, name) * 1.01})
         wrong = replace(jobs, configurations=replace(made, packed=packed))
-        assert rules(jobs, simulate(wrong, "wcs-subtime", predicted)) == {"alpha", "duration"}
+        assert rules(jobs, simulate_online(wrong, "wcs-subtime", predicted)) == {
+            "alpha",
+            "duration",
+        }
     wrong = replace(jobs, configurations=replace(made, estimate=made.estimate * 1.01))
-    assert "alpha~" in rules(jobs, simulate(wrong, "wcs-subtime", predicted))
+    assert "alpha~" in rules(jobs, simulate_online(wrong, "wcs-subtime", predicted))
 
 
 MUTATED = """
@@ -202,8 +210,8 @@ from oracles.random_online import random_case
 import optsched.placement.heuristics._heavy_edge_kernel as kernel
 from optsched.online.simulator import iteration_cache
 from optsched.online.simulator import passes
-from optsched.online.auditing import audit
-from optsched.online.simulator.engine import simulate
+from optsched.online.audit import audit
+from optsched.online.simulator.engine import simulate_online
 
 def slower(*arguments):
     return 1.01 * iteration_cache.iteration_time(*arguments)
@@ -216,7 +224,8 @@ if sys.argv[1] == "alpha":
     passes.cached_time = lambda cache, *arguments: slower(*arguments)
 elif sys.argv[1] == "placement":
     kernel._most_attracted = other_end
-print(*sorted({v.rule for v in audit(jobs, simulate(jobs, "wcs-subtime", predicted))}))
+report = audit(jobs, simulate_online(jobs, "wcs-subtime", predicted))
+print(*sorted({v.rule for v in report.violations}))
 """
 
 
@@ -243,12 +252,12 @@ def test_a_mutated_kernel_is_found(kernel: str, found: str) -> None:
 
 def test_records_of_another_cluster_or_prediction() -> None:
     jobs, predicted = random_case(5)
-    records = simulate(jobs, "wcs-subtime", predicted)
+    records = simulate_online(jobs, "wcs-subtime", predicted)
     assert rules(jobs, replace(records, servers=records.servers + 1)) == {"record: cluster"}
-    assert audit(jobs, records, predicted=predicted) == ()
-    found = audit(jobs, corrupted(records, "predicted", 4, 1.0), predicted=predicted)
+    assert audit(jobs, records, predicted=predicted).violations == ()
+    found = audit(jobs, corrupted(records, "predicted", 4, 1.0), predicted=predicted).violations
     assert {violation.rule for violation in found} == {"record: predicted"}
-    knows = simulate(jobs, "a-srpt-perfect")
-    assert audit(jobs, knows) == ()
+    knows = simulate_online(jobs, "a-srpt-perfect")
+    assert audit(jobs, knows).violations == ()
     guessed = corrupted(knows, "predicted", 4, 1.0)
     assert rules(jobs, guessed) == {"record: predicted"}

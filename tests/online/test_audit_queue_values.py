@@ -14,7 +14,7 @@ from optsched.online import audit_delay
 from optsched.online.audit_delay import _chosen, delay_violations
 from optsched.online.audit_offers import expected_offer, offer_violations
 from optsched.online.audit_queue import _backfilled, queue_violations, virtual_order
-from optsched.online.policies.by_name import Settings
+from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.records import Records
 
 
@@ -27,7 +27,7 @@ def records(
     pieces = [piece for row in rows for piece in row["on"].items()]
     return Records(
         policy=policy,
-        settings=Settings(**settings),
+        options=PolicyOptions(**settings),
         servers=servers,
         gpus_per_server=each,
         job_id=np.array([chr(97 + i) for i in range(len(rows))], dtype=object),

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from optsched.checking import Violation
+from optsched.online.audit import _heavy, audit
 from optsched.online.audit_placement import IterationTimes
-from optsched.online.auditing import _heavy, audit
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.data.workload import Workload
-from optsched.online.policies.by_name import Settings
+from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.records import Records
 from optsched.placement.instance import Job, Stage
 
@@ -73,7 +73,7 @@ def records(
     alpha = [AWAY if row[2] == "pair" and len(row[7]) > 1 else near[row[2]] for row in rows]
     return Records(
         policy=policy,
-        settings=Settings(**settings),
+        options=PolicyOptions(**settings),
         servers=servers,
         gpus_per_server=each,
         job_id=np.array([row[0] for row in rows], dtype=object),
@@ -106,7 +106,7 @@ def listed(found: Sequence[Violation]) -> list[tuple[str, str, str, Any, float]]
 
 
 def found(of: Records, **more: Any) -> list[tuple[str, str, str, Any, float]]:
-    return listed(audit(jobs(), of, **more))
+    return listed(audit(jobs(), of, **more).violations)
 
 
 def test_a_clean_run() -> None:
@@ -141,10 +141,10 @@ def test_columns_as_submitted() -> None:
         assert found(with_("c", **{column: value}))[0] == expected
     told = jobs()
     right = np.array([row[4] for row in ROWS])
-    assert listed(audit(told, records(), predicted=right)) == []
+    assert listed(audit(told, records(), predicted=right).violations) == []
     wrong = right + np.array([0, 0, 0, 0.5, 0, 0])
     expected = [("record: predicted", "", "job d", 0.5, 0.0)]
-    assert listed(audit(told, records(), predicted=wrong)) == expected
+    assert listed(audit(told, records(), predicted=wrong).violations) == expected
 
 
 def test_who_knows_the_iterations() -> None:
@@ -203,7 +203,7 @@ def test_iteration_times() -> None:
             expected = [(rule, "(7)", "job c", 0.25 / true, 1e-9)]
             assert found(with_("c", **{column: true + off})) == expected
         assert found(with_("c", **{column: true * (1 + 0.9e-9)})) == []
-        (almost,) = audit(jobs(), with_("c", **{column: true * (1 + 1.5e-9)}))
+        (almost,) = audit(jobs(), with_("c", **{column: true * (1 + 1.5e-9)})).violations
         assert almost.amount == pytest.approx(1.5e-9, rel=1e-6, abs=0)
 
 
@@ -227,13 +227,13 @@ def many(count: int, **changed: Any) -> tuple[Jobs, Records]:
 
 def test_twenty_violations_of_a_rule_are_listed() -> None:
     told, done = many(25)
-    assert audit(told, done) == ()
-    assert len(audit(told, replace(done, submit=done.submit + 1))) == 20
+    assert audit(told, done).violations == ()
+    assert len(audit(told, replace(done, submit=done.submit + 1)).violations) == 20
     unknown = replace(done, job_id=np.array([f"k{i}" for i in range(25)], dtype=object))
-    rules = [v.rule for v in audit(told, unknown)]
+    rules = [v.rule for v in audit(told, unknown).violations]
     assert rules == ["record"] * 21  # and a job twice
     together = replace(done, start=np.zeros(25), end=np.full(25, 2.0))
-    over = audit(told, together)
+    over = audit(told, together).violations
     assert [v.amount for v in over] == list(range(1, 21))
     assert over[0].where == "server 0 at 0 s, job j4"
 
@@ -241,25 +241,25 @@ def test_twenty_violations_of_a_rule_are_listed() -> None:
 def test_the_starts_that_are_looked_at() -> None:
     """200 of 201 starts: the last but one is passed over, and found where all are looked at."""
     told, done = many(201, policy="spjf")
-    assert audit(told, done) == ()
+    assert audit(told, done).violations == ()
     predicted = done.predicted.copy()
     predicted[[199, 200]] = predicted[[200, 199]]
     swapped = replace(done, predicted=predicted)
-    assert audit(told, swapped) == ()
+    assert audit(told, swapped).violations == ()
     expected = [("queue order", "V-A 1-d", "job j199 before job j200", 1.0, 0.0)]
-    assert listed(audit(told, swapped, spot_checks=201)) == expected
+    assert listed(audit(told, swapped, spot_checks=201).violations) == expected
 
 
 def test_queue_rules_are_checked_on_records_that_are_right() -> None:
     told, done = many(3, policy="a-srpt")
     late = [("queue order", "Algorithm 1")] * 3  # a virtual machine of 4 GPUs: 0.5, 1.5 and 3 s
-    assert [each[:2] for each in listed(audit(told, done))] == late[:1]
-    assert audit(told, done, spot_checks=0) == ()
-    assert len(audit(told, done, spot_checks=1)) == 1
+    assert [each[:2] for each in listed(audit(told, done).violations)] == late[:1]
+    assert audit(told, done, spot_checks=0).violations == ()
+    assert len(audit(told, done, spot_checks=1).violations) == 1
     wrong = replace(done, alpha=done.alpha * 2)
-    assert {v.rule for v in audit(told, wrong)} == {"alpha"}
+    assert {v.rule for v in audit(told, wrong).violations} == {"alpha"}
     nobody = many(0, policy="a-srpt")
-    assert audit(*nobody) == ()
+    assert audit(*nobody).violations == ()
 
 
 def test_offers_are_checked_of_policies_that_are_known() -> None:
@@ -267,8 +267,8 @@ def test_offers_are_checked_of_policies_that_are_known() -> None:
     at_4 = [row if row[0] != "d" else (*row[:5], 4.0, 16.0, row[7]) for row in ROWS]
     told = [row if row[0] != "e" else (*row[:7], {1: 1}) for row in at_4]
     most = records(told, offer="most")
-    assert audit(jobs(), most) == ()
-    rules = {v.rule for v in audit(jobs(), replace(most, policy="wcs-subtime"))}
+    assert audit(jobs(), most).violations == ()
+    rules = {v.rule for v in audit(jobs(), replace(most, policy="wcs-subtime")).violations}
     assert rules == {"offer"}
 
 

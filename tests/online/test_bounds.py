@@ -16,7 +16,7 @@ from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.data.workload import Workload
 from optsched.online.metrics import compute_metrics
 from optsched.online.policies.by_name import POLICIES
-from optsched.online.simulator.engine import simulate
+from optsched.online.simulator.engine import simulate_online
 
 ALLOWED = 1 + 1e-9
 
@@ -40,7 +40,7 @@ def tiny_case(seed: int) -> Jobs:
 @pytest.mark.parametrize("seed", range(12))
 def test_bounds_hold_on_every_policy(seed: int) -> None:
     jobs, predicted = random_case(seed)
-    best = min(simulate(jobs, name, predicted).flow.sum() for name in POLICIES)
+    best = min(simulate_online(jobs, name, predicted).flow.sum() for name in POLICIES)
     bounds = flow_bounds(jobs, known_flow=best)
     assert 0 < bounds.best <= best * ALLOWED
     assert bounds.capacity_dual >= bounds.durations * (1 - 1e-9)
@@ -52,7 +52,7 @@ def test_bounds_below_the_optimum_below_every_policy(seed: int) -> None:
     optimum = offline_optimum(jobs)
     assert flow_bounds(jobs, known_flow=optimum.flow).best <= optimum.flow * ALLOWED
     for name in POLICIES:
-        assert simulate(jobs, name).flow.sum() >= optimum.flow / ALLOWED
+        assert simulate_online(jobs, name).flow.sum() >= optimum.flow / ALLOWED
 
 
 @pytest.mark.full
@@ -106,7 +106,7 @@ def test_dual_beats_durations_under_load() -> None:
     cluster = OnlineCluster.of(4)
     workload, catalogue = generate_workload(400, cluster, WorkloadShape(load=1.2), seed=2)
     jobs = prepare_jobs(workload, catalogue, cluster)
-    flow = compute_metrics(simulate(jobs, "srpt-workload-hold")).total_flow_time
+    flow = compute_metrics(simulate_online(jobs, "srpt-workload-hold")).total_flow_time
     bounds = flow_bounds(jobs, known_flow=flow)
     assert bounds.durations * 1.02 < bounds.capacity_dual <= flow
 

@@ -7,14 +7,14 @@ import pytest
 from oracles.random_online import random_case, random_job
 
 from optsched.errors import InputError
-from optsched.online.auditing import audit
+from optsched.online.audit import audit
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.data.workload import Workload
 from optsched.online.metrics import compute_metrics
-from optsched.online.policies.by_name import POLICIES, Settings
-from optsched.online.simulator.engine import simulate
+from optsched.online.policies.by_name import POLICIES, PolicyOptions
+from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.offers import RULES
 
 
@@ -41,17 +41,17 @@ def jobs_of(submit: list, iterations: list, gpus: int = 1, servers: int = 2) -> 
 @pytest.mark.parametrize("name", POLICIES)
 def test_empty(name: str) -> None:
     jobs = jobs_of([], [])
-    records = simulate(jobs, name)
+    records = simulate_online(jobs, name)
     assert len(records) == 0
     assert records.complete
     assert compute_metrics(records).jobs == 0
-    assert audit(jobs, records) == ()
+    assert audit(jobs, records).violations == ()
 
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_one_job_starts_when_the_virtual_machine_says(name: str) -> None:
     jobs = jobs_of([100.0], [10.0])
-    record = simulate(jobs, name)[0]
+    record = simulate_online(jobs, name)[0]
     released = 10 / 4 if POLICIES[name].virtual else 0.0
     assert (record.submit, record.start, record.end) == (0.0, released, released + 10)
     assert record.servers == ((0, 1),)
@@ -62,9 +62,9 @@ def test_one_job_starts_when_the_virtual_machine_says(name: str) -> None:
 @pytest.mark.parametrize("offer", RULES)
 def test_all_equal_times_fill_the_cluster_in_row_order(name: str, offer: str) -> None:
     jobs = jobs_of([5.0] * 9, [3.0] * 9)
-    records = simulate(jobs, name, np.zeros(9), Settings(offer=offer))
+    records = simulate_online(jobs, name, np.zeros(9), PolicyOptions(offer=offer))
     assert records.start.tolist() == [0.0] * 4 + [3.0] * 4 + [6.0]
-    assert audit(jobs, records) == ()
+    assert audit(jobs, records).violations == ()
 
 
 def test_larger_than_the_cluster_is_refused_by_name() -> None:
@@ -87,7 +87,7 @@ def test_wrong_sum_becomes_one_stage() -> None:
     assert jobs.replaced == 1
     made = jobs.configurations.jobs[jobs.configuration[0]]
     assert [stage.replicas for stage in made.stages] == [3]
-    assert audit(jobs, simulate(jobs, "a-srpt")) == ()
+    assert audit(jobs, simulate_online(jobs, "a-srpt")).violations == ()
 
 
 @pytest.mark.parametrize(
@@ -103,28 +103,28 @@ def test_wrong_sum_becomes_one_stage() -> None:
 )
 def test_bad_settings(arguments: dict, expected: str) -> None:
     with pytest.raises(InputError, match=expected):
-        Settings(**arguments)
+        PolicyOptions(**arguments)
 
 
 def test_backfilling_refuses_to_hold_for_ever() -> None:
     with pytest.raises(InputError, match="backfill"):
-        simulate(jobs_of([0], [1]), "a-srpt-backfill", None, Settings(hold="inf"))
+        simulate_online(jobs_of([0], [1]), "a-srpt-backfill", None, PolicyOptions(hold="inf"))
 
 
 def test_bad_predictions_and_policies() -> None:
     jobs = jobs_of([0], [1])
     for bad in ([-1.0], [float("nan")], [1.0, 2.0]):
         with pytest.raises(InputError, match="predicted"):
-            simulate(jobs, "a-srpt", np.array(bad))
+            simulate_online(jobs, "a-srpt", np.array(bad))
     with pytest.raises(InputError, match="policy"):
-        simulate(jobs, "fifo")
+        simulate_online(jobs, "fifo")
 
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_interrupted_runs_keep_what_started(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("optsched.online.simulator.engine.STEPS", 5)
     jobs, predicted = random_case(4)
-    whole = simulate(jobs, name, predicted)
+    whole = simulate_online(jobs, name, predicted)
     calls = []
 
     def stop(started: int, of: int) -> None:
@@ -132,23 +132,23 @@ def test_interrupted_runs_keep_what_started(name: str, monkeypatch: pytest.Monke
         if len(calls) == 6:
             raise KeyboardInterrupt
 
-    part = simulate(jobs, name, predicted, progress=stop)
+    part = simulate_online(jobs, name, predicted, progress=stop)
     assert not part.complete
     assert 0 < len(part) < len(whole)
     kept = {record.job_id: record for record in whole}
     assert all(kept[record.job_id] == record for record in part)
-    assert audit(jobs, part) == ()
+    assert audit(jobs, part).violations == ()
 
 
 def test_equal_input_equal_output() -> None:
     jobs, predicted = random_case(1)
-    first, second = (list(simulate(jobs, "a-srpt", predicted)) for _ in range(2))
+    first, second = (list(simulate_online(jobs, "a-srpt", predicted)) for _ in range(2))
     assert first == second
 
 
 def test_slots_delay_actions_and_not_completions() -> None:
     jobs = jobs_of([0.0, 3.0], [4.5, 1.0], gpus=2, servers=1)
-    records = simulate(jobs, "wcs-subtime", None, Settings(slot=10.0))
+    records = simulate_online(jobs, "wcs-subtime", None, PolicyOptions(slot=10.0))
     assert records.start.tolist() == [0.0, 10.0]
     assert records.end.tolist() == [4.5, 11.0]
 
@@ -157,7 +157,9 @@ def test_slots_delay_actions_and_not_completions() -> None:
 def test_slots_finer_than_the_clock_delay_nothing(slot: float) -> None:
     """They used to be refused below a nanosecond, or to search for a multiple for ever."""
     submit = [0.0, 7.2e10, 7.2e10 + 1 / 3]
-    records = simulate(jobs_of(submit, [1.0] * 3), "wcs-subtime", None, Settings(slot=slot))
+    records = simulate_online(
+        jobs_of(submit, [1.0] * 3), "wcs-subtime", None, PolicyOptions(slot=slot)
+    )
     assert records.start == pytest.approx(submit, rel=1e-15)
     assert (records.start >= records.submit).all()
 
@@ -168,7 +170,7 @@ def test_a_million_jobs_at_time_zero(name: str) -> None:
     rng = np.random.default_rng(0)
     count = 1_000_000
     jobs = jobs_of([0.0] * count, rng.integers(1, 9, count).astype(float).tolist(), servers=250)
-    records = simulate(jobs, name)
+    records = simulate_online(jobs, name)
     assert len(records) == count
     busy = (records.end - records.start).sum() / jobs.cluster.gpus
     assert records.end.max() >= busy * (1 - 1e-9)

@@ -9,16 +9,16 @@ import pytest
 from oracles.random_online import random_case
 
 from optsched.online.metrics import compute_metrics, fragmentation, timeline
-from optsched.online.policies.by_name import Settings
+from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.records import Records
-from optsched.online.simulator.engine import simulate
+from optsched.online.simulator.engine import simulate_online
 
 
 def two_jobs() -> Records:
     """2 servers x 2 GPUs. A: 3 GPUs 0-4; B: 2 GPUs, submitted 1, 4-6."""
     return Records(
         policy="by hand",
-        settings=Settings(),
+        options=PolicyOptions(),
         servers=2,
         gpus_per_server=2,
         job_id=np.array(["a", "b"], dtype=object),
@@ -55,7 +55,7 @@ def test_by_hand() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_fragmentation_against_a_slow_sweep(seed: int) -> None:
     jobs, predicted = random_case(seed)
-    records = simulate(jobs, "a-srpt", predicted)
+    records = simulate_online(jobs, "a-srpt", predicted)
     moments = np.unique(np.concatenate((records.submit, records.start, records.end)))
     queued = weighted = 0.0
     for begin, end in itertools.pairwise(moments):

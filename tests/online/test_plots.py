@@ -17,7 +17,7 @@ from optsched.experiments.papers.a_srpt.runs import BASELINES, Row
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.verdict import Finding, read_verdict
 from optsched.online.data.cluster import OnlineCluster
-from optsched.online.simulator.engine import simulate
+from optsched.online.simulator.engine import simulate_online
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def test_plots() -> None:
     from optsched.plotting.online import completion_by, flow_cdf, queue_length, utilisation
 
     jobs, predicted = random_case(1)
-    runs = [simulate(jobs, name, predicted) for name in ("a-srpt", "spwf")]
+    runs = [simulate_online(jobs, name, predicted) for name in ("a-srpt", "spwf")]
     for plot in (queue_length, utilisation, flow_cdf):
         ax = plot(runs)
         assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a-srpt", "spwf"]

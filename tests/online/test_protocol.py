@@ -11,10 +11,10 @@ from oracles.random_online import random_case
 
 import optsched.online.policies.protocol as protocol
 from optsched.errors import InputError
-from optsched.online.auditing import audit
-from optsched.online.policies.by_name import Settings
+from optsched.online.audit import audit
+from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.policies.protocol import View, simulate_policy
-from optsched.online.simulator.engine import simulate
+from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.offers import RULES
 
 
@@ -30,9 +30,9 @@ def documented_example() -> type:
 def test_the_documented_example_is_spjf(seed: int) -> None:
     jobs, predicted = random_case(seed)
     own = simulate_policy(jobs, documented_example()(), predicted)
-    theirs = simulate(jobs, "spjf", predicted, Settings(offer="most"))
+    theirs = simulate_online(jobs, "spjf", predicted, PolicyOptions(offer="most"))
     assert list(own) == list(theirs)
-    assert audit(jobs, own) == ()
+    assert audit(jobs, own).violations == ()
 
 
 class FirstSubmitted:
@@ -53,7 +53,9 @@ def test_every_offer_rule(rule: str) -> None:
     for seed in range(4):
         jobs, predicted = random_case(seed)
         own = simulate_policy(jobs, FirstSubmitted(rule), predicted)
-        assert list(own) == list(simulate(jobs, "wcs-subtime", predicted, Settings(offer=rule)))
+        assert list(own) == list(
+            simulate_online(jobs, "wcs-subtime", predicted, PolicyOptions(offer=rule))
+        )
 
 
 class Patient:
@@ -74,7 +76,7 @@ def test_wake() -> None:
     jobs, predicted = random_case(2)
     records = simulate_policy(jobs, Patient(), predicted, name="patient")
     assert (records.start - records.submit).min() >= 60.0 * (1 - 1e-12)
-    assert audit(jobs, records) == ()
+    assert audit(jobs, records).violations == ()
 
 
 class Bad:

@@ -23,7 +23,7 @@ class LatestFirst:
     """The job that came last goes first, on one GPU of the first node that has one free."""
 
     def schedule(self, view):
-        from optsched.rolling.simulator.simulator import Plan
+        from optsched.rolling.simulator.engine import Plan
         from optsched.selection.assignment import Seat
 
         seats, taken = {}, set()

@@ -14,30 +14,30 @@ from optsched.plotting import (
     plot_run,
 )
 from optsched.rolling.bounds.clairvoyant import BoundSettings
-from optsched.rolling.simulator.runs import Rolled, roll
+from optsched.rolling.runs import Run, run_policies
 
 
 @pytest.fixture(scope="module")
-def rolled() -> list[Rolled]:
-    return list(roll(three_jobs(), ["sts", "edf"], bound=BoundSettings(iterations=20)))
+def rolled() -> list[Run]:
+    return list(run_policies(three_jobs(), ["sts", "edf"], bound=BoundSettings(iterations=20)))
 
 
-def test_a_run_shows_each_segments_gpus(rolled: list[Rolled]) -> None:
+def test_a_run_shows_each_segments_gpus(rolled: list[Run]) -> None:
     """b holds one GPU from 4 to 12 s, two from 12 to 15 and from 20 to 24.5: 28 GPU seconds."""
-    ax = plot_run(three_jobs(), rolled[0].run)
+    ax = plot_run(three_jobs(), rolled[0].records)
     bars = [bar for bar in ax.patches if bar.get_gid() == "job-b"]
     assert sum(bar.get_width() for bar in bars) * 3600 == pytest.approx(8 + 2 * 3 + 2 * 4.5)
 
 
-def test_nodes_in_use_rise_and_fall(rolled: list[Rolled]) -> None:
-    ax = plot_nodes_in_use(three_jobs(), [each.run for each in rolled])
+def test_nodes_in_use_rise_and_fall(rolled: list[Run]) -> None:
+    ax = plot_nodes_in_use(three_jobs(), [each.records for each in rolled])
     line = next(line for line in ax.lines if line.get_gid() == "policy-sts")
     assert line.get_ydata()[0] == 1
     assert line.get_ydata()[-1] == 0
     assert line.get_xdata()[-1] * 3600 == pytest.approx(32.5)
 
 
-def test_costs_stack_above_the_bound(rolled: list[Rolled]) -> None:
+def test_costs_stack_above_the_bound(rolled: list[Run]) -> None:
     ax = plot_cost_by_policy(rolled)
     tops = [bar.get_y() + bar.get_height() for bar in ax.patches[2:]]
     assert tops == pytest.approx([123, 193])

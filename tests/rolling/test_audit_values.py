@@ -18,7 +18,7 @@ import pytest
 from optsched.checking import CANCELLATION, CheckReport
 from optsched.rolling.audit import audit
 from optsched.rolling.instance import SCHEMA, RollingInstance
-from optsched.rolling.records import JobRecord, NodeInterval, RollingRun, Segment
+from optsched.rolling.records import JobRecord, NodeInterval, Records, Segment
 
 LATE = 3.0 * 3 + 7.0 * 7 + 11.0 * 2
 ENERGY = (4 + 7 * 1.75) + (11 + 4 * 1.5 + 2 * 2.5 + 12 * 1.5) + 0.5 * (4 + 6)
@@ -69,7 +69,7 @@ def instance(at: float = 0.0, **more: Any) -> RollingInstance:
     return RollingInstance.from_dict({**document, **more})
 
 
-def run(at: float = 0.0) -> RollingRun:
+def run(at: float = 0.0) -> Records:
     segments = (
         Segment(0, 0, 4, 0, (0,), 1.0, 0, 2),
         Segment(0, 6, 13, 0, (0, 1), 1.0, 2, 4),
@@ -97,7 +97,7 @@ def run(at: float = 0.0) -> RollingRun:
         JobRecord(2, 5, 2, 17, 0, 0, 0),
         JobRecord(3, 2, 20, 32, 1, 0, 0),
     )
-    return RollingRun(
+    return Records(
         "by hand",
         "hand",
         0,
@@ -111,19 +111,19 @@ def run(at: float = 0.0) -> RollingRun:
     )
 
 
-def segments(index: int, **fields: Any) -> RollingRun:
+def segments(index: int, **fields: Any) -> Records:
     changed = list(run().segments)
     changed[index] = replace(changed[index], **fields)
     return replace(run(), segments=tuple(changed))
 
 
-def record(index: int, **fields: Any) -> RollingRun:
+def record(index: int, **fields: Any) -> Records:
     changed = list(run().jobs)
     changed[index] = replace(changed[index], **fields)
     return replace(run(), jobs=tuple(changed))
 
 
-def intervals(index: int, **fields: Any) -> RollingRun:
+def intervals(index: int, **fields: Any) -> Records:
     changed = list(run().nodes)
     changed[index] = replace(changed[index], **fields)
     return replace(run(), nodes=tuple(changed))
@@ -142,7 +142,7 @@ def listed(report: CheckReport) -> list[tuple[str, str, str, Any, Any]]:
     ]
 
 
-def found(of_run: RollingRun, rule: str = "", **more: Any) -> list[tuple[str, str, str, Any, Any]]:
+def found(of_run: Records, rule: str = "", **more: Any) -> list[tuple[str, str, str, Any, Any]]:
     return [each for each in listed(audit(instance(), of_run, **more)) if rule in each[0]]
 
 

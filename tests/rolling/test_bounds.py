@@ -8,6 +8,7 @@ from rolling.small import instance, job, three_jobs
 from scipy.optimize import linprog
 
 from optsched.generators.rolling import generate_rolling, rolling_settings
+from optsched.result import Settings
 from optsched.rolling.bounds.clairvoyant import (
     BoundSettings,
     Workload,
@@ -16,12 +17,12 @@ from optsched.rolling.bounds.clairvoyant import (
     lagrangian,
     workload_of,
 )
-from optsched.rolling.metrics import metrics_of
-from optsched.rolling.policies.by_name import RollingSettings, policy
-from optsched.rolling.simulator.simulator import simulate
+from optsched.rolling.metrics import compute_metrics
+from optsched.rolling.options import RollingOptions
+from optsched.rolling.policies.by_name import make_policy
+from optsched.rolling.simulator.engine import simulate_rolling
 from optsched.rolling.simulator.true_epochs import true_epochs
 from optsched.rolling.simulator.world import World
-from optsched.selection.options import SelectionOptions
 
 
 def linear_programme(load: Workload, edges: np.ndarray, prices: np.ndarray | None) -> float:
@@ -92,7 +93,7 @@ def small(seed: int) -> tuple[World, tuple[float, ...]]:
         2, jobs=4, gpus_per_node=2, arrivals="load", load=2.5, sharing=bool(seed % 2)
     )
     made = generate_rolling(settings, seed=seed)
-    world = World(made, SelectionOptions(sharing="on" if seed % 2 else "off"))
+    world = World(made, RollingOptions.from_dict({"sharing": "on" if seed % 2 else "off"}))
     return world, true_epochs(made, seed)
 
 
@@ -132,7 +133,7 @@ def test_more_gpu_seconds_than_there_are_cost_more() -> None:
     Together they need 48 GPU seconds by 14, of which there are 28: the rest is late, at 10 $/s.
     """
     two = instance([job("a", 0.0, 14.0, 10), job("b", 0.0, 14.0, 10)])
-    world = World(two, SelectionOptions())
+    world = World(two)
     found = clairvoyant_bound(world, (10.0, 10.0), 200.0, BoundSettings(slot=1.0), until=30.0)
     assert found.uncapacitated == pytest.approx(48.0, rel=1e-6)
     assert found.bound > 1.2 * found.uncapacitated
@@ -143,11 +144,11 @@ def test_no_run_costs_less_than_the_bound(load: float) -> None:
     for seed in range(3):
         settings = rolling_settings(3, jobs=20, arrivals="load", load=load, sharing=True)
         made = generate_rolling(settings, seed=seed)
-        world, epochs = World(made, SelectionOptions()), true_epochs(made, seed)
+        world, epochs = World(made), true_epochs(made, seed)
         costs = []
         for name in ("sts", "edf", "rg", "price"):
-            each = policy(name, world, RollingSettings(iterations=3))
-            costs.append(metrics_of(made, simulate(world, each, seed=seed)).total_cost)
+            each = make_policy(name, world, Settings(iterations=3))
+            costs.append(compute_metrics(made, simulate_rolling(world, each, seed=seed)).total_cost)
         found = clairvoyant_bound(world, epochs, min(costs), BoundSettings(iterations=60))
         assert found.uncapacitated <= found.bound <= min(costs) * (1 + 1e-9)
 
@@ -156,13 +157,13 @@ def test_node_costs_need_not_be_linear() -> None:
     """c = 3, 4 $/s for 1, 2 GPUs: a GPU second counts 2 $ in the bound, 3 $ in a run."""
     nodes = [{"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": [3.0, 4.0]}]
     one = instance([job("a", 0.0, 100.0, 10)], nodes=nodes)
-    found = clairvoyant_bound(World(one, SelectionOptions()), (10.0,), 60.0)
+    found = clairvoyant_bound(World(one), (10.0,), 60.0)
     assert found.bound == pytest.approx(20 * 2.0, rel=1e-6)
 
 
 def test_utilisation_of_the_uncapacitated_plan() -> None:
     """a and b take 20 GPU s each, c 4 x 2.5 = 10 at most (late, two GPUs), in 15 s x 2 GPUs."""
-    world = World(three_jobs(), SelectionOptions())
+    world = World(three_jobs())
     found = clairvoyant_utilisation(world, (10.0, 10.0, 4.0))
     b = 4 * 2 + 6 * 2.5  # 4 slow epochs, 6 fast ones
     assert found["A"] == pytest.approx((20 + b + 10) / 30, rel=1e-3)
@@ -172,6 +173,6 @@ def test_lateness_bounds_a_job_whose_gpus_are_free() -> None:
     """Ten epochs of 1.25 s at best, due in 5 s, 10 $/s, no energy to pay: 75 $, and not 0."""
     free = [{"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": [0.0, 0.0]}]
     given = instance([job("a", 0.0, 5.0, 10, tardiness_weight=10.0)], nodes=free)
-    found = clairvoyant_bound(World(given, SelectionOptions()), (10.0,), 75.0)
+    found = clairvoyant_bound(World(given), (10.0,), 75.0)
     assert found.uncapacitated == pytest.approx(75.0, rel=1e-9)
     assert found.bound == pytest.approx(75.0, rel=1e-9)

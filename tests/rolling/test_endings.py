@@ -14,8 +14,8 @@ from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.policies import by_name as policies
-from optsched.rolling.simulator.runs import Rolled, roll
-from optsched.rolling.simulator.simulator import MOST_PERIODIC_DECISIONS, Plan, StalledError
+from optsched.rolling.runs import Run, run_policies
+from optsched.rolling.simulator.engine import MOST_PERIODIC_DECISIONS, Plan, StalledError
 from optsched.rolling.simulator.world import View
 from optsched.selection.cost import tables_of
 from optsched.selection.heuristics.sts import select_best_configurations
@@ -33,23 +33,26 @@ class Idle:
         return Plan({})
 
 
-def held(done: Rolled) -> list[tuple[int, float, int]]:
-    return [(s.job, s.start, len(s.gpus)) for s in done.run.segments]
+IDLE = policies.Policy("idle", "waits", lambda name, world, settings: Idle())
+
+
+def held(done: Run) -> list[tuple[int, float, int]]:
+    return [(s.job, s.start, len(s.gpus)) for s in done.records.segments]
 
 
 def test_dp_runs_a_job_on_the_fastest_configuration() -> None:
     """Due in 20 s and 2 s an epoch: one GPU is in time, and (28) would take it, being cheaper."""
     given = instance([job("a", 0.0, 20.0, 10)], interval=50.0, nodes=CHEAP)
     for name in ("dp", "avg-dp"):
-        (done,) = roll(given, [name])
+        (done,) = run_policies(given, [name])
         assert held(done) == [(0, 0.0, 2)]
-        assert done.audit.feasible
+        assert done.check.feasible
 
 
 def test_dp_serves_the_first_to_arrive_first() -> None:
     """(28) gives each of two jobs one GPU; the first one takes both, the other waits."""
     given = instance([job("a", 0.0, 20.0, 10), job("b", 0.0, 20.0, 10)], interval=50.0, nodes=CHEAP)
-    (done,) = roll(given, ["dp"])
+    (done,) = run_policies(given, ["dp"])
     assert held(done) == [(0, 0.0, 2), (1, 12.5, 2)]
 
 
@@ -57,9 +60,9 @@ def test_dp_serves_the_first_to_arrive_first() -> None:
 def test_dp_ends_where_waiting_is_cheap(weight: float) -> None:
     """A job a thousand seconds late: eta x 1012.5 s against 1021 s for leaving it, as printed."""
     given = instance([job("a", 0.0, -1000.0, 10, tardiness_weight=weight)], interval=1.0)
-    found = {done.run.policy: done for done in roll(given, ["sts", "dp", "avg-dp"])}
+    found = {done.records.policy: done for done in run_policies(given, ["sts", "dp", "avg-dp"])}
     assert set(found) == {"sts", "dp", "avg-dp"}
-    assert [record.completion for record in found["dp"].run.jobs] == [12.5]
+    assert [record.completion for record in found["dp"].records.jobs] == [12.5]
 
 
 @pytest.mark.parametrize("name", ["price", "price-patterns"])
@@ -67,16 +70,16 @@ def test_price_runs_a_job_that_costs_nothing_and_may_wait(name: str) -> None:
     """No energy to pay, no lateness to avoid: an epoch is worth nothing, and still made."""
     free = [{"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": [0.0, 0.0]}]
     jobs = [job("a", 0.0, 20.0, 10, tardiness_weight=0.0), job("b", 0.0, 20.0, 10)]
-    (done,) = roll(instance(jobs, interval=50.0, nodes=free), [name])
-    assert done.audit.feasible
+    (done,) = run_policies(instance(jobs, interval=50.0, nodes=free), [name])
+    assert done.check.feasible
     assert done.metrics.energy_cost == 0
-    assert all(record.epochs == 10 for record in done.run.jobs)
+    assert all(record.epochs == 10 for record in done.records.jobs)
 
 
 def test_a_stalled_policy_leaves_the_others_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(policies.POLICIES, "idle", lambda world, settings: Idle())
-    runs = roll(three_jobs(), ["sts", "idle", "edf"])
-    assert [next(runs).run.policy, next(runs).run.policy] == ["sts", "edf"]
+    monkeypatch.setitem(policies.POLICIES, "idle", IDLE)
+    runs = run_policies(three_jobs(), ["sts", "idle", "edf"])
+    assert [next(runs).records.policy, next(runs).records.policy] == ["sts", "edf"]
     with pytest.raises(StalledError, match="policy idle leaves 3 jobs waiting"):
         next(runs)
 
@@ -84,7 +87,7 @@ def test_a_stalled_policy_leaves_the_others_results(monkeypatch: pytest.MonkeyPa
 def test_the_program_prints_the_others_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(policies.POLICIES, "idle", lambda world, settings: Idle())
+    monkeypatch.setitem(policies.POLICIES, "idle", IDLE)
     monkeypatch.delenv("OPTSCHED_DEBUG", raising=False)
     path = tmp_path / "small.json"
     path.write_text(json.dumps(three_jobs().to_dict()))
@@ -104,7 +107,7 @@ def slow_instance(seconds: float, interval: float) -> RollingInstance:
 @pytest.mark.parametrize("seconds", [1e6, 1e12, 1e18])
 def test_endless_runs_are_refused_before_they_start(seconds: float) -> None:
     with pytest.raises(InputError) as caught:
-        next(roll(slow_instance(seconds, 0.001), ["sts"]))
+        next(run_policies(slow_instance(seconds, 0.001), ["sts"]))
     line = str(caught.value)
     assert line.startswith("small: interval: found 0.001 s, which is up to ")
     assert f"expected at most {MOST_PERIODIC_DECISIONS} decisions: " in line
@@ -112,17 +115,17 @@ def test_endless_runs_are_refused_before_they_start(seconds: float) -> None:
 
 def test_a_policys_own_wake_counts() -> None:
     given = slow_instance(1e12, 1e13)
-    assert next(roll(given, ["sts"])).audit.feasible
+    assert next(run_policies(given, ["sts"])).check.feasible
     with pytest.raises(InputError, match="price: wake: found 900 s"):
-        next(roll(given, ["sts", "price"]))
+        next(run_policies(given, ["sts", "price"]))
 
 
 def test_what_is_named_is_enough() -> None:
     """The interval that the refusal asks for is accepted."""
     with pytest.raises(InputError) as caught:
-        next(roll(slow_instance(1e4, 0.001), ["edf"]))
+        next(run_policies(slow_instance(1e4, 0.001), ["edf"]))
     asked = float(caught.value.expected.split(": ")[1].split()[0])
-    assert len(list(roll(slow_instance(1e4, 1.01 * asked), ["edf"]))) == 1
+    assert len(list(run_policies(slow_instance(1e4, 1.01 * asked), ["edf"]))) == 1
 
 
 @pytest.mark.parametrize("hundredths", range(20))

@@ -10,13 +10,13 @@ import pytest
 from rolling.small import instance, job
 
 import optsched
+from optsched.result import Settings
 from optsched.rolling.instance import RollingInstance
-from optsched.rolling.metrics import metrics_of
-from optsched.rolling.policies.by_name import RollingSettings, policy
-from optsched.rolling.simulator.simulator import simulate
+from optsched.rolling.metrics import compute_metrics
+from optsched.rolling.policies.by_name import make_policy
+from optsched.rolling.simulator.engine import simulate_rolling
 from optsched.rolling.simulator.true_epochs import true_epochs
 from optsched.rolling.simulator.world import World
-from optsched.selection.options import SelectionOptions
 from optsched.speed_profile.instance import SCHEMA, SpeedProfileInstance
 
 
@@ -55,10 +55,10 @@ def expected_energy(rolling: RollingInstance) -> float:
 
 
 def energy(rolling: RollingInstance, *, seed: int = 0, epochs: float | None = None) -> float:
-    world = World(rolling, SelectionOptions())
+    world = World(rolling)
     given = None if epochs is None else (epochs,)
-    run = simulate(world, policy("sts", world, RollingSettings()), seed=seed, epochs=given)
-    return metrics_of(rolling, run).energy_cost
+    run = simulate_rolling(world, make_policy("sts", world, Settings()), seed=seed, epochs=given)
+    return compute_metrics(rolling, run).energy_cost
 
 
 RANDOM = {"values": [12.0, 30.0, 47.0, 80.0, 100.0], "probabilities": [0.2, 0.3, 0.1, 0.25, 0.15]}

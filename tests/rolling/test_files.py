@@ -19,7 +19,7 @@ from optsched.generators.rolling import generate_rolling, rolling_settings
 from optsched.generators.rolling_trace import generate_from_trace, read_trace
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.offered_load import offered_load
-from optsched.rolling.simulator.runs import roll
+from optsched.rolling.runs import run_policies
 from optsched.schemas import json_schema
 
 KEYS = {
@@ -151,8 +151,8 @@ def test_real_traces_roll(file: str) -> None:
     assert all((row.duration is None) == (REAL[file] == "gavel") for row in rows)
     made = generate_from_trace(rolling_settings(6, jobs=60), rows, seed=1)
     assert [job.submit_time for job in made.jobs] == pytest.approx([r.submit_time for r in rows])
-    for each in roll(made, ("sts", "price")):
-        assert each.audit.feasible
+    for each in run_policies(made, ("sts", "price")):
+        assert each.check.feasible
         assert each.load > 0
 
 
@@ -259,6 +259,6 @@ def test_a_cluster_of_some_gpu_types(tmp_path: Path) -> None:
 
 def test_progress_counts_the_jobs_done() -> None:
     seen: list[tuple[str, int, int]] = []
-    list(roll(three_jobs(), ["sts"], progress=lambda *told: seen.append(told)))
+    list(run_policies(three_jobs(), ["sts"], progress=lambda *told: seen.append(told)))
     assert seen[0] == ("sts", 0, 3)
     assert seen[-1] == ("sts", 3, 3)

@@ -11,18 +11,18 @@ from rolling.small import instance, job
 
 from optsched.errors import InputError
 from optsched.generators.rolling import generate_rolling, rolling_settings
+from optsched.result import Settings
 from optsched.rolling.instance import RollingInstance
-from optsched.rolling.policies.by_name import POLICIES, RollingSettings, policy
-from optsched.rolling.policies.interval_optimum import NAMES
-from optsched.rolling.records import RollingRun
-from optsched.rolling.simulator.simulator import SHORTEST, Plan, simulate
+from optsched.rolling.options import RollingOptions
+from optsched.rolling.policies.by_name import MODELS, POLICIES, make_policy
+from optsched.rolling.records import Records
+from optsched.rolling.simulator.engine import SHORTEST, Plan, simulate_rolling
 from optsched.rolling.simulator.world import View, World
-from optsched.selection.options import SelectionOptions
 from optsched.speed_profile.exact._hull_kernel import FirstPieces, Speeds, first_pieces
 from optsched.uncertainty.survival import Curve, Curves
 
-SLOW = (*NAMES, "price-patterns")
-TRIED = [name for name in POLICIES if name not in NAMES or name == "patterns"]
+SLOW = (*MODELS, "exact", "price-patterns")
+TRIED = [name for name in POLICIES if name not in SLOW[:-1] or name == "patterns"]
 """The other optima of intervals are held against it below."""
 
 
@@ -33,10 +33,10 @@ def workload(seed: int, load: float = 0.8, **changes: Any) -> RollingInstance:
 
 def run_on(
     instance: Any, name: str, seed: int = 0, sharing: str = "on", passes: int = 3
-) -> RollingRun:
-    world = World(instance, SelectionOptions(sharing=sharing))
-    settings = RollingSettings(seed=seed, iterations=passes, time_limit=5.0)
-    return simulate(world, policy(name, world, settings), seed=seed)
+) -> Records:
+    world = World(instance, RollingOptions.from_dict({"sharing": sharing}))
+    settings = Settings(seed=seed, iterations=passes, time_limit=5.0)
+    return simulate_rolling(world, make_policy(name, world, settings), seed=seed)
 
 
 @pytest.mark.parametrize("name", TRIED)
@@ -93,9 +93,9 @@ def test_sts_gpus_never_fall_within_a_type() -> None:
 
 
 def test_an_unknown_policy_is_refused() -> None:
-    world = World(workload(1), SelectionOptions())
+    world = World(workload(1))
     with pytest.raises(InputError, match="found 'srpt', expected one of sts"):
-        policy("srpt", world, RollingSettings())
+        make_policy("srpt", world, Settings())
 
 
 def test_patterns_optimises_each_interval() -> None:
@@ -104,10 +104,10 @@ def test_patterns_optimises_each_interval() -> None:
     from optsched.selection.assignment import expected_cost
 
     one = workload(8, load=3.0, jobs=6)
-    world = World(one, SelectionOptions())
+    world = World(one)
     view = View(world, 0.0, tuple(range(6)), (0.0,) * 6, {}, frozenset())
     values = {
-        name: expected_cost(view.costed, policy(name, world, RollingSettings()).decide(view).seats)
+        name: expected_cost(view.costed, make_policy(name, world, Settings()).decide(view).seats)
         for name in ("patterns", "sts", "rg", "dp", "price")
     }
     assert values["patterns"] <= min(values.values()) * (1 + 2e-4)
@@ -125,7 +125,7 @@ def test_optima_of_intervals_agree(name: str) -> None:
     if name == "minlp":
         pytest.importorskip("pyscipopt")
     one = workload(8, load=3.0, jobs=4, gpus_per_node=2)
-    world = World(one, SelectionOptions())
+    world = World(one)
     for done in (0.0, 3.5):
         view = View(world, 900.0, (0, 1, 3), (done,) * 3, {}, frozenset())
         first, other = (IntervalOptimum(world, n, time_limit=30.0) for n in ("patterns", name))
@@ -142,9 +142,9 @@ def test_the_moment_counts_the_epochs_made() -> None:
     from optsched.rolling.simulator.world import View
     from optsched.selection.cost import tables_of
 
-    world = World(workload(2), SelectionOptions())
+    world = World(workload(2))
     view = View(world, 5000.0, (1, 4, 7), (0.0, 2.25, 1.0), {}, frozenset())
-    made, cut = tables_of(moment_of(view), world.options), view.costed
+    made, cut = tables_of(moment_of(view), world.readings), view.costed
     for field in ("seconds", "expected", "late", "postponed", "due"):
         assert np.allclose(getattr(made, field), getattr(cut, field), rtol=1e-12, atol=0)
 
@@ -155,7 +155,7 @@ def test_a_decision_without_an_answer_falls_back_on_sts(monkeypatch: pytest.Monk
     from optsched.rolling.simulator.world import View
     from optsched.selection.heuristics.sts import sts_assignment
 
-    world = World(workload(3), SelectionOptions())
+    world = World(workload(3))
     view = View(world, 0.0, (0, 1), (0.0, 0.0), {}, frozenset())
     each = IntervalOptimum(world, "patterns", time_limit=1.0)
     monkeypatch.setattr(each, "_solve", lambda *_: Outcome(None, Termination.TIME_LIMIT))
@@ -172,7 +172,7 @@ def test_the_indexed_cluster_fits_as_the_plain_one_does() -> None:
 
     for seed in range(20):
         settings = rolling_settings(12, jobs=2, cost_classes=seed % 3)
-        world = World(generate_rolling(settings, seed=seed), SelectionOptions())
+        world = World(generate_rolling(settings, seed=seed))
         plain, indexed = ClusterState(world.all), IndexedCluster(world.all)
         rng = np.random.default_rng(seed)
         for _ in range(60):
@@ -191,7 +191,7 @@ def test_a_full_cluster_seats_nothing() -> None:
     from optsched.rolling.simulator.free_gpus import IndexedCluster
 
     for seed in range(6):
-        world = World(workload(seed, sharing=True), SelectionOptions())
+        world = World(workload(seed, sharing=True))
         state, rng = IndexedCluster(world.all), np.random.default_rng(seed)
         wanted = [
             (t, c)
@@ -218,7 +218,7 @@ def test_compiled_passes_draw_as_those_of_one_interval(average: bool) -> None:
     from optsched.selection.heuristics.baselines import Greedy, shuffled
 
     for seed in range(12):
-        world = World(workload(seed, jobs=40, cost_classes=seed % 3), SelectionOptions())
+        world = World(workload(seed, jobs=40, cost_classes=seed % 3))
         jobs = tuple(range(0, 40, 1 + seed % 2))
         done = tuple(float(j % 4) for j in jobs)
         view = View(world, 3e4 * (seed % 3), jobs, done, {}, frozenset())
@@ -242,7 +242,7 @@ class Restless:
     wake = np.inf
 
     def __init__(self, world: World) -> None:
-        self.inner = policy("edf", world, RollingSettings())
+        self.inner = make_policy("edf", world, Settings())
         self.decisions = 0
 
     def decide(self, view: View) -> Plan:
@@ -255,8 +255,8 @@ class Restless:
 def test_time_moves_on_whatever_a_policy_plans() -> None:
     """A change planned 1e-12 s ahead is below the rounding of a clock at 1e4 s."""
     given = workload(1, jobs=5)
-    world = World(given, SelectionOptions(sharing="off"))
-    run = simulate(world, Restless(world), seed=1)
+    world = World(given, RollingOptions.from_dict({"sharing": "off"}))
+    run = simulate_rolling(world, Restless(world), seed=1)
     times = [decision.time for decision in run.decisions]
     assert len(times) > 50
     assert all(b - a >= SHORTEST * (1 - 1e-6) for a, b in pairwise(times))

@@ -16,7 +16,6 @@ from optsched.rolling.policies.seating_model import seat_by_patterns
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables
-from optsched.selection.options import SelectionOptions
 from optsched.speed_profile.exact._hull_kernel import Speeds
 from optsched.uncertainty.survival import Curve, Curves
 
@@ -62,7 +61,7 @@ def test_prices_clear_the_demand() -> None:
 
 def view_of(seed: int, jobs: int, nodes: int) -> View:
     settings = rolling_settings(nodes, jobs=jobs, gpus_per_node=2, arrivals="load", load=1.0)
-    world = World(generate_rolling(settings, seed=seed), SelectionOptions())
+    world = World(generate_rolling(settings, seed=seed))
     return View(world, 0.0, tuple(range(jobs)), (0.0,) * jobs, {}, frozenset())
 
 
@@ -107,13 +106,13 @@ def test_seating_by_patterns_is_optimal(seed: int) -> None:
 
 
 def test_constants_are_exposed() -> None:
-    world = World(instance([job("a", 0.0, 100.0, 10)]), SelectionOptions())
+    world = World(instance([job("a", 0.0, 100.0, 10)]))
     assert Price(world, constants=PriceConstants(wake=60.0)).wake == 60.0
     assert Price(world).wake == 900.0
 
 
 def test_a_job_alone_takes_its_cheapest_gpus_while_there_is_time() -> None:
-    world = World(instance([job("a", 0.0, 100.0, 10)]), SelectionOptions())
+    world = World(instance([job("a", 0.0, 100.0, 10)]))
     plan = Price(world).decide(View(world, 0.0, (0,), (0.0,), {}, frozenset()))
     assert len(plan.seats[0].gpus) == 1
 
@@ -125,7 +124,7 @@ def test_jobs_with_ample_time_run_now_all_the_same() -> None:
         for seconds in (1.7, 2.3, 3.1):
             times = {"A": [seconds, seconds / 1.6]}
             one = instance([job("a", 0.0, 1e4, 10, epoch_time=times)], nodes=[node])
-            world = World(one, SelectionOptions())
+            world = World(one)
             view = View(world, 0.0, (0,), (0.0,), {}, frozenset())
             for patterns in (False, True):
                 plan = Price(world, by_patterns=patterns).decide(view)

@@ -5,23 +5,23 @@ from __future__ import annotations
 import pytest
 from rolling.small import instance, job, three_jobs
 
+from optsched.result import Settings
 from optsched.rolling.audit import audit
 from optsched.rolling.instance import RollingInstance
-from optsched.rolling.metrics import Metrics, cost_ratio, cost_reduction, metrics_of
-from optsched.rolling.policies.by_name import RollingSettings, policy
-from optsched.rolling.records import RollingRun
-from optsched.rolling.simulator.simulator import simulate
+from optsched.rolling.metrics import Metrics, compute_metrics, cost_ratio, cost_reduction
+from optsched.rolling.policies.by_name import make_policy
+from optsched.rolling.records import Records
+from optsched.rolling.simulator.engine import simulate_rolling
 from optsched.rolling.simulator.world import World
-from optsched.selection.options import SelectionOptions
 
 
-def run_of(instance: RollingInstance, name: str, seed: int = 0) -> tuple[RollingRun, Metrics]:
-    world = World(instance, SelectionOptions())
-    run = simulate(world, policy(name, world, RollingSettings(seed=seed)), seed=seed)
-    return run, metrics_of(instance, run)
+def run_of(instance: RollingInstance, name: str, seed: int = 0) -> tuple[Records, Metrics]:
+    world = World(instance)
+    run = simulate_rolling(world, make_policy(name, world, Settings(seed=seed)), seed=seed)
+    return run, compute_metrics(instance, run)
 
 
-def rows(run: RollingRun) -> list[tuple[int, float, float, int]]:
+def rows(run: Records) -> list[tuple[int, float, float, int]]:
     return [(s.job, s.start, s.end, len(s.gpus)) for s in run.segments]
 
 

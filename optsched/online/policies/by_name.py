@@ -1,4 +1,4 @@
-"""The policies by name, and the settings that change what they do.
+"""The policies by name, and the options that change what they do.
 
 Source: a-srpt, Algorithm 1 and V-A 1-d, in the readings of models/online/README.md.
 """
@@ -36,7 +36,7 @@ class Policy:
     backfills : bool
         Whether later jobs that fit start while the head waits for a better offer.
     offer, hold : str
-        What applies unless the settings say otherwise.
+        What applies unless the options say otherwise.
     perfect : bool
         Whether it knows the true iterations.
     """
@@ -113,7 +113,7 @@ PAPER = tuple(policy.name for policy in _ALL[:7])
 
 
 @dataclass(frozen=True)
-class Settings:
+class PolicyOptions:
     """What a run may choose.
 
     Attributes
@@ -146,8 +146,8 @@ class Settings:
         if self.hold is not None and self.hold not in get_args(Hold):
             raise InputError("simulate", "hold", shown(self.hold), "none, window or inf")
 
-    def for_policy(self, policy: Policy) -> Settings:
-        """The settings with the policy's own where none was chosen.
+    def for_policy(self, policy: Policy) -> PolicyOptions:
+        """The options with the policy's own where none was chosen.
 
         Raises
         ------
@@ -159,10 +159,10 @@ class Settings:
             raise InputError(
                 f"policy {policy.name}", "hold", "inf", "none or window: backfilling could starve"
             )
-        return Settings(self.tau, self.comm_heavy, self.offer or policy.offer, hold, self.slot)
+        return PolicyOptions(self.tau, self.comm_heavy, self.offer or policy.offer, hold, self.slot)
 
     def to_dict(self) -> dict[str, Any]:
-        """The settings as a JSON object."""
+        """The options as a JSON object."""
         return asdict(self)
 
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from optsched.errors import InputError, shown
 from optsched.online.data.jobs import Jobs
-from optsched.online.policies.by_name import Settings
+from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.records import Records
 from optsched.online.simulator.offers import RULES
 from optsched.placement.cost import cost_tables, time_matrix
@@ -138,7 +138,7 @@ def simulate_policy(
     jobs: Jobs,
     policy: OwnPolicy,
     predicted: NDArray[np.float64] | None = None,
-    settings: Settings | None = None,
+    options: PolicyOptions | None = None,
     *,
     name: str = "own",
 ) -> Records:
@@ -148,22 +148,22 @@ def simulate_policy(
     ----------
     predicted : (n,) float, optional
         n~; by default the true n.
-    settings : Settings, optional
+    options : PolicyOptions, optional
         comm_heavy makes a job heavy; the rest is the policy's own business.
 
     Returns
     -------
     Records
-        As `simulate` gives them; `audit` and `compute_metrics` take them.
+        As `simulate_online` gives them; `audit` and `compute_metrics` take them.
 
     Raises
     ------
     InputError
         If the policy breaks a rule, or leaves jobs queued for ever.
     """
-    settings = settings or Settings()
+    options = options or PolicyOptions()
     known = jobs.iterations if predicted is None else np.asarray(predicted, dtype=np.float64)
-    run = _Run(jobs, known, settings)
+    run = _Run(jobs, known, options)
     view = View(run)
     while run.step():
         policy.schedule(view)
@@ -176,8 +176,8 @@ def simulate_policy(
 
 
 class _Run:
-    def __init__(self, jobs: Jobs, predicted: NDArray[np.float64], settings: Settings) -> None:
-        self.jobs, self.predicted, self.settings = jobs, predicted, settings
+    def __init__(self, jobs: Jobs, predicted: NDArray[np.float64], options: PolicyOptions) -> None:
+        self.jobs, self.predicted, self.options = jobs, predicted, options
         self.now = -np.inf
         self.free = [jobs.cluster.gpus_per_server] * jobs.cluster.servers
         self.total_free = jobs.cluster.gpus
@@ -189,7 +189,7 @@ class _Run:
         self._alpha: dict[tuple[int, tuple[int, ...]], float] = {}
         self._start: dict[int, tuple[float, float, float, dict[int, int]]] = {}
         made = jobs.configurations
-        self._heavy = made.worst / made.estimate >= settings.comm_heavy
+        self._heavy = made.worst / made.estimate >= options.comm_heavy
 
     def step(self) -> bool:
         """Go on to the next instant; False when nothing is left to happen."""
@@ -275,7 +275,7 @@ class _Run:
         first = np.concatenate(([0], np.cumsum([len(each[3]) for each in done], dtype=np.int64)))
         return Records(
             policy=name,
-            settings=self.settings,
+            options=self.options,
             servers=jobs.cluster.servers,
             gpus_per_server=jobs.cluster.gpus_per_server,
             job_id=jobs.workload.job_id,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from optsched.errors import InputError
 from optsched.online.data.jobs import Jobs
-from optsched.online.policies.by_name import Policy, Settings, find_policy
+from optsched.online.policies.by_name import Policy, PolicyOptions, find_policy
 from optsched.online.records import Records, in_server_order
 from optsched.online.simulator.offers import RULES
 from optsched.online.simulator.state import (
@@ -39,11 +39,11 @@ STEPS = 20_000
 Progress = Callable[[int, int], None]
 
 
-def simulate(
+def simulate_online(
     jobs: Jobs,
     policy: str | Policy,
     predicted: Floats | None = None,
-    settings: Settings | None = None,
+    options: PolicyOptions | None = None,
     *,
     progress: Progress | None = None,
 ) -> Records:
@@ -57,7 +57,7 @@ def simulate(
         A name of `POLICIES`, or a policy of your own making.
     predicted : (n,) float, optional
         n~ by row; by default, and for policies with perfect knowledge, the true n.
-    settings : Settings, optional
+    options : PolicyOptions, optional
         tau, comm_heavy, offer rule, hold, slot.
     progress : callable, optional
         Called with (jobs started, jobs) from time to time. A KeyboardInterrupt ends the run: the
@@ -74,19 +74,21 @@ def simulate(
         For an unknown policy, a setting it refuses, or a prediction that is no number.
     """
     policy = find_policy(policy) if isinstance(policy, str) else policy
-    settings = (settings or Settings()).for_policy(policy)
+    options = (options or PolicyOptions()).for_policy(policy)
     known = jobs.iterations if policy.perfect or predicted is None else predicted
     _check_predictions(jobs, known)
-    run = _Run(jobs, policy, settings, np.asarray(known, dtype=np.float64))
+    run = _Run(jobs, policy, options, np.asarray(known, dtype=np.float64))
     complete = run.until_done(progress)
     return run.records(complete)
 
 
 class _Run:
-    def __init__(self, jobs: Jobs, policy: Policy, settings: Settings, predicted: Floats) -> None:
-        self.jobs, self.policy, self.settings, self.predicted = jobs, policy, settings, predicted
-        self.rules = _rules(policy, settings)
-        self.rows, self.queue = _rows_and_queue(jobs, policy, settings, predicted)
+    def __init__(
+        self, jobs: Jobs, policy: Policy, options: PolicyOptions, predicted: Floats
+    ) -> None:
+        self.jobs, self.policy, self.options, self.predicted = jobs, policy, options, predicted
+        self.rules = _rules(policy, options)
+        self.rows, self.queue = _rows_and_queue(jobs, policy, options, predicted)
         cluster = jobs.cluster
         self.state: State = new_state(
             len(jobs), cluster.servers, cluster.gpus_per_server, self.rules
@@ -117,7 +119,7 @@ class _Run:
         )
         return Records(
             policy=self.policy.name,
-            settings=self.settings,
+            options=self.options,
             servers=jobs.cluster.servers,
             gpus_per_server=jobs.cluster.gpus_per_server,
             job_id=jobs.workload.job_id[kept],
@@ -136,26 +138,26 @@ class _Run:
         )
 
 
-def _rules(policy: Policy, settings: Settings) -> Rules:
+def _rules(policy: Policy, options: PolicyOptions) -> Rules:
     scan = BACKFILL if policy.backfills else SCAN_ON if policy.scans_on else STOP_AT_MISFIT
     return Rules(
         virtual=policy.virtual,
         fifo=policy.order == "release",
         scan=scan,
         delays=policy.delays,
-        hold=HOLDS[settings.hold or "none"],
-        offer=RULES[settings.offer or policy.offer],
-        tau=float(settings.tau),
-        comm_heavy=float(settings.comm_heavy),
-        slot=float(settings.slot),
+        hold=HOLDS[options.hold or "none"],
+        offer=RULES[options.offer or policy.offer],
+        tau=float(options.tau),
+        comm_heavy=float(options.comm_heavy),
+        slot=float(options.slot),
     )
 
 
 def _rows_and_queue(
-    jobs: Jobs, policy: Policy, settings: Settings, predicted: Floats
+    jobs: Jobs, policy: Policy, options: PolicyOptions, predicted: Floats
 ) -> tuple[Rows, Queue]:
     made = jobs.configurations
-    heavy = made.worst / made.estimate >= settings.comm_heavy
+    heavy = made.worst / made.estimate >= options.comm_heavy
     order = _queue_order(jobs, policy, predicted)
     rank = np.empty(len(jobs), dtype=np.int64)
     rank[order] = np.arange(len(jobs))

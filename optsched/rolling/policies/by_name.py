@@ -4,93 +4,91 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from optsched.errors import InputError, shown
-from optsched.rolling.policies.greedy import DynamicProgramme, Queue, RandomisedGreedy
-from optsched.rolling.policies.interval_optimum import NAMES, IntervalOptimum
-from optsched.rolling.policies.price import Price, PriceConstants
-from optsched.rolling.policies.sts import Sts
-from optsched.rolling.simulator.simulator import Policy
-from optsched.rolling.simulator.world import World
+from optsched.problem import resolve
+
+if TYPE_CHECKING:
+    from optsched.result import Settings
+    from optsched.rolling.simulator.engine import Decider
+    from optsched.rolling.simulator.world import World
+
+_HERE = "optsched.rolling.policies"
+_OPTIMUM = f"{_HERE}.interval_optimum:interval_optimum"
+_FIRST_MODEL = f"{_HERE}.interval_optimum:first_model"
+MODELS = ("patterns", "milp", "minlp", "columns")
+"""Policies that solve a Pyomo model at each decision; ``exact`` picks one of them."""
 
 
 @dataclass(frozen=True)
-class RollingSettings:
-    """What a caller may ask of the policies.
+class Policy:
+    """A policy and where it is made.
 
     Attributes
     ----------
-    seed : int
-        Of every random choice, and of the true epochs.
-    iterations : int or None
-        Passes of ``rg`` at each decision (default 20).
-    time_limit : float or None
-        Seconds of ``patterns``, the other optima of intervals, and the assignment of
-        ``price-patterns`` at each decision.
-    postprocessing : bool
-        Whether ``sts`` hands idle GPUs of open nodes out.
-    constants : PriceConstants or None
-        Of ``price``.
+    name, summary : str
+        The name of the command line, and a line about it.
+    make : str or callable
+        ``module:function`` of ``(name, world, settings)``, or the function: a fresh `Decider`.
+    build : str or None
+        ``module:function`` of ``(name, instance, options)``: the Pyomo model of its first decision.
     """
 
-    seed: int = 0
-    iterations: int | None = None
-    time_limit: float | None = None
-    postprocessing: bool = False
-    constants: PriceConstants | None = None
+    name: str
+    summary: str
+    make: str | Callable[..., Decider]
+    build: str | None = None
 
 
-Maker = Callable[[World, RollingSettings], Policy]
-
-
-def _queue(name: str, *, by_due_date: bool, average: bool) -> Maker:
-    return lambda world, _: Queue(world, name, by_due_date=by_due_date, average=average)
-
-
-def _rg(name: str, *, average: bool) -> Maker:
-    return lambda world, settings: RandomisedGreedy(
-        world, name, average=average, seed=settings.seed, starts=settings.iterations
-    )
-
-
-def _dp(name: str, *, average: bool) -> Maker:
-    return lambda world, _: DynamicProgramme(world, name, average=average)
-
-
-def _optimum(name: str) -> Maker:
-    return lambda world, settings: IntervalOptimum(
-        world, name, time_limit=settings.time_limit, seed=settings.seed
-    )
-
-
-def _sts(world: World, settings: RollingSettings) -> Policy:
-    return Sts(world, postprocessing=settings.postprocessing)
-
-
-POLICIES: dict[str, Maker] = {
-    "sts": _sts,
-    "edf": _queue("edf", by_due_date=True, average=False),
-    "fifo": _queue("fifo", by_due_date=False, average=False),
-    "rg": _rg("rg", average=False),
-    "dp": _dp("dp", average=False),
-    "price": lambda world, s: Price(world, constants=s.constants),
-    "price-patterns": lambda world, s: Price(
-        world,
+_ALL = (
+    Policy("sts", "the stochastic scheduler of sts at every event", f"{_HERE}.sts:sts"),
+    Policy("edf", "earliest due date first", f"{_HERE}.greedy:queue"),
+    Policy("fifo", "first come, first served", f"{_HERE}.greedy:queue"),
+    Policy("rg", "randomised greedy", f"{_HERE}.greedy:randomised_greedy"),
+    Policy("dp", "dynamic programme over jobs x GPUs with the proxy (28)", f"{_HERE}.greedy:dp"),
+    Policy("price", "GPU time has a price, jobs take what it is worth", f"{_HERE}.price:price"),
+    Policy(
         "price-patterns",
-        constants=s.constants,
-        by_patterns=True,
-        time_limit=s.time_limit,
+        "price, with a MILP over node patterns for the seats",
+        f"{_HERE}.price:price",
     ),
-    "avg-edf": _queue("avg-edf", by_due_date=True, average=True),
-    "avg-rg": _rg("avg-rg", average=True),
-    "avg-dp": _dp("avg-dp", average=True),
-    **{name: _optimum(name) for name in NAMES},
-}
+    Policy("avg-edf", "edf by mean lengths", f"{_HERE}.greedy:queue"),
+    Policy("avg-rg", "rg by mean lengths", f"{_HERE}.greedy:randomised_greedy"),
+    Policy("avg-dp", "dp by mean lengths", f"{_HERE}.greedy:dp"),
+    *(
+        Policy(name, f"each interval's optimum by {name}, rolled forward", _OPTIMUM, _FIRST_MODEL)
+        for name in MODELS
+    ),
+    Policy("exact", "each interval's optimum, rolled forward", _OPTIMUM),
+)
+
+POLICIES: dict[str, Policy] = {policy.name: policy for policy in _ALL}
+"""Every policy, by name."""
 
 
-def policy(name: str, world: World, settings: RollingSettings) -> Policy:
-    """A fresh policy; raises InputError for an unknown name."""
+def find_policy(name: str) -> Policy:
+    """The policy of that name; raises InputError."""
     if name not in POLICIES:
         raise InputError("roll", "policy", shown(name), f"one of {', '.join(POLICIES)}")
-    world.options.require_free_opening(name)
-    return POLICIES[name](world, settings)
+    return POLICIES[name]
+
+
+def make_policy(name: str, world: World, settings: Settings) -> Decider:
+    """A fresh policy for a run.
+
+    Parameters
+    ----------
+    settings : Settings
+        The seed; `iterations` are the passes of ``rg`` at each decision (default 20),
+        `time_limit` the seconds of an optimum, or of price-patterns' seats, at each decision.
+
+    Raises
+    ------
+    InputError
+        For an unknown name, or options that it refuses.
+    """
+    entry = find_policy(name)
+    world.readings.require_free_opening(name)
+    made: Decider = resolve(entry.make)(name, world, settings)
+    return made

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.result import Settings
 from optsched.rolling.policies._greedy_kernel import (
     LATE,
     NEVER,
@@ -23,8 +24,8 @@ from optsched.rolling.policies._greedy_kernel import (
     best_of_passes,
 )
 from optsched.rolling.policies.staying import keep_in_place
+from optsched.rolling.simulator.engine import Plan
 from optsched.rolling.simulator.free_gpus import IndexedCluster
-from optsched.rolling.simulator.simulator import Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables
@@ -33,6 +34,23 @@ from optsched.selection.heuristics.dp import dp_jobs, fastest_seats
 from optsched.selection.heuristics.profiles import type_rates
 
 Floats = NDArray[np.float64]
+
+
+def queue(name: str, world: World, settings: Settings) -> Queue:
+    """``edf`` and ``fifo``, by due date or as they came; by mean lengths with ``avg-``."""
+    by_due_date, average = name.endswith("edf"), name.startswith("avg-")
+    return Queue(world, name, by_due_date=by_due_date, average=average)
+
+
+def randomised_greedy(name: str, world: World, settings: Settings) -> RandomisedGreedy:
+    """``rg`` and ``avg-rg``."""
+    average, starts = name.startswith("avg-"), settings.iterations
+    return RandomisedGreedy(world, name, average=average, seed=settings.seed, starts=starts)
+
+
+def dp(name: str, world: World, settings: Settings) -> DynamicProgramme:
+    """``dp`` and ``avg-dp``."""
+    return DynamicProgramme(world, name, average=name.startswith("avg-"))
 
 
 class Queue:

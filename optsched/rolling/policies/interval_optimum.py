@@ -17,7 +17,7 @@ from optsched.result import Outcome, Settings, Termination
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.staying import keep_in_place
-from optsched.rolling.simulator.simulator import Plan
+from optsched.rolling.simulator.engine import Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables
@@ -32,10 +32,14 @@ if TYPE_CHECKING:
 
 GAP = 1e-4
 TIME_LIMIT = 5.0
-NAMES = ("patterns", "milp", "minlp", "columns", "exact")
 _CLOSE = 1e-9
 
 Solve = Callable[[SelectionInstance, SelectionOptions, Settings], Outcome]
+
+
+def interval_optimum(name: str, world: World, settings: Settings) -> IntervalOptimum:
+    """An exact method of the selection problem, by its name there."""
+    return IntervalOptimum(world, name, time_limit=settings.time_limit, seed=settings.seed)
 
 
 class IntervalOptimum:
@@ -53,7 +57,7 @@ class IntervalOptimum:
     def decide(self, view: View) -> Plan:
         """Solve (P1) for the jobs present."""
         try:
-            outcome = self._solve(moment_of(view), self.world.options, self.settings)
+            outcome = self._solve(moment_of(view), self.world.readings, self.settings)
         except NotApplicableError:  # such as more patterns than the model takes
             outcome = Outcome(None, Termination.ERROR)
         self.cut += outcome.termination is not Termination.OPTIMAL
@@ -67,7 +71,7 @@ class IntervalOptimum:
 
 def first_model(name: str, instance: RollingInstance, options: RollingOptions) -> pyo.ConcreteModel:
     """The Pyomo model of a policy's first decision: (P1) for the jobs that arrive first."""
-    world = World(instance, options.readings)
+    world = World(instance, options)
     first = min(job.submit_time for job in instance.jobs)
     jobs = tuple(j for j, job in enumerate(instance.jobs) if job.submit_time == first)
     done = tuple(float(instance.jobs[j].completed_epochs) for j in jobs)

@@ -11,19 +11,18 @@ O(J (T K + S log S) x bisections + J N).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.errors import InputError, shown
-from optsched.numerals import real_of, whole_of
+from optsched.result import Settings
+from optsched.rolling.options import PriceConstants
 from optsched.rolling.policies._price_kernel import Types, clear_prices, due_date_multipliers
 from optsched.rolling.policies.seating import seat_by_gain
 from optsched.rolling.policies.seating_model import seat_by_patterns
 from optsched.rolling.policies.staying import keep_in_place
-from optsched.rolling.simulator.simulator import Plan
+from optsched.rolling.simulator.engine import Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.cost import Tables
 from optsched.speed_profile.exact._hull_kernel import Speeds
@@ -38,69 +37,6 @@ LEAST_WORTH = 1e-200
 """Dollars: an epoch that costs nothing to make and nothing to put off is made all the same."""
 
 
-@dataclass(frozen=True)
-class PriceConstants:
-    """The policy's constants: found on other seeds of the same kind of workload, not tuned since.
-
-    `optsched reproduce price-robustness` reports what they do elsewhere.
-
-    Attributes
-    ----------
-    wake : float
-        Seconds between decisions at most.
-    price_share : float
-        Part of the mean price lam that planning adds to a GPU second's cost.
-    congestion_weight, congestion_start : float
-        An epoch's value grows by weight x (g - start) when the backlog g exceeds start.
-    most_congestion : float
-        Cap on g.
-    memory : float
-        Part of the old price in the new mean price.
-    rounds, bisections : int
-        Of the price clearing.
-    """
-
-    wake: float = 900.0
-    price_share: float = 0.4
-    congestion_weight: float = 0.5
-    congestion_start: float = 0.3
-    most_congestion: float = 3.0
-    memory: float = 0.5
-    rounds: int = 3
-    bisections: int = 14
-
-
-def constants_of(options: Mapping[str, str]) -> tuple[PriceConstants, dict[str, str]]:
-    """Constants named among options (``K=V``), and the other options.
-
-    Raises
-    ------
-    InputError
-        If a constant is no number that the policy can use.
-    """
-    changes: dict[str, float] = {}
-    others = dict(options)
-    for known in fields(PriceConstants):
-        if known.name not in others:
-            continue
-        text, whole = others.pop(known.name), isinstance(known.default, int)
-        least, most = _LIMITS.get(known.name, (0.0, 1e6))
-        value = whole_of(str(text)) if whole else real_of(str(text))
-        if value is None or not least <= value <= most:
-            kind = "a whole number" if whole else "a number"
-            raise InputError("roll", known.name, shown(text), f"{kind} from {least:g} to {most:g}")
-        changes[known.name] = value
-    return replace(PriceConstants(), **changes), others  # type: ignore[arg-type]
-
-
-_LIMITS = {
-    "wake": (1.0, 1e9),
-    "memory": (0.0, 1.0),
-    "rounds": (1, 100),
-    "bisections": (1, 100),
-}
-
-
 @dataclass(frozen=True, eq=False)
 class Values:
     """By job: nu, dollars an epoch; M; epochs until the planned change of speed; by type: lam."""
@@ -109,6 +45,18 @@ class Values:
     multiplier: Floats
     change: Floats
     prices: Floats
+
+
+def price(name: str, world: World, settings: Settings) -> Price:
+    """``price`` and ``price-patterns``, with the options' constants."""
+    by_patterns = name == "price-patterns"
+    return Price(
+        world,
+        name,
+        constants=world.options.constants,
+        by_patterns=by_patterns,
+        time_limit=settings.time_limit,
+    )
 
 
 class Price:

@@ -18,9 +18,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.result import Settings
 from optsched.rolling.policies.staying import keep_in_place
+from optsched.rolling.simulator.engine import SHORTEST, Plan
 from optsched.rolling.simulator.free_gpus import IndexedCluster
-from optsched.rolling.simulator.simulator import SHORTEST, Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables
@@ -31,6 +32,11 @@ from optsched.speed_profile.exact._hull_kernel import FirstPieces
 Floats = NDArray[np.float64]
 Wish = tuple[int, int]
 """A GPU type and a configuration of it."""
+
+
+def sts(name: str, world: World, settings: Settings) -> Sts:
+    """``sts``; idle GPUs of open nodes are handed out only where ``postprocessing`` is on."""
+    return Sts(world, postprocessing=world.readings.postprocessing == "on")
 
 
 class Sts:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.rolling.instance import RollingInstance
+from optsched.rolling.options import RollingOptions
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables, tables_of
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.options import SelectionOptions
 from optsched.uncertainty.distribution import Distribution
 from optsched.uncertainty.survival import Curve, Curves, discrete_curve
 
@@ -83,14 +83,17 @@ class World:
 
     Attributes
     ----------
+    readings : SelectionOptions
+        The options' readings of the cost.
     slowest_seconds : array (J,)
         Seconds of all a job's epochs on its slowest configuration.
     """
 
-    def __init__(self, instance: RollingInstance, options: SelectionOptions) -> None:
+    def __init__(self, instance: RollingInstance, options: RollingOptions | None = None) -> None:
         self.instance = instance
-        self.options = options
-        self.all = tables_of(instance, options)
+        self.options = options or RollingOptions()
+        self.readings = self.options.readings
+        self.all = tables_of(instance, self.readings)
         self.works = [
             Distribution.of(j.epochs.values, j.epochs.probabilities) for j in instance.jobs
         ]
@@ -146,7 +149,7 @@ class World:
             late = np.where(np.isfinite(seconds), late, np.inf)
         return Tables(
             moment,
-            self.options,
+            self.readings,
             self.all.kinds,
             self.all.classes,
             self.all.kind_of,

@@ -44,7 +44,7 @@ from optsched.experiments.papers.output_files import write_csv, write_rows
 from optsched.generators.workload import WorkloadShape
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs
-from optsched.online.policies.by_name import PAPER, Settings
+from optsched.online.policies.by_name import PAPER, PolicyOptions
 from optsched.online.prediction.predictors import predict, report
 
 STATED = (
@@ -178,9 +178,9 @@ def figure_9(folder: Path, scale: Scale) -> str:
     shape = WorkloadShape(load=LOAD)
 
     def runs_of(name: str, seed: int) -> list[Row]:
-        chosen = [Variant(f"a-srpt {name}", "a-srpt", Settings())]
+        chosen = [Variant(f"a-srpt {name}", "a-srpt", PolicyOptions())]
         if name == "forest":
-            chosen += [Variant(each, each, Settings()) for each in PAPER]
+            chosen += [Variant(each, each, PolicyOptions()) for each in PAPER]
         jobs = case_jobs(count, cluster, seed, scale, shape)
         return run_case(case, jobs, seed, chosen, name)
 

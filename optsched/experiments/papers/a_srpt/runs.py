@@ -12,9 +12,9 @@ from optsched.experiments.papers.gathering import gather
 from optsched.experiments.papers.verdict import Verdict, write_verdict
 from optsched.online.data.jobs import Jobs
 from optsched.online.metrics import compute_metrics
-from optsched.online.policies.by_name import PAPER, Settings
+from optsched.online.policies.by_name import PAPER, PolicyOptions
 from optsched.online.prediction.predictors import predict
-from optsched.online.simulator.engine import simulate
+from optsched.online.simulator.engine import simulate_online
 from optsched.writing import write_text
 
 SEEDS, QUICK_SEEDS = 10, 3
@@ -24,11 +24,11 @@ BASELINES = PAPER[2:]
 
 @dataclass(frozen=True)
 class Variant:
-    """A policy with its settings, under the label of a table."""
+    """A policy with its options, under the label of a table."""
 
     label: str
     policy: str
-    settings: Settings
+    options: PolicyOptions
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class Row:
 
 def variants(tau: float = 100.0, *, extra: bool = True) -> list[Variant]:
     """The paper's policies, a-srpt at tau = 1 and with hold, and the one beyond the paper."""
-    made = [Variant(name, name, Settings(tau=tau)) for name in PAPER]
+    made = [Variant(name, name, PolicyOptions(tau=tau)) for name in PAPER]
     if extra:
         made += [
-            Variant("a-srpt tau=1", "a-srpt", Settings(tau=1.0)),
-            Variant("a-srpt hold=inf", "a-srpt", Settings(tau=tau, hold="inf")),
-            Variant("srpt-workload-hold", "srpt-workload-hold", Settings(tau=tau)),
+            Variant("a-srpt tau=1", "a-srpt", PolicyOptions(tau=1.0)),
+            Variant("a-srpt hold=inf", "a-srpt", PolicyOptions(tau=tau, hold="inf")),
+            Variant("srpt-workload-hold", "srpt-workload-hold", PolicyOptions(tau=tau)),
         ]
     return made
 
@@ -68,7 +68,9 @@ def run_case(
     predicted = predict(jobs, predictor, seed=seed)
     rows = []
     for variant in chosen:
-        records = simulate(predicted.jobs, variant.policy, predicted.iterations, variant.settings)
+        records = simulate_online(
+            predicted.jobs, variant.policy, predicted.iterations, variant.options
+        )
         made = compute_metrics(records)
         rows.append(
             Row(

@@ -9,6 +9,7 @@ from statistics import mean, stdev
 from optsched.errors import OptschedError
 from optsched.experiments.papers.gathering import gather
 from optsched.generators.rolling import RollingGenerator, generate_rolling
+from optsched.result import Settings
 from optsched.rolling.audit import audit
 from optsched.rolling.bounds.clairvoyant import (
     BoundSettings,
@@ -16,13 +17,13 @@ from optsched.rolling.bounds.clairvoyant import (
     clairvoyant_utilisation,
 )
 from optsched.rolling.instance import RollingInstance
-from optsched.rolling.metrics import Metrics, metrics_of
+from optsched.rolling.metrics import Metrics, compute_metrics
 from optsched.rolling.offered_load import offered_load
-from optsched.rolling.policies.by_name import RollingSettings, policy
-from optsched.rolling.simulator.simulator import simulate
+from optsched.rolling.options import RollingOptions
+from optsched.rolling.policies.by_name import make_policy
+from optsched.rolling.simulator.engine import simulate_rolling
 from optsched.rolling.simulator.true_epochs import true_epochs
 from optsched.rolling.simulator.world import World
-from optsched.selection.options import SelectionOptions
 
 REPEATED = ("rg", "avg-rg")
 STRIDE = 1_000_003
@@ -93,22 +94,24 @@ def rows_of(tasks: Iterable[Task], *, parallel: bool = True) -> list[Row]:
 def run_task(task: Task) -> list[Row]:
     """Run one task: a row a policy."""
     instance = generate_rolling(task.settings, seed=task.seed)
-    world = World(instance, SelectionOptions(sharing=task.sharing))
+    world = World(instance, RollingOptions.from_dict({"sharing": task.sharing}))
     epochs = true_epochs(instance, task.seed)
     found: dict[str, list[Metrics]] = {name: [] for name in task.policies}
     last = 0.0
     for name, runs in found.items():
         for repeat in range(task.repeats if name in REPEATED else 1):
-            settings = RollingSettings(
+            settings = Settings(
                 seed=task.seed + STRIDE * repeat,
                 iterations=task.passes,
                 time_limit=task.time_limit,
             )
-            run = simulate(world, policy(name, world, settings), seed=task.seed, epochs=epochs)
+            run = simulate_rolling(
+                world, make_policy(name, world, settings), seed=task.seed, epochs=epochs
+            )
             report = audit(instance, run, epochs=epochs)
             if not report.feasible:
                 raise OptschedError(f"{instance.name}, {name}: {report.violations[0]}")
-            runs.append(metrics_of(instance, run))
+            runs.append(compute_metrics(instance, run))
             last = max(last, *(record.completion for record in run.jobs))
     bound = None
     if task.bound:

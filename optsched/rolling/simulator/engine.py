@@ -18,7 +18,7 @@ from typing import Protocol
 
 from optsched.errors import InputError, SolverError
 from optsched.rolling.instance import RollingInstance
-from optsched.rolling.records import Decision, JobRecord, NodeInterval, RollingRun, Segment
+from optsched.rolling.records import Decision, JobRecord, NodeInterval, Records, Segment
 from optsched.rolling.simulator.true_epochs import true_epochs
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
@@ -52,7 +52,7 @@ class Plan:
     changes: Mapping[int, float] = field(default_factory=dict)
 
 
-class Policy(Protocol):
+class Decider(Protocol):
     """Something that decides, once a run; it may remember.
 
     Attributes
@@ -94,21 +94,21 @@ class _Active:
         return min(self.done + made, self.target)
 
 
-def simulate(
+def simulate_rolling(
     world: World,
-    policy: Policy,
+    policy: Decider,
     *,
     seed: int = 0,
     epochs: tuple[float, ...] | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> RollingRun:
+) -> Records:
     """Run a policy to the completion of every job.
 
     Parameters
     ----------
     world : World
         The instance's tables.
-    policy : Policy
+    policy : Decider
         Fresh: it may keep a memory of the run.
     seed : int
         Decides the true epochs that the instance leaves open.
@@ -130,7 +130,7 @@ def simulate(
     while run.step():
         if progress is not None:
             progress(len(run.finished), len(run.jobs))
-    return RollingRun(
+    return Records(
         instance=world.instance.name,
         policy=policy.name,
         seed=seed,
@@ -142,7 +142,7 @@ def simulate(
     )
 
 
-def refuse_endless(world: World, policy: Policy) -> None:
+def refuse_endless(world: World, policy: Decider) -> None:
     """Bound the periodic decisions of a run before it starts.
 
     The time to cover is at most about the arrivals' span, the longest job at its slowest and all
@@ -170,7 +170,7 @@ def refuse_endless(world: World, policy: Policy) -> None:
 
 
 class _Run:
-    def __init__(self, world: World, policy: Policy, targets: tuple[float, ...]) -> None:
+    def __init__(self, world: World, policy: Decider, targets: tuple[float, ...]) -> None:
         self.world, self.policy, self.targets = world, policy, targets
         instance: RollingInstance = world.instance
         self.jobs, self.delay = instance.jobs, float(instance.reconfiguration_delay)

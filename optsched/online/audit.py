@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.checking import Violation
+from optsched.checking import CANCELLATION, CheckReport, Violation
 from optsched.online.audit_offers import offer_violations
 from optsched.online.audit_placement import IterationTimes
 from optsched.online.audit_queue import CHECKED, queue_violations
@@ -40,8 +40,8 @@ def audit(
     *,
     spot_checks: int = 200,
     predicted: NDArray[np.float64] | None = None,
-) -> tuple[Violation, ...]:
-    """Check a run; an empty answer is a clean bill.
+) -> CheckReport:
+    """Check a run, and recompute its total flow time.
 
     Parameters
     ----------
@@ -56,14 +56,15 @@ def audit(
 
     Returns
     -------
-    tuple of Violation
+    CheckReport
+        The objective is the total flow time (s), None where the records are not those of the jobs.
         Rules: records (each job once, as submitted, on this cluster), start (1), gang (2), no
         preemption and duration (7), capacity (3), the policy's queue rule, with a-srpt's delay and
         its window, the offer rule. At most 20 a rule.
     """
     rows, found = _match(jobs, records, predicted)
     if found:
-        return tuple(found)
+        return CheckReport(None, tuple(found))
     times = IterationTimes(jobs.configurations.jobs, jobs.cluster.hardware)
     found += _start_violations(records)
     gang = _gang_violations(records)
@@ -74,9 +75,10 @@ def audit(
     if not found and spot_checks > 0 and len(records):
         heavy = _heavy(jobs, records, rows, times)
         found += queue_violations(jobs, records, rows, heavy, times, spot_checks)
-        if records.policy in CHECKED:  # the settings of a user's own say nothing about it
+        if records.policy in CHECKED:  # the options of a user's own say nothing about it
             found += offer_violations(records, heavy, spot_checks)
-    return tuple(found)
+    rounding = CANCELLATION * float(np.abs(records.end).sum() + records.submit.sum())
+    return CheckReport(float(records.flow.sum()), tuple(found), rounding)
 
 
 def _match(
@@ -189,7 +191,7 @@ def _heavy(
 ) -> NDArray[np.bool_]:
     """alpha^max/alpha~ >= COMM_HEAVY by record."""
     ratio = [times.worst(c) / times.estimate(c) for c in range(len(times.jobs))]
-    return (np.array(ratio) >= records.settings.comm_heavy)[jobs.configuration[rows]]
+    return (np.array(ratio) >= records.options.comm_heavy)[jobs.configuration[rows]]
 
 
 def _listed(

@@ -5,19 +5,20 @@ Nothing of the file is believed but which servers each job held from when to whe
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from optsched.checking import CANCELLATION, CheckReport, Violation, claim_violation
+from optsched.checking import CheckReport, another_instance, claim_violation
 from optsched.files import instance_sha256
+from optsched.online.audit import audit
 from optsched.online.audit_placement import IterationTimes
-from optsched.online.auditing import audit
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions
-from optsched.online.policies.by_name import Settings, find_policy
+from optsched.online.policies.by_name import PolicyOptions, find_policy
 from optsched.online.prediction.predictors import predict
 from optsched.online.records import Floats, Records
 from optsched.online.solution import OnlineSolution
@@ -49,12 +50,11 @@ def check(
         For a policy, a predictor or a setting that does not exist.
     """
     chosen = OnlineOptions.from_dict(dict(solution.options if options is None else options))
-    is_outside = ":" in solution.policy
-    policy = None if is_outside else find_policy(solution.policy)
-    settings = chosen.settings if policy is None else chosen.settings.for_policy(policy)
-    other = _other_instance(instance, solution)
+    policy = None if ":" in solution.policy else find_policy(solution.policy)
+    applied = chosen.policy if policy is None else chosen.policy.for_policy(policy)
+    other = another_instance(solution, instance.name, lambda: instance_sha256(instance.to_dict()))
     if other is not None:
-        return CheckReport(None, (Violation("instance", "file", other, 1),))
+        return other
     prediction = predict(
         prepare_jobs(instance.workload, instance.catalogue, instance.cluster),
         chosen.predictor,
@@ -64,28 +64,17 @@ def check(
     )
     jobs = prediction.jobs
     known = jobs.iterations if policy is not None and policy.perfect else prediction.iterations
-    records = _records(jobs, known, settings, solution)
-    found = list(audit(jobs, records, spot_checks=SPOT_CHECKS, predicted=known))
-    if any(violation.rule == "record" for violation in found):
-        return CheckReport(None, tuple(found))
-    flow = float(records.flow.sum())
-    rounding = CANCELLATION * float(np.abs(records.end).sum() + records.submit.sum())
-    if solution.objective is not None:
-        claim = claim_violation(solution.objective, flow, rounding)
-        found += [] if claim is None else [claim]
-    return CheckReport(flow, tuple(found), rounding)
+    records = _records(jobs, known, applied, solution)
+    report = audit(jobs, records, spot_checks=SPOT_CHECKS, predicted=known)
+    if solution.objective is None or report.objective is None:
+        return report
+    claim = claim_violation(solution.objective, report.objective, report.rounding)
+    return report if claim is None else replace(report, violations=(*report.violations, claim))
 
 
-def _other_instance(instance: OnlineInstance, solution: OnlineSolution) -> str | None:
-    if solution.instance != instance.name:
-        return f"instance {solution.instance!r}"
-    told = solution.instance_sha256
-    if told is not None and told != instance_sha256(instance.to_dict()):
-        return "instance_sha256"
-    return None
-
-
-def _records(jobs: Jobs, known: Floats, settings: Settings, solution: OnlineSolution) -> Records:
+def _records(
+    jobs: Jobs, known: Floats, options: PolicyOptions, solution: OnlineSolution
+) -> Records:
     """The decisions of the file, with all else from the workload; unknown jobs get any row's."""
     times = IterationTimes(jobs.configurations.jobs, jobs.cluster.hardware)
     row_of = {name: row for row, name in enumerate(jobs.workload.job_id)}
@@ -98,7 +87,7 @@ def _records(jobs: Jobs, known: Floats, settings: Settings, solution: OnlineSolu
     ]
     return Records(
         policy=solution.policy,
-        settings=settings,
+        options=options,
         servers=jobs.cluster.servers,
         gpus_per_server=jobs.cluster.gpus_per_server,
         job_id=np.array([job.job_id for job in in_order], dtype=object),

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.checking import CheckReport, Violation
-from optsched.errors import InputError, shown
+from optsched.checking import CheckReport, another_instance
 from optsched.files import instance_sha256
 from optsched.rolling.audit import audit
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.options import RollingOptions
+from optsched.rolling.policies.by_name import find_policy
 from optsched.rolling.simulator.true_epochs import true_epochs
 from optsched.rolling.solution import RollingSolution
 
@@ -33,29 +33,20 @@ def check(
     -------
     CheckReport
         The objective is the total cost in dollars. Rules: "instance", those of
-        `optsched.rolling.audit.audit`, and "claimed objective".
+        `optsched.rolling.audit`, and "claimed objective".
 
     Raises
     ------
     InputError
         For a policy or an option that does not exist.
     """
-    from optsched.rolling.policies.by_name import POLICIES
-
-    if solution.policy not in POLICIES and ":" not in solution.policy:  # with one: from outside
-        raise InputError("run", "policy", shown(solution.policy), f"one of {', '.join(POLICIES)}")
+    if ":" not in solution.policy:  # with one: from outside
+        find_policy(solution.policy)
     chosen = RollingOptions.from_dict(dict(solution.options if options is None else options))
-    told = solution.instance_sha256
-    if solution.instance != instance.name:
-        other = f"instance {solution.instance!r}"
-        return CheckReport(None, (Violation("instance", "file", other, 1),))
-    if told is not None and told != instance_sha256(instance.to_dict()):
-        return CheckReport(None, (Violation("instance", "file", "instance_sha256", 1),))
+    other = another_instance(solution, instance.name, lambda: instance_sha256(instance.to_dict()))
+    if other is not None:
+        return other
     claimed = {} if solution.objective is None else {"total_cost": solution.objective}
-    return audit(
-        instance,
-        solution.run,
-        claimed,
-        true_epochs(instance, solution.seed),
-        shares=chosen.readings.shares,
-    )
+    epochs = true_epochs(instance, solution.seed)
+    shares = chosen.readings.shares
+    return audit(instance, solution.run, claimed, epochs, shares=shares)

@@ -1,0 +1,151 @@
+"""What `simulate` and `roll` print for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+from optsched.checking import CheckReport
+from optsched.cli.show import console
+from optsched.result import ONLY_A_BOUND
+
+if TYPE_CHECKING:
+    from optsched.online.prediction.predictors import PredictionReport
+    from optsched.online.runs import Run as OnlineRun
+    from optsched.rolling.runs import Run as RollingRun
+
+
+def prediction_line(report: PredictionReport, fits: int) -> None:
+    """How good the prediction was, in a line."""
+    console().print(
+        f"predictor {report.name}: mean absolute error {report.mean_absolute_error:.4g} "
+        f"iterations, {100 * report.within_tenth:.1f}% within 10%, "
+        f"{100 * report.exact:.1f}% exact, {100 * report.unseen:.1f}% at 0; "
+        f"{report.training_jobs} training jobs, {fits} fits in "
+        f"{report.fit_time:.2f} s",
+        markup=False,
+    )
+
+
+def workload_runs(runs: Sequence[OnlineRun]) -> None:
+    """Runs of `simulate` side by side, then what holds for all of them."""
+    if not runs:
+        return
+    made = _table(
+        "offer", "hold", "mean flow s", "p95 s", "slowdown", "inflation", "fragm. %", "util. %",
+        "makespan s", "excess %", "audit", "engine s",
+    )  # fmt: skip
+    for run in runs:
+        m, options = run.metrics, run.records.options
+        made.add_row(
+            run.records.policy if run.records.complete else f"{run.records.policy} (part)",
+            options.offer or "",
+            options.hold or "",
+            f"{m.mean_flow_time:.1f}",
+            f"{m.flow_percentiles.get('95', 0.0):.1f}",
+            f"{m.mean_slowdown:.3f}",
+            f"{m.inflation:.3f}",
+            f"{100 * m.fragmentation:.1f}",
+            f"{100 * m.utilisation:.1f}",
+            f"{m.makespan:.0f}",
+            _percent(run.excess),
+            _verdict(run.check),
+            f"{run.seconds:.3f}",
+        )
+    bounded = next((run for run in runs if run.bound is not None), None)
+    if bounded is not None and bounded.bound is not None:
+        mean = bounded.bound / max(len(bounded.jobs), 1)
+        made.add_row("flow-bound", "", "", f"{mean:.1f}", *[""] * 7, ONLY_A_BOUND, "")
+    out = console()
+    out.print(made)
+    _footer(out, runs)
+
+
+def rolling_runs(runs: Sequence[RollingRun]) -> None:
+    """Runs of `roll` side by side, then the load."""
+    made = _table(
+        "total $", "energy $", "tardiness $", "late", "excess %", "busy %", "decision s",
+        "longest ms", "audit",
+    )  # fmt: skip
+    for run in runs:
+        m = run.metrics
+        made.add_row(
+            run.records.policy,
+            f"{m.total_cost:.2f}",
+            f"{m.energy_cost:.2f}",
+            f"{m.tardiness_cost:.2f}",
+            f"{m.late_jobs} of {len(run.records.jobs)}",
+            _percent(run.excess),
+            " ".join(f"{kind} {100 * share:.0f}" for kind, share in m.utilisation.items()),
+            f"{m.decision_time:.2f}",
+            f"{1e3 * m.longest_decision:.1f}",
+            _verdict(run.check),
+        )
+    if runs[0].bound is not None:
+        made.add_row("clairvoyant-bound", f"{runs[0].bound:.2f}", *[""] * 7, ONLY_A_BOUND)
+    out = console()
+    out.print(made)
+    out.print(load_line(runs[0].load, runs[0].plan), markup=False)
+    _violations(out, runs)
+
+
+def load_line(rho: float, plan: dict[str, float]) -> str:
+    """Both statements of a rolling instance's load."""
+    shares = ", ".join(f"{kind} {100 * share:.3g}%" for kind, share in plan.items())
+    return f"rho = {rho:.3g}; utilisation of the uncapacitated clairvoyant plan: {shares}"
+
+
+def _table(*headings: str) -> Table:
+    made = Table()
+    made.add_column("policy", no_wrap=True)
+    for heading in headings:
+        made.add_column(heading, justify="right", no_wrap=True)
+    return made
+
+
+def _percent(excess: float | None) -> str:
+    return "-" if excess is None else f"{100 * excess:.2f}"
+
+
+def _verdict(check: CheckReport | None) -> str:
+    if check is None:
+        return "-"
+    return "clean" if check.feasible else f"{len(check.violations)} BROKEN"
+
+
+def _violations(out: Console, runs: Sequence[OnlineRun | RollingRun]) -> None:
+    for run in runs:
+        for violation in () if run.check is None else run.check.violations[:5]:
+            out.print(f"{run.records.policy}: {violation}", markup=False)
+
+
+def _footer(out: Console, runs: Sequence[OnlineRun]) -> None:
+    first = runs[0]
+    load = "-" if first.jobs.load is None else f"{first.jobs.load:.3f}"
+    s = first.records.options
+    out.print(
+        f"{first.metrics.jobs} jobs on {first.jobs.cluster.servers} x "
+        f"{first.jobs.cluster.gpus_per_server} GPUs, load {load}; tau {s.tau:g}, "
+        f"COMM_HEAVY {s.comm_heavy:g}, slot {s.slot:g} s; compiled code loaded in "
+        f"{first.compile_time:.2f} s",
+        markup=False,
+    )
+    bounds = next((run.bounds for run in runs if run.bounds is not None), None)
+    if bounds is not None:
+        jobs = max(len(first.jobs), 1)
+        out.print(
+            f"bounds on the mean flow (s): durations {bounds.durations / jobs:.1f}, fast machine "
+            f"{bounds.fast_machine / jobs:.1f}, mean busy time {bounds.mean_busy_time / jobs:.1f}, "
+            f"capacity dual {bounds.capacity_dual / jobs:.1f}; excess is over the best",
+            markup=False,
+        )
+    theorem = next((run.theorem for run in runs if run.theorem is not None), None)
+    if theorem is not None:
+        ratio = "undefined: a job needs the whole cluster"
+        if theorem.ratio is not None:
+            ratio = f"{theorem.ratio:.4g} times the optimal total completion time"
+        out.print(f"Theorem 1 allows A-SRPT {ratio}", markup=False)
+    _violations(out, runs)

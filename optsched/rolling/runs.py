@@ -1,0 +1,270 @@
+"""Policies run over time: methods like any other, and several of them beside one another."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from optsched.checking import CheckReport
+from optsched.result import Outcome, Settings, Termination
+from optsched.rolling.audit import audit
+from optsched.rolling.bounds.clairvoyant import (
+    Bound,
+    BoundSettings,
+    clairvoyant_bound,
+    clairvoyant_utilisation,
+)
+from optsched.rolling.instance import RollingInstance
+from optsched.rolling.metrics import Metrics, compute_metrics
+from optsched.rolling.offered_load import offered_load
+from optsched.rolling.options import RollingOptions
+from optsched.rolling.policies.by_name import make_policy
+from optsched.rolling.records import Records
+from optsched.rolling.simulator.engine import (
+    Decider,
+    Plan,
+    StalledError,
+    refuse_endless,
+    simulate_rolling,
+)
+from optsched.rolling.simulator.true_epochs import true_epochs
+from optsched.rolling.simulator.world import View, World
+from optsched.rolling.solution import RollingSolution
+from optsched.rolling.warm_up import warm_up
+
+Progress = Callable[[str, int, int], None]
+STEPS_BY = "edf"
+"""Its cost sets the step lengths of the bound as a method, never the bound's validity."""
+DETAILS = (
+    *("energy_cost", "tardiness_cost", "late_jobs"),
+    *("decisions", "preemptions", "migrations", "utilisation"),
+)
+"""Of a run's figures those that do not differ between two equal runs: no times."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One policy's run, and what was made of it.
+
+    Attributes
+    ----------
+    check : CheckReport
+        The audit.
+    bound : float or None
+        Total cost that no policy can be below for these true epochs, dollars.
+    load : float
+        rho, offered work over capacity.
+    plan : dict
+        Utilisation by GPU type of the uncapacitated clairvoyant plan for these true epochs.
+    """
+
+    records: Records
+    metrics: Metrics
+    check: CheckReport
+    bound: float | None
+    load: float
+    plan: dict[str, float]
+
+    @property
+    def excess(self) -> float | None:
+        """Total cost over its bound, less 1."""
+        return self.metrics.total_cost / self.bound - 1 if self.bound else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object of ``optsched roll --json``."""
+        m = self.metrics
+        return {
+            "instance": self.records.instance,
+            "policy": self.records.policy,
+            "seed": self.records.seed,
+            "options": self.records.options,
+            "total_cost": m.total_cost,
+            "energy_cost": m.energy_cost,
+            "tardiness_cost": m.tardiness_cost,
+            "late_jobs": m.late_jobs,
+            "jobs": len(self.records.jobs),
+            "cost_bound": self.bound,
+            "excess": self.excess,
+            "audit": self.check.verdict(),
+            "decision_time": m.decision_time,
+            "longest_decision": m.longest_decision,
+            "decisions": m.decisions,
+            "preemptions": m.preemptions,
+            "migrations": m.migrations,
+            "utilisation": m.utilisation,
+            "offered_load": self.load,
+            "clairvoyant_utilisation": self.plan,
+        }
+
+
+def run_policies(
+    instance: RollingInstance,
+    policies: Sequence[str] = ("sts",),
+    options: RollingOptions | None = None,
+    settings: Settings | None = None,
+    *,
+    bound: BoundSettings | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Run]:
+    """Run policies on one draw of the true epochs (common random numbers).
+
+    Parameters
+    ----------
+    instance : RollingInstance
+    policies : sequence of str
+        Names of `POLICIES`.
+    options : RollingOptions, optional
+        Such as sharing on or off.
+    settings : Settings, optional
+        The seed, and limits of single policies.
+    bound : BoundSettings, optional
+        How hard to try for the clairvoyant bound; None for no bound.
+    progress : callable, optional
+        Called with (policy, jobs done, jobs) after each event.
+
+    Raises
+    ------
+    InputError
+        If a policy is unknown, or a run could take too many decisions (`refuse_endless`).
+    KeyboardInterrupt
+        When interrupted, after the runs that were complete have been yielded.
+    StalledError
+        When a policy left jobs waiting on an idle cluster, after the others' runs were yielded.
+
+    Yields
+    ------
+    Run
+        One a policy. The bound covers every policy; its step sizes use the best cost of this call,
+        its validity does not.
+    """
+    settings = settings or Settings()
+    world = World(instance, options)
+    made = [make_policy(name, world, settings) for name in policies]
+    for each in made:
+        refuse_endless(world, each)
+    warm_up()
+    done: list[Records] = []
+    interrupted, stalled = False, []
+    for each in made:
+        report = None if progress is None else partial(progress, each.name)
+        try:
+            done.append(_records(world, each, settings, report))
+        except KeyboardInterrupt:
+            interrupted = True
+            break
+        except StalledError as error:
+            stalled.append(str(error))
+    if done:
+        yield from _judged(world, settings, done, None if interrupted else bound)
+    if interrupted:
+        raise KeyboardInterrupt
+    if stalled:
+        raise StalledError("; ".join(stalled))
+
+
+def run_policy(
+    name: str, instance: RollingInstance, options: RollingOptions, settings: Settings
+) -> Outcome:
+    """Run a policy on the seed's draw of the true epochs; `iterations` are those of ``rg``."""
+    began = time.perf_counter()
+    world = World(instance, options)
+    return _outcome(world, make_policy(name, world, settings), settings, began)
+
+
+def bound_runs(
+    name: str, instance: RollingInstance, options: RollingOptions, settings: Settings
+) -> Outcome:
+    """Bound every policy's cost for the seed's true epochs; `iterations` are the dual's."""
+    began = time.perf_counter()
+    world = World(instance, options)
+    records = _records(world, make_policy(STEPS_BY, world, settings), settings)
+    effort = BoundSettings()
+    if settings.iterations is not None:
+        effort = BoundSettings(iterations=settings.iterations)
+    found = _bound(world, settings, [records], effort)
+    return Outcome(
+        None,
+        Termination.FEASIBLE,
+        bound=found.bound,
+        bound_source="clairvoyant Lagrangian",
+        solve_time=time.perf_counter() - began,
+        details={"uncapacitated": found.uncapacitated},
+    )
+
+
+def own_policy(name: str, given: Any) -> Any:
+    """A method of a policy of the caller's: an object with ``schedule(view)``, or its class.
+
+    ``schedule`` returns an `optsched.rolling.simulator.engine.Plan`; an attribute ``wake`` asks
+    to be called again after so many seconds at the latest.
+    """
+
+    def method(instance: RollingInstance, options: RollingOptions, settings: Settings) -> Outcome:
+        began = time.perf_counter()
+        made = given() if isinstance(given, type) else given
+        return _outcome(World(instance, options), _Own(name, made), settings, began)
+
+    return method
+
+
+class _Own:
+    """A caller's object as a policy of the simulator."""
+
+    def __init__(self, name: str, given: Any) -> None:
+        self.name, self._given = name, given
+        self.wake = float(getattr(given, "wake", math.inf))
+
+    def decide(self, view: View) -> Plan:
+        plan: Plan = self._given.schedule(view)
+        return plan
+
+
+def _records(
+    world: World,
+    policy: Decider,
+    settings: Settings,
+    progress: Callable[[int, int], None] | None = None,
+) -> Records:
+    epochs = true_epochs(world.instance, settings.seed)
+    return simulate_rolling(world, policy, seed=settings.seed, epochs=epochs, progress=progress)
+
+
+def _outcome(world: World, policy: Decider, settings: Settings, began: float) -> Outcome:
+    records = _records(world, policy, settings)
+    metrics = compute_metrics(world.instance, records)
+    known = {key: getattr(metrics, key) for key in DETAILS}
+    return Outcome(
+        RollingSolution.of(records, metrics.total_cost),
+        Termination.FEASIBLE,
+        claimed=metrics.total_cost,
+        solve_time=time.perf_counter() - began,
+        details={**known, "jobs": len(records.jobs)},
+    )
+
+
+def _judged(
+    world: World, settings: Settings, done: list[Records], effort: BoundSettings | None
+) -> Iterator[Run]:
+    instance, epochs = world.instance, true_epochs(world.instance, settings.seed)
+    value = None if effort is None else _bound(world, settings, done, effort).bound
+    load, plan = offered_load(instance), clairvoyant_utilisation(world, epochs)
+    for records in done:
+        metrics = compute_metrics(instance, records)
+        claimed = {name: getattr(metrics, name) for name in ("energy_cost", "tardiness_cost")}
+        shares = world.readings.shares
+        report = audit(instance, records, claimed, epochs, shares=shares)
+        yield Run(records, metrics, report, value, load, plan)
+
+
+def _bound(
+    world: World, settings: Settings, done: Sequence[Records], effort: BoundSettings
+) -> Bound:
+    """The bound on all runs of this draw; the runs set its steps and the time it covers."""
+    best = min(compute_metrics(world.instance, records).total_cost for records in done)
+    last = max(record.completion for records in done for record in records.jobs)
+    epochs = true_epochs(world.instance, settings.seed)
+    return clairvoyant_bound(world, epochs, best, effort, until=last)
