@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import InputError
-from optsched.online.bounds.least_time import least_iteration_time
 from optsched.online.data.cluster import OnlineCluster
+from optsched.placement.bounds._combinatorial_kernel import stage_bound
 from optsched.placement.cost import cost_tables, worst_iteration_time
 from optsched.placement.heuristics.heavy_edge import estimated_minimum, graph_arrays
-from optsched.placement.instance import Job
+from optsched.placement.instance import Cluster, Job
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -107,6 +107,31 @@ def prepare_configurations(jobs: Sequence[Job], cluster: OnlineCluster) -> Confi
     least = np.array([least_iteration_time(job, hardware) for job in jobs], dtype=float)
     packed = _pack(jobs, cluster, gpus, estimate, worst)
     return Configurations(tuple(jobs), gpus, estimate, worst, least, packed)
+
+
+def least_iteration_time(job: Job, cluster: Cluster) -> float:
+    """A lower bound on alpha over every placement of the job, in seconds.
+
+    alpha~ is an estimate that a balanced offer can beat, so it must not enter a bound. Proved,
+    where B_inter <= B_intra (a GPU's link inside a server is no slower than its server's NIC):
+
+    - g <= GPUs a server: all replicas on one server, where every byte takes the faster link;
+    - one stage of k replicas: ceil(k/g_server) servers or more hold it, so one of them has at most
+      floor(k/ceil(k/g_server)) replicas, and fewer replicas have a smaller share of the NIC;
+    - otherwise the stage bound of the placement slice at a full server.
+
+    Without that order of bandwidths: the largest stage's computation.
+    Source: models/online/README.md.
+    """
+    if cluster.inter_bandwidth > cluster.intra_bandwidth:
+        return max(stage.forward_time + stage.backward_time for stage in job.stages)
+    if job.gpus <= cluster.gpus_per_server:
+        return estimated_minimum(job, cluster)
+    tables = cost_tables(job, cluster, cluster.gpus_per_server)
+    if len(job.stages) == 1:
+        servers = -(-job.gpus // cluster.gpus_per_server)
+        return float(tables.base[0, job.gpus // servers])
+    return float(stage_bound(tables.costs, cluster.gpus_per_server))
 
 
 def _pack(

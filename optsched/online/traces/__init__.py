@@ -1,4 +1,4 @@
-"""Importers of published traces, one file a format.
+"""Importers of published traces, one function a format.
 
 Each streams its file and yields `TraceRow`s or `Rejected` rows; `optsched.online.traces.importing`
 collects them, counts what was dropped or changed, and draws each group's configuration.

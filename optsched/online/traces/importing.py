@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,20 @@ from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.configuration_draw import ConfigurationDrawer
 from optsched.online.data.workload import Labels, Workload
-from optsched.online.traces.chronus import read_chronus
-from optsched.online.traces.gavel import read_gavel
-from optsched.online.traces.helios import read_helios
-from optsched.online.traces.muri import read_muri
-from optsched.online.traces.pai import read_pai
-from optsched.online.traces.philly_csv import read_philly_csv
+from optsched.online.traces.formats import (
+    Reader,
+    read_chronus,
+    read_gavel,
+    read_helios,
+    read_muri,
+    read_pai,
+    read_philly_csv,
+    read_swf,
+)
 from optsched.online.traces.philly_json import read_philly_json
-from optsched.online.traces.swf import read_swf
-from optsched.online.traces.trace import Rejected, Trace, TraceRow, collect
+from optsched.online.traces.trace import Trace, collect
 
-FORMATS: dict[str, Callable[[str | Path], Iterator[TraceRow | Rejected]]] = {
+FORMATS: dict[str, Reader] = {
     "pai": read_pai,
     "philly-csv": read_philly_csv,
     "philly-json": read_philly_json,

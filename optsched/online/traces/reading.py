@@ -55,14 +55,9 @@ def table_of(
             yield number, dict(zip(header, values, strict=True))
 
 
-def number_of(text: str | None) -> float | None:
-    """A finite number, or None."""
-    return real_of(text)
-
-
 def moment_of(text: str | None) -> float | None:
     """Seconds of a number, or of a date such as 2017-10-09 07:01:55 (UTC unless it says)."""
-    value = number_of(text)
+    value = real_of(text)
     if value is not None or not text:
         return value
     try:
