@@ -101,7 +101,8 @@ def judged(
     if infeasible:
         return Termination.INFEASIBLE
     if objective is not None and bound is not None:
-        # An objective of 0 has no relative gap; the models' units make 1 a large value.
+        # Solvers' tolerances are absolute in the model's own unit, not in the file's: the best
+        # known time, a slot, the mean cost of postponing. That much is left open also about 0.
         rounding = ARITHMETIC * max(abs(objective), 1.0)
         if abs(objective - bound) <= max(settings.gap * abs(objective), rounding):
             return Termination.OPTIMAL

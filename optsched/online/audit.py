@@ -9,6 +9,7 @@ spot checks.
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,7 @@ def audit(
     """
     rows, found = _match(jobs, records, predicted)
     if found:
-        return CheckReport(None, tuple(found))
+        return CheckReport(None, _few(found))
     times = IterationTimes(jobs.configurations.jobs, jobs.cluster.hardware)
     found += _start_violations(records)
     gang = _gang_violations(records)
@@ -78,7 +79,18 @@ def audit(
         if records.policy in CHECKED:  # the options of a user's own say nothing about it
             found += offer_violations(records, heavy, spot_checks)
     rounding = CANCELLATION * float(np.abs(records.end).sum() + records.submit.sum())
-    return CheckReport(float(records.flow.sum()), tuple(found), rounding)
+    return CheckReport(float(records.flow.sum()), _few(found), rounding)
+
+
+def _few(found: list[Violation]) -> tuple[Violation, ...]:
+    """The first `MOST_LISTED` of each rule."""
+    told: Counter[str] = Counter()
+    few = []
+    for violation in found:
+        told[violation.rule] += 1
+        if told[violation.rule] <= MOST_LISTED:
+            few.append(violation)
+    return tuple(few)
 
 
 def _match(

@@ -231,7 +231,12 @@ def test_twenty_violations_of_a_rule_are_listed() -> None:
     assert len(audit(told, replace(done, submit=done.submit + 1)).violations) == 20
     unknown = replace(done, job_id=np.array([f"k{i}" for i in range(25)], dtype=object))
     rules = [v.rule for v in audit(told, unknown).violations]
-    assert rules == ["record"] * 21  # and a job twice
+    assert rules == ["record"] * 20
+    nowhere = replace(done, taken=done.taken * 0)  # too few GPUs, and none on a server
+    assert [v.rule for v in audit(told, nowhere).violations] == ["gang"] * 20
+    backwards = replace(done, predicted=done.predicted[::-1].copy(), policy="spjf")
+    rules = [v.rule for v in audit(told, backwards).violations]
+    assert rules == ["queue order"] * 20
     together = replace(done, start=np.zeros(25), end=np.full(25, 2.0))
     over = audit(told, together).violations
     assert [v.amount for v in over] == list(range(1, 21))

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from oracles.random_online import random_case, random_job
 
 from optsched.generators.workload import WorkloadShape, generate_workload
 from optsched.online.bounds._flow_kernel import dual_value
-from optsched.online.bounds.flow import fast_machine_bound, flow_bounds, mean_busy_time_bound
+from optsched.online.bounds.flow import (
+    capacity_dual_bound,
+    cell_edges,
+    fast_machine_bound,
+    flow_bounds,
+    mean_busy_time_bound,
+)
 from optsched.online.bounds.offline import offline_optimum
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
@@ -109,6 +117,30 @@ def test_dual_beats_durations_under_load() -> None:
     flow = compute_metrics(simulate_online(jobs, "srpt-workload-hold")).total_flow_time
     bounds = flow_bounds(jobs, known_flow=flow)
     assert bounds.durations * 1.02 < bounds.capacity_dual <= flow
+
+
+@pytest.mark.parametrize("scale", [2.0**-50, 2.0**-30, 2.0**30])
+def test_cells_in_other_units(scale: float) -> None:
+    jobs = tiny_case(3)
+    length = jobs.iterations * jobs.least
+    edges = cell_edges(jobs, length, 40)
+    assert len(edges) > 20
+    others = cell_edges(replace(jobs, submit=jobs.submit * scale), length * scale, 40)
+    assert others.tolist() == (edges * scale).tolist()
+
+
+@pytest.mark.parametrize("length", [0.0, 1e-30, 1e-3])
+def test_cells_of_jobs_that_take_next_to_no_time(length: float) -> None:
+    """All submitted late in one moment: the cells span what is left of it, and the bound holds."""
+    jobs = tiny_case(3)
+    late = replace(jobs, submit=np.full(len(jobs), 2.0**40))
+    lengths = np.full(len(jobs), length)
+    edges = cell_edges(late, lengths, 40)
+    assert edges[0] == 2.0**40
+    assert (np.diff(edges) > 0).all()
+    bound = capacity_dual_bound(late, lengths, None, 40, 10)
+    fast = fast_machine_bound(late, lengths)
+    assert bound <= max(fast, lengths.sum()) + len(jobs) * (2 * np.spacing(2.0**40) + length)
 
 
 def test_no_job_no_flow() -> None:

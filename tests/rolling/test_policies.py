@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from rolling.small import instance, job
+from scales import in_units
 
 from optsched.errors import InputError
 from optsched.generators.rolling import generate_rolling, rolling_settings
@@ -259,7 +260,20 @@ def test_time_moves_on_whatever_a_policy_plans() -> None:
     run = simulate_rolling(world, Restless(world), seed=1)
     times = [decision.time for decision in run.decisions]
     assert len(times) > 50
-    assert all(b - a >= SHORTEST * (1 - 1e-6) for a, b in pairwise(times))
+    shortest = SHORTEST * given.interval
+    assert all(b - a >= shortest * (1 - 1e-6) for a, b in pairwise(times))
+
+
+def test_time_moves_on_alike_in_every_unit() -> None:
+    """STS takes the same decisions where a second is called 2^-30 or 2^30 of another unit."""
+    given = workload(6, load=1.5)
+    run = run_on(given, "sts")
+    assert len(run.decisions) > 40
+    for scale in (2.0**-30, 2.0**30):
+        other = RollingInstance.from_dict(in_units(given.to_dict(), {"time": scale}))
+        scaled = run_on(other, "sts")
+        assert [d.time for d in scaled.decisions] == [d.time * scale for d in run.decisions]
+        assert [d.placed for d in scaled.decisions] == [d.placed for d in run.decisions]
 
 
 @pytest.mark.parametrize(
@@ -269,12 +283,12 @@ def test_a_sliver_of_a_first_piece_is_left_out(slack: float, speed: int, length:
     """10 epochs of 2 s (1 $) or 1 s (2 $), due in 10 s + slack.
 
     x slow epochs take 2 x + (10 - x) = 10 + x s, so x = slack and the first piece lasts 2 x s:
-    0.2 s and 4 ms are kept, 0.8 ms is below `SHORTEST` and the job starts at the faster speed.
+    0.2 s and 4 ms are kept, 0.8 ms is less than a millisecond and the job starts at the faster.
     """
     curve = Curve(np.array([0.0, 10.0]), np.array([1.0]), np.array([1.0]))
     speeds = Speeds(np.array([[2.0, 1.0]]), np.array([[1.0, 2.0]]))
     found = FirstPieces(np.empty(1, np.int64), np.empty(1), np.empty(1))
     due, least = np.array([10.0 + slack]), np.zeros(1, np.int64)
-    first_pieces(Curves.of([curve]), speeds, due, least, SHORTEST, found)
+    first_pieces(Curves.of([curve]), speeds, due, least, 1e-3, found)
     assert found.speed[0] == speed
     assert found.length[0] == pytest.approx(length, rel=1e-6)

@@ -6,6 +6,7 @@ import pyomo.environ as pyo
 import pytest
 from oracles.random_selection import tiny
 from oracles.selection import optimum
+from scales import in_units
 
 from optsched import build_model, solve
 from optsched.backends import solve_model
@@ -15,6 +16,7 @@ from optsched.selection.exact import sifting
 from optsched.selection.exact.arc_arrays import skeleton_of
 from optsched.selection.exact.packings import maximal_fills, partition_count, partitions
 from optsched.selection.exact.patterns import pattern_count, pattern_data
+from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
 
 
@@ -125,3 +127,16 @@ def test_sifting_out_of_time_keeps_a_valid_bound() -> None:
     whole = solve("selection/10x40", "patterns")
     cut = solve("selection/10x40", "patterns", time_limit=1e-3)
     assert cut.bound is None or cut.bound <= whole.objective * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("method", ["patterns", "milp", "columns"])
+def test_what_is_proved_does_not_know_the_files_unit(method: str) -> None:
+    """The models count money in a unit of their own, in which solvers' tolerances are absolute."""
+    given = tiny(3).to_dict()
+    ended = {}
+    for scale in (1e-9, 1.0, 1e9):
+        instance = SelectionInstance.from_dict(in_units(given, {"money": scale}))
+        result = solve(instance, method)
+        ended[scale] = result.termination
+        assert result.objective == pytest.approx(scale * optimum(given), rel=1e-6)
+    assert set(ended.values()) == {Termination.OPTIMAL}

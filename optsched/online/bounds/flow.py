@@ -27,6 +27,8 @@ from optsched.online.data.jobs import Jobs
 Floats = NDArray[np.float64]
 CELLS = 240
 ITERATIONS = 60
+NARROWEST = 1e-9
+"""Share of the time looked at that a cell is wide at least."""
 ROUNDING = 1e-12
 """Relative allowance for the summation's own rounding, taken off every bound."""
 
@@ -142,7 +144,7 @@ def cell_edges(jobs: Jobs, length: Floats, cells: int) -> Floats:
     outer = submit[-1] + tail * np.linspace(0, 1, 1 + cells // 4) ** 2
     even = np.linspace(submit[0], submit[-1] + tail, 1 + cells // 4)
     edges = np.unique(np.concatenate((inner, outer, even)))
-    width = max(float(edges[-1] - edges[0]), 1e-9) * 1e-9
-    kept = np.concatenate(([True], np.diff(edges) > width))
+    kept = np.concatenate(([True], np.diff(edges) > NARROWEST * (edges[-1] - edges[0])))
     edges = edges[kept]
-    return edges if len(edges) > 1 else np.array([edges[0], edges[0] + max(tail, 1e-9)])
+    # one moment: no work, or less of it than the clock can show
+    return edges if len(edges) > 1 else np.array([edges[0], np.nextafter(edges[0], np.inf)])

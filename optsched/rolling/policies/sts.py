@@ -83,7 +83,8 @@ class Sts:
             if gpus:
                 more = gpus + (j in view.due_for_change)
                 least[kind, j] = min(more, tables.kinds[kind].gpus) - 1
-        return [first_steps(tables, curves, t, each, SHORTEST) for t, each in enumerate(least)]
+        shortest = SHORTEST * tables.instance.interval
+        return [first_steps(tables, curves, t, each, shortest) for t, each in enumerate(least)]
 
     def _assign(self, tables: Tables, state: IndexedCluster, wishes: list[Wish]) -> Seat | None:
         """The first wish that fits, else fewer GPUs of its type."""

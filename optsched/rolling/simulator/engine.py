@@ -25,8 +25,9 @@ from optsched.selection.assignment import Seat
 
 SAME_MOMENT = 1e-14
 """Share of the clock's own reading within which events are one: what rounding leaves of a time."""
-SHORTEST = 1e-3
-"""Seconds: a policy's planned change takes effect no sooner, so that time always moves on."""
+SHORTEST = 1 / 3_600_000
+"""Share of H, a millisecond of an hour: a policy's planned change takes effect no sooner, so that
+time always moves on."""
 MOST_IDLE_DECISIONS = 10_000
 """Decisions in a row that place nothing, with nothing running, before a run is given up."""
 MOST_PERIODIC_DECISIONS = 200_000
@@ -253,12 +254,13 @@ class _Run:
         plan = self.policy.decide(view)
         seconds = time.perf_counter() - began
         self.decisions.append(Decision(now, len(jobs), len(plan.seats), cause, seconds))
+        shortest = SHORTEST * self.world.instance.interval
         for i, (j, state) in enumerate(zip(jobs, states, strict=True)):
             self._apply(now, j, state, plan.seats.get(i))
             after = plan.changes.get(i, math.inf)
-            state.change = _later(now, after) if state.seat is not None else math.inf
+            state.change = math.inf if state.seat is None else _later(now, max(after, shortest))
         self._note_use(now)
-        self.timer = _later(now, min(self.world.instance.interval, self.policy.wake), 0.0)
+        self.timer = _later(now, min(self.world.instance.interval, self.policy.wake))
         self._refuse_idling(bool(plan.seats))
 
     def _apply(self, now: float, j: int, state: _Active, seat: Seat | None) -> None:
@@ -325,9 +327,9 @@ class _Run:
             raise StalledError(f"policy {name} leaves {count} jobs waiting on an idle cluster")
 
 
-def _later(now: float, after: float, least: float = SHORTEST) -> float:
-    """A moment that is later also where the clock itself resolves less than `least`."""
-    return now + max(after, least, 4 * math.ulp(now))
+def _later(now: float, after: float) -> float:
+    """A moment that is later also where the clock itself resolves less than `after`."""
+    return now + max(after, 4 * math.ulp(now))
 
 
 def _same_moment(now: float) -> float:
