@@ -12,11 +12,10 @@ from optsched.checking import bound_violation
 from optsched.errors import MethodError, NotApplicableError, SolverError
 from optsched.external import method_of
 from optsched.extras import require_extras
-from optsched.files import instance_sha256
 from optsched.library import find, load
-from optsched.methods import problem_for, solve
+from optsched.methods import problem_for, result_of, solve
 from optsched.problem import Method, resolve
-from optsched.result import Result, Termination, unrounded
+from optsched.result import Outcome, Result, Settings, Termination, unrounded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,33 +139,14 @@ def _solve_or_say(instance: Any, method: Method, settings: Mapping[str, Any]) ->
     try:
         return solve(instance, method, **settings)
     except (MethodError, NotApplicableError, SolverError) as error:
-        return Result(
-            problem=problem_for(instance).name,
-            instance=instance.name,
-            instance_sha256=instance_sha256(instance.to_dict()),
-            method=method.name,
-            solver=None,
-            solver_version=None,
-            options=_options(instance, settings),
-            seed=settings.get("seed", 0),
-            termination=Termination.ERROR,
-            objective=None,
-            bound=None,
-            bound_source=None,
-            build_time=0.0,
-            solve_time=0.0,
-            check=None,
-            solution=None,
-            details={
-                "message": str(error),
-                **({"refused": True} if isinstance(error, NotApplicableError) else {}),
-            },
-        )
-
-
-def _options(instance: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
-    parsed = resolve(problem_for(instance).options).from_dict(dict(settings.get("options") or {}))
-    return dict(parsed.to_dict())
+        problem = problem_for(instance)
+        options = resolve(problem.options).from_dict(dict(settings.get("options") or {}))
+        details: dict[str, Any] = {"message": str(error)}
+        if isinstance(error, NotApplicableError):
+            details["refused"] = True
+        outcome = Outcome(None, Termination.ERROR, details=details)
+        asked = Settings(seed=settings.get("seed", 0))
+        return result_of(problem, instance, method, options, asked, outcome)
 
 
 def _with_best_bound(results: list[Result]) -> list[Result]:

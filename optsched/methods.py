@@ -18,6 +18,7 @@ from optsched.files import instance_sha256
 from optsched.library import load
 from optsched.problem import Method, Problem, resolve
 from optsched.problems import PROBLEMS
+from optsched.progress import Listener, Progress, listener_of
 from optsched.result import Outcome, Result, Settings, Termination, is_proved, unrounded
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def solve(
     threads: int = 1,
     seed: int = 0,
     solver: str = "highs",
+    callback: Listener | None = None,
+    verbose: bool = False,
 ) -> Result:
     """Solve an instance and check the answer.
 
@@ -62,6 +65,12 @@ def solve(
         Seed of every random choice.
     solver : str
         "highs", or "scip" with the extra of that name.
+    callback : callable, optional
+        Called with an `optsched.progress.Event` (seconds, incumbent, bound) at the start, at the
+        end, and in between where the method knows a better incumbent or bound. An exception of its
+        own ends the run and is raised here.
+    verbose : bool
+        Whether such events are printed, a line each.
 
     Returns
     -------
@@ -85,15 +94,21 @@ def solve(
     if isinstance(instance, str | Path):
         instance = load(instance)
     settings = _settings(time_limit, iterations, gap, threads, seed, solver)
+    if callback is not None and not callable(callback):
+        raise InputError("settings", "callback", shown(callback), "a callable")
     problem = problem_for(instance)
     chosen = resolve(problem.options).from_dict(dict(options or {}))
     entry = method_of(problem, problem.standard if method is None else method)
     resolve(entry.run)  # what is missing is said before anything is loaded
     warm_up(problem.name)
-    settings = settings.within(Deadline(time_limit))
+    progress = Progress(listener_of(callback, verbose))
+    settings = replace(settings.within(Deadline(time_limit)), progress=progress)
+    progress.tell(None, None)
     outcome = _kept(lambda: entry(instance, chosen, settings))
     outcome = _with_bound(problem, instance, chosen, settings.deadline, outcome)
-    return _checked(problem, instance, entry, chosen, settings, outcome)
+    result = result_of(problem, instance, entry, chosen, settings, outcome)
+    progress.tell(result.objective, result.bound)
+    return result
 
 
 def check(instance: Any, solution: Any, options: Mapping[str, Any] | None = None) -> CheckReport:
@@ -259,7 +274,7 @@ def _with_bound(
     )
 
 
-def _checked(
+def result_of(
     problem: Problem,
     instance: Any,
     method: Method,
@@ -267,6 +282,7 @@ def _checked(
     settings: Settings,
     outcome: Outcome,
 ) -> Result:
+    """The checked result of an outcome: the one place where a `Result` is made."""
     from optsched.backends import solver_version
 
     report, solution = None, outcome.solution

@@ -11,6 +11,7 @@ from optsched.checking import BOUND_TOLERANCE, CheckReport
 from optsched.deadline import Deadline
 from optsched.display import Displayed, number
 from optsched.files import plain
+from optsched.progress import Progress
 
 
 class Termination(StrEnum):
@@ -78,6 +79,8 @@ class Settings:
     deadline : Deadline
         The clock behind `time_limit`. It starts when the settings are made and is kept by
         ``replace(settings, gap=...)``; another `time_limit` starts another one.
+    progress : Progress
+        Where a method reports incumbents and bounds; nobody hears them by default.
     """
 
     time_limit: float | None = None
@@ -87,6 +90,7 @@ class Settings:
     seed: int = 0
     solver: str = "highs"
     deadline: Deadline = field(default_factory=Deadline, compare=False, repr=False)
+    progress: Progress = field(default_factory=Progress, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.deadline.limit != self.time_limit:

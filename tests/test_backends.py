@@ -193,7 +193,7 @@ def test_a_run_told_to_stop_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     """At a limit too: ``--json`` has the standard output for itself."""
     stop_at_once, said = Deadline(0.0), io.StringIO()
     handler = logging.StreamHandler(said)
-    monkeypatch.setattr(highs, "run_highs", lambda solver, _: run_highs(solver, stop_at_once))
+    monkeypatch.setattr(highs, "run_highs", lambda solver, *_: run_highs(solver, stop_at_once))
     logging.getLogger("pyomo").addHandler(handler)
     try:
         answer = solve_model(knapsack(items=200, rows=40), Settings(time_limit=60.0))

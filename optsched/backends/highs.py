@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -70,13 +71,20 @@ class Ended:
     values: NDArray[np.float64] | None
 
 
-def run_steadily(highs: Any, settings: Settings, start: float | None = None) -> Ended:
+def run_steadily(
+    highs: Any,
+    settings: Settings,
+    start: float | None = None,
+    meanwhile: Callable[[], None] | None = None,
+) -> Ended:
     """Run HiGHS; where it fails, run it again with other options, and keep the best incumbent.
 
     Parameters
     ----------
     start : float, optional
         Value of the solution handed over, which stands if HiGHS never gets to look at it.
+    meanwhile : callable, optional
+        Called in this thread every now and then while HiGHS works in another.
 
     Raises
     ------
@@ -92,7 +100,7 @@ def run_steadily(highs: Any, settings: Settings, start: float | None = None) -> 
             set_options(highs, settings)
             for name, value in options.items():
                 highs.setOptionValue(name, value)
-        run_highs(highs, settings.deadline)
+        run_highs(highs, settings.deadline, meanwhile)
         ended = _ended(highs, settings, COARSE if len(options) > 2 else 0.0)
         if isinstance(ended, Ended):
             better = best.objective is not None and ended.objective is None

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.backends.answer import FEASIBILITY, Answer, finite, judged, require_solver, unsolved
-from optsched.backends.highs import Ended, run_steadily, set_options
+from optsched.backends.highs import run_steadily, set_options
 from optsched.backends.running import InterruptibleScip
 from optsched.errors import SolverError
+from optsched.progress import Heard
 from optsched.result import Settings, Termination, TracePoint
 
 if TYPE_CHECKING:
@@ -29,6 +27,7 @@ def solve_model(
     start: bool = False,
     build_time: float = 0.0,
     restarts: bool = True,
+    heard: Heard | None = None,
 ) -> Answer:
     """Solve a Pyomo model and load its incumbent, integers rounded, into its variables.
 
@@ -43,6 +42,8 @@ def solve_model(
     restarts : bool
         Whether HiGHS may presolve again at the root. What 1.15 then infers of big-M rows has cut
         optima off.
+    heard : callable, optional
+        Hears of incumbents and bounds, in the model's unit; of SCIP's last ones only.
 
     Raises
     ------
@@ -53,8 +54,11 @@ def solve_model(
     if not settings.deadline.has(build_time):
         return unsolved(settings, build_time)
     if settings.solver == "scip":
-        return _solve_with_scip(model, settings, build_time)
-    return _solve_with_highs(model, settings, start, build_time, restarts)
+        answer = _solve_with_scip(model, settings, build_time)
+        if heard is not None:
+            heard(answer.objective, answer.bound)
+        return answer
+    return _solve_with_highs(model, settings, start, build_time, restarts, heard)
 
 
 def relax_model(
@@ -94,36 +98,38 @@ def relax_model(
 
 
 def _solve_with_highs(
-    model: pyo.ConcreteModel, settings: Settings, start: bool, build_time: float, restarts: bool
+    model: pyo.ConcreteModel,
+    settings: Settings,
+    start: bool,
+    build_time: float,
+    restarts: bool,
+    heard: Heard | None,
 ) -> Answer:
     from pyomo.contrib.solver.common.factory import SolverFactory
 
     began = time.perf_counter()
     solver = SolverFactory("highs")
-    solver.config.load_solutions = False
-    solver.config.raise_exception_on_nonoptimal_result = False
     solver.set_instance(model)
     highs = solver._solver_model  # private: the public interface knows no start and no callback
+    highs.setOptionValue("log_to_console", False)
     set_options(highs, settings)
     highs.setOptionValue("mip_allow_restart", restarts)
     value = _hand_over_start(solver, highs, model) if start else None
-    recorder = _Recorder()
+    recorder = _Recorder(heard)
     highs.cbMipLogging.subscribe(recorder)
     highs.cbMipImprovingSolution.subscribe(recorder)
-    runs: list[Ended] = []
-    highs.run = lambda: runs.append(run_steadily(highs, settings, value))  # called by the interface
-    built = time.perf_counter()
-    recorder.began = built
-    with _no_word_on_interrupts():
-        results = solver.solve(model)
+    highs.cbLogging.subscribe(lambda event: recorder.log.append(event.message))
+    built = recorder.began = time.perf_counter()
+    # Not by the interface: it would catch what a listener prints.
+    ended = run_steadily(highs, settings, value, recorder.tell)
     solved = time.perf_counter()
-    (ended,) = runs
+    if heard is not None:
+        heard(ended.objective, ended.bound)
     if ended.values is not None:
         for identity, column in solver._pyomo_var_to_solver_var_map.items():
             found = float(ended.values[column])
             solver._vars[identity][0].set_value(found, skip_validation=True)
         _round_integers(model)
-    trace = (*recorder.points, TracePoint(solved - built, ended.objective, ended.bound))
     return Answer(
         ended.termination,
         ended.objective,
@@ -131,29 +137,19 @@ def _solve_with_highs(
         build_time + built - began,
         solved - built,
         "highs",
-        trace=trace,
-        log=results.solver_log,
+        trace=(*recorder.points, TracePoint(solved - built, ended.objective, ended.bound)),
+        log="".join(recorder.log),
     )
-
-
-@contextmanager
-def _no_word_on_interrupts() -> Iterator[None]:
-    """Pyomo does not know that a run can be told to stop, and would say so on standard output."""
-    log = logging.getLogger("pyomo.contrib.solver.solvers.highs")
-    level = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        log.setLevel(level)
 
 
 @dataclass
 class _Recorder:
-    """Collects the trace from HiGHS's callbacks."""
+    """Collects log and trace from HiGHS's callbacks, which come from the thread of the solver."""
 
+    heard: Heard | None = None
     began: float = field(default_factory=time.perf_counter)
     points: list[TracePoint] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
 
     def __call__(self, event: Any) -> None:
         out = event.data_out
@@ -165,6 +161,11 @@ class _Recorder:
         last = self.points[-1] if self.points else None
         if last is None or (last.incumbent, last.bound) != (point.incumbent, point.bound):
             self.points.append(point)
+
+    def tell(self) -> None:
+        """Hand the last point on, in the thread that waits for the solver."""
+        if self.heard is not None and self.points:
+            self.heard(self.points[-1].incumbent, self.points[-1].bound)
 
 
 def _hand_over_start(solver: Any, highs: Any, model: pyo.ConcreteModel) -> float | None:

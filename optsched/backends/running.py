@@ -28,13 +28,13 @@ def run_lp(highs: Any, deadline: Deadline) -> None:
         run_highs(highs, deadline)
 
 
-def run_highs(highs: Any, deadline: Deadline) -> None:
-    """Run HiGHS to its end, to the deadline or to an interrupt."""
+def run_highs(highs: Any, deadline: Deadline, meanwhile: Callable[[], None] | None = None) -> None:
+    """Run HiGHS to its end, to the deadline or to an interrupt; `meanwhile` is called here."""
     import highspy
 
     if not highs.HandleUserInterrupt:
         highs.HandleUserInterrupt = True
-    _run_aside(lambda: highspy.Highs.run(highs), highs.cancelSolve, deadline)
+    _run_aside(lambda: highspy.Highs.run(highs), highs.cancelSolve, deadline, meanwhile)
 
 
 class InterruptibleScip:
@@ -53,7 +53,12 @@ class InterruptibleScip:
         _run_aside(self._model.optimizeNogil, self._model.interruptSolve, self._deadline)
 
 
-def _run_aside(run: Callable[[], object], stop: Callable[[], object], deadline: Deadline) -> None:
+def _run_aside(
+    run: Callable[[], object],
+    stop: Callable[[], object],
+    deadline: Deadline,
+    meanwhile: Callable[[], None] | None = None,
+) -> None:
     """Run in another thread; whatever it raises is raised here."""
     done = threading.Event()
     raised: list[BaseException] = []
@@ -71,6 +76,8 @@ def _run_aside(run: Callable[[], object], stop: Callable[[], object], deadline: 
         while not done.wait(LOOK):
             if deadline.is_over:
                 stop()
+            elif meanwhile is not None:
+                meanwhile()
     except BaseException:
         stop()
         raise

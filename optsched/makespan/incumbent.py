@@ -47,6 +47,7 @@ class Incumbent:
         self.name = ""
         self.least = np.inf
         self.cut = False
+        self._report()
 
     @property
     def value(self) -> float:
@@ -82,6 +83,7 @@ class Incumbent:
         if found.makespan > self.instance.horizon or found.makespan >= self.value:
             return False
         self.best, self.name = found, name
+        self._report()
         return True
 
     def take(self, found: Found, name: str = "") -> None:
@@ -93,6 +95,7 @@ class Incumbent:
         """Take a bound if it is better."""
         if bound.value > self.bound.value:
             self.bound = bound
+            self._report()
 
     def bounded(self, deadline: Deadline, high: float | None = None) -> None:
         """Prove the best combinatorial bound by the deadline; see `best_bound`."""
@@ -172,6 +175,9 @@ class Incumbent:
             trace=() if answer is None else answer.trace,
             details={"message": self._message() if self.impossible else message},
         )
+
+    def _report(self) -> None:
+        self.settings.progress.report(self.known, self.bound.value)
 
     def _message(self) -> str:
         horizon = f"the horizon of {counted(self.instance.horizon, 'slot')}"

@@ -42,7 +42,8 @@ def candidates(
     short = replace(settings, time_limit=None, iterations=search_moves(instance))
 
     def anneal(stop: Deadline) -> Found:
-        blocks = nested.Annealing(instance, best_bound(instance, deadline=stop).value, short.seed)
+        bound = best_bound(instance, deadline=stop).value
+        blocks = nested.Annealing(instance, bound, short.seed, progress=short.progress)
         return blocks.found(NESTED_MOVES, stop, short.gap)
 
     runs: dict[str, Callable[[Deadline], Found]] = {

@@ -99,6 +99,8 @@ def search(
                 left, present.last[0] = clock.chunk(done), order[-1]
             made = improve(lists.jobs, present, target, clock.step(left), slack, lists.arrays)
             done, left = done + made, left - made
+            if present.best[0] <= instance.horizon:
+                settings.progress.report(float(present.best[0]))
     except OutOfTimeError:
         cut = True
     lists.run(present.best_order, present.best_spans)

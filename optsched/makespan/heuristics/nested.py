@@ -16,7 +16,7 @@ second. Beyond the paper. Elsewhere the method falls back, by name, to local-sea
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ from optsched.makespan.heuristics.local_search import local_search, search
 from optsched.makespan.incumbent import SEARCH_SHARE, Found, Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
+from optsched.progress import Progress
 from optsched.result import Outcome, Settings
 
 MOVES = 20_000_000
@@ -70,7 +71,9 @@ def nested(instance: MakespanInstance, options: MakespanOptions, settings: Setti
         met = found.value <= found.bound.value or found.impossible
         found.cut = not met and settings.deadline.is_over
         if not met and not found.cut:
-            annealing = Annealing(instance, found.bound.value, settings.seed)
+            annealing = Annealing(
+                instance, found.bound.value, settings.seed, progress=settings.progress
+            )
             annealed = annealing.found(settings.iterations, settings.deadline, settings.gap)
             details = annealed.details
             found.take(annealed, "annealing")
@@ -105,6 +108,7 @@ class Annealing:
     seed: int
     moves: int = 0
     restarts: int = 0
+    progress: Progress = field(default_factory=Progress)
 
     def __post_init__(self) -> None:
         durations = durations_of(self.instance)
@@ -186,6 +190,8 @@ class Annealing:
             made = anneal(self.blocks, self.now, target, cooling, done, min(CHUNK, total - done))
             self.moves += made
             done += made
+            if self.best <= self.instance.horizon:
+                self.progress.report(self.best)
             if made == 0 or self.now.load.max() <= target:  # met: ask for more
                 if self.best <= self.bound:
                     return True

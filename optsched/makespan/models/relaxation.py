@@ -99,7 +99,12 @@ def solve_slotted(
     began = time.perf_counter()
     data = model_data(instance, horizon, low, contention=contention, deadline=settings.deadline)
     built = formulation.build(data)
-    answer = solve_model(built, settings, build_time=time.perf_counter() - began)
+    answer = solve_model(
+        built,
+        settings,
+        build_time=time.perf_counter() - began,
+        heard=lambda _, bound: settings.progress.report(None, bound),
+    )
     if answer.termination is Termination.INFEASIBLE:
         return Solved(horizon + 1, None, answer)
     bound = low if answer.bound is None else max(low, math.ceil(answer.bound - ROUNDING))

@@ -60,6 +60,7 @@ def programme(
     _refuse_large(instance)
     began = time.perf_counter()
     known = float(worst_time(tables.costs, start))
+    settings.progress.report(known)
     found = _optimal_counts(instance, tables, start, known, settings.deadline)
     counts, value = (start, known) if found is None else found
     return Outcome(

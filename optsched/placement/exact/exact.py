@@ -39,6 +39,7 @@ def exact(instance: PlacementInstance, options: PlacementOptions, settings: Sett
     name, start = known_placement(instance, options)
     bound = combinatorial_bound(instance, tables)
     known = _outcome(instance, options, settings, start, bound)
+    settings.progress.report(known.claimed, known.bound)
     spent = time.perf_counter() - began
     if known.termination is Termination.OPTIMAL:
         return replace(known, chosen=name, solve_time=spent)

@@ -137,6 +137,7 @@ class _Search:
     def note(self) -> None:
         seconds = time.perf_counter() - self.began
         self.trace.append(TracePoint(seconds, self.value, self.bound.value))
+        self.settings.progress.report(self.value, self.bound.value)
 
     def _probe(self, theta: float) -> bool | None:
         """Whether theta can be met; None when time ran out or the solver could not tell."""

@@ -37,13 +37,15 @@ def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settin
     began = time.perf_counter()
     _, start = known_placement(instance, options)
     bound = combinatorial_bound(instance, tables_of(instance, options))
+    settings.progress.report(iteration_time(instance, start, options), bound.value)
     data = formulation.model_data(instance, options, start, bound.value)
-    counts = start
+    heard, counts = settings.progress.of_model(data.unit), start
     try:
         require_time(settings.deadline, count_nonzeros(instance, widths=data.bottleneck))
         model = formulation.build(data, settings.deadline)
         formulation.set_start(model, data, start)
-        answer = solve_model(model, settings, start=True, build_time=time.perf_counter() - began)
+        spent = time.perf_counter() - began
+        answer = solve_model(model, settings, start=True, build_time=spent, heard=heard)
         if answer.has_solution:
             counts = formulation.read_counts(model)
     except OutOfTimeError:

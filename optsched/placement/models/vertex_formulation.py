@@ -67,7 +67,8 @@ def ilp_vertex(
     try:
         require_time(settings.deadline, replica_nonzeros(instance, data.bottleneck))
         model = build(data, settings.deadline)
-        answer = solve_model(model, settings, build_time=time.perf_counter() - began)
+        spent, heard = time.perf_counter() - began, settings.progress.of_model(data.unit)
+        answer = solve_model(model, settings, build_time=spent, heard=heard)
         if answer.has_solution:
             counts, details = read_counts(model), {}
     except OutOfTimeError:

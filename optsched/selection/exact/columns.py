@@ -28,7 +28,7 @@ from optsched.selection.cost import tables_of
 from optsched.selection.exact.arc_arrays import Ints, Skeleton, skeleton_of
 from optsched.selection.exact.arc_decode import seats_of
 from optsched.selection.exact.grouping import grouped_classes, reassigned
-from optsched.selection.exact.starting_selection import known_seats, without_model
+from optsched.selection.exact.starting_selection import known_seats, report_known, without_model
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.openings import can_open
 from optsched.selection.models.outcomes import infeasible_outcome, judged
@@ -69,6 +69,7 @@ def columns(instance: SelectionInstance, options: SelectionOptions, settings: Se
         return infeasible_outcome(tables)
     refuse_many_nonzeros("columns", 2 * tables.late.size, "use sts")
     known = known_seats(tables)
+    report_known(tables, known, settings)
     clock = settings.deadline
     if clock.is_over:
         return without_model(tables, known, settings)
@@ -184,6 +185,7 @@ def _integral(
     certificate = generated.priced.prices.certificate(tables, bound)
     source = "price certificate"
     trace = [TracePoint(clock.spent, None, bound)]
+    settings.progress.report(None, bound)
     built = clock.spent
     seats = known
     leaders, left_out = _few_columns(skeleton, generated)
@@ -199,6 +201,7 @@ def _integral(
                 bound, source = proved, "columns left out and highs"
         value = None if seats is None else expected_cost(tables, seats)
         trace.append(TracePoint(clock.spent, value, bound))
+        settings.progress.report(value, bound)
         if attempt or value is None or clock.is_over or skeleton.classes is not tables.classes:
             break
         if value - bound <= settings.gap * abs(value):

@@ -32,7 +32,7 @@ from optsched.selection.exact.packings import (
 )
 from optsched.selection.exact.pattern_decode import Counted, assignment_of
 from optsched.selection.exact.sifting import solve_sifted
-from optsched.selection.exact.starting_selection import known_seats, without_model
+from optsched.selection.exact.starting_selection import known_seats, report_known, without_model
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.outcomes import model_outcome
 from optsched.selection.options import SelectionOptions
@@ -75,13 +75,15 @@ def patterns(instance: SelectionInstance, options: SelectionOptions, settings: S
     size = nonzeros(tables)
     refuse_many_nonzeros("patterns", size, "use columns")
     known = known_seats(tables)
+    report_known(tables, known, settings)
     data = pattern_data(tables)
     try:
         require_time(settings.deadline, size)
         model = build(data, settings.deadline)
     except OutOfTimeError:
         return without_model(tables, known, settings)
-    answer = solve_sifted(model, settings, build_time=time.perf_counter() - began)
+    spent, heard = time.perf_counter() - began, settings.progress.of_model(data.unit)
+    answer = solve_sifted(model, settings, build_time=spent, heard=heard)
     assignment = assignment_of(tables, read_counted(model)) if answer.has_solution else None
     return model_outcome(tables, answer, (known, assignment), data.unit, settings)
 

@@ -16,6 +16,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from optsched.backends import Answer, relax_model, solve_model
+from optsched.progress import Heard
 from optsched.result import Settings, Termination
 
 FEW_VARIABLES = 4_000
@@ -29,7 +30,9 @@ SAFE = 0.95
 """Of the least cost of what is left out, how much is relied on: solvers round."""
 
 
-def solve_sifted(model: pyo.ConcreteModel, settings: Settings, *, build_time: float) -> Answer:
+def solve_sifted(
+    model: pyo.ConcreteModel, settings: Settings, *, build_time: float, heard: Heard | None = None
+) -> Answer:
     """Solve a model as `solve_model` does, at first over the variables of small reduced cost."""
     began = time.perf_counter()
     variables = list(model.component_data_objects(pyo.Var, active=True))
@@ -38,7 +41,7 @@ def solve_sifted(model: pyo.ConcreteModel, settings: Settings, *, build_time: fl
     if large and settings.deadline.has(build_time):
         relaxed = relax_model(model, settings)
     if relaxed is None:
-        return solve_model(model, settings, build_time=build_time)
+        return solve_model(model, settings, build_time=build_time, heard=heard)
     optimum, costs = relaxed
     allowed = FIRST_SHARE * max(abs(optimum), 1e-3)
     while True:
@@ -46,7 +49,7 @@ def solve_sifted(model: pyo.ConcreteModel, settings: Settings, *, build_time: fl
         for x in left_out:
             x.fix(0)
         try:
-            answer = solve_model(model, settings, build_time=build_time)
+            answer = solve_model(model, settings, build_time=build_time, heard=_incumbents(heard))
         finally:
             for x in left_out:
                 x.unfix()
@@ -56,6 +59,11 @@ def solve_sifted(model: pyo.ConcreteModel, settings: Settings, *, build_time: fl
             return _with_left_out(answer, optimum, least, began - build_time)
         wider = 0.0 if answer.objective is None else (answer.objective - optimum) / SAFE
         allowed = SPARE * wider if SPARE * wider > allowed else WIDER * allowed
+
+
+def _incumbents(heard: Heard | None) -> Heard | None:
+    """A bound over some variables is none over all."""
+    return None if heard is None else lambda incumbent, _: heard(incumbent, None)
 
 
 def _with_left_out(answer: Answer, optimum: float, least: float, began: float) -> Answer:

@@ -33,6 +33,12 @@ def known_seats(tables: Tables) -> Assignment | None:
     return min(found, key=lambda seats: expected_cost(tables, seats))
 
 
+def report_known(tables: Tables, known: Assignment | None, settings: Settings) -> None:
+    """Let the caller hear of it, and of the bound that goes with it."""
+    value = None if known is None else expected_cost(tables, known)
+    settings.progress.report(value, tardiness_bound(tables))
+
+
 def without_model(tables: Tables, known: Assignment | None, settings: Settings) -> Outcome:
     """The outcome where the limit leaves no time for a model: what is known, and a plain bound."""
     message = "the limit leaves no time to state a model: the best heuristic stands"

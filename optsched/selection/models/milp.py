@@ -18,7 +18,7 @@ from optsched.backends.sizes import require_time
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.result import Outcome, Settings
 from optsched.selection.cost import tables_of
-from optsched.selection.exact.starting_selection import known_seats, without_model
+from optsched.selection.exact.starting_selection import known_seats, report_known, without_model
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.formulation import (
     FormulationData,
@@ -44,12 +44,14 @@ def milp(instance: SelectionInstance, options: SelectionOptions, settings: Setti
     tables = tables_of(instance, options)
     data = formulation_data(tables, "milp")
     known = known_seats(tables)
+    report_known(tables, known, settings)
     try:
         require_time(settings.deadline, data.nonzeros)
         model = build(data, settings.deadline)
     except OutOfTimeError:
         return without_model(tables, known, settings)
-    answer = solve_model(model, settings, build_time=time.perf_counter() - began, restarts=False)
+    spent, heard = time.perf_counter() - began, settings.progress.of_model(data.dollars_unit)
+    answer = solve_model(model, settings, build_time=spent, restarts=False, heard=heard)
     assignment = read_assignment(model, data) if answer.has_solution else None
     return model_outcome(tables, answer, (known, assignment), data.dollars_unit, settings)
 

@@ -19,7 +19,7 @@ from optsched.backends.sizes import require_time
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.result import Outcome, Settings
 from optsched.selection.cost import tables_of
-from optsched.selection.exact.starting_selection import known_seats, without_model
+from optsched.selection.exact.starting_selection import known_seats, report_known, without_model
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.formulation import (
     FormulationData,
@@ -46,13 +46,15 @@ def minlp(instance: SelectionInstance, options: SelectionOptions, settings: Sett
     tables = tables_of(instance, options)
     data = formulation_data(tables, "minlp")
     known = known_seats(tables)
+    report_known(tables, known, settings)
     try:
         require_time(settings.deadline, data.nonzeros)
         model = build(data, settings.deadline)
     except OutOfTimeError:
         return without_model(tables, known, settings)
     scip = replace(settings, solver="scip")
-    answer = solve_model(model, scip, build_time=time.perf_counter() - began)
+    spent, heard = time.perf_counter() - began, settings.progress.of_model(data.dollars_unit)
+    answer = solve_model(model, scip, build_time=spent, heard=heard)
     assignment = read_assignment(model, data) if answer.has_solution else None
     return model_outcome(tables, answer, (known, assignment), data.dollars_unit, settings)
 

@@ -1,0 +1,205 @@
+"""What a caller hears while a method runs."""
+
+from __future__ import annotations
+
+import ast
+import os
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import optsched
+from optsched.errors import InputError, MethodError
+from optsched.placement.heuristics.repartition import known_placement
+from optsched.placement.solution import PlacementSolution
+from optsched.progress import Event, Progress
+from optsched.result import Termination
+
+PACKAGE = Path(optsched.__file__).parent
+RUNS = [
+    ("placement/t5-11b-16", "ilp"),
+    ("placement/t5-11b-16", "ilp-vertex"),
+    ("placement/t5-11b-16", "threshold"),
+    ("placement/t5-11b-16", "dp"),
+    ("placement/t5-11b-16", "exact"),
+    ("placement/t5-11b-16", "min-cut"),
+    ("makespan/contended-3x3", "ilp"),
+    ("makespan/contended-4x3", "state-search"),
+    ("makespan/mixed-24x8", "local-search"),
+    ("makespan/mixed-24x8", "nested"),
+    ("selection/5x10", "patterns"),
+    ("selection/5x10", "columns"),
+    ("selection/3x6", "milp"),
+    ("selection/5x10", "sts"),
+    ("speed-profile/one-atom", "hull"),
+    ("rolling/three-by-hand", "edf"),
+    ("online/small-400x40", "spjf"),
+]
+
+
+def heard(name: str, method: Any, **settings: Any) -> tuple[list[Event], Any]:
+    """The events of a run, and its result."""
+    events: list[Event] = []
+    return events, optsched.solve(name, method, callback=events.append, **settings)
+
+
+@pytest.mark.parametrize(("name", "method"), RUNS)
+def test_what_is_told_holds(name: str, method: str) -> None:
+    """No incumbent below the optimum, no bound above it, each no worse than the one before."""
+    events, result = heard(name, method, iterations=2000, time_limit=60.0)
+    assert (events[0].incumbent, events[0].bound) == (None, None)
+    assert (events[-1].incumbent, events[-1].bound) == (result.objective, result.bound)
+    assert [e.seconds for e in events] == sorted(e.seconds for e in events)
+    between = events[1:-1]
+    incumbents = [e.incumbent for e in between if e.incumbent is not None]
+    bounds = [e.bound for e in between if e.bound is not None]
+    assert incumbents == sorted(incumbents, reverse=True)
+    assert bounds == sorted(bounds)
+    over_time = name.startswith(("rolling", "online"))
+    optimum = result.objective if over_time else optsched.solve(name).objective
+    slack = 1e-6 * optimum
+    assert all(value >= optimum - slack for value in incumbents)
+    assert all(value <= optimum + slack for value in bounds)
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        ("placement/t5-11b-16", "ilp"),
+        ("makespan/mixed-24x8", "local-search"),
+        ("makespan/mixed-24x8", "nested"),
+        ("selection/10x40", "patterns"),
+        ("selection/10x40", "columns"),
+    ],
+)
+def test_a_method_that_knows_an_incumbent_tells_it(name: str, method: str) -> None:
+    events, _ = heard(name, method, iterations=2000)
+    assert len(events) > 2
+    assert any(e.incumbent is not None and e.bound is not None for e in events[1:-1])
+
+
+def test_the_solvers_incumbents_are_told_while_it_runs() -> None:
+    """More than what was known before: HiGHS's own, before the end."""
+    events, result = heard("selection/10x40", "patterns")
+    assert len({e.bound for e in events[1:-1]}) > 2
+    assert events[-2].incumbent == pytest.approx(result.objective, rel=1e-6)
+
+
+def test_one_who_listens_changes_nothing() -> None:
+    _, told = heard("selection/10x40", "patterns")
+    alone = optsched.solve("selection/10x40", "patterns")
+    assert told.solution == alone.solution
+    assert told.bound == alone.bound
+    assert [p.bound for p in told.trace][-1] == [p.bound for p in alone.trace][-1]
+
+
+def test_the_caller_hears_in_its_own_thread() -> None:
+    threads = set()
+    optsched.solve(
+        "selection/10x40",
+        "patterns",
+        callback=lambda _: threads.add(threading.current_thread()),
+    )
+    assert threads == {threading.current_thread()}
+
+
+@pytest.mark.parametrize(
+    ("name", "method"), [("selection/10x40", "patterns"), ("makespan/fig2", "sjf-bco")]
+)
+def test_verbose_prints_every_event(
+    name: str, method: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Also what comes while the solver works, which writes nothing itself."""
+    events, result = heard(name, method, verbose=True)
+    printed = capfd.readouterr().out.splitlines()
+    assert printed == [str(event) for event in events]
+    assert f"{result.objective:.6g}" in printed[-1]
+    assert "excess" in printed[-1]
+
+
+def test_a_run_is_silent_unless_asked(capfd: pytest.CaptureFixture[str]) -> None:
+    optsched.solve("placement/t5-11b-16", "ilp")
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("method", "at"), [("patterns", 0), ("patterns", 3), ("columns", 2), ("sts", 1)]
+)
+def test_an_exception_of_the_listeners_ends_the_run(method: str, at: int) -> None:
+    calls = []
+
+    def listener(event: Event) -> None:
+        calls.append(event)
+        if len(calls) > at:
+            raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        optsched.solve("selection/10x40", method, callback=listener)
+    assert len(calls) == at + 1
+    assert optsched.solve("selection/10x40", "patterns").proved
+
+
+def test_an_interrupt_while_it_is_told_keeps_the_incumbent() -> None:
+    events: list[Event] = []
+
+    def listener(event: Event) -> None:
+        events.append(event)
+        if event.incumbent is not None and len(events) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    result = optsched.solve(
+        "makespan/paper-160x20-strong", "nested", callback=listener, iterations=10**9
+    )
+    assert result.termination is Termination.INTERRUPTED
+    assert result.check.feasible
+    assert events[-1].incumbent == result.objective
+
+
+def test_a_method_of_ones_own_may_tell() -> None:
+    def mine(instance: Any, options: Any, settings: Any) -> Any:
+        settings.progress.report(incumbent=9.0)
+        settings.progress.report(incumbent=10.0)  # no better: not told
+        settings.progress.report(bound=0.01)
+        _, counts = known_placement(instance, options)
+        return PlacementSolution.of(instance.name, counts.tolist())
+
+    events, _ = heard("placement/fig2", mine)
+    assert [(e.incumbent, e.bound) for e in events[1:-1]] == [(9.0, None), (9.0, 0.01)]
+
+    def loud(_: Event) -> None:
+        if len(told) > 0:
+            raise ValueError("no")
+        told.append(_)
+
+    told: list[Event] = []
+    with pytest.raises(MethodError, match="no"):
+        optsched.solve("placement/fig2", mine, callback=loud)
+
+
+def test_a_bound_above_the_incumbent_is_the_incumbent() -> None:
+    """A search for better that ends without one proves the incumbent, not more."""
+    events: list[Event] = []
+    progress = Progress(events.append)
+    progress.report(5.0, 3.0)
+    progress.report(None, 7.0)
+    progress.report(None, 4.0)
+    assert [(e.incumbent, e.bound) for e in events] == [(5.0, 3.0), (5.0, 5.0)]
+    assert "excess 66.67%" in str(events[0])
+
+
+def test_a_callback_is_called() -> None:
+    with pytest.raises(InputError, match="callback: found 3, expected a callable"):
+        optsched.solve("placement/fig2", callback=3)  # type: ignore[arg-type]
+
+
+def test_a_result_is_made_in_one_place() -> None:
+    made = [
+        (path.name, node.lineno)
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Result", "result.Result")
+    ]
+    assert [name for name, _ in made] == ["methods.py"]
