@@ -1,4 +1,4 @@
-"""Placement: seconds and excess of every method, on the generator's defaults and seeds 0-19.
+"""Placement: seconds and excess of every method, on communication-bound plans and seeds 0-19.
 
     python benchmarks/placement.py [--runs 5] [--vertex-limit 10] [--summary]
 
@@ -31,11 +31,13 @@ from optsched.backends import solver_version
 from optsched.generators.placement import generate_placement, instance_from_profile, random_offer
 from optsched.methods import warm_up
 from optsched.placement.instance import PlacementInstance
-from optsched.profiles import read_pipedream
+from optsched.profiles import Training, read_pipedream
 from optsched.result import Result, Termination
 
 SEEDS = range(20)
 LONG_SEEDS = range(5)
+ANY = Training("global", oversized=True)
+"""The communication-bound plans: one mini-batch shared by all GPUs, whatever fits."""
 FAST = ("heavy-edge", "repartition", "exact")
 PROFILES = {
     "VGG16": "image_classification__vgg16",
@@ -56,7 +58,12 @@ class Case:
 
     def instances(self) -> Iterator[tuple[int, PlacementInstance]]:
         for seed in SEEDS:
-            yield seed, generate_placement(self.model, self.gpus, stages=self.stages, seed=seed)
+            yield (
+                seed,
+                generate_placement(
+                    self.model, self.gpus, stages=self.stages, training=ANY, seed=seed
+                ),
+            )
 
 
 CASES = (
@@ -132,7 +139,11 @@ def measured_profiles() -> Iterator[tuple[str, int, PlacementInstance]]:
         for gpus in (8, 16, 32):
             for seed in SEEDS:
                 offer = random_offer(gpus, 8, np.random.default_rng(seed))
-                yield f"{model}/{gpus} measured", seed, instance_from_profile(profile, gpus, offer)
+                yield (
+                    f"{model}/{gpus} measured",
+                    seed,
+                    instance_from_profile(profile, gpus, offer, training=ANY),
+                )
 
 
 def measure(

@@ -123,9 +123,13 @@ def _command(result: Result) -> str:
     """The command behind a row, with the instance's shipped name, or else its file's."""
     from optsched.library import shipped_names
 
-    name = f"{result.problem}/{result.instance}"
-    if name not in shipped_names() or not _is_shipped(name, result.instance_sha256):
-        name = f"{result.instance}.json"
+    named = (
+        name
+        for name in shipped_names()
+        if name.startswith(f"{result.problem}/") and name.endswith(f"/{result.instance}")
+    )
+    same = (name for name in named if _is_shipped(name, result.instance_sha256))
+    name = next(same, f"{result.instance}.json")
     seed = f" --seed {result.seed}" if result.seed else ""
     return f"optsched solve {name} --method {result.method}{seed}"
 

@@ -29,16 +29,20 @@ def shipped_folder() -> Path:
 
 
 def shipped_names() -> list[str]:
-    """Names of the shipped instances, such as "placement/vgg19-16" or "online/small-400x40"."""
+    """Names of the shipped instances, such as "placement/vgg19-16" or "online/small-400x40".
+
+    A set of its own is a folder within a problem's: "placement/efficient/vgg19-32-25g".
+    """
     root = shipped_folder()
     files = (
         path
         for folder in FOLDERS
-        for path in (root / folder).glob("*.json")
-        if path.name != BEST_KNOWN
+        for path in (root / folder).rglob("*.json")
+        if path.name != BEST_KNOWN and folder != ONLINE
     )
     workloads = (path.parent for path in (root / ONLINE).glob(f"*/{WORKLOAD}"))
-    return sorted(f"{path.parent.name}/{path.stem}" for path in (*files, *workloads))
+    named = (*(path.with_suffix("") for path in files), *workloads)
+    return sorted(path.relative_to(root).as_posix() for path in named)
 
 
 def shipped_plans() -> list[str]:
@@ -56,7 +60,7 @@ def copy_shipped(target: str | Path) -> int:
     """
     root, folder = shipped_folder(), Path(target)
     try:
-        instances = sorted(p for name in FOLDERS for p in (root / name).glob("*.json"))
+        instances = sorted(p for name in FOLDERS for p in (root / name).rglob("*.json"))
         workloads = sorted(p for p in (root / ONLINE).glob("*/*") if p.is_file())
         copies = [
             (path, folder / path.relative_to(root))
@@ -184,7 +188,7 @@ def load(reference: str | Path) -> Any:
 
 def _shipped(name: str) -> Path | None:
     parts = Path(name).parts
-    if not parts or len(parts) > 2 or parts[0] not in FOLDERS:
+    if not parts or len(parts) > 3 or parts[0] not in FOLDERS or ".." in parts:
         return None
-    root = shipped_folder() / parts[0]
-    return root if len(parts) == 1 else root / f"{parts[1].removesuffix('.json')}.json"
+    place = shipped_folder().joinpath(*parts)
+    return place if place.is_dir() else place.with_name(f"{place.name.removesuffix('.json')}.json")

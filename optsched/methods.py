@@ -318,6 +318,7 @@ def result_of(
         details=outcome.details,
         certificate=outcome.certificate,
         given=instance,
+        measures=problem.measured(instance, None if report is None else report.objective),
     )
 
 

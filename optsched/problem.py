@@ -95,6 +95,9 @@ class Problem:
     pictures : mapping
         By name ``module:function`` of ``(instance, solution, ax=ax) -> Axes``; the first is drawn
         unless another is named. Where several solutions are given, a list takes their place.
+    measures : str or None
+        ``module:function`` of ``(instance, objective or None) -> dict``: what results say beside
+        the objective.
     over_time : bool
         Whether methods are policies that decide in the course of time: a bound then holds for one
         seed of an instance only.
@@ -117,6 +120,7 @@ class Problem:
     own: str | None = None
     generate: str | None = None
     pictures: Mapping[str, str] = field(default_factory=dict, hash=False)
+    measures: str | None = None
     over_time: bool = False
     shown_per_unit: float = 1.0
 
@@ -129,6 +133,10 @@ class Problem:
         """Options in full, as plain data; raises InputError."""
         made: dict[str, Any] = resolve(self.options).from_dict(dict(values or {})).to_dict()
         return made
+
+    def measured(self, instance: Any, objective: float | None) -> dict[str, float | None]:
+        """What results say beside an objective; of a problem that measures nothing, nothing."""
+        return resolve(self.measures)(instance, objective) if self.measures else {}
 
     def method(self, name: str) -> Method:
         """The method of that name; raises InputError."""

@@ -159,7 +159,8 @@ class Result(Displayed):
     """A checked outcome with everything needed to repeat it.
 
     The objective is the checker's own value, recomputed from the decisions; `given` is the
-    instance itself, for pictures.
+    instance itself, for pictures; `measures` is what the problem says beside the objective, such
+    as a placement's speed-up.
     """
 
     problem: str
@@ -183,6 +184,7 @@ class Result(Displayed):
     details: Mapping[str, Any] = field(default_factory=dict)
     certificate: Any = None
     given: Any = field(default=None, compare=False)
+    measures: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
     def gap(self) -> float | None:
@@ -238,6 +240,7 @@ class Result(Displayed):
             "bound_source": self.bound_source,
             "gap": self.gap,
             "excess": self.excess,
+            **self.measures,
             "build_time": self.build_time,
             "solve_time": self.solve_time,
             "check": None if self.check is None else self.check.to_dict(),

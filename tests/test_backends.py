@@ -28,7 +28,10 @@ from optsched.placement.cost import iteration_time, tables_of
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.models import formulation
 from optsched.placement.options import PlacementOptions
+from optsched.profiles import Training
 from optsched.result import Settings, Termination
+
+ANY = Training("global", oversized=True)
 
 
 def knapsack(seed: int = 0, items: int = 60, rows: int = 12) -> pyo.ConcreteModel:
@@ -89,7 +92,7 @@ def test_the_ilps_own_start_is_always_feasible(name: str, reading: str) -> None:
 
 def test_a_start_survives_a_time_limit_of_zero() -> None:
     """The incumbent at the limit is the heuristic's, with the bound beside it."""
-    instance = generate_placement("GPT-175B", 64, stages=64, seed=2)
+    instance = generate_placement("GPT-175B", 64, stages=64, training=ANY, seed=2)
     result = optsched.solve(instance, "ilp", time_limit=0.0)
     assert result.termination is Termination.TIME_LIMIT
     assert result.check.feasible

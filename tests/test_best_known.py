@@ -7,7 +7,7 @@ import pytest
 from optsched.best_known import read_best_known
 from optsched.library import shipped_folder
 
-FILES = sorted(shipped_folder().glob("*/best_known.json"))
+FILES = sorted(shipped_folder().rglob("best_known.json"))
 ENTRIES = [
     (path.parent.name, name, entry)
     for path in FILES
@@ -19,6 +19,7 @@ def test_there_are_files() -> None:
     assert {path.parent.name for path in FILES} == {
         "makespan",
         "placement",
+        "efficient",
         "selection",
         "speed-profile",
     }

@@ -3,14 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from optsched.cli.settings import Bandwidth, Folder, OutputFile, Seed, read_offer, require_folder
 from optsched.errors import InputError, shown
+from optsched.placement.scaling import SLOWER
+
+if TYPE_CHECKING:
+    from optsched.placement.instance import PlacementInstance
 
 DONE = 0
+
+Batch = Annotated[
+    str,
+    typer.Option(help="per-gpu: an iteration has a mini-batch for each GPU; global: one in all."),
+]
+DeviceName = Annotated[
+    str, typer.Option(metavar="NAME", help="The GPU: V100, A100, A100-TF32 or H100-TF32.")
+]
+Optimiser = Annotated[str, typer.Option(help="sgd or adam: 12 or 16 bytes a parameter.")]
+Steps = Annotated[
+    int | None, typer.Option(metavar="N", help="Parts in which a GPU's mini-batch passes.")
+]
+Memory = Annotated[
+    float | None, typer.Option(metavar="B", help="Bytes of a GPU; by default the device's.")
+]
+Oversized = Annotated[
+    bool, typer.Option("--oversized", help="Accept a plan that a GPU's memory cannot hold.")
+]
+Fewer = Annotated[
+    bool,
+    typer.Option("--fewer-gpus", help="Use fewer GPUs than offered where that trains faster."),
+]
 
 
 def register(generate: typer.Typer, importing: typer.Typer) -> None:
@@ -30,6 +56,13 @@ def generate_placements(
     gpus_per_server: Annotated[int, typer.Option(metavar="N")] = 8,
     inter_bandwidth: Bandwidth = 1.25e9,
     intra_bandwidth: Bandwidth = 3e11,
+    batch: Batch = "per-gpu",
+    device: DeviceName = "V100",
+    optimiser: Optimiser = "adam",
+    accumulation_steps: Steps = None,
+    gpu_memory: Memory = None,
+    oversized: Oversized = False,
+    fewer_gpus: Fewer = False,
     count: Annotated[int, typer.Option(metavar="N", help="How many, from the seed on.")] = 1,
     name: Annotated[str | None, typer.Option(help="The instance's name; with --count 1.")] = None,
     seed: Seed = 0,
@@ -38,6 +71,7 @@ def generate_placements(
     from optsched.cli.show import note
     from optsched.files import write_document
     from optsched.generators.placement import Hardware, generate_placement
+    from optsched.profiles import Training
 
     require_folder(output)
     if not 1 <= count <= 100_000:
@@ -47,6 +81,9 @@ def generate_placements(
     if name is not None and (count != 1 or not name or set(name) & set("/\\\0")):
         raise InputError("generate placement", "--name", shown(name), "a file name, --count 1")
     hardware = Hardware(gpus_per_server, inter_bandwidth, intra_bandwidth)
+    training = Training(
+        batch, device, fewer_gpus, optimiser, accumulation_steps, gpu_memory, oversized
+    )
     for each in range(seed, seed + count):
         instance = generate_placement(
             model,
@@ -54,12 +91,13 @@ def generate_placements(
             stages=stages,
             all_reduce=all_reduce,
             hardware=hardware,
+            training=training,
             seed=each,
             name=name,
         )
         path = Path(output) / f"{instance.name}.json"
         write_document(path, instance.to_dict())
-        note(f"wrote {path}")
+        note(f"wrote {path}: {_said(instance)}")
     return DONE
 
 
@@ -75,6 +113,13 @@ def import_pipedream(
     gpus_per_server: Annotated[int, typer.Option(metavar="N")] = 8,
     inter_bandwidth: Bandwidth = 1.25e9,
     intra_bandwidth: Bandwidth = 3e11,
+    batch: Batch = "per-gpu",
+    device: DeviceName = "V100",
+    optimiser: Optimiser = "adam",
+    accumulation_steps: Steps = None,
+    gpu_memory: Memory = None,
+    oversized: Oversized = False,
+    fewer_gpus: Fewer = False,
     name: Annotated[str | None, typer.Option(help="The instance's name.")] = None,
 ) -> int:
     """A placement instance of a measured layer profile."""
@@ -82,7 +127,7 @@ def import_pipedream(
     from optsched.files import write_document
     from optsched.generators.placement import Hardware, instance_from_profile
     from optsched.outputs import require_outputs
-    from optsched.profiles import read_pipedream
+    from optsched.profiles import Training, read_pipedream
 
     require_outputs([output], [file])
     offer = read_offer(servers)
@@ -98,10 +143,23 @@ def import_pipedream(
         all_reduce=all_reduce,
         name=name,
         hardware=Hardware(gpus_per_server, inter_bandwidth, intra_bandwidth),
+        training=Training(
+            batch, device, fewer_gpus, optimiser, accumulation_steps, gpu_memory, oversized
+        ),
         provenance={"importer": "optsched import pipedream"},
         source=file,
     )
     write_document(output, instance.to_dict())
     plan = "-".join(str(stage.replicas) for stage in instance.job.stages)
-    note(f"wrote {output}: {instance.job.model}, replicas by stage {plan}")
+    note(f"wrote {output}: {instance.job.model}, replicas by stage {plan}; {_said(instance)}")
     return DONE
+
+
+def _said(instance: PlacementInstance) -> str:
+    """What the plan gains over one GPU, and what it takes of each."""
+    scaling, memory = instance.provenance["scaling"], instance.provenance["memory"]
+    slower = f" ({SLOWER})" if scaling["speed_up"] < 1 else ""
+    return (
+        f"{instance.job.gpus} GPUs, speed-up {scaling['speed_up']:.2f}{slower}, efficiency "
+        f"{100 * scaling['efficiency']:.0f}%, {1e-9 * memory['bytes_per_gpu']:.1f} GB a GPU"
+    )

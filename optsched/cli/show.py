@@ -12,6 +12,7 @@ from rich.table import Table
 
 from optsched.checking import CheckReport
 from optsched.display import counted
+from optsched.placement.scaling import SLOWER
 from optsched.problem import Problem
 from optsched.problems import PROBLEMS
 from optsched.result import Result
@@ -43,6 +44,7 @@ def result(result: Result) -> None:
         ("seconds", f"{result.build_time:.3f} build + {result.solve_time:.3f} solve"),
         ("checked", _verdict(result)),
     ]
+    lines += [(key, f"{value:.4g}") for key, value in result.measures.items() if value is not None]
     lines += [(key, str(value)) for key, value in result.details.items()]
     for key, value in lines:
         out.print(f"{key:15} {escape(value)}")
@@ -118,7 +120,7 @@ def methods(rows: list[dict[str, Any]]) -> None:
     console().print(made)
 
 
-FIRST_TO_GO = ("checked", "seconds", "best bound", "objective")
+FIRST_TO_GO = ("checked", "seconds", "best bound", "speed-up", "objective")
 """Columns that give way, in this order, where a terminal is too narrow for all."""
 
 
@@ -140,7 +142,10 @@ def _columns(results: list[Result], gone: list[str]) -> Table:
     units = {PROBLEMS[name].unit for name in problems}
     unit = f" ({units.pop()})" if len(units) == 1 else ""
     sides = {"instance": "left", "method": "left", "objective": "right", "best bound": "right"}
-    sides |= {"excess %": "right", "seconds": "right", "status": "left", "checked": "left"}
+    sides["excess %"] = "right"
+    if any("speed_up" in r.measures for r in results):
+        sides["speed-up"] = "right"
+    sides |= {"seconds": "right", "status": "left", "checked": "left"}
     shown = [heading for heading in sides if heading not in gone]
     made = Table()
     for heading in shown:
@@ -168,6 +173,7 @@ def _cells(r: Result) -> dict[str, str]:
         "seconds": f"{r.build_time + r.solve_time:.4f}",
         "status": _status(r),
         "checked": _verdict(r),
+        "speed-up": _speed_up(r),
     }
 
 
@@ -183,6 +189,19 @@ def _summary(out: Console, results: list[Result]) -> None:
             f"{method}: excess over the best proven bound {mean:.2f}% mean, "
             f"{max(values):.2f}% largest, over {counted(len(values), 'instance')}"
         )
+    slow = [r for r in results if (r.measures.get("speed_up") or 1.0) < 1]
+    if slow:
+        methods: dict[str, list[str]] = {}
+        for r in slow:
+            methods.setdefault(r.instance, []).append(r.method)
+        named = "; ".join(f"{name} ({', '.join(by)})" for name, by in methods.items())
+        out.print(escape(f"{SLOWER}: {named}"))
+
+
+def _speed_up(r: Result) -> str:
+    """Over one GPU, where a problem knows such a thing; below 1 it is marked."""
+    value = r.measures.get("speed_up")
+    return "-" if value is None else f"{value:.2f}{' < 1' if value < 1 else ''}"
 
 
 def _method(r: Result) -> str:

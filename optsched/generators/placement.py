@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from optsched.placement.instance import (
     PlacementInstance,
     truncate_offer,
 )
-from optsched.profiles import LayerProfile, Plan, plan_stages, plans, stage_table
+from optsched.profiles import LayerProfile, Training, choose_plan, stage_table
 
 MOST_GPUS = 4096
 
@@ -50,6 +50,7 @@ def generate_placement(
     stages: int | None = None,
     all_reduce: str = "ring",
     hardware: Hardware | None = None,
+    training: Training | None = None,
     seed: int = 0,
     name: str | None = None,
 ) -> PlacementInstance:
@@ -60,13 +61,15 @@ def generate_placement(
     model : str
         A name of `optsched.zoo.MODELS`.
     gpus : int
-        GPUs of the job; the plan uses all of them.
+        GPUs of the job; the plan uses all of them, unless `fewer_gpus` is set.
     stages : int, optional
         Stages of the plan; by default as many as make its bottleneck least, up to 8.
     all_reduce : str
         "ring" or "double-tree".
     hardware : Hardware, optional
         The servers.
+    training : Training, optional
+        What an iteration is, and on which GPUs; a plan that does not fit into them is refused.
     seed : int
         Seed of the offer of free GPUs.
     name : str, optional
@@ -75,23 +78,27 @@ def generate_placement(
     Returns
     -------
     PlacementInstance
-        Equal arguments give equal instances.
+        Equal arguments give equal instances. Its provenance states the plan's speed-up over one
+        GPU, its efficiency, and the bytes a GPU holds.
 
     Raises
     ------
     InputError
-        If an argument cannot be used.
+        If an argument cannot be used, or no plan fits into the GPUs' memory.
     """
-    from optsched.zoo import profile_model
+    from optsched.zoo import device_named, profile_model
 
     if not 0 <= seed < 2**63:
         raise InputError("generate placement", "seed", shown(seed), "0 to 2^63 - 1")
-    hardware = hardware or Hardware()
-    profile = profile_model(model)
+    hardware, training = hardware or Hardware(), training or Training()
+    profile = profile_model(model, device=device_named(training.device))
     offer = random_offer(gpus, hardware.gpus_per_server, np.random.default_rng(seed))
-    provenance = {
-        "generator": "optsched generate placement",
-        "arguments": {"model": model, "gpus": gpus, "stages": stages, "seed": seed},
+    arguments = {
+        "model": model,
+        "gpus": gpus,
+        "stages": stages,
+        "training": asdict(training),
+        "seed": seed,
     }
     return instance_from_profile(
         profile,
@@ -100,8 +107,9 @@ def generate_placement(
         stages=stages,
         all_reduce=all_reduce,
         hardware=hardware,
+        training=training,
         name=name or _name(model, gpus, stages, all_reduce, seed),
-        provenance=provenance,
+        provenance={"generator": "optsched generate placement", "arguments": arguments},
     )
 
 
@@ -113,6 +121,7 @@ def instance_from_profile(
     stages: int | None = None,
     all_reduce: str = "ring",
     hardware: Hardware | None = None,
+    training: Training | None = None,
     name: str | None = None,
     provenance: dict[str, Any] | None = None,
     source: str = "generate placement",
@@ -121,20 +130,33 @@ def instance_from_profile(
 
     Parameters
     ----------
+    profile : LayerProfile
+        Of one mini-batch.
     free_gpus : list of int
         Free GPUs by server, summing to `gpus`.
-    stages : int, optional
-        As in `generate_placement`.
     source : str
         What an error line names: the profile's file, say.
+    stages, all_reduce, hardware, training, name
+        As in `generate_placement`.
 
     Raises
     ------
     InputError
-        If an argument cannot be used, or the offer does not sum to `gpus`.
+        If an argument cannot be used, the offer does not sum to `gpus`, or no plan fits into the
+        GPUs' memory.
     """
-    hardware = hardware or Hardware()
-    plan = _plan(profile, gpus, stages, hardware)
+    from optsched.zoo import device_named
+
+    hardware, training = hardware or Hardware(), training or Training()
+    gpu_memory = training.gpu_memory or device_named(training.device).memory_bytes
+    bandwidth = hardware.planning_bandwidth
+    choice = choose_plan(
+        profile, gpus, training, gpu_memory, bandwidth=bandwidth, stages=stages, source=source
+    )
+    plan = choice.plan
+    if choice.gpus < sum(free_gpus):
+        offered = sorted(free_gpus, reverse=True)
+        free_gpus = [taken for taken in truncate_offer(offered, choice.gpus) if taken]
     document = {
         "schema": SCHEMA,
         "version": 1,
@@ -144,9 +166,19 @@ def instance_from_profile(
             "profile": dict(profile.provenance),
             "plan": {
                 "method": "least bottleneck over contiguous partitions with replication",
-                "planning_bandwidth": hardware.planning_bandwidth,
+                "batch": training.batch,
+                "mini_batches": choice.gpus if training.batch == "per-gpu" else 1,
+                "gpus_offered": gpus,
+                "planning_bandwidth": bandwidth,
                 "bottleneck": plan.bottleneck,
                 "first_layers": [0, *plan.cuts],
+            },
+            "memory": {
+                "optimiser": training.optimiser,
+                "accumulation_steps": choice.accumulation_steps,
+                "bytes_per_gpu": choice.most_bytes,
+                "bytes_per_gpu_by_stage": list(choice.bytes_per_gpu),
+                "gpu_memory": gpu_memory,
             },
         },
         "cluster": {
@@ -158,8 +190,24 @@ def instance_from_profile(
         "job": {
             "model": profile.model,
             "all_reduce": all_reduce,
-            "stages": stage_table(profile, plan),
+            "stages": stage_table(choice.iteration, plan),
         },
+    }
+    return _with_scaling(PlacementInstance.from_dict(document, source), source)
+
+
+def _with_scaling(instance: PlacementInstance, source: str) -> PlacementInstance:
+    """The instance, stating in its provenance what it gains over one GPU."""
+    from optsched.methods import solve
+    from optsched.placement.scaling import measures, one_gpu_time
+
+    placed = solve(instance, "repartition").objective
+    document = instance.to_dict()
+    document["provenance"]["scaling"] = {
+        "one_gpu_time": one_gpu_time(instance),
+        "iteration_time": placed,
+        "placement": "repartition",
+        **measures(instance, placed),
     }
     return PlacementInstance.from_dict(document, source)
 
@@ -189,10 +237,3 @@ def random_offer(gpus: int, gpus_per_server: int, rng: np.random.Generator) -> l
     while sum(free) < gpus:
         free.append(int(rng.integers(1, gpus_per_server + 1)))
     return [taken for taken in truncate_offer(sorted(free, reverse=True), gpus) if taken]
-
-
-def _plan(profile: LayerProfile, gpus: int, stages: int | None, hardware: Hardware) -> Plan:
-    bandwidth = hardware.planning_bandwidth
-    if stages is None:
-        return plans(profile, gpus, bandwidth=bandwidth)[0]
-    return plan_stages(profile, gpus, stages, bandwidth=bandwidth)

@@ -8,6 +8,7 @@ from typing import Any
 from optsched.display import Explanation
 from optsched.placement.instance import PlacementInstance, Stage
 from optsched.placement.options import PlacementOptions
+from optsched.placement.scaling import SLOWER, measures
 from optsched.placement.solution import PlacementSolution
 
 
@@ -53,7 +54,10 @@ class StageTime:
 
 @dataclass(frozen=True, repr=False)
 class Breakdown(Explanation):
-    """All parts of a placement's time, and which stage on which server is the bottleneck."""
+    """All parts of a placement's time, and which stage on which server is the bottleneck.
+
+    `speed_up` is over one GPU, `efficiency` the speed-up over the number of GPUs.
+    """
 
     right = (
         *("server", "replicas", "compute", "inter-server", "intra-server", "all-reduce"),
@@ -62,6 +66,8 @@ class Breakdown(Explanation):
 
     instance: str
     rows: tuple[StageTime, ...]
+    speed_up: float | None = None
+    efficiency: float | None = None
 
     @property
     def bottleneck(self) -> StageTime:
@@ -78,6 +84,8 @@ class Breakdown(Explanation):
         return {
             "instance": self.instance,
             "iteration_time": self.iteration_time,
+            "speed_up": self.speed_up,
+            "efficiency": self.efficiency,
             "bottleneck": {"stage": self.bottleneck.stage, "server": self.bottleneck.server},
             "rows": [{**asdict(row), "total": row.total} for row in self.rows],
         }
@@ -104,6 +112,11 @@ class Breakdown(Explanation):
             f"bottleneck: stage {worst.stage} ({worst.name}) on server {worst.server}, "
             f"{1e3 * worst.total:.3f} ms: {split}"
         )
+        if self.speed_up is not None and self.efficiency is not None:
+            closing += (
+                f"\nspeed-up over one GPU {self.speed_up:.2f}, "
+                f"efficiency {100 * self.efficiency:.0f}%"
+            ) + (f": {SLOWER}" if self.speed_up < 1 else "")
         return f"{self.instance}: ms of an iteration", headings, rows, closing
 
 
@@ -123,15 +136,13 @@ def explain(
         One row for each stage and server that holds it; the largest total is alpha.
     """
     stages, servers = instance.shape
-    return Breakdown(
-        instance.name,
-        tuple(
-            _row(instance, solution.counts, s, m, options)
-            for s in range(stages)
-            for m in range(servers)
-            if solution.counts[s][m] > 0
-        ),
+    rows = tuple(
+        _row(instance, solution.counts, s, m, options)
+        for s in range(stages)
+        for m in range(servers)
+        if solution.counts[s][m] > 0
     )
+    return Breakdown(instance.name, rows, **measures(instance, max(row.total for row in rows)))
 
 
 def _row(

@@ -16,6 +16,7 @@ PLACEMENT = Problem(
     bound=f"{_HERE}.bounds.combinatorial:quick_bound",
     explain=f"{_HERE}.explain:explain",
     warm_up=f"{_HERE}.warm_up:warm_up",
+    measures=f"{_HERE}.scaling:measures",
     objective="iteration time",
     unit="ms",
     shown_per_unit=1e3,

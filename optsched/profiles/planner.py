@@ -39,13 +39,16 @@ import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import InputError, shown
 from optsched.profiles.profile import LayerProfile
+
+if TYPE_CHECKING:
+    from optsched.profiles.planner_kernel import Room
 
 MAX_GPUS = 4096
 """Most GPUs planned for."""
@@ -79,7 +82,14 @@ class Plan:
     bottleneck: float
 
 
-def plan_stages(profile: LayerProfile, gpus: int, stages: int, *, bandwidth: float) -> Plan:
+def plan_stages(
+    profile: LayerProfile,
+    gpus: int,
+    stages: int,
+    *,
+    bandwidth: float,
+    room: Room | None = None,
+) -> Plan:
     """The best plan with exactly `stages` stages on exactly `gpus` GPUs.
 
     Parameters
@@ -90,6 +100,8 @@ def plan_stages(profile: LayerProfile, gpus: int, stages: int, *, bandwidth: flo
         G and S of the module's model.
     bandwidth : float
         Bytes per second that one GPU can count on across servers.
+    room : Room, optional
+        What a GPU can hold; by default anything.
 
     Returns
     -------
@@ -101,7 +113,7 @@ def plan_stages(profile: LayerProfile, gpus: int, stages: int, *, bandwidth: flo
     InputError
         For more stages than GPUs or layers, fewer than 1 stage, GPUs outside 1..`MAX_GPUS`, a
         bandwidth that is not positive and finite, times that overflow, or a programme beyond
-        `MAX_STEPS` or `MAX_CELLS`.
+        `MAX_STEPS` or `MAX_CELLS`; or where no plan fits into `room`.
 
     Notes
     -----
@@ -111,7 +123,7 @@ def plan_stages(profile: LayerProfile, gpus: int, stages: int, *, bandwidth: flo
     _check_gpus("plan_stages", gpus)
     _check_count("plan_stages", "stages", stages, min(gpus, len(profile.layers)))
     most = [gpus - (stages - stage) for stage in range(stages + 1)]
-    choices = _choices("plan_stages", profile, most, bandwidth)
+    choices = _choices("plan_stages", profile, most, bandwidth, room)
     return _trace_back(profile, choices, gpus, stages, bandwidth)
 
 
@@ -237,7 +249,13 @@ def _crossing_bytes(profile: LayerProfile) -> NDArray[np.float64]:
 Choices = tuple[NDArray[np.int32], NDArray[np.int16]]
 
 
-def _choices(source: str, profile: LayerProfile, most: list[int], bandwidth: float) -> Choices:
+def _choices(
+    source: str,
+    profile: LayerProfile,
+    most: list[int],
+    bandwidth: float,
+    room: Room | None = None,
+) -> Choices:
     _check_bandwidth(source, bandwidth)
     _check_size(source, len(profile.layers), most)
     totals = profile.totals
@@ -248,10 +266,15 @@ def _choices(source: str, profile: LayerProfile, most: list[int], bandwidth: flo
         largest = compute[-1] + 2 * transfer.max() + most[-1] * sync[-1]
     if not math.isfinite(largest):
         raise InputError(source, "", "stage times that overflow", "times that a float can hold")
-    from optsched.profiles.planner_kernel import fill_choices
+    from optsched.profiles.planner_kernel import Room, fill_choices
 
-    choices: Choices = fill_choices(compute, transfer, sync, np.array(most, np.int64))
-    return choices
+    if room is None:
+        nothing = np.zeros(compute.size)
+        room = Room(nothing, nothing, nothing, False, math.inf)
+    starts, counts, value = fill_choices(compute, transfer, sync, np.array(most, np.int64), room)
+    if math.isinf(value):
+        raise InputError(source, "room", "no plan that fits", f"{room.limit:g} bytes a GPU")
+    return starts, counts
 
 
 def _trace_back(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,10 +12,33 @@ from optsched.compiled_loops import njit
 Floats = NDArray[np.float64]
 
 
+class Room(NamedTuple):
+    """What a GPU has room for; bytes, by position 0..layers.
+
+    Attributes
+    ----------
+    parameters, outputs : ndarray
+        Prefix sums of what the layers' parameters take with their optimiser, and of the outputs
+        kept of one part in flight.
+    entering : ndarray
+        What enters at each position, of one part in flight.
+    shared : bool
+        Whether a stage's replicas share a part, so that each keeps only the k-th of it.
+    limit : float
+        A GPU's bytes.
+    """
+
+    parameters: Floats
+    outputs: Floats
+    entering: Floats
+    shared: bool
+    limit: float
+
+
 @njit(cache=True)
 def fill_choices(
-    compute: Floats, transfer: Floats, sync: Floats, most: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int16]]:
+    compute: Floats, transfer: Floats, sync: Floats, most: NDArray[np.int64], room: Room
+) -> tuple[NDArray[np.int32], NDArray[np.int16], float]:
     """Best last stage of every subproblem "first `end` layers, `stage` stages, `gpus` GPUs".
 
     Parameters
@@ -24,6 +49,8 @@ def fill_choices(
         Seconds ``2 A / bandwidth`` of the cut before each position; 0 at both ends.
     most : ndarray, shape (stages + 1,)
         ``most[s]``: most GPUs that the first `s` stages may use, at least `s`.
+    room : Room
+        What each GPU can hold, if `stages` is the number of all stages.
 
     Returns
     -------
@@ -31,6 +58,8 @@ def fill_choices(
         First layer and replicas of the last stage, indexed by stage, GPUs and end. Only entries
         with ``stage <= gpus <= most[stage]`` and ``stage <= end`` are set, and of the last
         stage only the entry of all GPUs and all layers.
+    value : float
+        The least bottleneck of all layers in all stages on all GPUs; infinite where none fits.
     """
     layers = compute.size - 1
     stages = most.size - 1
@@ -45,26 +74,28 @@ def fill_choices(
         last = stage == stages
         for gpus in range(total if last else stage, most[stage] + 1):
             for end in range(layers if last else stage, layers + 1):
+                in_flight = stages - stage + 1
                 value, start, k = _best_last_stage(
-                    previous, compute, transfer, sync, stage, end, gpus
+                    previous, (compute, transfer, sync), stage, end, gpus, in_flight, room
                 )
                 best[gpus, end] = value
                 starts[stage, gpus, end] = start
                 replicas[stage, gpus, end] = k
-    return starts, replicas
+    return starts, replicas, best[total, layers]
 
 
 @njit(cache=True)
 def _best_last_stage(
     previous: Floats,
-    compute: Floats,
-    transfer: Floats,
-    sync: Floats,
+    seconds: tuple[Floats, Floats, Floats],
     stage: int,
     end: int,
     gpus: int,
+    in_flight: int,
+    room: Room,
 ) -> tuple[float, int, int]:
     # Strict improvement in this order gives the tie rule: fewest replicas, then fewest layers.
+    compute, transfer, sync = seconds
     value, best_start, best_k = np.inf, end - 1, 1
     first = gpus if stage == 1 else 1
     for k in range(first, gpus - stage + 2):
@@ -75,6 +106,12 @@ def _best_last_stage(
             # rounded), so no earlier start can be strictly better.
             if floor >= value:
                 break
+            parameters = room.parameters[end] - room.parameters[start]
+            if parameters > room.limit:  # as they do
+                break
+            kept = room.entering[start] + room.outputs[end] - room.outputs[start]
+            if parameters + in_flight * kept / (k if room.shared else 1) > room.limit:
+                continue
             time = max(previous[gpus - k, start], floor + transfer[start] / k)
             if time < value:
                 value, best_start, best_k = time, start, k

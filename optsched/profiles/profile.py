@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -90,6 +90,19 @@ class LayerProfile:
         for name in _NUMBERS:
             if not _usable(sum(float(getattr(layer, name)) for layer in self.layers)):
                 raise InputError(source, name, "an infinite sum", "a finite sum over the layers")
+
+    def repeated(self, times: int) -> LayerProfile:
+        """The profile of so many mini-batches: times and outputs grow, parameters do not."""
+        layers = tuple(
+            replace(
+                layer,
+                forward_time=times * layer.forward_time,
+                backward_time=times * layer.backward_time,
+                output_bytes=times * layer.output_bytes,
+            )
+            for layer in self.layers
+        )
+        return replace(self, layers=layers)
 
     def cut_bytes(self) -> NDArray[np.float64]:
         """Bytes per mini-batch that cross the cut after each layer but the last.

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from optsched.zoo.catalogue import MODELS, profile_model
-from optsched.zoo.device import V100
+from optsched.zoo.device import DEVICES, V100, device_named
 
-__all__ = ["MODELS", "V100", "profile_model"]
+__all__ = ["DEVICES", "MODELS", "V100", "device_named", "profile_model"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optsched.errors import InputError
+from optsched.errors import InputError, shown
 
 BYTES_PER_NUMBER = 4
 """Single precision, for activations and parameters alike."""
@@ -31,14 +31,18 @@ class Device:
         Bytes/s between the device and its memory, of the data sheet.
     efficiency : float
         Fraction of either peak that is reached, in (0, 1]. An assumption, not a measurement.
+    memory_bytes : float
+        What it holds, of the data sheet, in decimal gigabytes: the few percent by which the chips
+        hold more go to the driver and to fragments.
     source : str
-        Where the two peaks are published.
+        Where the peaks and the memory are published.
     """
 
     name: str
     peak_flops: float
     memory_bandwidth: float
     efficiency: float
+    memory_bytes: float
     source: str
 
     def __post_init__(self) -> None:
@@ -60,6 +64,7 @@ V100 = Device(
     peak_flops=15.7e12,
     memory_bandwidth=900e9,
     efficiency=0.5,
+    memory_bytes=32e9,
     source="NVIDIA V100 Tensor Core GPU data sheet, 2020",
 )
 """The default device."""
@@ -69,6 +74,37 @@ A100 = Device(
     peak_flops=19.5e12,
     memory_bandwidth=1555e9,
     efficiency=0.5,
+    memory_bytes=40e9,
     source="NVIDIA A100 Tensor Core GPU Architecture white paper, 2020",
 )
 """In the same arithmetic as `V100`; its tensor cores (TF32: 156 TFLOP/s) are left idle."""
+
+A100_TF32 = Device(
+    name="NVIDIA A100 SXM4 80 GB, TF32",
+    peak_flops=156e12,
+    memory_bandwidth=2039e9,
+    efficiency=0.5,
+    memory_bytes=80e9,
+    source="NVIDIA A100 Tensor Core GPU data sheet, 2021",
+)
+"""Numbers are kept in four bytes, so nothing but the time differs from single precision."""
+
+H100_TF32 = Device(
+    name="NVIDIA H100 NVL 94 GB, TF32",
+    peak_flops=417.5e12,
+    memory_bandwidth=3900e9,
+    efficiency=0.5,
+    memory_bytes=94e9,
+    source="NVIDIA H100 NVL GPU product brief, 2024; half of the peak that sparsity gives",
+)
+"""The GPU of a-srpt's testbed (V-A)."""
+
+DEVICES = {"V100": V100, "A100": A100, "A100-TF32": A100_TF32, "H100-TF32": H100_TF32}
+"""The devices by the name of the command line."""
+
+
+def device_named(name: str) -> Device:
+    """The device of a name of `DEVICES`; raises InputError."""
+    if name not in DEVICES:
+        raise InputError("zoo", "device", shown(name), f"one of {', '.join(DEVICES)}")
+    return DEVICES[name]

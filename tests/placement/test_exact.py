@@ -15,7 +15,10 @@ from optsched.generators.placement import generate_placement
 from optsched.placement.exact.dp import states
 from optsched.placement.exact.exact import FEW_STATES
 from optsched.placement.instance import PlacementInstance
+from optsched.profiles import Training
 from optsched.result import Termination
+
+ANY = Training("global", oversized=True)
 
 
 def test_bounds_first() -> None:
@@ -43,7 +46,7 @@ def test_then_bisection_for_many() -> None:
 @pytest.mark.parametrize("model", ["VGG19", "Inception-V3", "XLNet-large"])
 @pytest.mark.parametrize("seed", range(3))
 def test_exact_methods_agree_on_zoo_jobs(model: str, seed: int) -> None:
-    instance = generate_placement(model, 32, stages=4, seed=seed)
+    instance = generate_placement(model, 32, stages=4, training=ANY, seed=seed)
     values = {
         method: optsched.solve(instance, method, gap=0.0)
         for method in ("dp", "threshold", "ilp", "exact")
@@ -143,7 +146,7 @@ def test_the_programme_refuses_what_it_cannot_hold() -> None:
 
 
 def test_bisection_stops_at_its_limit_with_a_bound() -> None:
-    instance = generate_placement("GPT-175B", 64, stages=64, seed=0)
+    instance = generate_placement("GPT-175B", 64, stages=64, training=ANY)
     result = optsched.solve(instance, "threshold", time_limit=0.0)
     assert result.termination is Termination.TIME_LIMIT
     assert 0 < result.bound < result.objective
@@ -159,7 +162,7 @@ def test_the_trace_closes() -> None:
 
 def test_a_very_large_offer_is_still_solved() -> None:
     """128 GPUs on some 29 servers, four stages."""
-    instance = generate_placement("VGG19", 128, stages=4, seed=0)
+    instance = generate_placement("VGG19", 128, stages=4, training=Training("global"))
     assert len(instance.free_gpus) >= 20
     result = optsched.solve(instance)
     assert result.termination is Termination.OPTIMAL
@@ -234,7 +237,7 @@ def test_accepted_extremes_stay_in_memory_and_keep_a_bound(
 
 def test_exact_keeps_what_is_known_when_time_is_up() -> None:
     """A NIC faster than the link inside leaves only the vertex model for many states."""
-    document = generate_placement("GPT-175B", 32, stages=32, seed=0).to_dict()
+    document = generate_placement("GPT-175B", 32, stages=32, training=ANY).to_dict()
     document["cluster"]["inter_bandwidth"] = 1e14
     instance = PlacementInstance.from_dict(document)
     result = optsched.solve(instance, time_limit=0.0, gap=0.0)
@@ -246,7 +249,7 @@ def test_exact_keeps_what_is_known_when_time_is_up() -> None:
 def test_chosen_names_where_the_value_comes_from() -> None:
     options = {"all_reduce_bandwidth": "bottleneck"}
     for seed in range(8):
-        instance = generate_placement("VGG19", 16, seed=seed)
+        instance = generate_placement("VGG19", 16, training=Training("global"), seed=seed)
         result = optsched.solve(instance, options=options)
         if result.chosen == "heavy-edge":
             greedy = optsched.solve(instance, "heavy-edge", options=options)

@@ -14,14 +14,16 @@ from optsched.errors import InputError
 from optsched.files import instance_sha256
 from optsched.generators.placement import Hardware, generate_placement, random_offer
 from optsched.library import shipped_folder, shipped_names
+from optsched.profiles import Training
 from optsched.zoo import MODELS
 
+OVERSIZED = Training(oversized=True)
 PLACEMENTS = [name for name in shipped_names() if name.startswith("placement/")]
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_every_zoo_model_makes_an_instance(model: str) -> None:
-    instance = generate_placement(model, 16, stages=3, seed=5)
+    instance = generate_placement(model, 16, stages=3, training=OVERSIZED, seed=5)
     assert instance.job.model == model
     assert sum(instance.free_gpus) == instance.job.gpus == 16
     assert instance.provenance["profile"]["kind"].startswith("first-principles")
@@ -66,9 +68,14 @@ def test_shipped_files_are_what_their_provenance_says(name: str) -> None:
     assert instance.name == path.stem
     arguments = instance.provenance.get("arguments")
     if arguments is None:
-        assert instance.name == "fig2"
+        assert instance.name == "fig2" or instance.name.startswith("measured-")
         return
-    again = generate_placement(**arguments, all_reduce=instance.job.all_reduce, name=instance.name)
+    again = generate_placement(
+        **{**arguments, "training": Training(**arguments["training"])},
+        all_reduce=instance.job.all_reduce,
+        hardware=Hardware(**dict(instance.cluster)),
+        name=instance.name,
+    )
     assert json.dumps(again.to_dict()) == json.dumps(json.loads(path.read_text()))
 
 
@@ -78,10 +85,24 @@ def test_the_shipped_set() -> None:
     assert "placement/vgg19-16" in PLACEMENTS
 
 
+def test_the_efficient_set() -> None:
+    """Every model, and measured profiles, at 16 to 128 GPUs; GPT-175B where memory holds it."""
+    names = {Path(name).name for name in PLACEMENTS if name.startswith("placement/efficient/")}
+    sizes: dict[str, set[int]] = {}
+    for name in names:
+        model, gpus, _ = name.rsplit("-", 2)
+        sizes.setdefault(model, set()).add(int(gpus))
+    every = {16, 32, 64, 128}
+    assert sizes.pop("gpt-175b") == {64, 128}
+    assert {model.lower() for model in MODELS} - {"gpt-175b"} <= set(sizes)
+    assert len([model for model in sizes if model.startswith("measured-")]) == 3
+    assert all(found == every for found in sizes.values())
+
+
 @pytest.mark.parametrize("name", PLACEMENTS)
 def test_best_known_values_stand_up(name: str) -> None:
     """The stored command's solution is checked again and has the stored value; so is the bound."""
-    entries = read_best_known(shipped_folder() / "placement" / "best_known.json")
+    entries = read_best_known((shipped_folder() / name).parent / "best_known.json")
     instance = optsched.load(name)
     entry = entries[instance.name]
     assert entry["sha256"] == instance_sha256(instance.to_dict())
@@ -95,5 +116,7 @@ def test_best_known_values_stand_up(name: str) -> None:
 
 
 def test_best_known_covers_the_shipped_set() -> None:
-    entries = read_best_known(shipped_folder() / "placement" / "best_known.json")
-    assert set(entries) == {Path(name).name for name in PLACEMENTS}
+    for folder in ("placement", "placement/efficient"):
+        entries = read_best_known(shipped_folder() / folder / "best_known.json")
+        own = {Path(n).name for n in PLACEMENTS if Path(n).parent.as_posix() == folder}
+        assert set(entries) == own

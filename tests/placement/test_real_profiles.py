@@ -13,10 +13,11 @@ import pytest
 
 import optsched
 from optsched.generators.placement import instance_from_profile, random_offer
-from optsched.profiles import plans, read_pipedream
+from optsched.profiles import Training, plans, read_pipedream
 from optsched.result import Termination
 
 DATA = os.environ.get("OPTSCHED_DATA")
+ANY = Training("global", oversized=True)
 PROFILES = {
     "vgg16": "image_classification__vgg16",
     "resnet50": "image_classification__resnet50",
@@ -53,11 +54,13 @@ def test_import_plan_solve(model: str, gpus: int) -> None:
 def test_stages_keep_what_the_layers_hold(model: str) -> None:
     """Times and parameters of the stages are the layers' own, whatever the cut."""
     profile = read_pipedream(path(model))
-    seconds = sum(layer.forward_time + layer.backward_time for layer in profile.layers)
+    seconds = 16 * sum(layer.forward_time + layer.backward_time for layer in profile.layers)
     parameters = sum(layer.parameter_bytes for layer in profile.layers)
     for plan in plans(profile, 16, bandwidth=1.25e9 / 8):
         stages = len(plan.replicas)
-        instance = instance_from_profile(profile, 16, [8, 8], stages=stages)
+        instance = instance_from_profile(
+            profile, 16, [8, 8], stages=stages, training=Training(oversized=True)
+        )
         made = instance.job.stages
         assert sum(s.parameter_bytes for s in made) == pytest.approx(parameters, rel=1e-12)
         assert sum((s.forward_time + s.backward_time) * s.replicas for s in made) == pytest.approx(

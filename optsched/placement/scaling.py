@@ -1,0 +1,31 @@
+"""Whether a placement is worth its GPUs: its speed-up over one GPU, and its efficiency.
+
+One GPU that could hold the whole job would take, for the samples of one iteration, what all the
+replicas compute: sum over s of k_s (p^f_s + p^b_s), without any communication. The speed-up is
+that time over alpha, the efficiency the speed-up over the number of GPUs, at most 1. A placement
+of a speed-up below 1 is slower than one of its GPUs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from optsched.placement.instance import PlacementInstance
+
+SLOWER = "slower than one GPU, no one would run this"
+
+
+def one_gpu_time(instance: PlacementInstance) -> float:
+    """Seconds that one GPU computes for the samples of an iteration."""
+    return sum(
+        stage.replicas * (stage.forward_time + stage.backward_time) for stage in instance.job.stages
+    )
+
+
+def measures(instance: PlacementInstance, objective: float | None) -> dict[str, float | None]:
+    """Speed-up over one GPU and efficiency at an iteration time; None where there is none."""
+    if not objective:
+        return {"speed_up": None, "efficiency": None}
+    speed_up = one_gpu_time(instance) / objective
+    return {"speed_up": speed_up, "efficiency": speed_up / instance.job.gpus}

@@ -1,0 +1,213 @@
+"""Speed-up and efficiency by hand, how results and texts show them, and what a GPU holds."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import optsched
+from optsched.cli import execute
+from optsched.errors import InputError
+from optsched.generators.placement import Hardware, generate_placement, instance_from_profile
+from optsched.placement.instance import PlacementInstance
+from optsched.placement.scaling import measures, one_gpu_time
+from optsched.profiles import (
+    Choice,
+    Layer,
+    LayerProfile,
+    Plan,
+    Training,
+    bytes_per_gpu,
+    choose_plan,
+    plan_stages,
+)
+from optsched.profiles.memory import room_of
+
+PROFILE = LayerProfile(
+    "three",
+    (
+        Layer("a", 1.0, 2.0, output_bytes=80.0, parameter_bytes=40.0),
+        Layer("b", 1.0, 2.0, output_bytes=40.0, parameter_bytes=400.0),
+        Layer("c", 1.0, 2.0, output_bytes=20.0, parameter_bytes=4000.0),
+    ),
+    ((0, 1), (1, 2)),
+    {"batch_size": 8},
+)
+GLOBAL = Training("global")
+NIC = Hardware(gpus_per_server=1, inter_bandwidth=1e6, intra_bandwidth=1e6)
+
+
+def choose(
+    gpus: int = 3,
+    stages: int | None = None,
+    gpu_memory: float = 1e9,
+    bandwidth: float = 1e6,
+    **training: Any,
+) -> Choice:
+    return choose_plan(
+        PROFILE, gpus, Training(**training), gpu_memory, bandwidth=bandwidth, stages=stages
+    )
+
+
+def two_stages(replicas: tuple[int, int]) -> PlacementInstance:
+    first, second = replicas
+    stage = {"forward_time": 1.0, "backward_time": 2.0, "parameter_bytes": 0.0}
+    return PlacementInstance.from_dict(
+        {
+            "schema": "optsched/placement",
+            "version": 1,
+            "name": "two",
+            "cluster": {"gpus_per_server": 8, "inter_bandwidth": 8.0, "intra_bandwidth": 1e9},
+            "free_gpus": [first, second],
+            "job": {
+                "model": "two",
+                "all_reduce": "ring",
+                "stages": [
+                    {**stage, "name": "a", "replicas": first, "input_bytes": 0, "output_bytes": 6},
+                    {
+                        **stage,
+                        "name": "b",
+                        "replicas": second,
+                        "input_bytes": 6 * first / second,
+                        "output_bytes": 0,
+                    },
+                ],
+            },
+        }
+    )
+
+
+def test_speed_up_by_hand() -> None:
+    """Two stages of one replica, 3 s each, 12 bytes at 1 byte/s between them: 6 s against 15 s."""
+    instance = two_stages((1, 1))
+    assert one_gpu_time(instance) == 6.0
+    result = optsched.solve(instance)
+    assert result.objective == 15.0
+    assert result.measures == {"speed_up": 0.4, "efficiency": 0.2}
+    assert measures(instance, None) == {"speed_up": None, "efficiency": None}
+
+
+def test_every_row_carries_it_and_what_is_slower_than_one_gpu_is_marked(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "two.json"
+    path.write_text(json.dumps(two_stages((1, 1)).to_dict()))
+    assert execute(["compare", str(path), "placement/fig2", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["speed_up"] for row in rows[:3]] == [0.4] * 3
+    assert rows[-1]["efficiency"] == pytest.approx(rows[-1]["speed_up"] / 6)
+    assert execute(["compare", str(path), "placement/fig2"]) == 0
+    text = capsys.readouterr().out
+    assert "0.40 < 1" in text
+    assert "no one would run this: two (heavy-edge, repartition, exact)\n" in text
+    assert execute(["solve", str(path), "-o", str(tmp_path / "s.json")]) == 0
+    capsys.readouterr()
+    assert execute(["explain", str(path), str(tmp_path / "s.json")]) == 0
+    said = "speed-up over one GPU 0.40, efficiency 20%: slower than one GPU, no one would run this"
+    assert said in capsys.readouterr().out
+
+
+def test_a_makespan_has_no_speed_up() -> None:
+    assert "speed_up" not in optsched.solve("makespan/fig2", "first-fit").to_dict()
+
+
+def test_an_iteration_has_a_mini_batch_for_each_gpu_or_one_in_all() -> None:
+    per_gpu = instance_from_profile(PROFILE, 3, [1, 1, 1], stages=1, hardware=NIC)
+    shared = instance_from_profile(PROFILE, 3, [1, 1, 1], stages=1, training=GLOBAL, hardware=NIC)
+    assert one_gpu_time(per_gpu) == pytest.approx(27.0)
+    assert one_gpu_time(shared) == pytest.approx(9.0)
+    assert per_gpu.job.stages[0].forward_time == pytest.approx(3.0)
+    assert per_gpu.job.stages[0].parameter_bytes == shared.job.stages[0].parameter_bytes == 4440.0
+    assert per_gpu.provenance["plan"]["mini_batches"] == 3
+    assert shared.provenance["plan"]["mini_batches"] == 1
+
+
+def test_bytes_a_gpu_holds_by_hand() -> None:
+    """Stages a-b and c: 110 and 1,000 parameters; in flight two parts of 120, one of 40 + 20."""
+    plan = Plan((2,), (2, 1), 0.0)
+    held = bytes_per_gpu(PROFILE, plan, "per-gpu", "adam", 1)
+    assert held == pytest.approx((16 * 110 + 2 * 120, 16 * 1000 + 60))
+    shared = bytes_per_gpu(PROFILE, plan, "global", "sgd", 4)
+    assert shared == pytest.approx((12 * 110 + 2 * 120 / 2 / 4, 12 * 1000 + 60 / 4))
+
+
+def test_the_fewest_accumulation_steps_that_fit() -> None:
+    """One stage: 1,110 parameters and 140 bytes kept of a part."""
+    parameters = 16 * 1110
+    for room, steps in ((140, 1), (139, 2), (70, 2), (35, 4), (17.5, 8)):
+        choice = choose(stages=1, gpu_memory=parameters + room)
+        assert choice.accumulation_steps == steps
+        assert choice.most_bytes == pytest.approx(parameters + 140 / steps)
+    with pytest.raises(InputError, match="each GPU of stage 0 of 1 of three"):
+        choose(stages=1, gpu_memory=parameters + 17)
+    asked = choose(stages=1, gpu_memory=1.0, oversized=True)
+    assert asked.accumulation_steps == 8
+    assert choose(stages=1, accumulation_steps=5).accumulation_steps == 5
+
+
+@pytest.mark.parametrize("batch", ["per-gpu", "global"])
+def test_the_planner_cuts_so_that_stages_fit(batch: str) -> None:
+    """Where the fastest plan does not fit, the best of those that do is taken."""
+    for stages, least in ((2, 16_061.0), (3, 16_061.0)):
+        room = room_of(PROFILE, batch, "adam", 1, least)
+        plan = plan_stages(PROFILE, 5, stages, bandwidth=1e6, room=room)
+        held = bytes_per_gpu(PROFILE, plan, batch, "adam", 1)
+        assert max(held) <= least
+        assert plan.cuts[-1] == 2  # c alone
+    slow = choose(
+        6, stages=2, batch=batch, gpu_memory=16_061.0, accumulation_steps=1, bandwidth=1e3
+    )
+    free = choose(6, stages=2, batch=batch, accumulation_steps=1, bandwidth=1e3)
+    assert slow.plan.bottleneck >= free.plan.bottleneck
+    with pytest.raises(InputError, match="no plan that fits"):
+        plan_stages(PROFILE, 5, 2, bandwidth=1e6, room=room_of(PROFILE, batch, "adam", 1, 1e3))
+
+
+def test_fewer_gpus_where_communication_decides() -> None:
+    """At a byte a second every transfer takes longer than all the computing: one GPU is best."""
+    assert choose(4, bandwidth=1.0, batch="global").gpus == 4
+    assert choose(4, bandwidth=1.0, batch="global", fewer_gpus=True).gpus == 1
+    assert choose(4, bandwidth=1e9, batch="global", fewer_gpus=True).gpus == 4
+    assert choose(4, bandwidth=1e9, fewer_gpus=True).gpus == 4
+    instance = instance_from_profile(
+        PROFILE,
+        4,
+        [2, 1, 1],
+        hardware=Hardware(2, 2.0, 1e9),
+        training=Training("global", fewer_gpus=True),
+    )
+    assert instance.free_gpus == (1,)
+    assert instance.provenance["plan"]["gpus_offered"] == 4
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"training": Training(device="P100")}, "device: found 'P100', expected one of V100"),
+        ({"model": "GPT-175B"}, "GPT-175B, expected at most the GPU's 32 GB"),
+    ],
+)
+def test_what_is_refused(changed: dict[str, Any], expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
+        generate_placement(**changed)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("batch", "weak"), ("optimiser", "adagrad"), ("accumulation_steps", 0), ("gpu_memory", 0.0)],
+)
+def test_trainings_that_are_refused(field: str, value: Any) -> None:
+    with pytest.raises(InputError, match=field):
+        Training(**{field: value})
+
+
+def test_the_provenance_states_it_all() -> None:
+    instance = generate_placement("BERT-large", 16, hardware=Hardware(inter_bandwidth=6.25e9))
+    said = instance.provenance["scaling"]
+    result = optsched.solve(instance, "repartition")
+    assert said["iteration_time"] == result.objective
+    assert (said["speed_up"], said["efficiency"]) == tuple(result.measures.values())
+    assert said["efficiency"] > 0.5
+    assert 0 < instance.provenance["memory"]["bytes_per_gpu"] <= 32e9
