@@ -771,7 +771,9 @@ def test_instances_list_and_copy(run: Run) -> None:
     names = run("instances", "list")[1].split()
     assert "placement/vgg19-16" in names
     assert run("instances", "copy", "mine")[0] == 0
-    copied = {f"{p.parent.name}/{p.stem}" for p in Path("mine").glob("*/*.json")}
+    files = Path("mine").rglob("*.json")
+    copied = {p.relative_to("mine").with_suffix("").as_posix() for p in files}
+    assert "placement/efficient/vgg19-32-25g" in copied
     copied |= {f"online/{p.parent.name}" for p in Path("mine").glob("online/*/workload.csv")}
     copied |= {f"plans/{p.stem}" for p in Path("mine/plans").glob("*.toml")}
     assert {"plans/placement", "plans/online"} <= set(names) <= copied
