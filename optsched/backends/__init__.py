@@ -13,3 +13,4 @@ from optsched.backends.arrays import MilpArrays as MilpArrays
 from optsched.backends.arrays import solve_arrays as solve_arrays
 from optsched.backends.models import relax_model as relax_model
 from optsched.backends.models import solve_model as solve_model
+from optsched.backends.models import state_and_solve as state_and_solve

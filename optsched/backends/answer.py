@@ -50,6 +50,14 @@ class Answer:
         """True when there is an incumbent."""
         return self.objective is not None
 
+    def trace_in(self, unit: float) -> tuple[TracePoint, ...]:
+        """The trace of a model that counts its objective in `unit`s, in one of the problem's."""
+
+        def scaled(value: float | None) -> float | None:
+            return None if value is None else value * unit
+
+        return tuple(TracePoint(p.time, scaled(p.incumbent), scaled(p.bound)) for p in self.trace)
+
 
 def unsolved(settings: Settings, build_time: float = 0.0) -> Answer:
     """The answer where the limit leaves no time to state the model, or to hand it over."""

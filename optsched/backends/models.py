@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 from optsched.backends.answer import FEASIBILITY, Answer, finite, judged, require_solver, unsolved
 from optsched.backends.highs import run_steadily, set_options
 from optsched.backends.running import InterruptibleScip
+from optsched.backends.sizes import require_time
+from optsched.deadline import OutOfTimeError
 from optsched.errors import SolverError
 from optsched.progress import Heard
 from optsched.result import Settings, Termination, TracePoint
@@ -59,6 +62,37 @@ def solve_model(
             heard(answer.objective, answer.bound)
         return answer
     return _solve_with_highs(model, settings, start, build_time, restarts, heard)
+
+
+def state_and_solve(
+    build: Callable[[], pyo.ConcreteModel],
+    nonzeros: float,
+    settings: Settings,
+    *,
+    began: float,
+    start: bool = False,
+    restarts: bool = True,
+    heard: Heard | None = None,
+) -> tuple[Answer, pyo.ConcreteModel | None]:
+    """Build a model and solve it as `solve_model` does; no model where there is no time to.
+
+    Parameters
+    ----------
+    nonzeros : float
+        How many the model will have.
+    began : float
+        When building began, of `time.perf_counter`; what was gathered for it counts.
+    """
+    try:
+        require_time(settings.deadline, nonzeros)
+        model = build()
+        spent = time.perf_counter() - began
+        answer = solve_model(
+            model, settings, start=start, build_time=spent, restarts=restarts, heard=heard
+        )
+    except OutOfTimeError:
+        return unsolved(settings, time.perf_counter() - began), None
+    return answer, model
 
 
 def relax_model(

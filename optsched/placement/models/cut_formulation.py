@@ -13,11 +13,10 @@ import time
 
 import pyomo.environ as pyo
 
-from optsched.backends import require_solver, solve_model
-from optsched.backends.answer import unsolved
+from optsched.backends import require_solver, state_and_solve
 from optsched.backends.relations import stated
-from optsched.backends.sizes import refuse_many_nonzeros, require_time
-from optsched.deadline import Deadline, OutOfTimeError
+from optsched.backends.sizes import refuse_many_nonzeros
+from optsched.deadline import Deadline
 from optsched.placement.cost import Ints
 from optsched.placement.graph import activation_weight, all_reduce_edges, all_reduce_weight
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
@@ -42,19 +41,16 @@ def min_cut(instance: PlacementInstance, options: PlacementOptions, settings: Se
     """
     require_solver(settings.solver)
     began = time.perf_counter()
-    counts, unit = None, total_weight(instance) or 1.0
+    unit = total_weight(instance) or 1.0
     details: dict[str, object] = {}
-    try:
-        require_time(settings.deadline, cut_nonzeros(instance))
-        model = build(instance, settings.deadline)
-        answer = solve_model(model, settings, build_time=time.perf_counter() - began)
-        if answer.has_solution:
-            counts = read_counts(model)
-            details["cut_bytes"] = pyo.value(model.bytes_cut) * unit
-            details["cut_bound_bytes"] = None if answer.bound is None else answer.bound * unit
-    except OutOfTimeError:
-        answer = unsolved(settings, time.perf_counter() - began)
-    if counts is None:
+    answer, model = state_and_solve(
+        lambda: build(instance, settings.deadline), cut_nonzeros(instance), settings, began=began
+    )
+    if model is not None and answer.has_solution:
+        counts = read_counts(model)
+        details["cut_bytes"] = pyo.value(model.bytes_cut) * unit
+        details["cut_bound_bytes"] = None if answer.bound is None else answer.bound * unit
+    else:
         counts = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
         details["message"] = "no cut by the limit: Heavy-Edge's placement stands"
     details["cut_termination"] = answer.termination.value

@@ -10,10 +10,7 @@ import time
 
 import pyomo.environ as pyo
 
-from optsched.backends import Answer, require_solver, solve_model
-from optsched.backends.answer import unsolved
-from optsched.backends.sizes import require_time
-from optsched.deadline import OutOfTimeError
+from optsched.backends import Answer, require_solver, state_and_solve
 from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
 from optsched.placement.cost import Ints, iteration_time, tables_of
 from optsched.placement.heuristics.repartition import known_placement
@@ -22,7 +19,7 @@ from optsched.placement.models import formulation
 from optsched.placement.models.limits import count_nonzeros
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
-from optsched.result import Outcome, Settings, Termination, TracePoint, ended, is_proved
+from optsched.result import Outcome, Settings, Termination, ended, is_proved
 
 
 def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
@@ -39,17 +36,21 @@ def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settin
     bound = combinatorial_bound(instance, tables_of(instance, options))
     settings.progress.report(iteration_time(instance, start, options), bound.value)
     data = formulation.model_data(instance, options, start, bound.value)
-    heard, counts = settings.progress.of_model(data.unit), start
-    try:
-        require_time(settings.deadline, count_nonzeros(instance, widths=data.bottleneck))
+
+    def build() -> pyo.ConcreteModel:
         model = formulation.build(data, settings.deadline)
         formulation.set_start(model, data, start)
-        spent = time.perf_counter() - began
-        answer = solve_model(model, settings, start=True, build_time=spent, heard=heard)
-        if answer.has_solution:
-            counts = formulation.read_counts(model)
-    except OutOfTimeError:
-        answer = unsolved(settings, time.perf_counter() - began)
+        return model
+
+    answer, model = state_and_solve(
+        build,
+        count_nonzeros(instance, widths=data.bottleneck),
+        settings,
+        began=began,
+        start=True,
+        heard=settings.progress.of_model(data.unit),
+    )
+    counts = formulation.read_counts(model) if answer.has_solution else start
     return _outcome(instance, options, data.unit, (start, counts), bound, answer, settings)
 
 
@@ -84,14 +85,5 @@ def _outcome(
         build_time=answer.build_time,
         solve_time=answer.solve_time,
         solver=answer.solver,
-        trace=in_seconds(answer, unit),
+        trace=answer.trace_in(unit),
     )
-
-
-def in_seconds(answer: Answer, unit: float) -> tuple[TracePoint, ...]:
-    """The answer's trace with objective values scaled to seconds."""
-
-    def scaled(value: float | None) -> float | None:
-        return None if value is None else value * unit
-
-    return tuple(TracePoint(p.time, scaled(p.incumbent), scaled(p.bound)) for p in answer.trace)

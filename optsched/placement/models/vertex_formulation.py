@@ -14,16 +14,14 @@ from functools import cached_property
 import numpy as np
 import pyomo.environ as pyo
 
-from optsched.backends import require_solver, solve_model
-from optsched.backends.answer import unsolved
+from optsched.backends import require_solver, state_and_solve
 from optsched.backends.relations import stated
-from optsched.backends.sizes import refuse_many_nonzeros, require_time
-from optsched.deadline import Deadline, OutOfTimeError
+from optsched.backends.sizes import refuse_many_nonzeros
+from optsched.deadline import Deadline
 from optsched.placement.cost import CostTables, Ints, iteration_time, tables_of
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.models.counts import add_up
-from optsched.placement.models.ilp import in_seconds
 from optsched.placement.models.limits import replica_nonzeros
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
@@ -63,16 +61,16 @@ def ilp_vertex(
     require_solver(settings.solver)
     began = time.perf_counter()
     data = vertex_data(instance, options)
+    answer, model = state_and_solve(
+        lambda: build(data, settings.deadline),
+        replica_nonzeros(instance, data.bottleneck),
+        settings,
+        began=began,
+        heard=settings.progress.of_model(data.unit),
+    )
     counts, details = data.known, {"message": "no placement by the limit: Heavy-Edge's stands"}
-    try:
-        require_time(settings.deadline, replica_nonzeros(instance, data.bottleneck))
-        model = build(data, settings.deadline)
-        spent, heard = time.perf_counter() - began, settings.progress.of_model(data.unit)
-        answer = solve_model(model, settings, build_time=spent, heard=heard)
-        if answer.has_solution:
-            counts, details = read_counts(model), {}
-    except OutOfTimeError:
-        answer = unsolved(settings, time.perf_counter() - began)
+    if answer.has_solution:
+        counts, details = read_counts(model), {}
     bound = None
     if answer.bound is not None:
         value = iteration_time(instance, counts, options)
@@ -85,7 +83,7 @@ def ilp_vertex(
         build_time=answer.build_time,
         solve_time=answer.solve_time,
         solver=answer.solver,
-        trace=in_seconds(answer, data.unit),
+        trace=answer.trace_in(data.unit),
         details=details,
     )
 

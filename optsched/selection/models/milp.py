@@ -8,26 +8,16 @@ models/selection/README.md.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pyomo.environ as pyo
 
-from optsched.backends import require_solver, solve_model
-from optsched.backends.sizes import require_time
-from optsched.deadline import Deadline, OutOfTimeError
+from optsched.deadline import Deadline
 from optsched.result import Outcome, Settings
 from optsched.selection.cost import tables_of
-from optsched.selection.exact.starting_selection import known_seats, report_known, without_model
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.models.formulation import (
-    FormulationData,
-    build_model,
-    formulation_data,
-    read_assignment,
-)
-from optsched.selection.models.minlp import memory_margin
-from optsched.selection.models.outcomes import model_outcome
+from optsched.selection.models.formulation import FormulationData, build_model, formulation_data
+from optsched.selection.models.minlp import memory_margin, solve_p1, state_tardiness
 from optsched.selection.options import SelectionOptions
 
 
@@ -39,21 +29,7 @@ def milp(instance: SelectionInstance, options: SelectionOptions, settings: Setti
     NotApplicableError
         Above `sizes.MOST_NONZEROS`: Pyomo and solver would need more than some 2 GB.
     """
-    require_solver(settings.solver)
-    began = time.perf_counter()
-    tables = tables_of(instance, options)
-    data = formulation_data(tables, "milp")
-    known = known_seats(tables)
-    report_known(tables, known, settings)
-    try:
-        require_time(settings.deadline, data.nonzeros)
-        model = build(data, settings.deadline)
-    except OutOfTimeError:
-        return without_model(tables, known, settings)
-    spent, heard = time.perf_counter() - began, settings.progress.of_model(data.dollars_unit)
-    answer = solve_model(model, settings, build_time=spent, restarts=False, heard=heard)
-    assignment = read_assignment(model, data) if answer.has_solution else None
-    return model_outcome(tables, answer, (known, assignment), data.dollars_unit, settings)
+    return solve_p1("milp", build, instance, options, settings, restarts=False)
 
 
 def model(instance: SelectionInstance, options: SelectionOptions) -> pyo.ConcreteModel:
@@ -189,12 +165,7 @@ def _memory(model: pyo.ConcreteModel, data: FormulationData) -> None:
 
 
 def _tardiness(model: pyo.ConcreteModel, data: FormulationData) -> None:
-    def rule(m: pyo.ConcreteModel, j: int, s: int) -> object:
-        epochs = float(data.tables.works[j].values[s])
-        seconds = sum(_epoch_seconds(m, data, j, n) for n in m.NODES)
-        return epochs * seconds <= data.due(j) + m.tardiness[j, s]
-
-    model.tardiness_defined = pyo.Constraint(model.SCENARIOS, rule=rule, doc="(19')")
+    state_tardiness(model, data, _epoch_seconds)
 
 
 def _energy(model: pyo.ConcreteModel, data: FormulationData) -> None:

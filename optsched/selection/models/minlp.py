@@ -8,15 +8,15 @@ corrections that it needs, and slow: 3 nodes x 6 jobs take seconds to minutes. N
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pyomo.environ as pyo
 
-from optsched.backends import require_solver, solve_model
-from optsched.backends.sizes import require_time
-from optsched.deadline import Deadline, OutOfTimeError
+from optsched.backends import require_solver, state_and_solve
+from optsched.deadline import Deadline
 from optsched.result import Outcome, Settings
 from optsched.selection.cost import tables_of
 from optsched.selection.exact.starting_selection import known_seats, report_known, without_model
@@ -41,20 +41,35 @@ def minlp(instance: SelectionInstance, options: SelectionOptions, settings: Sett
     NotApplicableError
         Above `sizes.MOST_NONZEROS`: Pyomo and solver would need more than some 2 GB.
     """
-    require_solver("scip")
+    return solve_p1("minlp", build, instance, options, replace(settings, solver="scip"))
+
+
+def solve_p1(
+    method: str,
+    build: Callable[[FormulationData, Deadline], pyo.ConcreteModel],
+    instance: SelectionInstance,
+    options: SelectionOptions,
+    settings: Settings,
+    *,
+    restarts: bool = True,
+) -> Outcome:
+    """State (P1) in a method's way and solve it; short of time, the best heuristic stands."""
+    require_solver(settings.solver)
     began = time.perf_counter()
     tables = tables_of(instance, options)
-    data = formulation_data(tables, "minlp")
+    data = formulation_data(tables, method)
     known = known_seats(tables)
     report_known(tables, known, settings)
-    try:
-        require_time(settings.deadline, data.nonzeros)
-        model = build(data, settings.deadline)
-    except OutOfTimeError:
+    answer, model = state_and_solve(
+        lambda: build(data, settings.deadline),
+        data.nonzeros,
+        settings,
+        began=began,
+        restarts=restarts,
+        heard=settings.progress.of_model(data.dollars_unit),
+    )
+    if model is None:
         return without_model(tables, known, settings)
-    scip = replace(settings, solver="scip")
-    spent, heard = time.perf_counter() - began, settings.progress.of_model(data.dollars_unit)
-    answer = solve_model(model, scip, build_time=spent, heard=heard)
     assignment = read_assignment(model, data) if answer.has_solution else None
     return model_outcome(tables, answer, (known, assignment), data.dollars_unit, settings)
 
@@ -147,9 +162,17 @@ def _epoch_seconds(model: pyo.ConcreteModel, data: FormulationData, j: int, n: i
 
 
 def _tardiness(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    state_tardiness(model, data, _epoch_seconds)
+
+
+def state_tardiness(
+    model: pyo.ConcreteModel, data: FormulationData, epoch_seconds: Callable[..., Any]
+) -> None:
+    """(19') with e_jn as a method has it."""
+
     def rule(m: pyo.ConcreteModel, j: int, s: int) -> object:
         epochs = float(data.tables.works[j].values[s])
-        seconds = sum(_epoch_seconds(m, data, j, n) for n in m.NODES)
+        seconds = sum(epoch_seconds(m, data, j, n) for n in m.NODES)
         return epochs * seconds <= data.due(j) + m.tardiness[j, s]
 
     model.tardiness_defined = pyo.Constraint(model.SCENARIOS, rule=rule, doc="(19')")

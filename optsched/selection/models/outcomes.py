@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from optsched.backends import Answer
-from optsched.result import ARITHMETIC, Outcome, Settings, Termination, TracePoint, ended, is_proved
+from optsched.result import ARITHMETIC, Outcome, Settings, Termination, ended, is_proved
 from optsched.selection.assignment import Assignment, expected_cost, solution_of
 from optsched.selection.cost import Tables
 from optsched.selection.solution import Certificate
@@ -40,7 +40,7 @@ def model_outcome(
         build_time=answer.build_time,
         solve_time=answer.solve_time,
         solver=answer.solver,
-        trace=_in_dollars(answer, unit),
+        trace=answer.trace_in(unit),
     )
     assignments = [each for each in found if each is not None]
     if not assignments:
@@ -107,10 +107,3 @@ def infeasible_outcome(tables: Tables, answer: Answer | None = None) -> Outcome:
         solver=None if answer is None else answer.solver,
         details={"message": message},
     )
-
-
-def _in_dollars(answer: Answer, unit: float) -> tuple[TracePoint, ...]:
-    def scaled(value: float | None) -> float | None:
-        return None if value is None else value * unit
-
-    return tuple(TracePoint(p.time, scaled(p.incumbent), scaled(p.bound)) for p in answer.trace)
