@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +11,7 @@ from optsched import checking
 from optsched.checking import (
     CheckReport,
     Violation,
+    another_instance,
     bound_violation,
     claim_violation,
     share_of,
@@ -124,3 +126,22 @@ def test_a_report() -> None:
     assert bad.facts()["check"] == "2 violations"
     assert good.to_dict() == {"feasible": True, "objective": 7.0, "violations": []}
     assert bad.to_dict()["violations"] == [late.to_dict(), more.to_dict()]
+
+
+@pytest.mark.parametrize(
+    ("name", "sha256", "found"),
+    [
+        ("this", None, None),
+        ("this", "12ab", None),
+        ("this", "34cd", "instance_sha256"),
+        ("other", None, "instance 'other'"),
+        ("other", "12ab", "instance 'other'"),
+    ],
+)
+def test_a_file_about_another_instance(name: str, sha256: str | None, found: str | None) -> None:
+    told = SimpleNamespace(instance=name, instance_sha256=sha256)
+    report = another_instance(told, "this", lambda: "12ab")
+    if found is None:
+        assert report is None
+    else:
+        assert report == CheckReport(None, (Violation("instance", "file", found, 1),))

@@ -28,7 +28,7 @@ from optsched.result import Outcome, Settings, Termination
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals to a process: POSIX only")
 INSTANCE = "placement/vgg19-16"
 ROOT = Path(__file__).parent.parent
-TOO_LONG = 120
+TOO_LONG = 300
 """Seconds after which a test says that nothing stopped the work."""
 
 
@@ -192,19 +192,21 @@ def market_split(rows: int, columns: int) -> MilpArrays:
 
 @pytest.mark.parametrize("solver", ["arrays", "highs", "scip"])
 def test_a_solver_stops_and_gives_its_incumbent(solver: str) -> None:
-    arrays = market_split(6, 60)
+    run: Any = solve_arrays if solver == "arrays" else solve_model
     settings = Settings(solver="highs" if solver == "arrays" else solver)
-    began = time.monotonic()
-    with interrupts.keeping() as kept:
-        interrupt_after(3.0)
-        if solver == "arrays":
-            answer = solve_arrays(arrays, settings)
-        else:
-            answer = solve_model(as_model(arrays), settings)
-    assert kept.came
-    assert answer.termination is Termination.TIME_LIMIT
-    assert answer.has_solution
-    assert time.monotonic() - began < TOO_LONG
+    small, hard = market_split(1, 2), market_split(6, 60)
+    if solver != "arrays":
+        small, hard = as_model(small), as_model(hard)
+    run(small, settings)  # what it imports is loaded
+    for seconds in (2.0, 10.0, 50.0):  # until its incumbent has come, also on a slow machine
+        with interrupts.keeping() as kept:
+            interrupt_after(seconds)
+            answer = run(hard, settings)
+        assert kept.came
+        assert answer.termination is Termination.TIME_LIMIT
+        if answer.has_solution:
+            return
+    raise AssertionError("no incumbent")
 
 
 @pytest.mark.parametrize("solver", ["highs", "scip"])

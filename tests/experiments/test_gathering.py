@@ -46,6 +46,8 @@ def digest(size: str) -> str:
     return hashlib.sha256(size.encode()).hexdigest()[:8]
 
 
+TOO_LONG = 300
+"""Seconds after which a test says that something does not end; also on a crowded machine."""
 JOURNAL = f"a.{digest('s')}.unfinished.jsonl"
 
 
@@ -156,20 +158,18 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_stopped_in_parallel(tmp_path: Path, how: str) -> None:
     """Stopped from outside: the rest of the work does not run on, and finished rows are kept."""
     (tmp_path / "slow.py").write_text(SLOW, encoding="utf-8")
-    process = start(tmp_path, 60.0)
+    process = start(tmp_path, 2.0 * TOO_LONG)
     journal = tmp_path / f"slow.{digest('small')}.unfinished.jsonl"
     try:
         until(lambda: journal.is_file() and len(journal.read_text().splitlines()) == 3)
         process.send_signal(getattr(signal, how))
-        assert process.wait(20) != 0
+        assert process.wait(TOO_LONG) != 0
     finally:
         process.kill()
     for path in tmp_path.glob("*.pid"):
         until(lambda pid=int(path.stem): not alive(pid))  # type: ignore[misc]
-    began = time.monotonic()
     again = start(tmp_path, 0.0)
-    assert again.communicate(timeout=60)[0].split() == b"[0.0, 1.0, 4.0, 9.0]".split()
-    assert time.monotonic() - began < 60
+    assert again.communicate(timeout=TOO_LONG)[0].split() == b"[0.0, 1.0, 4.0, 9.0]".split()
     assert not journal.exists()
 
 
@@ -185,8 +185,8 @@ def start(folder: Path, seconds: float) -> subprocess.Popen[bytes]:
     )
 
 
-def until(true: Callable[[], bool], seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
+def until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + TOO_LONG
     while not true():
         assert time.monotonic() < end
         time.sleep(0.05)

@@ -18,7 +18,7 @@ from optsched.result import Termination
 
 SEEDS, FULL_SEEDS = range(24), range(60)
 HEURISTICS = [m.name for m in METHODS["makespan"].values() if m.kind in ("heuristic", "model")]
-SECONDS = 60
+SECONDS = 600
 
 
 @lru_cache

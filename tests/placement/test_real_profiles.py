@@ -46,7 +46,7 @@ def test_import_plan_solve(model: str, gpus: int) -> None:
         assert result.check.feasible
         assert result.objective >= best.objective * (1 - 1e-9)
         assert result.bound <= best.objective * (1 + 1e-9)
-    ilp = optsched.solve(instance, "ilp", time_limit=30.0)
+    ilp = optsched.solve(instance, "ilp", time_limit=300.0)
     assert ilp.objective == pytest.approx(best.objective, rel=1e-6)
 
 

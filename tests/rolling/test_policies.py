@@ -129,7 +129,7 @@ def test_optima_of_intervals_agree(name: str) -> None:
     world = World(one)
     for done in (0.0, 3.5):
         view = View(world, 900.0, (0, 1, 3), (done,) * 3, {}, frozenset())
-        first, other = (IntervalOptimum(world, n, time_limit=30.0) for n in ("patterns", name))
+        first, other = (IntervalOptimum(world, n, time_limit=300.0) for n in ("patterns", name))
         values = [expected_cost(view.costed, each.decide(view).seats) for each in (first, other)]
         assert (first.cut, other.cut, other.fallen_back) == (0, 0, 0)
         assert values[1] == pytest.approx(values[0], rel=3e-4)

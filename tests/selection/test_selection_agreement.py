@@ -82,7 +82,7 @@ def test_patterns_equal_milp_on_mid_size() -> None:
     proved = 0
     for seed in range(5):
         instance = tiny(seed, jobs=8, nodes=3, most=3)
-        milp = solve(instance, "milp", time_limit=60)
+        milp = solve(instance, "milp", time_limit=600)
         if milp.termination is Termination.OPTIMAL:
             proved += 1
             patterns = solve(instance, "patterns")
