@@ -87,7 +87,7 @@ def _row(result: Result) -> tuple[Any, ...]:
         result.objective,
         result.bound,
         result.excess,
-        result.termination.value,
+        result.status,
         result.build_time + result.solve_time,
         None if result.check is None else result.check.feasible,
     )
@@ -192,6 +192,7 @@ def _refuted(result: Result, least: Result) -> Result:
         termination=Termination.ERROR,
         bound=None,
         bound_source=None,
+        only_bound=False,
         certificate=None,
         details={**result.details, "message": message},
     )

@@ -317,9 +317,18 @@ def result_of(
         trace=outcome.trace,
         details=outcome.details,
         certificate=outcome.certificate,
+        only_bound=_is_only_bound(method, outcome),
         given=instance,
         measures=problem.measured(instance, None if report is None else report.objective),
     )
+
+
+def _is_only_bound(method: Method, outcome: Outcome) -> bool:
+    """Whether it gave a bound and was to give no more."""
+    if outcome.solution is not None or outcome.bound is None:
+        return False
+    in_order = outcome.termination in (Termination.FEASIBLE, Termination.OPTIMAL)
+    return in_order or (method.kind == "bound" and outcome.termination is Termination.TIME_LIMIT)
 
 
 def _proved_or_feasible(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from optsched import interrupts
 from optsched.errors import InputError, shown
 from optsched.extras import require_extras
+from optsched.files import instance_sha256
 from optsched.library import load, shipped_names
 from optsched.methods import check, problem_for, solution_of, solve
 from optsched.problem import Problem, resolve
@@ -41,7 +42,7 @@ def plot(
         shipped instance; the table of `optsched.compare` or `optsched.read_store`, or a store.
     solution : solution, Result, run, str or Path, or a sequence of them, optional
         What to draw of an instance; by default `method` makes it. Pictures of problems over time
-        take several.
+        take several. Of a store the runs of the instance are drawn, as of a table.
     picture : str, optional
         "gantt" or "contention" of a makespan instance, say; each problem has its own, and any
         other name is answered with a list of them. Of a result also "trace": its incumbent and
@@ -70,10 +71,8 @@ def plot(
     >>> optsched.plot(result).figure.savefig("gantt.png")  # doctest: +SKIP
     """
     require_extras(["matplotlib"])
-    if isinstance(thing, str | Path) and _is_store(thing):
-        from optsched.experiments.frame import read_store
-
-        thing = read_store(thing)
+    if _is_store(thing):
+        thing = _runs(thing)
     if hasattr(thing, "columns"):
         return _table(thing, picture, ax)
     if isinstance(thing, Result) and picture == TRACE:
@@ -87,6 +86,8 @@ def plot(
     elif hasattr(thing, "instance"):
         thing, solution = _shipped_instance_of(thing), thing
     problem = problem_for(thing)
+    if _is_store(solution):
+        return _table(_runs(solution, thing), picture, ax)
     draw = _picture_of(problem, picture)
     if solution is None:
         solution = solve(thing, method, options=options)
@@ -98,7 +99,22 @@ def plot(
     return draw(thing, _feasible(problem, thing, solution), ax=ax)
 
 
-def _is_store(path: str | Path) -> bool:
+def _runs(store: str | Path, instance: Any = None) -> Any:
+    """The runs of a store, of one instance if it is given."""
+    from optsched.experiments.frame import read_store
+
+    frame = read_store(store)
+    if instance is None:
+        return frame
+    kept = frame[frame["sha256"] == instance_sha256(instance.to_dict())]
+    if kept.empty:
+        raise InputError(str(store), "", f"no run of {shown(instance.name)}", "one at least")
+    return kept
+
+
+def _is_store(path: Any) -> bool:
+    if not isinstance(path, str | Path):
+        return False
     try:
         with Path(path).open("rb") as file:
             return file.read(len(STORE)) == STORE

@@ -160,7 +160,8 @@ class Result(Displayed):
 
     The objective is the checker's own value, recomputed from the decisions; `given` is the
     instance itself, for pictures; `measures` is what the problem says beside the objective, such
-    as a placement's speed-up.
+    as a placement's speed-up. `only_bound` says that the method gave a bound and no solution, as
+    it was to: one of kind "bound", or one that ended in order without a solution.
     """
 
     problem: str
@@ -183,6 +184,7 @@ class Result(Displayed):
     trace: tuple[TracePoint, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     certificate: Any = None
+    only_bound: bool = False
     given: Any = field(default=None, compare=False)
     measures: Mapping[str, float | None] = field(default_factory=dict)
 
@@ -203,6 +205,11 @@ class Result(Displayed):
         return self.objective / self.bound - 1
 
     @property
+    def status(self) -> str:
+        """How it ended, as tables show it: "only a bound" where there was to be no solution."""
+        return ONLY_A_BOUND if self.only_bound else self.termination.value
+
+    @property
     def proved(self) -> bool:
         """True when the method proved its objective optimal at the gap asked."""
         return self.termination is Termination.OPTIMAL
@@ -214,7 +221,7 @@ class Result(Displayed):
         return {
             self.problem: self.instance,
             "method": f"{self.method}{chosen}",
-            "status": self.termination.value,
+            "status": self.status,
             "objective": number(self.objective),
             "bound": number(self.bound),
             "excess": "-" if self.excess is None else f"{self.excess:.2%}",
@@ -238,6 +245,7 @@ class Result(Displayed):
             "objective": self.objective,
             "bound": self.bound,
             "bound_source": self.bound_source,
+            "only_bound": self.only_bound,
             "gap": self.gap,
             "excess": self.excess,
             **self.measures,

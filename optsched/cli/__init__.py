@@ -12,7 +12,7 @@ import typer
 
 from optsched import __version__, interrupts
 from optsched.__main__ import main as main
-from optsched.cli import artefacts, make, roll, run, shipped, simulate, sweeping
+from optsched.cli import artefacts, make, plot, roll, run, shipped, simulate, sweeping
 from optsched.cli.settings import read_strictly
 from optsched.errors import InputError, MissingExtraError, OptschedError, one_line
 
@@ -46,6 +46,7 @@ def _options(
 
 
 run.register(app)
+plot.register(app)
 make.register(app)
 roll.register(app)
 shipped.register(app)

@@ -230,7 +230,7 @@ def _holds(result: Any) -> bool:
     """Whether a row is fine: a checked solution, or a bound that never has one."""
     if result.check is not None:
         return bool(result.check.feasible)
-    return bool(result.bound is not None and result.proved)
+    return bool(result.only_bound)
 
 
 def _code(result: Any) -> int:
@@ -240,5 +240,5 @@ def _code(result: Any) -> int:
         return INFEASIBLE
     if result.termination is Termination.ERROR:
         return FAILED
-    done = result.solution is not None or result.termination is Termination.OPTIMAL
+    done = result.solution is not None or result.only_bound
     return DONE if done else NO_SOLUTION

@@ -37,7 +37,7 @@ def result(result: Result) -> None:
     lines = [
         ("instance", f"{result.instance} ({result.problem}, sha256 {result.instance_sha256[:12]})"),
         ("method", _method(result)),
-        ("status", result.termination.value),
+        ("status", result.status),
         (problem.objective, _value(result.objective, problem)),
         ("bound", f"{_value(result.bound, problem)} ({result.bound_source})"),
         ("excess", _percent(result.excess)),
@@ -209,12 +209,12 @@ def _method(r: Result) -> str:
 
 
 def _status(r: Result) -> str:
-    return escape(str(r.details.get("message", r.termination.value)))[:60]
+    return r.status if r.only_bound else escape(str(r.details.get("message", r.status)))[:60]
 
 
 def _verdict(r: Result) -> str:
     if r.check is None:
-        return "no solution"
+        return "-" if r.only_bound else "no solution"
     if r.check.feasible:
         return "yes"
     return "NO: " + "; ".join(str(v) for v in r.check.violations[:3])

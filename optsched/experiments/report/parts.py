@@ -10,8 +10,9 @@ from typing import Any
 from optsched.experiments.report.plots import excess_plot
 from optsched.experiments.report.table import FamilyTable, Run
 from optsched.experiments.report.table_formats import HEADINGS, cells, percent, title
-from optsched.experiments.store.row import FAILURES
+from optsched.experiments.store.row import FAILURES, Status
 from optsched.problems import PROBLEMS
+from optsched.result import ONLY_A_BOUND
 
 MOST_INSTANCES = 300
 """Instances a family shows in full: those with the largest excess."""
@@ -124,17 +125,24 @@ def _instance(problem: str, runs: Sequence[Run]) -> str:
 
 def _run(problem: str, run: Run) -> tuple[str, ...]:
     method = run.method if run.chosen is None else f"{run.method} ({run.chosen})"
-    status = run.status or "not run yet"
     return (
         method,
         str(run.seed),
         "-" if run.objective is None else _value(problem, run.objective),
         "-" if run.bound is None else _value(problem, run.bound),
         percent(run.excess),
-        f"{run.termination}" if status == "done" else f"{status}: {run.message or ''}",
+        _status(run),
         "-" if run.seconds is None else f"{run.seconds:.4f}",
-        "yes" if run.feasible else "no",
+        "yes" if run.feasible else ("-" if run.only_bounds else "no"),
     )
+
+
+def _status(run: Run) -> str:
+    if run.only_bounds:
+        return ONLY_A_BOUND
+    if run.status == Status.DONE:
+        return f"{run.termination}"
+    return f"{run.status or 'not run yet'}: {run.message or ''}"
 
 
 def _value(problem: str, value: float) -> str:

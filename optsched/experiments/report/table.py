@@ -76,9 +76,11 @@ class Run:
 
     @property
     def only_bounds(self) -> bool:
-        """Whether the method was to give a bound, and did."""
+        """Whether the method gave a bound and was to give no more."""
         asked = self.method in PROBLEMS[self.problem].bounds
-        return asked and self.status == Status.DONE and self.objective is None
+        in_order = self.termination in (Termination.FEASIBLE, Termination.OPTIMAL)
+        without = self.objective is None and self.bound is not None
+        return without and self.status == Status.DONE and (asked or in_order)
 
     @property
     def proved(self) -> bool:

@@ -1,0 +1,72 @@
+"""The command that draws."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from optsched.cli.settings import Options, read_options
+from optsched.errors import InputError, shown
+
+DONE = 0
+FORMATS = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}
+"""By ending, what is left out of the file so that equal pictures are equal files."""
+DOTS_PER_INCH = 160
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(plot)
+
+
+def plot(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="An instance, or a result store.")],
+    output: Annotated[
+        str, typer.Option("-o", metavar="F.png|svg|pdf", help="The picture to write.")
+    ],
+    solution: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SOLUTION|STORE]",
+            help="A solution, or a store of runs; else --method's.",
+        ),
+    ] = None,
+    picture: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Such as contention; wrong, it lists them.")
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(metavar="M", help="Without a file: solve by it.")
+    ] = None,
+    option: Options = None,
+) -> int:
+    """Draw a solution of an instance, or how far the runs of a store are from optimal."""
+    from optsched.cli.show import note
+    from optsched.experiments.store.store import files_of_store
+    from optsched.extras import require_extras
+    from optsched.library import files_behind
+    from optsched.outputs import require_outputs
+    from optsched.writing import replacing
+
+    ending = output.rpartition(".")[2]
+    if ending not in FORMATS:
+        expected = "a file that ends in .png, .svg or .pdf"
+        raise InputError("plot", "-o", shown(output), expected)
+    stores = files_of_store(solution) if solution is not None else ()
+    require_outputs([output], [*files_behind(file), *files_of_store(file), *stores])
+    require_extras(["matplotlib"])
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    from optsched.picturing import plot as draw
+
+    mpl.use("Agg")
+    given = read_options(option) or None
+    with mpl.rc_context({"svg.hashsalt": "optsched"}):
+        figure = draw(file, solution, picture=picture, method=method, options=given).figure
+        assert isinstance(figure, Figure)
+        with replacing(output) as made:
+            told = {FORMATS[ending]: None}
+            figure.savefig(made, format=ending, dpi=DOTS_PER_INCH, metadata=told)
+    note(f"wrote {output}")
+    return DONE
