@@ -43,6 +43,7 @@ SECTIONS = {
     ),
     "online": ("Online: the simulator, every policy", "online.py --runs 5"),
     "rolling": ("Rolling: seconds of a run and of a decision", "rolling.py --profile"),
+    "limits": ("Time limits: how long a method goes on after its own", "limits.py"),
     "fuzz_files": (
         "Broken and hostile files: no traceback, and soon",
         "fuzz_files.py --seconds 20",
@@ -52,7 +53,6 @@ SECTIONS = {
 WITHOUT_SECTION = {
     "fuzz_kinds.py": "a part of fuzz_files",
     "fuzz_mutations.py": "a part of fuzz_files",
-    "limits.py": "a check of its own",
     "mutate_checkers.py": "asks the tests, measures nothing",
     "page.py": "this script",
 }
