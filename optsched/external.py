@@ -196,7 +196,7 @@ def _outcome(problem: Problem, name: str, found: Any, settings: Any) -> Outcome:
         solution = kind.from_dict(dict(solution), name)
     if solution is not None and not isinstance(solution, kind):
         raise MethodError(name, f"returned {shown(solution)}, expected a {kind.__name__}")
-    if solution is None and outcome.bound is None:
+    if solution is None and outcome.bound is None and not outcome.details:
         raise MethodError(name, "returned neither a solution nor a bound")
     source = outcome.bound_source or (name if outcome.bound is not None else None)
     return Outcome(**{**vars(outcome), "solution": solution, "bound_source": source})

@@ -38,6 +38,7 @@ def solve(
     solver: str = "highs",
     callback: Listener | None = None,
     verbose: bool = False,
+    bound: bool = True,
 ) -> Result:
     """Solve an instance and check the answer.
 
@@ -71,6 +72,8 @@ def solve(
         own ends the run and is raised here.
     verbose : bool
         Whether such events are printed, a line each.
+    bound : bool
+        Whether the answer of a method without a bound gets the problem's quick one.
 
     Returns
     -------
@@ -105,7 +108,8 @@ def solve(
     settings = replace(settings.within(Deadline(time_limit)), progress=progress)
     progress.tell(None, None)
     outcome = _kept(lambda: entry(instance, chosen, settings))
-    outcome = _with_bound(problem, instance, chosen, settings.deadline, outcome)
+    if bound:
+        outcome = _with_bound(problem, instance, chosen, settings.deadline, outcome)
     result = result_of(problem, instance, entry, chosen, settings, outcome)
     progress.tell(result.objective, result.bound)
     return result

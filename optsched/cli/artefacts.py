@@ -84,7 +84,7 @@ def _made(name: str, folder: str, scale: Scale, carry_on: bool) -> bool:
     from optsched.cli.show import console, note
     from optsched.errors import OptschedError
     from optsched.experiments.papers.artefacts import reproduce as run
-    from optsched.experiments.papers.gathering import UNFINISHED
+    from optsched.experiments.papers.running import STORE
 
     began = time.perf_counter()
     how: dict[str, Any] = {"quick": scale.quick, "full": scale.full, "trace": scale.trace}
@@ -93,7 +93,7 @@ def _made(name: str, folder: str, scale: Scale, carry_on: bool) -> bool:
             made = run(name, folder, **how, progress=progress)
         console().print(made, markup=False, soft_wrap=True)
     except KeyboardInterrupt:
-        if any(Path(folder).glob(f"{name}.*{UNFINISHED}")):
+        if (Path(folder) / STORE).is_file():
             note(f"{name}: what is finished is kept in {folder}; the same command goes on from it")
         raise
     except OptschedError as error:

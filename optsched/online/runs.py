@@ -28,8 +28,8 @@ Progress = Callable[[str, int, int], None]
 STEPS_BY = "wcs-subtime"
 """Its flow sets the step lengths of the bound, never the bound's validity."""
 DETAILS = (
-    *("jobs", "mean_flow_time", "mean_slowdown", "inflation", "fragmentation"),
-    *("makespan", "utilisation"),
+    *("jobs", "total_completion_time", "mean_flow_time", "mean_slowdown"),
+    *("inflation", "fragmentation", "makespan", "utilisation"),
 )
 
 

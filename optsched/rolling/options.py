@@ -10,6 +10,8 @@ from optsched.errors import InputError, shown
 from optsched.numerals import real_of, whole_of
 from optsched.selection.options import SelectionOptions
 
+MOST_REPEATS = 1_000_000
+
 
 @dataclass(frozen=True)
 class PriceConstants:
@@ -53,28 +55,37 @@ class RollingOptions:
         Over time ``postprocessing`` is off unless asked for.
     constants : PriceConstants
         Of the policies ``price`` and ``price-patterns``.
+    repeat : int
+        Which run of a policy that draws, on one draw of the true epochs: 0 is the first.
     """
 
     readings: SelectionOptions = field(
         default_factory=lambda: SelectionOptions(postprocessing="off")
     )
     constants: PriceConstants = field(default_factory=PriceConstants)
+    repeat: int = 0
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> RollingOptions:
         """Make options of names and values; raises InputError."""
         constants, others = _constants_of(values)
-        return cls(SelectionOptions.from_dict({"postprocessing": "off", **others}), constants)
+        repeat = others.pop("repeat", 0)
+        if type(repeat) is not int or not 0 <= repeat <= MOST_REPEATS:
+            expected = f"a whole number from 0 to {MOST_REPEATS}"
+            raise InputError("options", "repeat", shown(repeat), expected)
+        readings = SelectionOptions.from_dict({"postprocessing": "off", **others})
+        return cls(readings, constants, repeat)
 
     def to_dict(self) -> dict[str, Any]:
-        """The options as a JSON object; constants only where they are not the default."""
+        """The options as a JSON object; constants and repeat only where not the default."""
         default = PriceConstants()
         changed = {
             known.name: getattr(self.constants, known.name)
             for known in fields(PriceConstants)
             if getattr(self.constants, known.name) != getattr(default, known.name)
         }
-        return {**self.readings.to_dict(), **changed}
+        repeat = {"repeat": self.repeat} if self.repeat else {}
+        return {**self.readings.to_dict(), **changed, **repeat}
 
 
 def _constants_of(options: Mapping[str, Any]) -> tuple[PriceConstants, dict[str, Any]]:

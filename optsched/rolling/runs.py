@@ -236,13 +236,19 @@ def _records(
 def _outcome(world: World, policy: Decider, settings: Settings, began: float) -> Outcome:
     records = _records(world, policy, settings)
     metrics = compute_metrics(world.instance, records)
-    known = {key: getattr(metrics, key) for key in DETAILS}
+    seconds = time.perf_counter() - began
+    epochs = true_epochs(world.instance, settings.seed)
     return Outcome(
         RollingSolution.of(records, metrics.total_cost),
         Termination.FEASIBLE,
         claimed=metrics.total_cost,
-        solve_time=time.perf_counter() - began,
-        details={**known, "jobs": len(records.jobs)},
+        solve_time=seconds,
+        details={
+            **{key: getattr(metrics, key) for key in DETAILS},
+            "jobs": len(records.jobs),
+            "offered_load": offered_load(world.instance),
+            "clairvoyant_utilisation": clairvoyant_utilisation(world, epochs),
+        },
     )
 
 

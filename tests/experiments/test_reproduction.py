@@ -8,15 +8,17 @@ import runpy
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.experiments import ARTEFACTS
-from optsched.experiments.papers.a_srpt import table1 as a_srpt_table1
+from optsched.experiments.papers.a_srpt.table1 import agrees
+from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.artefacts import names_of, reproduce
 from optsched.experiments.papers.elsewhere import OTHERS
-from optsched.experiments.papers.pictures import save, strips
+from optsched.experiments.papers.pictures import house_style, strips
 from optsched.experiments.papers.reproduction_page import COLUMNS, COMMAND, page
 from optsched.experiments.papers.sts import fig3 as sts_fig3
 from optsched.experiments.papers.verdict import Finding, Verdict, read_verdict, write_verdict
@@ -89,7 +91,7 @@ def test_every_table_and_figure_is_named_once() -> None:
 
 def test_table_1_counts_parameters(tmp_path: Path) -> None:
     """BERT-large: 24 blocks of 12 d^2 + 13 d, (30522 + 512 + 2) d, a norm, the pooler, the head."""
-    a_srpt_table1.run(tmp_path, quick=False)
+    reproduce("a-srpt-table1", tmp_path)
     with (tmp_path / "a-srpt-table1.csv").open(encoding="utf-8") as stream:
         rows = {row["model"]: row for row in csv.DictReader(stream)}
     d = 1024
@@ -99,12 +101,12 @@ def test_table_1_counts_parameters(tmp_path: Path) -> None:
     assert found is not None
     assert found.finding is Finding.PARTLY
     assert found.ours == "8 of 9 agree; XLNet-large 360.3M"
-    row = a_srpt_table1.Row("m", 6.7e9, 6.65e9, -0.0075, 4, 4)  # 6.65 rounds to 6.7, 6.64 not
-    assert row.agrees
-    assert not replace(row, our_batch=8).agrees
-    assert not replace(row, ours=6.64e9).agrees
-    assert replace(row, paper=340e6, ours=335e6).agrees
-    assert not replace(row, paper=340e6, ours=334e6).agrees
+    row = {"paper": 6.7e9, "ours": 6.65e9, "paper_batch": 4, "our_batch": 4}  # 6.65 rounds to 6.7
+    assert agrees(row)
+    assert not agrees({**row, "our_batch": 8})
+    assert not agrees({**row, "ours": 6.64e9})
+    assert agrees({**row, "paper": 340e6, "ours": 335e6})
+    assert not agrees({**row, "paper": 340e6, "ours": 334e6})
 
 
 def test_figure_3_holds_only_near_the_text() -> None:
@@ -112,11 +114,10 @@ def test_figure_3_holds_only_near_the_text() -> None:
 
     def verdict(exponential: float, low: float, high: float) -> Verdict:
         gaps = {"exponential": exponential, "poisson-low": low, "poisson-high": high}
-        ends = {
-            a: [sts_fig3.Point(a, seed, sts_fig3.JOBS, gap * sts_fig3.JOBS) for seed in range(2)]
-            for a, gap in gaps.items()
-        }
-        return sts_fig3._verdict(ends, quick=False)
+        jobs = sts_fig3.JOBS
+        ends = [(a, seed, jobs, gap * jobs) for a, gap in gaps.items() for seed in range(2)]
+        rows = pd.DataFrame(ends, columns=["arrivals", "seed", "jobs", "time"])
+        return sts_fig3.judge(rows, Scale())
 
     assert verdict(51.0, 4.0, 1.0).finding is Finding.HOLDS
     assert verdict(51.0, 5.0, 1.0).finding is Finding.PARTLY
@@ -140,10 +141,12 @@ def test_names() -> None:
         names_of(["table3"])
 
 
-def test_pictures(tmp_path: Path) -> None:
-    save(strips({"A": {"m": [1.0, 2.0], "n": []}, "B": {"m": [0.0]}}, "x"), tmp_path / "new", "p")
-    assert (tmp_path / "new" / "p.png").read_bytes()[:4] == b"\x89PNG"
-    assert (tmp_path / "new" / "p.pdf").read_bytes()[:4] == b"%PDF"
+def test_strips_are_drawn_in_the_house_style() -> None:
+    with house_style():
+        left, right = strips({"A": {"m": [1.0, 2.0], "n": []}, "B": {"m": [0.0]}}, "x").axes
+    assert list(left.lines[0].get_xdata()) == [1.0, 2.0]
+    assert list(left.lines[1].get_xdata()) == [1.5]  # the mean
+    assert not right.spines["top"].get_visible()
 
 
 def test_the_page_of_verdicts_is_not_stale() -> None:

@@ -5,24 +5,27 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from optsched.experiments import reproduce
-from optsched.experiments.papers.sjf_bco import artefacts as sjf_bco
+from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.sjf_bco import claims
-from optsched.experiments.papers.sjf_bco.figures import FIGURES, Tally, _verdict
-from optsched.experiments.papers.sjf_bco.runs import Point
+from optsched.experiments.papers.sjf_bco.claims import Claim, Tally
+from optsched.experiments.papers.sjf_bco.figures import COLUMNS, FIGURES, judge
 from optsched.experiments.papers.verdict import Finding
 
 Series = dict[str, list[float | None]]
+FALLS = Claim("w", claims.never_rises, "m", claims.last_to_first, "Why.")
 
 
-def points(values: Series, contention: str = "mild", seed: int = 0) -> list[Point]:
-    return [
-        Point(contention, seed, x, policy, value, value, 1.0)
+def points(values: Series, contention: str = "mild", seed: int = 0) -> pd.DataFrame:
+    rows = [
+        (contention, seed, x, policy, value, value, 1.0)
         for policy, series in values.items()
         for x, value in enumerate(series)
     ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def test_claims_can_hold_and_fail() -> None:
@@ -32,14 +35,12 @@ def test_claims_can_hold_and_fail() -> None:
     assert claims.never_rises(points({"SJF-BCO": [5, 5, 3]}))
     assert not claims.never_rises(points({"SJF-BCO": [5, 3, 4]}))
     best: Series = {"SJF-BCO": [3.0], "FF": [4.0], "LS": [None], "RAND": [9.0]}
-    assert claims.to_best_makespan(points(best)) == claims.to_best_mean(points(best)) == 3 / 4
-    assert claims.to_best_makespan(points({**best, "LS": [2.0]})) == 3 / 2
-    assert claims.to_best_mean(points({**best, "LS": [2.0]})) == 3 / 2
+    for column in ("makespan", "mean_completion"):
+        assert claims.to_best(points(best), column) == 3 / 4
+        assert claims.to_best(points({**best, "LS": [2.0]}), column) == 3 / 2
     falls: Series = {"SJF-BCO": [9, 5], "FF": [9, 4], "LS": [8, 7], "RAND": [None, 1]}
-    assert claims.all_fall(points(falls))
-    assert claims.least_fall(points(falls)) == 1  # 8 - 7
+    assert claims.drops(points(falls)) == [4, 5, 1]
     assert claims.first_fit_lead(points(falls)) == 1  # 5 of FF against 4 of SJF-BCO
-    assert not claims.all_fall(points({**falls, "LS": [8, 8]}))
 
 
 @pytest.mark.parametrize(
@@ -51,16 +52,13 @@ def test_claims_can_hold_and_fail() -> None:
     ],
 )
 def test_a_verdict_follows_its_tallies(mild: list, strong: list, finding: Finding) -> None:
-    made = [
-        point
+    made = pd.concat(
+        points({"SJF-BCO": series}, contention, seed)
         for seed in range(4)
         for contention, series in (("mild", mild), ("strong", strong))
-        for point in points({"SJF-BCO": series}, contention, seed)
-    ]
-    figure = FIGURES["fig7"]
-    tally = Tally.of(figure.claims[0], made, 4)
-    assert tally.finding is finding
-    verdict = _verdict("sjf-bco-fig7", figure, [tally], quick=False)
+    )
+    assert Tally.of(FALLS, made).finding is finding
+    verdict = judge("sjf-bco-fig7", "p", [FALLS], made, Scale())
     assert verdict.finding is finding
     assert bool(verdict.paragraph) is (finding is not Finding.HOLDS)
     assert "of 4" in verdict.ours
@@ -68,9 +66,9 @@ def test_a_verdict_follows_its_tallies(mild: list, strong: list, finding: Findin
 
 def test_a_tally_by_hand() -> None:
     """Last over first: 4/8 and 6/8, so the median is 0.625; a draw that rises does not hold."""
-    made = points({"SJF-BCO": [8, 4]}) + points({"SJF-BCO": [8, 9, 6]}, seed=1)
-    made += points({"SJF-BCO": [8, 8]}, "strong") + points({"SJF-BCO": [8, 8]}, "strong", 1)
-    tally = Tally.of(FIGURES["fig7"].claims[0], made, 2)
+    draws = [points({"SJF-BCO": [8, 4]}), points({"SJF-BCO": [8, 9, 6]}, seed=1)]
+    draws += [points({"SJF-BCO": [8, 8]}, "strong", seed) for seed in range(2)]
+    tally = Tally.of(FALLS, pd.concat(draws))
     assert tally.holds == {"mild": 1, "strong": 2}
     assert tally.values == {"mild": [0.5, 0.75], "strong": [1, 1]}
     assert "mild 0.62 [0.50 to 0.75]" in tally.spread()
@@ -78,8 +76,8 @@ def test_a_tally_by_hand() -> None:
 
 
 def test_every_artefact_says_where_it_is_and_what_it_takes() -> None:
-    assert {a.name for a in sjf_bco.ARTEFACTS} == {f"sjf-bco-{name}" for name in FIGURES}
-    for artefact in sjf_bco.ARTEFACTS:
+    assert [a.name for a in FIGURES] == [f"sjf-bco-fig{number}" for number in (4, 5, 6, 7)]
+    for artefact in FIGURES:
         assert artefact.where
         assert artefact.runtime
 

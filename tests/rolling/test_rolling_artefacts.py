@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 pytest.importorskip("matplotlib")
 
-from optsched.experiments import ARTEFACTS
+from optsched import read_store
+from optsched.errors import InputError
+from optsched.experiments import reproduce
+from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.sts import optimum_over_time, price_robustness
 from optsched.experiments.papers.sts import over_time as sts_over_time
+from optsched.experiments.papers.sts.over_time import by_size
 from optsched.experiments.papers.sts.over_time_findings import finding4, reductions
-from optsched.experiments.papers.sts.pictures import by_size
-from optsched.experiments.papers.sts.runs import Task, late_share, of, ratios, rows_of
+from optsched.experiments.papers.sts.runs import (
+    late_share,
+    loads,
+    of,
+    outcomes,
+    ratios,
+    workload,
+)
 from optsched.experiments.papers.verdict import Finding, Verdict, read_verdict
-from optsched.generators.rolling import rolling_settings
+from optsched.experiments.plans.plan import Plan
+from optsched.experiments.run.runner import sweep
+from optsched.rolling.options import RollingOptions
 
-TINY = rolling_settings(3, jobs=8, arrivals="load", load=0.6)
+TINY = {"nodes": 3, "jobs": 8, "arrivals": "load", "load": 0.6}
 
 
 @pytest.fixture(autouse=True)
@@ -32,9 +44,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made(name: str, folder: Path) -> tuple[list[dict[str, str]], Verdict, str]:
-    module, _, function = ARTEFACTS[name].run.partition(":")
-    run = getattr(__import__(module, fromlist=[function]), function)
-    text = run(folder, True)
+    text = reproduce(name, folder, quick=True)
     for suffix in ("md", "png", "pdf"):
         assert (folder / f"{name}.{suffix}").stat().st_size > 100
     with (folder / f"{name}.csv").open(encoding="utf-8") as stream:
@@ -78,10 +88,11 @@ def test_price_robustness(tmp_path: Path) -> None:
 
 
 def test_twenty_seeds_three_loads_three_regimes_and_fractions() -> None:
-    tasks = price_robustness._tasks(quick=False)
-    assert len(tasks) == 20 * 3 * 4
-    assert all(task.policies == price_robustness.POLICIES for task in tasks)
-    assert {task.time_limit for task in tasks} == {None}
+    families = price_robustness.plan(Scale())
+    runs = [f for f in families if f.methods != ("clairvoyant-bound",)]
+    assert len(runs) == len(families) / 2 == 20 * 3 * 4
+    assert all(family.methods == price_robustness.POLICIES for family in runs)
+    assert {family.limits.time_limit for family in families} == {None}
 
 
 def test_optimum_over_time(tmp_path: Path) -> None:
@@ -90,44 +101,60 @@ def test_optimum_over_time(tmp_path: Path) -> None:
     assert verdict.ours.startswith("dearer than sts in ")
 
 
-def test_repeats_are_of_rg_only_on_the_same_epochs() -> None:
-    task = Task("c", TINY, 3, ("sts", "rg"), passes=2, repeats=3)
-    once = rows_of([Task("c", TINY, 3, ("sts", "rg"), passes=2)], parallel=False)
-    rows = rows_of([task], parallel=False)
-    assert [row.repeats for row in rows] == [1, 3]
-    assert rows[0] == once[0]
-    assert rows[1].rho == once[1].rho
-    assert rows[1].plan == once[1].plan
+def rolled(folder: Path, *policies: str, **how: int) -> pd.DataFrame:
+    """Outcomes of policies on the tiny workload."""
+    families = tuple(workload("c", TINY, 3, policies, iterations=2, **how))
+    sweep(Plan("p", families, "", "test"), folder / "s.sqlite", workers=0)
+    return outcomes(read_store(folder / "s.sqlite"))
+
+
+def test_repeats_are_of_rg_only_on_the_same_epochs(tmp_path: Path) -> None:
+    once = rolled(tmp_path, "sts", "rg")
+    rows = rolled(tmp_path, "sts", "rg", repeats=3)
+    assert list(rows["policy"]) == ["sts", "rg"]
+    assert list(rows["repeats"]) == [1, 3]
+    same = ["case", "nodes", "seed", "sharing", "policy", "rho", "utilisation", "plan", "jobs"]
+    pd.testing.assert_frame_equal(rows[same], once[same])
+    assert rows["total"][0] == once["total"][0]
+    runs = read_store(tmp_path / "s.sqlite").query("method == 'rg'")
+    assert [options.get("repeat", 0) for options in runs["options"]] == [0, 1, 2]
+    assert rows["total"][1] == pytest.approx(runs["objective"].mean())
+    assert set(runs["seed"]) == {3}
+
+
+def test_a_repeat_that_cannot_be_is_refused() -> None:
+    for repeat in (-1, 1.0, True, "2"):
+        with pytest.raises(InputError, match=r"repeat: found .* expected a whole number"):
+            RollingOptions.from_dict({"repeat": repeat})
+    assert "repeat" not in RollingOptions.from_dict({"repeat": 0}).to_dict()
+    assert RollingOptions.from_dict({"repeat": 2}).to_dict()["repeat"] == 2
 
 
 def test_reductions_and_findings_by_hand() -> None:
     """STS 50 $, EDF 100 $: PCR 50%. All rivals so, no job late: the claim holds."""
-    sts, rg = rows_of([Task("c", TINY, 3, ("sts", "rg"), passes=2)], parallel=False)
-    rows = [replace(sts, total=50.0, late=0.0)]
-    rows += [replace(rg, policy=p, total=100.0) for p in ("edf", "rg", "avg-edf", "avg-rg")]
-    assert reductions(rows, "c", "edf", "total") == [50.0]
-    assert finding4(rows, "s", smoke=False).finding is Finding.HOLDS
-    late = [replace(rows[0], late=2.0), *rows[1:]]
-    assert finding4(late, "s", smoke=False).finding is Finding.PARTLY
-    dear = [replace(late[0], total=99.0), *rows[1:]]
-    assert finding4(dear, "s", smoke=False).finding is Finding.FAILS
+
+    def rows(sts: float, late: float = 0.0) -> pd.DataFrame:
+        totals = {"sts": sts, **dict.fromkeys(("edf", "rg", "avg-edf", "avg-rg"), 100.0)}
+        made = pd.DataFrame({"policy": list(totals), "total": list(totals.values())})
+        same = {"case": "c", "nodes": 3, "seed": 0, "energy": 1.0, "rho": 0.5, "utilisation": 0.5}
+        return made.assign(**same, jobs=8, late=[late, 0, 0, 0, 0])
+
+    assert reductions(rows(50.0), "c", "edf", "total") == [50.0]
+    assert finding4(rows(50.0), Scale()).finding is Finding.HOLDS
+    assert finding4(rows(50.0, late=2.0), Scale()).finding is Finding.PARTLY
+    assert finding4(rows(99.0, late=2.0), Scale()).finding is Finding.FAILS
+    late = rows(50.0, late=2.0)
     assert late_share(of(late, policy="sts")) == pytest.approx(25.0)
-    assert ratios(of(rows, policy="sts"), of(rows, policy="edf")) == [0.5]
+    assert ratios(of(late, policy="sts"), of(late, policy="edf")) == [0.5]
 
 
-def test_both_loads_stand_on_the_axis_or_in_the_legend() -> None:
-    rows = rows_of([Task("c", TINY, 3, ("sts", "edf"))], parallel=False)
+def test_both_loads_stand_on_the_axis_or_in_the_legend(tmp_path: Path) -> None:
+    rows = rolled(tmp_path, "sts", "edf")
     sts, edf = of(rows, policy="sts"), of(rows, policy="edf")
-    loads = f"{sts[0].rho:.2f}", f"{sts[0].utilisation:.2f}"
+    assert 0 < rows["utilisation"][0] < 1
     (ax,) = by_size({"c": {"sts": (sts, edf)}}, "total", "ratio").axes
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["\n".join(("3", *loads))]
-    assert ax.lines[0].get_ydata()[0] == pytest.approx(sts[0].total / edf[0].total)
-    other = [replace(edf[0], case="d")]
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == [f"3\n{loads(edf, chr(10))}"]
+    assert ax.lines[0].get_ydata()[0] == pytest.approx(rows["total"][0] / rows["total"][1])
+    other = edf.assign(case="d")
     (ax,) = by_size({"p": {"c": (sts, edf), "d": (sts, other)}}, "total", "ratio").axes
-    assert ax.lines[0].get_label() == f"c: rho, plan {', '.join(loads)}"
-
-
-@pytest.mark.full
-def test_many_processes_give_the_rows_of_one() -> None:
-    tasks = [Task("c", TINY, seed, ("sts", "rg"), bound=3, repeats=2) for seed in range(3)]
-    assert rows_of(tasks) == rows_of(tasks, parallel=False)
+    assert ax.lines[0].get_label() == f"c: rho, plan {loads(edf, ', ')}"

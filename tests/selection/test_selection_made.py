@@ -11,8 +11,7 @@ import pytest
 import optsched
 from optsched.cli import _code
 from optsched.errors import InputError, NotApplicableError
-from optsched.experiments import read_plan
-from optsched.experiments.papers.sts import fig2 as sts_fig2
+from optsched.experiments import read_plan, reproduce
 from optsched.experiments.papers.sts import fig7 as sts_fig7
 from optsched.experiments.papers.verdict import Finding, read_verdict
 from optsched.experiments.plans.units import expand
@@ -66,7 +65,7 @@ def test_example_plans_are_not_cut_by_time(name: str, units: int) -> None:
 
 def test_epoch_shapes_leave_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPTSCHED_DATA", raising=False)
-    assert "Real samples left out" in sts_fig2.run(tmp_path, quick=True)
+    assert "Real samples left out" in reproduce("sts-fig2", tmp_path, quick=True)
     for suffix in ("csv", "md", "png", "pdf", "verdict.json"):
         assert (tmp_path / f"sts-fig2.{suffix}").stat().st_size > 100
     verdict = read_verdict(tmp_path, "sts-fig2")
@@ -76,7 +75,7 @@ def test_epoch_shapes_leave_every_file(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_decision_times_leave_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sts_fig7, "QUICK_NODES", (3, 6))
-    text = sts_fig7.run(tmp_path, quick=True)
+    text = reproduce("sts-fig7", tmp_path, quick=True)
     assert "| 6 | 24 |" in text
     for suffix in ("csv", "md", "png", "pdf", "verdict.json"):
         assert (tmp_path / f"sts-fig7.{suffix}").stat().st_size > 100

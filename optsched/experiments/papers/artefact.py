@@ -1,8 +1,32 @@
-"""What an artefact is: a table or figure of a paper, its claim, and the function that makes it."""
+"""What an artefact is: a table or figure of a paper as a plan, a claim and a picture."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from optsched.experiments.papers.verdict import Verdict
+from optsched.experiments.plans.plan import Family
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much of an artefact to make: fewer seeds, the paper's sizes, a trace of the user's."""
+
+    quick: bool = False
+    full: bool = False
+    trace: str | None = None
+
+    @property
+    def source(self) -> str:
+        """What the jobs are."""
+        return f"trace {Path(self.trace).name}" if self.trace else "synthetic"
 
 
 @dataclass(frozen=True)
@@ -13,39 +37,47 @@ class Artefact:
     ----------
     name : str
         Such as "a-srpt-table2".
+    title : str
+        The heading of its text.
     claim : str
         What the paper says, in a line.
-    run : str
-        ``module:function`` of ``(folder, quick) -> str``: writes its files, returns its text. Its
-        files are ``NAME.csv``, ``NAME.png``, ``NAME.pdf``, and its verdict by `write_verdict`.
+    rows : callable
+        Its CSV, of the store's runs of `plan` (an empty frame without one).
+    lines : callable
+        Its text of those rows, Markdown.
+    judge : callable
+        Whether the claim holds on those rows.
+    draw : callable
+        Its picture of those rows.
+    plan : callable, optional
+        The families to be run, the longest runs first; None where nothing is run.
     scales : bool
-        Whether it takes a `Scale` in place of `quick`: it takes a trace, and may have a full size.
+        Whether it takes a trace, and may have a full size.
+    timed : bool
+        Whether it is about seconds, so that nothing may run beside it.
     where : str
         Which table or figure of which paper.
     runtime : str
         What it takes on two cores, in full and with ``--quick``.
     modules : tuple of str
-        Of optional dependencies, what it takes; all leave a picture.
+        Of optional dependencies, what it takes beside matplotlib.
     """
 
     name: str
+    title: str
     claim: str
-    run: str
+    rows: Callable[[pd.DataFrame, Scale], pd.DataFrame]
+    lines: Callable[[pd.DataFrame, Scale], list[str]]
+    judge: Callable[[pd.DataFrame, Scale], Verdict]
+    draw: Callable[[pd.DataFrame], Figure]
+    plan: Callable[[Scale], Sequence[Family]] | None = None
     scales: bool = False
+    timed: bool = False
     where: str = ""
     runtime: str = ""
-    modules: tuple[str, ...] = ("matplotlib",)
+    modules: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:
         """The command that makes it."""
         return f"optsched reproduce {self.name} -o results"
-
-
-@dataclass(frozen=True)
-class Scale:
-    """How much of an artefact to make: fewer seeds, the paper's sizes, a trace of the user's."""
-
-    quick: bool = False
-    full: bool = False
-    trace: str | None = None

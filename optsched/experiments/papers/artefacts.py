@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
 from optsched.errors import InputError, shown
-from optsched.experiments.papers.a_srpt import artefacts as a_srpt
+from optsched.experiments.papers.a_srpt import ARTEFACTS as A_SRPT
 from optsched.experiments.papers.artefact import Artefact, Scale
-from optsched.experiments.papers.gathering import Progress, making
-from optsched.experiments.papers.sjf_bco import artefacts as sjf_bco
-from optsched.experiments.papers.sts import artefacts as sts
-from optsched.experiments.papers.verdict import Verdict, read_verdict, verdict_file
+from optsched.experiments.papers.pictures import house_style
+from optsched.experiments.papers.running import Progress, runs_of
+from optsched.experiments.papers.sjf_bco import ARTEFACTS as SJF_BCO
+from optsched.experiments.papers.sts import ARTEFACTS as STS
+from optsched.experiments.papers.verdict import (
+    Verdict,
+    read_verdict,
+    verdict_file,
+    write_verdict,
+)
 from optsched.extras import require_extras
-from optsched.problem import resolve
+from optsched.writing import csv_text, replacing, write_text
 
 ALL = "all"
-ARTEFACTS: dict[str, Artefact] = {
-    artefact.name: artefact for artefact in (*a_srpt.ARTEFACTS, *sjf_bco.ARTEFACTS, *sts.ARTEFACTS)
-}
+ARTEFACTS: dict[str, Artefact] = {artefact.name: artefact for artefact in (*A_SRPT, *SJF_BCO, *STS)}
 
 
 def names_of(asked: list[str]) -> list[str]:
@@ -33,7 +36,9 @@ def names_of(asked: list[str]) -> list[str]:
 
 def modules_of(names: Iterable[str]) -> list[str]:
     """What some artefacts take of optional dependencies."""
-    return list(dict.fromkeys(m for name in names for m in ARTEFACTS[name].modules))
+    return list(
+        dict.fromkeys(m for name in names for m in ("matplotlib", *ARTEFACTS[name].modules))
+    )
 
 
 def reproduce(
@@ -60,7 +65,7 @@ def reproduce(
     trace : str, optional
         A PAI job CSV for the artefacts that need one; without it they run on synthetic jobs.
     progress : callable, optional
-        Called with how many of the artefact's steps are done, and of how many.
+        Called with how many of the artefact's runs are done, and of how many.
 
     Returns
     -------
@@ -80,21 +85,27 @@ def reproduce(
         raise InputError("reproduce", name, "--full or --trace", "neither: it has one size")
     if quick and full:
         raise InputError("reproduce", name, "--quick and --full", "one of them")
-    require_extras(artefact.modules)
-    folder = Path(folder)
-    verdict_file(folder, name).unlink(missing_ok=True)
-    scale = Scale(quick, full, trace)
-    with making(folder, name, f"{scale!r} {_digest(trace)}", progress):
-        text: str = resolve(artefact.run)(folder, scale if artefact.scales else quick)
+    require_extras(modules_of([name]))
+    folder, scale = Path(folder), Scale(quick, full, trace)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        verdict_file(folder, name).unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(str(folder), "", error.strerror or str(error), "a folder") from None
+    rows = artefact.rows(runs_of(artefact, folder, scale, progress), scale)
+    verdict = artefact.judge(rows, scale)
+    words = [f"Verdict: {verdict}", *([verdict.paragraph] if verdict.paragraph else [])]
+    text = "\n".join([f"# {artefact.title}", "", *artefact.lines(rows, scale), "", *words])
+    cells = rows.astype(object).where(rows.notna(), None)
+    write_text(folder / f"{name}.csv", csv_text(list(rows.columns), cells.itertuples(index=False)))
+    write_text(folder / f"{name}.md", text + "\n")
+    with house_style():
+        figure = artefact.draw(rows)
+        for kind, hidden in (("png", "Software"), ("pdf", "CreationDate")):
+            with replacing(folder / f"{name}.{kind}") as made:
+                figure.savefig(made, format=kind, metadata={hidden: None})
+    write_verdict(folder, verdict)
     return text
-
-
-def _digest(trace: str | None) -> str:
-    """Of a trace's content: its name alone does not tell which rows it made."""
-    if trace is None or not Path(trace).is_file():
-        return ""
-    with Path(trace).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def verdicts(folder: str | Path) -> dict[str, Verdict | None]:

@@ -114,6 +114,13 @@ def as_values(value: Any) -> dict[str, Any]:
     return table
 
 
+def as_truth(value: Any) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise ValueError("true or false")
+    return value
+
+
 def as_count(least: int, most: int) -> Callable[[Any], int]:
     """A reader of whole numbers in a range."""
 

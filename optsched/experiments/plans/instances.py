@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from optsched.errors import InputError
 from optsched.experiments.plans.plan import Family, Plan
+from optsched.external import module_of
 from optsched.generating import arguments_of, generator, made_by
 from optsched.library import BEST_KNOWN, find, load, shipped_folder, workload_folder
 from optsched.online.instance import OnlineInstance
+from optsched.problem import resolve
+
+RECIPE = "recipe"
 
 
 def instances_of(plan: Plan, family: Family) -> Iterator[Any]:
@@ -28,11 +32,33 @@ def instances_of(plan: Plan, family: Family) -> Iterator[Any]:
             for path in _files(plan, family, entry):
                 yield OnlineInstance.of_folder(path) if os.path.isdir(path) else load(path)
         return
-    make = generator(family.generator, plan.source, f"families.{family.name}.generator")
-    place = f"families.{family.name}.arguments"
-    arguments = arguments_of(make, family.arguments, plan.source, place)
-    for seed in range(family.first_seed, family.first_seed + family.count):
-        yield made_by(make, arguments, seed, plan.source, place)
+    place = f"families.{family.name}"
+    for seed in _seeds(family):
+        yield _made(family.generator, family.arguments, seed, plan.source, place)
+
+
+def recipes_of(family: Family) -> Iterator[dict[str, Any]]:
+    """How to make each instance of a family, for `instance_of_recipe`."""
+    for seed in _seeds(family):
+        how = {"generator": family.generator, "arguments": dict(family.arguments), "seed": seed}
+        yield {RECIPE: how}
+
+
+def instance_of_recipe(recipe: Mapping[str, Any]) -> Any:
+    """Make the instance that one of `recipes_of` describes; raises InputError."""
+    how = recipe[RECIPE]
+    return _made(how["generator"], how["arguments"], how["seed"], RECIPE, "")
+
+
+def _seeds(family: Family) -> range:
+    return range(family.first_seed, family.first_seed + family.count)
+
+
+def _made(kind: str, given: Mapping[str, Any], seed: int, source: str, where: str) -> Any:
+    own = module_of(kind) is not None
+    make = resolve(kind) if own else generator(kind, source, f"{where}.generator")
+    place = f"{where}.arguments"
+    return made_by(make, arguments_of(make, given, source, place), seed, source, place)
 
 
 def _files(plan: Plan, family: Family, entry: str) -> list[Path]:

@@ -24,6 +24,7 @@ from optsched.experiments.plans.fields import (
     as_positive,
     as_seeds,
     as_share,
+    as_truth,
     as_values,
 )
 from optsched.library import shipped_folder
@@ -46,6 +47,9 @@ class Limits:
         Seconds the method is asked to keep to; what it cuts says so.
     gap, threads, solver
         As in `optsched.solve`.
+    bound : bool
+        Whether answers without a bound get the problem's quick one, which may take longer than a
+        heuristic.
     unit_time : float or None
         Seconds after which the worker is ended, whatever the method is doing.
     unit_memory : int or None
@@ -57,13 +61,15 @@ class Limits:
     gap: float = 1e-6
     threads: int = 1
     solver: str = "highs"
+    bound: bool = True
     unit_time: float | None = None
     unit_memory: int | None = None
 
     def settings(self) -> dict[str, Any]:
         """The part that a method sees, and that can change its answer."""
         names = ("iterations", "time_limit", "gap", "threads", "solver")
-        return {name: getattr(self, name) for name in names}
+        settings = {name: getattr(self, name) for name in names}
+        return settings if self.bound else {**settings, "bound": False}
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,11 @@ class Family:
     instances : tuple of str
         Shipped names, files, folders or globs; relative to the plan's folder.
     generator : str or None
-        Else, the kind of a generator, with its `arguments`, `count` and `first_seed`.
+        Else, the kind of a generator, with its `arguments`, `count` and `first_seed`. A plan made
+        in Python may name a function of its own, ``module:function``, if `recipe_of` is given.
+    recipe_of : str or None
+        The problem of instances that the store keeps by generator, arguments and seed, and not in
+        full: they may be large. Only plans made in Python have it.
     methods : tuple of str
         By default those of `optsched compare`.
     seeds : tuple of int
@@ -91,6 +101,7 @@ class Family:
     name: str
     instances: tuple[str, ...] = ()
     generator: str | None = None
+    recipe_of: str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     count: int = 1
     first_seed: int = 0
@@ -102,13 +113,21 @@ class Family:
 
 @dataclass(frozen=True)
 class Plan:
-    """A sweep: its families, and the text they were read from."""
+    """A sweep: its families, and the text they were read from.
+
+    Attributes
+    ----------
+    code : str
+        What results depend on beside the package's version, such as a digest of its source; rows
+        of another code are not taken.
+    """
 
     name: str
     families: tuple[Family, ...]
     text: str
     source: str
     description: str = ""
+    code: str = ""
 
     @property
     def sha256(self) -> str:
@@ -204,6 +223,7 @@ def _limits(reader: Reader, outer: Limits) -> Limits:
         "gap": as_share,
         "threads": as_count(1, 1024),
         "solver": as_name,
+        "bound": as_truth,
         "unit_time": as_positive,
         "unit_memory": as_count(2**20, 2**50),
     }

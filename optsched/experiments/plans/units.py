@@ -10,12 +10,13 @@ from typing import Any
 
 from optsched import __version__
 from optsched.errors import InputError, shown, suggestion
-from optsched.experiments.plans.instances import instances_of
+from optsched.experiments.plans.instances import RECIPE, instances_of, recipes_of
 from optsched.experiments.plans.plan import Family, Plan
 from optsched.external import method_of, module_of, source_digest
 from optsched.files import instance_sha256
 from optsched.methods import problem_for
 from optsched.problem import Problem
+from optsched.problems import PROBLEMS
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,18 @@ def expand(plan: Plan, allow: Collection[str] = ()) -> Iterator[PlannedInstance]
         For a method, an option or an instance that does not exist, or a module not allowed.
     """
     for family in plan.families:
-        for instance in instances_of(plan, family):
-            yield _planned(plan, family, instance, allow)
+        if family.recipe_of is None:
+            for instance in instances_of(plan, family):
+                given = instance.to_dict()
+                kept = instance_sha256(given), instance.name, canonical(given)
+                yield _planned(plan, family, problem_for(instance), kept, allow)
+            continue
+        for recipe in recipes_of(family):
+            document = canonical(recipe)
+            require_allowed_recipe(document, allow, plan.source, f"families.{family.name}")
+            sha256 = hashlib.sha256(document.encode()).hexdigest()
+            kept = sha256, f"{family.name}, seed {recipe[RECIPE]['seed']}", document
+            yield _planned(plan, family, PROBLEMS[family.recipe_of], kept, allow)
 
 
 def require_allowed(method: str, allow: Collection[str], source: str, where: str) -> None:
@@ -87,6 +98,13 @@ def require_allowed(method: str, allow: Collection[str], source: str, where: str
         raise InputError(source, where, shown(method), f"--allow {module}, if you trust that code")
 
 
+def require_allowed_recipe(document: str, allow: Collection[str], source: str, where: str) -> None:
+    """Raise InputError if an instance is made by a module that the caller does not allow."""
+    if document.startswith(f'{{"{RECIPE}":'):
+        generator = str(json.loads(document)[RECIPE].get("generator"))
+        require_allowed(generator, allow, source, where)
+
+
 def canonical(value: Any) -> str:
     """JSON with sorted keys and no spaces: equal values, equal text."""
     return json.dumps(
@@ -94,40 +112,37 @@ def canonical(value: Any) -> str:
     )
 
 
-def _planned(plan: Plan, family: Family, instance: Any, allow: Collection[str]) -> PlannedInstance:
-    problem = problem_for(instance)
+def _planned(
+    plan: Plan, family: Family, problem: Problem, kept: tuple[str, str, str], allow: Collection[str]
+) -> PlannedInstance:
+    sha256, name, document = kept
     names = [method.name for method in problem.methods]
     where = f"families.{family.name}.methods"
-    for name in family.methods:
-        require_allowed(name, allow, plan.source, where)
-        if module_of(name) is None and name not in names:
-            raise InputError(plan.source, where, repr(name), suggestion(name, names))
-    versions = {name: _version(problem, name) for name in family.methods or problem.defaults}
+    for method in family.methods:
+        require_allowed(method, allow, plan.source, where)
+        if module_of(method) is None and method not in names:
+            raise InputError(plan.source, where, repr(method), suggestion(method, names))
     options = canonical(_options(plan, problem, family))
     settings = canonical(family.limits.settings())
-    document = instance.to_dict()
-    sha256 = instance_sha256(document)
-    whose = (problem.name, instance.name, sha256)
     units = tuple(
         Unit(
             family.name,
-            *whose,
+            *(problem.name, name, sha256),
             method=method,
             options=options,
             settings=settings,
             seed=seed,
-            version=of,
+            version="+".join(filter(None, (__version__, plan.code, _digest(problem, method)))),
         )
-        for method, of in versions.items()
+        for method in family.methods or problem.defaults
         for seed in family.seeds
     )
-    return PlannedInstance(sha256, instance.name, problem.name, canonical(document), units)
+    return PlannedInstance(sha256, name, problem.name, document, units)
 
 
-def _version(problem: Problem, method: str) -> str:
-    """The package's version, and behind it the digest of a method from outside."""
-    digest = source_digest(method_of(problem, method))
-    return __version__ if digest is None else f"{__version__}+{digest}"
+def _digest(problem: Problem, method: str) -> str | None:
+    """Of a method from outside: its answers depend on more than the package's version."""
+    return source_digest(method_of(problem, method))
 
 
 def _options(plan: Plan, problem: Problem, family: Family) -> dict[str, Any]:

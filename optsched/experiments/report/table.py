@@ -17,7 +17,7 @@ from statistics import fmean, median
 from typing import Any
 
 from optsched.errors import InputError, shown
-from optsched.experiments.report.bootstrap import Interval, bootstrap_mean
+from optsched.experiments.statistics import Interval, bootstrap_mean
 from optsched.experiments.store.row import FAILURES, Status
 from optsched.experiments.store.store import StoreReader
 from optsched.problems import PROBLEMS

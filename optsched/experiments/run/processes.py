@@ -89,6 +89,24 @@ class LocalPool:
             keeper.join()
 
 
+class ThisProcess:
+    """No other process: for sweeps that are shorter than starting one, whose units keep to time."""
+
+    name, workers = "this process", 1
+
+    def __init__(self, problems: tuple[str, ...]) -> None:
+        warm_up(problems)
+
+    def submit(self, unit: Unit, document: str, limits: Limits) -> Future[Row]:
+        """Run a unit; the future has its row."""
+        future: Future[Row] = Future()
+        future.set_result(run_unit(unit, document, limits.unit_memory))
+        return future
+
+    def stop(self) -> None:
+        """Nothing is left running."""
+
+
 class _Keeper(threading.Thread):
     """Watches over one process: hands it units, starts it again, ends it."""
 

@@ -27,8 +27,9 @@ from optsched.experiments.plans.units import (
     canonical,
     expand,
     require_allowed,
+    require_allowed_recipe,
 )
-from optsched.experiments.run.processes import LocalPool, Lost
+from optsched.experiments.run.processes import LocalPool, Lost, ThisProcess
 from optsched.experiments.store.row import FAILURES, Row, failed
 from optsched.experiments.store.store import Store, StoreReader
 from optsched.extras import require_extras
@@ -86,7 +87,8 @@ def sweep(
     store : str or Path
         The result store; made if it does not exist.
     workers : int, optional
-        Processes on this machine; by default one a core.
+        Processes on this machine; by default one a core. With 0 units run in this process, where
+        nothing ends one that does not keep to its limits.
     dask : str, optional
         Instead, the address of a Dask scheduler.
     retry_errors : bool
@@ -192,6 +194,8 @@ def _pool(workers: int | None, dask: str | None, problems: tuple[str, ...], unit
         from optsched.experiments.run.dask import ClusterPool
 
         return ClusterPool(dask, problems)
+    if workers == 0:
+        return ThisProcess(problems)
     return LocalPool(min(workers or os.cpu_count() or 1, units), problems)
 
 
@@ -235,6 +239,7 @@ class _Sweep:
         require_allowed(unit.method, self._allow, self._store.path, "units")
         if self._document[0] != unit.sha256:
             self._document = (unit.sha256, self._store.document(unit.sha256))
+        require_allowed_recipe(self._document[1], self._allow, self._store.path, "instances")
         limits = self._limits.get(unit.family)
         if limits is None:
             found = f"plan {shown(self._plan)} replaced while it was run"

@@ -15,10 +15,12 @@ from typing import Any
 
 from optsched import methods
 from optsched.errors import InputError, NotApplicableError, OptschedError, one_line
+from optsched.experiments.plans.instances import RECIPE, instance_of_recipe
 from optsched.experiments.plans.units import Unit
 from optsched.experiments.store.row import Row, Status, done, failed
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS
+from optsched.result import Termination
 
 LONGEST_MESSAGE = 300
 
@@ -54,6 +56,8 @@ def run_unit(unit: Unit, document: str, memory: int | None = None) -> Row:
                 seed=unit.seed,
                 **json.loads(unit.settings),
             )
+        if result.termination is Termination.INTERRUPTED:  # where no other process shields it
+            raise KeyboardInterrupt
         return done(unit, result, time.perf_counter() - began)
     except NotApplicableError as error:
         return failed(unit, Status.REFUSED, _brief(error), time.perf_counter() - began)
@@ -100,7 +104,10 @@ def _address_space(memory: int) -> tuple[tuple[int, int], tuple[int, int]] | Non
 
 @lru_cache(maxsize=4)
 def _instance(problem: str, sha256: str, document: str) -> Any:
-    return resolve(PROBLEMS[problem].instance).from_dict(json.loads(document), sha256[:12])
+    content = json.loads(document)
+    if RECIPE in content:
+        return instance_of_recipe(content)
+    return resolve(PROBLEMS[problem].instance).from_dict(content, sha256[:12])
 
 
 def _end_with_parent() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from optsched.errors import InputError, shown
@@ -63,6 +63,9 @@ _ALL = (
     Policy("exact", "each interval's optimum, rolled forward", _OPTIMUM),
 )
 
+STRIDE = 1_000_003
+"""Between the seeds of repeated runs: those of other workloads are nearer."""
+
 POLICIES: dict[str, Policy] = {policy.name: policy for policy in _ALL}
 """Every policy, by name."""
 
@@ -90,5 +93,6 @@ def make_policy(name: str, world: World, settings: Settings) -> Decider:
     """
     entry = find_policy(name)
     world.readings.require_free_opening(name)
-    made: Decider = resolve(entry.make)(name, world, settings)
+    drawn = replace(settings, seed=settings.seed + STRIDE * world.options.repeat)
+    made: Decider = resolve(entry.make)(name, world, drawn)
     return made

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import TYPE_CHECKING
 
 from optsched.experiments.papers.a_srpt.runs import (
     BASELINES,
     LOAD,
-    QUICK_SEEDS,
-    SEEDS,
-    Row,
     best_reduction,
-    by_label,
-    percent,
+    cases,
+    lost,
     reduction,
-    source,
+    seeds,
+    values,
 )
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.verdict import Finding, Verdict
+from optsched.experiments.statistics import percent, span
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NEEDS_TRACE = (
     "This claim rests on how often (user, group) pairs recur in the PAI trace and on how alike "
@@ -57,21 +60,22 @@ class Claim:
     rising: bool | None = None
 
 
-def ranged(rows: Sequence[Row], cases: Sequence[str], claim: Claim, scale: Scale) -> Verdict:
+def ranged(claim: Claim, rows: pd.DataFrame, scale: Scale) -> Verdict:
     """Of figures 6 to 8: below every baseline in every run, by at least so much, and the trend."""
-    best = {case: best_reduction(rows, case, "a-srpt", "completion") for case in cases}
-    every = [value for values in best.values() for value in values]
+    among = cases(rows)
+    best = {case: best_reduction(rows, case, "a-srpt", "completion") for case in among}
+    every = [value for each in best.values() for value in each]
     wins = sum(value > 0 for value in every)
     medians = [
         median(reduction(rows, case, "a-srpt", rival, "completion"))
-        for case in cases
+        for case in among
         for rival in BASELINES
     ]
     parts = {
         "below every baseline in every run": wins == len(every),
         f"by at least {claim.low:.0%}": min(medians) >= claim.low - 0.05,
     }
-    ends = median(best[cases[0]]), median(best[cases[-1]])
+    ends = median(best[among[0]]), median(best[among[-1]])
     if claim.rising is not None:
         change = ends[1] - ends[0] if claim.rising else ends[0] - ends[1]
         parts["the trend"] = change >= TREND
@@ -80,13 +84,13 @@ def ranged(rows: Sequence[Row], cases: Sequence[str], claim: Claim, scale: Scale
         f"{min(medians):.0%} to {max(medians):.0%}"
     )
     found = _joined(parts)
-    told = [f"On {source(scale)} jobs {ours}. {_parts(parts)}"]
+    told = [f"On {scale.source} jobs {ours}. {_parts(parts)}"]
     told.append(
         f"Against the best baseline of each seed the median goes from {ends[0]:.0%} "
-        f"({cases[0]}) to {ends[1]:.0%} ({cases[-1]}). "
-        f"A-SRPT loses by flow to {_lost(rows, cases)}."
+        f"({among[0]}) to {ends[1]:.0%} ({among[-1]}). "
+        f"A-SRPT loses by flow to {lost(rows, among)}."
     )
-    told.append(WHY.format(**_by_flow(rows, cases)))
+    told.append(WHY.format(**_by_flow(rows, among)))
     return Verdict(
         claim.name,
         found,
@@ -99,19 +103,20 @@ def ranged(rows: Sequence[Row], cases: Sequence[str], claim: Claim, scale: Scale
     )
 
 
-def testbed(
-    rows: Sequence[Row], case: str, name: str, scale: Scale, above: Sequence[float]
-) -> Verdict:
+def testbed(name: str, rows: pd.DataFrame, scale: Scale) -> Verdict:
     """Of figure 5."""
+    (case,) = cases(rows)
+    above = [-v for v in reduction(rows, case, "a-srpt", "a-srpt-perfect", "completion")]
     largest = [
-        max(values)
-        for values in zip(
+        max(each)
+        for each in zip(
             *(reduction(rows, case, "a-srpt", rival, "completion") for rival in BASELINES),
             strict=True,
         )
     ]
-    wcs = min(median([r.makespan for r in by_label(rows, case, each)]) for each in BASELINES[2:])
-    own = median([r.makespan for r in by_label(rows, case, "a-srpt")])
+    makespans = {p: median(values(rows, case, p, "makespan")) for p in ("a-srpt", *BASELINES[2:])}
+    own = makespans.pop("a-srpt")
+    wcs = min(makespans.values())
     parts = {
         "within 7% of perfect prediction": median(above) <= 0.07,
         "up to 44% below the baselines": max(largest) >= 0.44 - 0.05,
@@ -122,7 +127,7 @@ def testbed(
         f"{_parts(parts)} Total completion time is {percent(above)} above perfect prediction; the "
         f"largest reduction of a seed is {percent(largest)}; the shortest median makespan of a "
         f"work-conserving baseline is {wcs:.4g} s against {own:.4g} s. A-SRPT loses by flow to "
-        f"{_lost(rows, [case])}. One server: no placement to choose, only an order, and on 75 jobs "
+        f"{lost(rows, [case])}. One server: no placement to choose, only an order, and on 75 jobs "
         "one long job early or late moves everything; the paper's job mix is not given in full."
     )
     return Verdict(
@@ -141,17 +146,17 @@ def recurrence(
     claim: Claim, scale: Scale, holds: bool, ours: Mapping[str, Sequence[float]], tau: str
 ) -> Verdict:
     """Of figures 4 and 9, which need the PAI trace's recurrence."""
-    values = "; ".join(f"{label} {percent(each)}" for label, each in ours.items())
+    found_of = "; ".join(f"{label} {percent(each)}" for label, each in ours.items())
     found = Finding.HOLDS if holds else Finding.FAILS
-    paragraph = "" if holds else f"On {source(scale)}: {values}."
+    paragraph = "" if holds else f"On {scale.source}: {found_of}."
     if scale.trace is None:
-        found, paragraph = Finding.NOT_TESTABLE, NEEDS_TRACE.format(values)
+        found, paragraph = Finding.NOT_TESTABLE, NEEDS_TRACE.format(found_of)
     return Verdict(
         claim.name,
         found,
         claim.paper,
         ", ".join(f"{label} {median(each):.0%}" for label, each in ours.items()),
-        ", ".join(f"{100 * min(e):.0f}-{100 * max(e):.0f}%" for e in ours.values()),
+        ", ".join(f"{span([100 * x for x in each], '.0f')}%" for each in ours.values()),
         setting(scale, tau, "first 80% to fit"),
         scale.quick,
         paragraph,
@@ -160,12 +165,11 @@ def recurrence(
 
 def setting(scale: Scale, tau: str, more: str = "") -> str:
     """What every verdict here states."""
-    seeds = QUICK_SEEDS if scale.quick else SEEDS
     cluster = "250 x 8" if scale.full else "25 x 8"
     where = more if "GPUs" in more else f"{cluster} GPUs{', ' if more else ''}{more}"
     load = "" if scale.trace else f", load {LOAD}"
     run = f", {tau}, COMM_HEAVY 1.5, baselines by most-available" if tau else ""
-    return f"{source(scale)}, {where}{load}{run}, {seeds} seeds"
+    return f"{scale.source}, {where}{load}{run}, {len(seeds(scale))} seeds"
 
 
 def _joined(parts: Mapping[str, bool]) -> Finding:
@@ -179,17 +183,7 @@ def _parts(parts: Mapping[str, bool]) -> str:
     return f"Part by part: {'; '.join(said)}."
 
 
-def _lost(rows: Sequence[Row], cases: Sequence[str]) -> str:
-    found = []
-    for rival in BASELINES:
-        values = [v for c in cases for v in reduction(rows, c, "a-srpt", rival, "mean_flow")]
-        lost = sum(value < 0 for value in values)
-        if lost:
-            found.append(f"{rival} in {lost} of {len(values)} runs")
-    return ", ".join(found) or "none"
-
-
-def _by_flow(rows: Sequence[Row], cases: Sequence[str]) -> dict[str, str]:
+def _by_flow(rows: pd.DataFrame, among: Sequence[str]) -> dict[str, str]:
     labels = {
         "tau": "a-srpt tau=1",
         "hold": "a-srpt hold=inf",
@@ -197,6 +191,6 @@ def _by_flow(rows: Sequence[Row], cases: Sequence[str]) -> dict[str, str]:
         "perfect": "a-srpt-perfect",
     }
     return {
-        key: f"{median(v for c in cases for v in best_reduction(rows, c, label, 'mean_flow')):.0%}"
+        key: f"{median(v for c in among for v in best_reduction(rows, c, label, 'mean_flow')):.0%}"
         for key, label in labels.items()
     }

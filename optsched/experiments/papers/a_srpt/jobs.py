@@ -1,4 +1,4 @@
-"""The jobs of a case of a-srpt's figures: synthetic ones, or a stretch of the user's trace.
+"""The workload of a case of a-srpt's figures: synthetic jobs, or a stretch of the user's trace.
 
 The PAI trace does not travel with this package. Without `--trace` jobs are synthetic (a-srpt's
 V-A 1-b draw of configurations on generated groups), and say so.
@@ -6,17 +6,16 @@ V-A 1-b draw of configurations on generated groups), and say so.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import InputError
-from optsched.experiments.papers.artefact import Scale
 from optsched.generators.workload import WorkloadShape, generate_workload
 from optsched.online.data.cluster import OnlineCluster
-from optsched.online.data.jobs import Jobs, prepare_jobs
+from optsched.online.instance import OnlineInstance
 from optsched.online.traces.importing import import_trace, workload_of_trace
 from optsched.online.traces.trace import Trace
 
@@ -24,46 +23,57 @@ REFERENCE = OnlineCluster.of()
 """The NIC that turns durations into iterations: 10 Gbit/s, whatever NIC is simulated."""
 
 
-def case_jobs(
-    count: int,
-    cluster: OnlineCluster,
-    seed: int,
-    scale: Scale,
-    shape: WorkloadShape | None = None,
+@dataclass(frozen=True)
+class Machine:
+    """A cluster of equal servers; bandwidths in bytes/s."""
+
+    servers: int
+    gpus_per_server: int = REFERENCE.gpus_per_server
+    inter_bandwidth: float = REFERENCE.inter_bandwidth
+    intra_bandwidth: float = REFERENCE.intra_bandwidth
+
+
+def generate_case(
+    jobs: int,
+    machine: Machine,
     *,
-    single_gpu_share: float | None = None,
-) -> Jobs:
-    """Jobs of one case.
+    shape: WorkloadShape | None = None,
+    trace: str | None = None,
+    thinned: bool = False,
+    seed: int = 0,
+) -> OnlineInstance:
+    """The workload of one case.
 
     Parameters
     ----------
-    count : int
-        Jobs.
-    seed : int
-        Of the synthetic jobs, or of where the stretch of the trace begins.
+    machine : Machine
+        Where the jobs run.
     shape : WorkloadShape, optional
         Of synthetic jobs; a trace has its own.
-    single_gpu_share : float, optional
-        Share of single-GPU jobs that the case is about, in [0, 1]; by default the shape's, or the
-        trace's own.
+    trace : str, optional
+        A PAI job CSV; jobs are then a stretch of it.
+    thinned : bool
+        Whether a trace is thinned to the shape's share of single-GPU jobs.
+    seed : int
+        Of the synthetic jobs, or of where the stretch of the trace begins.
 
     Raises
     ------
     InputError
         If the trace has too few jobs that fit the cluster, or too few of one GPU or of more.
     """
-    if scale.trace is None:
-        shape = shape or WorkloadShape()
-        if single_gpu_share is not None:
-            shape = replace(shape, single_gpu_share=single_gpu_share)
-        workload, catalogue = generate_workload(
-            count, cluster, shape, seed=seed, reference=_reference(cluster)
-        )
-        return prepare_jobs(workload, catalogue, cluster)
-    trace = _trace(scale.trace)
-    rows = stretch(trace, count, cluster.gpus, np.random.default_rng(seed), single_gpu_share)
-    workload, catalogue = workload_of_trace(trace, seed=seed, reference=_reference(cluster))
-    return prepare_jobs(workload.rows(rows), catalogue, cluster)
+    shape = shape or WorkloadShape()
+    cluster = OnlineCluster.of(**vars(machine))
+    nic = {"inter_bandwidth": REFERENCE.inter_bandwidth}
+    reference = OnlineCluster.of(**{**vars(machine), **nic})
+    if trace is None:
+        made = generate_workload(jobs, cluster, shape, seed=seed, reference=reference)
+        return OnlineInstance(*made, cluster)
+    read = _trace(trace)
+    share = shape.single_gpu_share if thinned else None
+    rows = stretch(read, jobs, cluster.gpus, np.random.default_rng(seed), share)
+    workload, catalogue = workload_of_trace(read, seed=seed, reference=reference)
+    return OnlineInstance(workload.rows(rows), catalogue, cluster)
 
 
 def stretch(
@@ -103,16 +113,6 @@ def stretch(
     end = max(int(at[wanted - 1]) for at, wanted in after)
     kept = [rng.choice(at[at <= end], wanted, replace=False) for at, wanted in after]
     return fitting[np.sort(np.concatenate(kept))]
-
-
-def _reference(cluster: OnlineCluster) -> OnlineCluster:
-    """The reference NIC on servers of the cluster's kind."""
-    return OnlineCluster.of(
-        cluster.servers,
-        cluster.gpus_per_server,
-        REFERENCE.inter_bandwidth,
-        cluster.intra_bandwidth,
-    )
 
 
 @lru_cache(maxsize=1)

@@ -1,59 +1,61 @@
-"""What the figures of a-srpt's section V share: runs over seeds, reductions, tables."""
+"""Runs of a-srpt's section V: every policy on one workload as one run of a sweep, and its rows.
+
+A run of a sweep is checked from the file it would be kept in. Here there are up to 150,000 jobs a
+run, more than such a file holds, and ten policies share what a forest was fitted for; so these
+functions simulate all of them and hand their figures back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from statistics import median
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from optsched.experiments.papers.artefact import Scale
-from optsched.experiments.papers.gathering import gather
-from optsched.experiments.papers.verdict import Verdict, write_verdict
-from optsched.online.data.jobs import Jobs
-from optsched.online.metrics import compute_metrics
-from optsched.online.policies.by_name import PAPER, PolicyOptions
-from optsched.online.prediction.predictors import predict
-from optsched.online.simulator.engine import simulate_online
-from optsched.writing import write_text
+from optsched.experiments.papers.running import seeded
+from optsched.experiments.plans.plan import Family
+from optsched.experiments.statistics import percent, spread
+from optsched.online.policies.by_name import PAPER
+from optsched.result import Outcome, Settings, Termination
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from optsched.online.instance import OnlineInstance
+    from optsched.online.options import OnlineOptions
 
 SEEDS, QUICK_SEEDS = 10, 3
 LOAD = 0.8
 BASELINES = PAPER[2:]
+GENERATOR = "optsched.experiments.papers.a_srpt.jobs:generate_case"
+Variants = Mapping[str, tuple[str, Mapping[str, Any]]]
+"""By label: a policy, and what it changes of the settings."""
+AS_NAMED: Variants = {name: (name, {}) for name in PAPER}
+BEYOND: Variants = {
+    "a-srpt tau=1": ("a-srpt", {"tau": 1.0}),
+    "a-srpt hold=inf": ("a-srpt", {"hold": "inf"}),
+    "srpt-workload-hold": ("srpt-workload-hold", {}),
+}
+EDGES = np.concatenate(([-1.0], np.arange(-0.95, 3.0, 0.1), [np.inf]))
+"""Bins of (n~ - n)/n, one of them around 0; the last holds everything above."""
+METRICS = ("jobs", "total_completion_time", "mean_flow_time", "makespan")
+COLUMNS = ("case", "seed", "label", "jobs", "completion", "mean_flow", "makespan")
+"""Of `outcomes`; seconds."""
 
 
-@dataclass(frozen=True)
-class Variant:
-    """A policy with its options, under the label of a table."""
-
-    label: str
-    policy: str
-    options: PolicyOptions
-
-
-@dataclass(frozen=True)
-class Row:
-    """One run of one case: seconds."""
-
-    case: str
-    seed: int
-    label: str
-    jobs: int
-    completion: float
-    mean_flow: float
-    makespan: float
-
-
-def variants(tau: float = 100.0, *, extra: bool = True) -> list[Variant]:
-    """The paper's policies, a-srpt at tau = 1 and with hold, and the one beyond the paper."""
-    made = [Variant(name, name, PolicyOptions(tau=tau)) for name in PAPER]
-    if extra:
-        made += [
-            Variant("a-srpt tau=1", "a-srpt", PolicyOptions(tau=1.0)),
-            Variant("a-srpt hold=inf", "a-srpt", PolicyOptions(tau=tau, hold="inf")),
-            Variant("srpt-workload-hold", "srpt-workload-hold", PolicyOptions(tau=tau)),
-        ]
-    return made
+def workload(
+    case: str,
+    arguments: Mapping[str, Any],
+    seed: int,
+    scale: Scale,
+    methods: Sequence[str],
+    **options: Any,
+) -> Family:
+    """The family of methods on one workload, synthetic or of the user's trace."""
+    given = {**arguments, **({"trace": scale.trace} if scale.trace else {})}
+    return seeded(case, "online", given, seed, methods, generator=GENERATOR, options=options)
 
 
 def seeds(scale: Scale) -> range:
@@ -61,123 +63,125 @@ def seeds(scale: Scale) -> range:
     return range(QUICK_SEEDS if scale.quick else SEEDS)
 
 
-def run_case(
-    case: str, jobs: Jobs, seed: int, chosen: Sequence[Variant], predictor: str
-) -> list[Row]:
-    """Every variant on one case."""
-    predicted = predict(jobs, predictor, seed=seed)
-    rows = []
-    for variant in chosen:
-        records = simulate_online(
-            predicted.jobs, variant.policy, predicted.iterations, variant.options
-        )
-        made = compute_metrics(records)
-        rows.append(
-            Row(
-                case,
-                seed,
-                variant.label,
-                made.jobs,
-                made.total_completion_time,
-                made.mean_flow_time,
-                made.makespan,
-            )
-        )
-    return rows
+def fit(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
+    """How near the options' predictor comes."""
+    return _simulated(instance, options, settings, {})
 
 
-def by_label(rows: Sequence[Row], case: str, label: str) -> list[Row]:
-    """The runs of one label in one case, by seed."""
-    return [row for row in rows if (row.case, row.label) == (case, label)]
+def alone(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
+    """Only a-srpt."""
+    return _simulated(instance, options, settings, {"a-srpt": ("a-srpt", {})})
 
 
-def reduction(rows: Sequence[Row], case: str, label: str, rival: str, of: str) -> list[float]:
+def paper(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
+    """The paper's policies."""
+    return _simulated(instance, options, settings, AS_NAMED)
+
+
+def beyond(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
+    """The paper's policies, a-srpt at tau = 1 and with hold, and the one beyond the paper."""
+    return _simulated(instance, options, settings, {**AS_NAMED, **BEYOND})
+
+
+def _simulated(
+    instance: OnlineInstance,
+    options: OnlineOptions,
+    settings: Settings,
+    variants: Variants,
+) -> Outcome:
+    """Simulate policies by label on the same predictions."""
+    from optsched.online.metrics import compute_metrics
+    from optsched.online.prediction.predictors import report
+    from optsched.online.runs import predicted
+    from optsched.online.simulator.engine import simulate_online
+
+    known = predicted(instance, options, settings.seed)
+    runs = {}
+    for label, (policy, changes) in variants.items():
+        chosen = replace(options.policy, **changes)
+        made = compute_metrics(simulate_online(known.jobs, policy, known.iterations, chosen))
+        runs[label] = {name: getattr(made, name) for name in METRICS}
+    said, true = report(known), known.jobs.iterations
+    counts, _ = np.histogram((known.iterations - true) / true, bins=EDGES)
+    fitted = {
+        "exact": said.exact,
+        "within_tenth": said.within_tenth,
+        "mean_absolute_error": said.mean_absolute_error,
+        "fit_s": said.fit_time,
+        **{
+            f"error_from_{low:.2f}": float(count) / max(len(true), 1)
+            for low, count in zip(EDGES, counts, strict=False)
+        },
+    }
+    return Outcome(None, Termination.FEASIBLE, details={"runs": runs, "fit": fitted})
+
+
+def outcomes(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
+    """A row a case, seed and label."""
+    import pandas as pd
+
+    rows = [
+        (run["family"], run["seed"], label, *(made[name] for name in METRICS))
+        for run in runs.to_dict("records")
+        for label, made in run["details"].get("runs", {run["method"]: run["details"]}).items()
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def fits(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
+    """A row a predictor and seed: how many predictions are right, and shares of jobs by error."""
+    import pandas as pd
+
+    made = pd.DataFrame([details["fit"] for details in runs["details"]])
+    made.insert(0, "predictor", [options["predictor"] for options in runs["options"]])
+    made.insert(1, "seed", runs["seed"])
+    return made
+
+
+def cases(rows: pd.DataFrame) -> list[str]:
+    """Cases, in the plan's order."""
+    return list(dict.fromkeys(rows["case"]))
+
+
+def values(rows: pd.DataFrame, case: str, label: str, column: str) -> list[float]:
+    """A column of one label in one case, by seed."""
+    chosen = rows[(rows["case"] == case) & (rows["label"] == label)]
+    return [float(value) for value in chosen[column]]
+
+
+def reduction(rows: pd.DataFrame, case: str, label: str, rival: str, column: str) -> list[float]:
     """By seed: how far below the rival's value the label's is, as a share of the rival's."""
-    ours, theirs = by_label(rows, case, label), by_label(rows, case, rival)
-    return [1 - getattr(a, of) / getattr(b, of) for a, b in zip(ours, theirs, strict=True)]
+    ours, theirs = (values(rows, case, each, column) for each in (label, rival))
+    return [1 - a / b for a, b in zip(ours, theirs, strict=True)]
 
 
-def best_reduction(rows: Sequence[Row], case: str, label: str, of: str) -> list[float]:
+def best_reduction(rows: pd.DataFrame, case: str, label: str, column: str) -> list[float]:
     """By seed: reduction against the best of the paper's baselines at that seed."""
-    each = [reduction(rows, case, label, rival, of) for rival in BASELINES]
-    return [min(values) for values in zip(*each, strict=True)]
+    each = [reduction(rows, case, label, rival, column) for rival in BASELINES]
+    return [min(found) for found in zip(*each, strict=True)]
 
 
-def table(rows: Sequence[Row], case: str, labels: Sequence[str]) -> list[str]:
-    """A Markdown table of a case: medians over seeds and spreads."""
+def table(rows: pd.DataFrame, case: str) -> list[str]:
+    """A Markdown table of a case: medians over seeds and spreads; and where a-srpt loses."""
     lines = [
         "| policy | mean flow s | total completion time s | makespan s | a-srpt's flow below by |",
         "|---|---:|---:|---:|---:|",
     ]
-    for label in labels:
-        runs = by_label(rows, case, label)
+    for label in dict.fromkeys(rows["label"][rows["case"] == case]):
         below = reduction(rows, case, "a-srpt", label, "mean_flow")
-        lines.append(
-            f"| {label} | {spread([r.mean_flow for r in runs], '.1f')} "
-            f"| {spread([r.completion for r in runs], '.4g')} "
-            f"| {spread([r.makespan for r in runs], '.4g')} "
-            f"| {'' if label == 'a-srpt' else percent(below)} |"
-        )
-    return lines
+        said = [spread(values(rows, case, label, "mean_flow"), ".1f")]
+        said += [spread(values(rows, case, label, c), ".4g") for c in ("completion", "makespan")]
+        said.append("" if label == "a-srpt" else percent(below))
+        lines.append(f"| {label} | {' | '.join(said)} |")
+    return [*lines, "", f"a-srpt loses by flow to: {lost(rows, [case])}"]
 
 
-def losses(rows: Sequence[Row], case: str) -> str:
-    """Where a-srpt loses: baselines ahead of it, with the number of seeds."""
+def lost(rows: pd.DataFrame, among: Sequence[str]) -> str:
+    """Baselines ahead of a-srpt by flow, and in how many runs."""
     found = []
     for rival in BASELINES:
-        values = reduction(rows, case, "a-srpt", rival, "mean_flow")
-        lost = sum(value < 0 for value in values)
-        if lost:
-            found.append(f"{rival} ({lost} of {len(values)} seeds)")
-    return f"a-srpt loses by flow to: {', '.join(found) or 'none'}"
-
-
-def spread(values: Sequence[float], form: str) -> str:
-    """Median and range."""
-    return f"{median(values):{form}} [{min(values):{form}}-{max(values):{form}}]"
-
-
-def percent(values: Sequence[float]) -> str:
-    """Median and range in percent."""
-    middle, low, high = (round(100 * of(values)) for of in (median, min, max))
-    return f"{middle}% [{low} to {high}]"
-
-
-def write(
-    folder: Path,
-    scale: Scale,
-    header: Sequence[str],
-    lines: Sequence[str],
-    verdict: Verdict,
-) -> str:
-    """Write the verdict and the text, and return it: title, what it ran on, tables, verdict."""
-    size = "the paper's sizes" if scale.full else "scaled down"
-    mark = f" [smoke: {QUICK_SEEDS} seeds]" if scale.quick else ""
-    found = [f"Verdict: {verdict}{mark}", *([verdict.paragraph] if verdict.paragraph else [])]
-    text = "\n".join(
-        [f"# {verdict.artefact} ({source(scale)}, {size})", "", *header, "", *lines, "", *found]
-    )
-    write_text(folder / f"{verdict.artefact}.md", text + "\n")
-    write_verdict(folder, verdict)
-    return text
-
-
-def source(scale: Scale) -> str:
-    """What the jobs are."""
-    return f"trace {Path(scale.trace).name}" if scale.trace else "synthetic"
-
-
-def sweep(
-    cases: Sequence[tuple[str, Callable[[int], Jobs]]],
-    scale: Scale,
-    chosen: Sequence[Variant],
-    predictor: str,
-) -> list[Row]:
-    """Every case, seed and variant."""
-    labels = [variant.label for variant in chosen]
-    return gather(
-        [(case, make, seed) for case, make in cases for seed in seeds(scale)],
-        lambda at: run_case(at[0], at[1](at[2]), at[2], chosen, predictor),
-        Row,
-        key=lambda at: repr((at[0], at[2], predictor, labels)),
-    )
+        below = [v for c in among for v in reduction(rows, c, "a-srpt", rival, "mean_flow")]
+        count = sum(value < 0 for value in below)
+        if count:
+            found.append(f"{rival} in {count} of {len(below)} runs")
+    return ", ".join(found) or "none"

@@ -6,18 +6,18 @@ count enters none of them. Placement instances of the zoo carry these bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from optsched.experiments.papers.output_files import leave
-from optsched.experiments.papers.pictures import new_figure
+from optsched.experiments.papers.artefact import Artefact, Scale
+from optsched.experiments.papers.pictures import panels
 from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.plotting.axes import COLOURS
 from optsched.zoo import MODELS, profile_model
 from optsched.zoo.device import BYTES_PER_NUMBER
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 NAME = "a-srpt-table1"
@@ -41,56 +41,67 @@ PARAGRAPH = (
 )
 
 
-@dataclass(frozen=True)
-class Row:
-    """One model: counts of parameters, and samples of a mini-batch."""
+def counts(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
+    """A row a model; nothing is run, and nothing in it is random."""
+    import pandas as pd
 
-    model: str
-    paper: float
-    ours: float
-    difference: float
-    paper_batch: int
-    our_batch: int
-
-    @property
-    def agrees(self) -> bool:
-        """The same mini-batch, and a count that rounds to the printed digits."""
-        near = abs(self.ours - self.paper) <= _half_unit(self.paper)
-        return near and self.paper_batch == self.our_batch
+    rows = []
+    for model, (paper, batch) in PAPER.items():
+        layers = profile_model(model).layers
+        ours = sum(layer.parameter_bytes for layer in layers) / BYTES_PER_NUMBER
+        rows.append((model, paper, ours, ours / paper - 1, batch, MODELS[model].batch_size))
+    columns = ["model", "paper", "ours", "difference", "paper_batch", "our_batch"]
+    return pd.DataFrame(rows, columns=columns)
 
 
-def run(folder: Path, quick: bool) -> str:
-    """Make the table: CSV, Markdown, a picture and a verdict; nothing in it is random.
+def agrees(row: Mapping[Hashable, Any]) -> bool:
+    """The same mini-batch, and a count that rounds to the printed digits."""
+    near = abs(row["ours"] - row["paper"]) <= _half_unit(row["paper"])
+    return bool(near and row["paper_batch"] == row["our_batch"])
 
-    Parameters
-    ----------
-    folder : Path
-        Gets ``a-srpt-table1`` with .csv, .md, .png, .pdf and .verdict.json.
-    quick : bool
-        Only marks the verdict: there is nothing to shorten.
-    """
-    rows = [_row(name, *printed) for name, printed in PAPER.items()]
-    lines = [
-        "# a-srpt, Table I: the models",
-        "",
+
+def table(rows: pd.DataFrame, scale: Scale) -> list[str]:
+    """Both counts."""
+    return [
         "| model | parameters, paper | ours | difference | mini-batch, paper | ours |",
         "|---|---:|---:|---:|---:|---:|",
         *(
-            f"| {r.model} | {_count(r.paper)} | {_count(r.ours)} | {100 * r.difference:+.1f}% "
-            f"| {r.paper_batch} | {r.our_batch} |"
-            for r in rows
+            f"| {r['model']} | {_count(r['paper'])} | {_count(r['ours'])} "
+            f"| {100 * r['difference']:+.1f}% | {r['paper_batch']} | {r['our_batch']} |"
+            for r in rows.to_dict("records")
         ),
-        "",
     ]
-    verdict = _verdict(rows, quick)
-    lines.append(f"Verdict: {verdict}")
-    return leave(folder, verdict, lines, rows, _picture(rows))
 
 
-def _row(model: str, paper: float, batch: int) -> Row:
-    layers = profile_model(model).layers
-    ours = sum(layer.parameter_bytes for layer in layers) / BYTES_PER_NUMBER
-    return Row(model, paper, ours, ours / paper - 1, batch, MODELS[model].batch_size)
+def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
+    """Whether every model agrees."""
+    every = rows.to_dict("records")
+    agree = [row for row in every if agrees(row)]
+    worst = max(agree, key=lambda row: abs(row["difference"]))
+    other = ", ".join(f"{r['model']} {_count(r['ours'])}" for r in every if not agrees(r))
+    return Verdict(
+        artefact=NAME,
+        finding=Finding.PARTLY if other else Finding.HOLDS,
+        paper=", ".join(f"{row['model']} {_count(row['paper'])}" for row in every),
+        ours=f"{len(agree)} of {len(rows)} agree" + (f"; {other}" if other else ""),
+        spread=f"of those, at most {100 * abs(worst['difference']):.1f}% apart ({worst['model']})",
+        setting="counted from the published architectures; the same mini-batches",
+        smoke=scale.quick,
+        paragraph=PARAGRAPH if other else "",
+    )
+
+
+def draw(rows: pd.DataFrame) -> Figure:
+    """A line a model: the printed count and ours, on a logarithmic axis."""
+    figure, (ax,) = panels(6.4, 3.4)
+    ax.plot(rows["paper"], rows.index, "o", color=COLOURS[1], label="printed", markersize=9)
+    ax.plot(rows["ours"], rows.index, "o", color=COLOURS[0], label="ours", markersize=5)
+    ax.set_yticks(rows.index, rows["model"])
+    ax.invert_yaxis()
+    ax.set_xscale("log")
+    ax.set_xlabel("parameters")
+    ax.legend()
+    return figure
 
 
 def _half_unit(printed: float) -> float:
@@ -105,34 +116,16 @@ def _count(value: float) -> str:
     return f"{value / 1e9:.4g}B" if value >= 1e9 else f"{value / 1e6:.4g}M"
 
 
-def _verdict(rows: list[Row], quick: bool) -> Verdict:
-    agree = [row for row in rows if row.agrees]
-    worst = max(agree, key=lambda row: abs(row.difference))
-    other = [f"{row.model} {_count(row.ours)}" for row in rows if not row.agrees]
-    finding = Finding.HOLDS if not other else Finding.PARTLY if agree else Finding.FAILS
-    return Verdict(
-        artefact=NAME,
-        finding=finding,
-        paper=", ".join(f"{row.model} {_count(row.paper)}" for row in rows),
-        ours=f"{len(agree)} of {len(rows)} agree" + (f"; {', '.join(other)}" if other else ""),
-        spread=f"of those, at most {100 * abs(worst.difference):.1f}% apart ({worst.model})",
-        setting="counted from the published architectures; the same mini-batches",
-        smoke=quick,
-        paragraph=PARAGRAPH if other else "",
-    )
-
-
-def _picture(rows: list[Row]) -> Figure:
-    """A line a model: the printed count and ours, on a logarithmic axis."""
-    figure = new_figure(6.4, 3.4)
-    ax = figure.add_subplot()
-    at = range(len(rows))
-    ax.plot([r.paper for r in rows], at, "o", color=COLOURS[1], label="printed", markersize=9)
-    ax.plot([r.ours for r in rows], at, "o", color=COLOURS[0], label="ours", markersize=5)
-    ax.set_yticks(at, [r.model for r in rows])
-    ax.invert_yaxis()
-    ax.set_xscale("log")
-    ax.set_xlabel("parameters")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False)
-    return figure
+ARTEFACTS = (
+    Artefact(
+        NAME,
+        "a-srpt, Table I: the models",
+        "parameters and mini-batches of nine models",
+        rows=counts,
+        lines=table,
+        judge=judge,
+        draw=draw,
+        where="a-srpt, Table I",
+        runtime="2 s",
+    ),
+)

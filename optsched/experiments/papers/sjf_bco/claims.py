@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from optsched.experiments.papers.sjf_bco.runs import Point
+from optsched.experiments.papers.verdict import Finding
+from optsched.experiments.statistics import spread
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+STRENGTHS = ("mild", "strong")
 PAPER = ("SJF-BCO", "FF", "LS")
 """The policies whose fall the paper states in words: RAND finds no schedule on 10 servers."""
+MOSTLY = 0.75
+"""Share of draws from which on a claim counts as holding mostly."""
 
 
 @dataclass(frozen=True)
@@ -31,65 +39,96 @@ class Claim:
     """
 
     words: str
-    holds: Callable[[list[Point]], bool]
+    holds: Callable[[pd.DataFrame], bool]
     measure: str
-    value: Callable[[list[Point]], float]
+    value: Callable[[pd.DataFrame], float]
     why: str = ""
 
 
-def makespans(points: list[Point], policy: str = "SJF-BCO") -> list[float]:
+@dataclass(frozen=True)
+class Tally:
+    """In how many draws a claim holds, and its number in each, by strength of contention."""
+
+    claim: Claim
+    draws: int
+    holds: dict[str, int]
+    values: dict[str, list[float]]
+
+    @classmethod
+    def of(cls, claim: Claim, runs: pd.DataFrame) -> Tally:
+        """Test a claim on every draw."""
+        draws = {
+            strength: [draw for _, draw in own.groupby("seed")]
+            for strength, own in runs.groupby("contention")
+        }
+        return cls(
+            claim,
+            runs["seed"].nunique(),
+            {s: sum(bool(claim.holds(draw)) for draw in draws[s]) for s in STRENGTHS},
+            {s: [claim.value(draw) for draw in draws[s]] for s in STRENGTHS},
+        )
+
+    @property
+    def finding(self) -> Finding:
+        """Holds in all draws of both strengths, mostly in one of them, or neither."""
+        if min(self.holds.values()) == self.draws:
+            return Finding.HOLDS
+        return Finding.PARTLY if max(self.holds.values()) >= MOSTLY * self.draws else Finding.FAILS
+
+    def counts(self) -> str:
+        """Such as "mild 14 of 20, strong 20 of 20 draws"."""
+        return ", ".join(f"{c} {n} of {self.draws}" for c, n in self.holds.items()) + " draws"
+
+    def spread(self) -> str:
+        """Medians and ranges of the claim's number."""
+        said = ", ".join(f"{c} {spread(values, to=' to ')}" for c, values in self.values.items())
+        return f"{self.claim.measure}: {said}"
+
+    def __str__(self) -> str:
+        return f"Claim: {self.claim.words}. {self.counts()}: {self.finding}. {self.spread()}."
+
+
+def makespans(runs: pd.DataFrame, policy: str = "SJF-BCO") -> list[float]:
     """By x; infinity where the policy finds no schedule within the horizon."""
-    chosen = sorted((p for p in points if p.policy == policy), key=lambda p: p.x)
-    return [float("inf") if p.makespan is None else p.makespan for p in chosen]
+    return _values(runs, policy, "makespan")
 
 
-def to_best_makespan(points: list[Point]) -> float:
-    """SJF-BCO's makespan over the least of the others'."""
-    others = {p.policy for p in points} - {"SJF-BCO"}
-    return makespans(points)[0] / min(makespans(points, other)[0] for other in others)
+def to_best(runs: pd.DataFrame, column: str) -> float:
+    """SJF-BCO's makespan or mean completion time over the least of the others'."""
+    others = set(runs["policy"]) - {"SJF-BCO"}
+    least = min(_values(runs, policy, column)[0] for policy in others)
+    return _values(runs, "SJF-BCO", column)[0] / least
 
 
-def to_best_mean(points: list[Point]) -> float:
-    """SJF-BCO's mean completion time over the least of the others'."""
-    found = {p.policy: p.mean_completion for p in points}
-    means = {policy: float("inf") if mean is None else mean for policy, mean in found.items()}
-    return means.pop("SJF-BCO") / min(means.values())
-
-
-def turns_twice(points: list[Point]) -> bool:
+def turns_twice(runs: pd.DataFrame) -> bool:
     """Drops, then rises, then drops again, as x grows."""
-    steps = [b - a for a, b in pairwise(makespans(points))]
-    signs = [step < 0 for step in steps if step]
+    signs = [b < a for a, b in pairwise(makespans(runs)) if a != b]
     turns = [s for i, s in enumerate(signs) if i == 0 or s != signs[i - 1]]
     return turns[:3] == [True, False, True]
 
 
-def last_to_first(points: list[Point]) -> float:
+def last_to_first(runs: pd.DataFrame) -> float:
     """The makespan at the largest x over that at the least."""
-    values = makespans(points)
+    values = makespans(runs)
     return values[-1] / values[0]
 
 
-def all_fall(points: list[Point]) -> bool:
-    """Whether FF, LS and SJF-BCO end lower than they begin."""
-    return all(makespans(points, p)[-1] < makespans(points, p)[0] for p in PAPER)
+def drops(runs: pd.DataFrame, policies: Sequence[str] = PAPER) -> list[float]:
+    """By how many slots policies' makespans end lower than they begin."""
+    ends = [makespans(runs, policy) for policy in policies]
+    return [values[0] - values[-1] for values in ends]
 
 
-def least_fall(points: list[Point]) -> float:
-    """The least of their drops, in slots."""
-    return min(_drop(points, policy) for policy in PAPER)
-
-
-def first_fit_lead(points: list[Point]) -> float:
+def first_fit_lead(runs: pd.DataFrame) -> float:
     """FF's drop less the largest of LS's and SJF-BCO's, in slots."""
-    return _drop(points, "FF") - max(_drop(points, p) for p in PAPER if p != "FF")
+    return drops(runs, ["FF"])[0] - max(drops(runs, ["SJF-BCO", "LS"]))
 
 
-def never_rises(points: list[Point]) -> bool:
+def never_rises(runs: pd.DataFrame) -> bool:
     """Whether the makespan never rises as x grows."""
-    return all(b <= a for a, b in pairwise(makespans(points)))
+    return all(b <= a for a, b in pairwise(makespans(runs)))
 
 
-def _drop(points: list[Point], policy: str) -> float:
-    values = makespans(points, policy)
-    return values[0] - values[-1]
+def _values(runs: pd.DataFrame, policy: str, column: str) -> list[float]:
+    own = runs[runs["policy"] == policy].sort_values("x")
+    return [float(value) for value in own[column].fillna(float("inf"))]

@@ -2,131 +2,100 @@
 
 The paper plots one draw of its section 7 and states no seed; here each point is the median of 20
 draws, once with mild contention (within 15% of the execution time, as the paper says) and once with
-strong. The verdict says in how many draws the paper's claim holds, and by how much.
+strong. The verdict says in how many draws the paper's claim holds, and by how much. The horizon is
+4 x the paper's, so that a bad policy gets a makespan rather than none; a search for theta starts
+there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
-from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from optsched.experiments.papers.gathering import gather
-from optsched.experiments.papers.output_files import leave
-from optsched.experiments.papers.pictures import new_figure
-from optsched.experiments.papers.sjf_bco import claims, runs
-from optsched.experiments.papers.sjf_bco.claims import Claim
-from optsched.experiments.papers.sjf_bco.runs import STRENGTHS, Point
+from optsched.experiments.papers.artefact import Artefact, Scale
+from optsched.experiments.papers.pictures import panels
+from optsched.experiments.papers.running import seeded
+from optsched.experiments.papers.sjf_bco import claims
+from optsched.experiments.papers.sjf_bco.claims import STRENGTHS, Claim, Tally
 from optsched.experiments.papers.verdict import Finding, Verdict
+from optsched.experiments.plans.plan import Family
+from optsched.experiments.statistics import spread
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as MplFigure
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 SEEDS, QUICK_SEEDS = 20, 3
-MOSTLY = 0.75
-"""Share of draws from which on a claim counts as holding mostly."""
+SERVERS, SERVER_COUNTS = 20, (10, 12, 14, 16, 18, 20)
+HORIZON = 4800
+KAPPAS = ("1", "2-3", "4-7", "8-15", "16-31", "32")
+"""Only the sizes of jobs change anything: what is run at the first holds up to the last."""
+LAMBDAS = (1, 2, 4, 8)
+POLICIES = {"sjf-bco": "SJF-BCO", "first-fit": "FF", "list-scheduling": "LS", "random": "RAND"}
+COLUMNS = ("contention", "seed", "x", "policy", "makespan", "mean_completion", "bound")
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A figure: the runs of one draw, and what the paper says of them."""
-
-    title: str
-    axis: str
-    paper: str
-    claims: tuple[Claim, ...]
-    runs: Callable[[str, int], Iterator[Point]]
-
-
-def run_figure(name: str, folder: Path, quick: bool) -> str:
-    """Make a figure: a CSV of every run, a Markdown table, a picture and a verdict.
-
-    Parameters
-    ----------
-    name : str
-        "fig4" to "fig7".
-    folder : Path
-        Gets ``sjf-bco-<name>`` with .csv, .md, .png, .pdf and .verdict.json.
-    quick : bool
-        Three seeds instead of twenty.
-    """
-    figure, artefact = FIGURES[name], f"sjf-bco-{name}"
-    seeds = range(QUICK_SEEDS if quick else SEEDS)
-    draws = [(contention, seed) for contention in STRENGTHS for seed in seeds]
-    points = gather(draws, lambda draw: list(figure.runs(*draw)), Point)
-    text = [f"# sjf-bco, {figure.title}, over {len(seeds)} draws (seeds 0-{seeds[-1]})", ""]
-    for contention in STRENGTHS:
-        text += _table(contention, [p for p in points if p.contention == contention])
-    found = [Tally.of(claim, points, len(seeds)) for claim in figure.claims]
-    text += [str(tally) for tally in found]
-    if quick:
-        text.append("[smoke: 3 draws]")
-    verdict = _verdict(artefact, figure, found, quick)
-    return leave(folder, verdict, text, points, _picture(figure, points))
+def of_policies(scale: Scale, counts: Sequence[int] = (SERVERS,)) -> list[Family]:
+    """Every policy on so many servers."""
+    return [
+        _family(contention, servers, seed, methods=list(POLICIES), servers=servers)
+        for contention in STRENGTHS
+        for seed in _seeds(scale)
+        for servers in counts
+    ]
 
 
-@dataclass(frozen=True)
-class Tally:
-    """In how many draws a claim holds, and its number in each, by strength of contention."""
-
-    claim: Claim
-    draws: int
-    holds: dict[str, int]
-    values: dict[str, list[float]]
-
-    @classmethod
-    def of(cls, claim: Claim, points: list[Point], draws: int) -> Tally:
-        """Test a claim on every draw."""
-        by_draw = {
-            contention: [
-                [p for p in points if (p.contention, p.seed) == (contention, seed)]
-                for seed in range(draws)
-            ]
-            for contention in STRENGTHS
-        }
-        return cls(
-            claim,
-            draws,
-            {c: sum(claim.holds(draw) for draw in made) for c, made in by_draw.items()},
-            {c: [claim.value(draw) for draw in made] for c, made in by_draw.items()},
-        )
-
-    @property
-    def finding(self) -> Finding:
-        """Holds in all draws of both strengths, mostly in one of them, or neither."""
-        if min(self.holds.values()) == self.draws:
-            return Finding.HOLDS
-        return Finding.PARTLY if max(self.holds.values()) >= MOSTLY * self.draws else Finding.FAILS
-
-    def counts(self) -> str:
-        """Such as "mild 14 of 20, strong 20 of 20 draws"."""
-        return ", ".join(f"{c} {n} of {self.draws}" for c, n in self.holds.items()) + " draws"
-
-    def spread(self) -> str:
-        """Medians and ranges of the claim's number."""
-        said = ", ".join(f"{c} {_spread(values, 2)}" for c, values in self.values.items())
-        return f"{self.claim.measure}: {said}"
-
-    def __str__(self) -> str:
-        return f"Claim: {self.claim.words}. {self.counts()}: {self.finding}. {self.spread()}."
+def of_kappas(scale: Scale) -> list[Family]:
+    """SJF-BCO by kappa."""
+    return [
+        _family(contention, kappas, seed, {"kappa": int(kappas.split("-")[0])})
+        for contention in STRENGTHS
+        for seed in _seeds(scale)
+        for kappas in KAPPAS
+    ]
 
 
-def _verdict(artefact: str, figure: Figure, found: list[Tally], quick: bool) -> Verdict:
+def of_lambdas(scale: Scale) -> list[Family]:
+    """SJF-BCO with kappa = 1 by lambda."""
+    return [
+        _family(contention, spread, seed, {"kappa": 1, "lambda": float(spread)})
+        for contention in STRENGTHS
+        for seed in _seeds(scale)
+        for spread in LAMBDAS
+    ]
+
+
+def points(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
+    """A row a run and value of the figure's axis that it stands for."""
+    parts = runs["family"].str.split(", ", expand=True)
+    made = runs.assign(
+        contention=parts[0],
+        x=[range(int(ends[0]), int(ends[-1]) + 1) for ends in parts[1].str.split("-")],
+        policy=runs["method"].map(POLICIES),
+        makespan=runs["objective"],
+        mean_completion=[details.get("mean_completion_time") for details in runs["details"]],
+    )
+    return made[list(COLUMNS)].explode("x", ignore_index=True).astype({"x": int})
+
+
+def judge(
+    name: str, paper: str, said: Sequence[Claim], runs: pd.DataFrame, scale: Scale
+) -> Verdict:
+    """The verdict on a figure's claims."""
+    found = [Tally.of(claim, runs) for claim in said]
     findings = {tally.finding for tally in found}
     return Verdict(
-        artefact=artefact,
+        artefact=name,
         finding=findings.pop() if len(findings) == 1 else Finding.PARTLY,
-        paper=figure.paper,
+        paper=paper,
         ours="; ".join(f"{tally.claim.words}: {tally.counts()}" for tally in found),
         spread="; ".join(tally.spread() for tally in found),
         setting=(
             f"our generator of its section 7 (the paper states no seed), mild and strong "
-            f"contention, {found[0].draws} draws each, horizon {runs.HORIZON} slots"
+            f"contention, {found[0].draws} draws each, horizon {HORIZON} slots"
         ),
-        smoke=quick,
+        smoke=scale.quick,
         paragraph=" ".join(
             tally.claim.why or f"In some draws not: {tally.claim.words}."
             for tally in found
@@ -135,75 +104,96 @@ def _verdict(artefact: str, figure: Figure, found: list[Tally], quick: bool) -> 
     )
 
 
-def _table(contention: str, points: list[Point]) -> list[str]:
-    lines = [
-        f"## {contention} contention: medians [min-max] in slots",
-        "",
-        "| x | policy | makespan | mean completion | excess over the simple bound | no schedule |",
-        "|---|---|---|---|---|---|",
-    ]
-    for x, policy in dict.fromkeys((p.x, p.policy) for p in points):
-        chosen = [p for p in points if (p.x, p.policy) == (x, policy)]
-        found = [p for p in chosen if p.makespan is not None]
-        excess = [100 * ((p.makespan or 0) / p.bound - 1) for p in found]
-        lines.append(
-            f"| {x} | {policy} | {_spread([p.makespan or 0 for p in found])} "
-            f"| {_spread([p.mean_completion or 0 for p in found])} | {_spread(excess)}% "
-            f"| {len(chosen) - len(found)} of {len(chosen)} |"
-        )
-    return [*lines, ""]
+def table(said: Sequence[Claim], runs: pd.DataFrame, scale: Scale) -> list[str]:
+    """Medians and ranges by strength of contention, and how often each claim holds."""
+    lines = []
+    for contention in STRENGTHS:
+        lines += [
+            f"## {contention} contention, {runs['seed'].nunique()} draws: medians [min to max]",
+            "",
+            "| x | policy | makespan, slots | mean completion | excess over the bound "
+            "| no schedule |",
+            "|---|---|---|---|---|---|",
+        ]
+        own = runs[runs["contention"] == contention]
+        for (x, policy), every in own.groupby(["x", "policy"], sort=False):
+            found = every.dropna(subset="makespan")
+            excess = 100 * (found["makespan"] / found["bound"] - 1)
+            cells = (found["makespan"], found["mean_completion"], excess)
+            said_of = " | ".join(spread(list(cell), ".1f", to=" to ") for cell in cells)
+            lines.append(f"| {x} | {policy} | {said_of}% | {len(every) - len(found)} |")
+        lines.append("")
+    return [*lines, *(str(Tally.of(claim, runs)) for claim in said)]
 
 
-def _spread(values: Sequence[float], digits: int = 1) -> str:
-    if not values:
-        return "-"
-    low, high = min(values), max(values)
-    return f"{median(values):.{digits}f} [{low:.{digits}f} to {high:.{digits}f}]"
-
-
-def _picture(figure: Figure, points: list[Point]) -> MplFigure:
+def draw(title: str, axis: str, runs: pd.DataFrame) -> Figure:
     """Makespan beside mean completion time."""
-    drawn = new_figure(13, 5)  # first: without matplotlib it says which extra is missing
     from optsched.plotting.makespan import plot_sweep
 
-    rows = [(p.contention, float(p.x), p.policy, p.makespan, p.mean_completion) for p in points]
-    panels = drawn.subplots(1, 2)
-    plot_sweep(rows, "makespan", axis=figure.axis, title=figure.title, ax=panels[0])
-    plot_sweep(rows, "mean", axis=figure.axis, title="mean completion time", ax=panels[1])
-    return drawn
+    columns = ["contention", "x", "policy", "makespan", "mean_completion"]
+    shown = runs[columns].astype(object).where(runs[columns].notna(), None)
+    rows = list(shown.itertuples(index=False, name=None))
+    figure, (left, right) = panels(13, 5, 2)
+    plot_sweep(rows, "makespan", axis=axis, title=title, ax=left)
+    plot_sweep(rows, "mean", axis=axis, title="mean completion time", ax=right)
+    return figure
 
 
-def fig4(folder: Path, quick: bool) -> str:
-    """Fig. 4."""
-    return run_figure("fig4", folder, quick)
+def _seeds(scale: Scale) -> range:
+    return range(QUICK_SEEDS if scale.quick else SEEDS)
 
 
-def fig5(folder: Path, quick: bool) -> str:
-    """Fig. 5."""
-    return run_figure("fig5", folder, quick)
+def _family(
+    contention: str,
+    x: int | str,
+    seed: int,
+    options: dict[str, Any] | None = None,
+    *,
+    methods: Sequence[str] = ("sjf-bco",),
+    servers: int = SERVERS,
+) -> Family:
+    arguments = {"servers": servers, "contention": contention, "horizon": HORIZON}
+    return seeded(f"{contention}, {x}", "makespan", arguments, seed, methods, options=options)
 
 
-def fig6(folder: Path, quick: bool) -> str:
-    """Fig. 6."""
-    return run_figure("fig6", folder, quick)
+def _figure(
+    number: int,
+    title: str,
+    axis: str,
+    paper: str,
+    said: Sequence[Claim],
+    plan: Callable[[Scale], list[Family]],
+    *,
+    claim: str,
+    runtime: str,
+) -> Artefact:
+    name, where = f"sjf-bco-fig{number}", f"sjf-bco, Fig. {number}"
+    return Artefact(
+        name,
+        f"{where}: {title}",
+        plan=plan,
+        rows=points,
+        lines=partial(table, said),
+        judge=partial(judge, name, paper, said),
+        draw=partial(draw, title, axis),
+        where=where,
+        claim=claim,
+        runtime=runtime,
+    )
 
 
-def fig7(folder: Path, quick: bool) -> str:
-    """Fig. 7."""
-    return run_figure("fig7", folder, quick)
-
-
-FIGURES = {
-    "fig4": Figure(
-        "Fig. 4: policies on 20 servers",
+FIGURES = (
+    _figure(
+        4,
+        "policies on 20 servers",
         "",
         "SJF-BCO lowest of SJF-BCO, FF, LS, RAND in both (a plot; no numbers in the text)",
         (
             Claim(
                 "SJF-BCO has the least makespan",
-                lambda points: claims.to_best_makespan(points) <= 1,
+                lambda runs: claims.to_best(runs, "makespan") <= 1,
                 "SJF-BCO / best baseline",
-                claims.to_best_makespan,
+                lambda runs: claims.to_best(runs, "makespan"),
                 "Fig. 4's makespan holds in every draw under strong contention, by half, and not "
                 "in all under mild: there spanning costs so little that packing saves nothing, and "
                 "smallest-first leaves the widest jobs for last. In each draw that fails, "
@@ -211,15 +201,18 @@ FIGURES = {
             ),
             Claim(
                 "SJF-BCO has the least mean completion time",
-                lambda points: claims.to_best_mean(points) <= 1,
+                lambda runs: claims.to_best(runs, "mean_completion") <= 1,
                 "SJF-BCO / best baseline",
-                claims.to_best_mean,
+                lambda runs: claims.to_best(runs, "mean_completion"),
             ),
         ),
-        partial(runs.policies, counts=(runs.SERVERS,)),
+        of_policies,
+        claim="SJF-BCO has the least makespan and mean completion time of four policies",
+        runtime="15 s; --quick 8 s",
     ),
-    "fig5": Figure(
-        "Fig. 5: SJF-BCO against kappa",
+    _figure(
+        5,
+        "SJF-BCO against kappa",
         "kappa",
         "drops to a first turning point, rises to a second, drops again (kappa 1 to 32)",
         (
@@ -238,22 +231,25 @@ FIGURES = {
                 "a draw from 1.5 to 16.5 (means).",
             ),
         ),
-        runs.kappas,
+        of_kappas,
+        claim="as kappa grows, SJF-BCO's makespan drops, rises and drops again",
+        runtime="5 s; --quick 3 s",
     ),
-    "fig6": Figure(
-        "Fig. 6: policies against the number of servers",
+    _figure(
+        6,
+        "policies against the number of servers",
         "servers",
         "FF, LS and SJF-BCO decrease from 10 to 20 servers, FF by the most",
         (
             Claim(
                 "FF, LS and SJF-BCO fall from 10 to 20 servers",
-                claims.all_fall,
+                lambda runs: min(claims.drops(runs)) > 0,
                 "least drop of the three, slots",
-                claims.least_fall,
+                lambda runs: min(claims.drops(runs)),
             ),
             Claim(
                 "FF falls most",
-                lambda points: claims.first_fit_lead(points) >= 0,
+                lambda runs: claims.first_fit_lead(runs) >= 0,
                 "FF's drop less the larger of LS's and SJF-BCO's, slots",
                 claims.first_fit_lead,
                 "That FF falls most does not reproduce. With strong contention LS falls more in "
@@ -265,10 +261,13 @@ FIGURES = {
                 "policies search theta alike.",
             ),
         ),
-        partial(runs.policies, counts=runs.SERVER_COUNTS),
+        partial(of_policies, counts=SERVER_COUNTS),
+        claim="makespans fall from 10 to 20 servers, First-Fit's most",
+        runtime="15 s; --quick 4 s",
     ),
-    "fig7": Figure(
-        "Fig. 7: SJF-BCO with kappa = 1 against lambda",
+    _figure(
+        7,
+        "SJF-BCO with kappa = 1 against lambda",
         "lambda",
         "decreases monotonically over lambda 1, 2, 4, 8",
         (
@@ -285,6 +284,8 @@ FIGURES = {
                 "that a job opens new servers and contends less, is not what its rule does.",
             ),
         ),
-        runs.lambdas,
+        of_lambdas,
+        claim="with kappa = 1, SJF-BCO's makespan falls as lambda grows",
+        runtime="3 s; --quick 2 s",
     ),
-}
+)

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optsched.experiments.papers.pictures import new_figure, save
-from optsched.experiments.papers.verdict import Finding, Verdict, write_verdict
+from optsched.experiments.papers.artefact import Artefact, Scale
+from optsched.experiments.papers.pictures import panels
+from optsched.experiments.papers.verdict import Finding, Verdict
+from optsched.experiments.statistics import span, spread
 from optsched.generators.epochs import MOST_EPOCHS, RUNS, SHAPES, sample_epochs
 from optsched.plotting.axes import COLOURS
 from optsched.uncertainty.epoch_samples import read_epoch_samples
-from optsched.writing import csv_text, write_text
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 NAME = "sts-fig2"
@@ -36,72 +38,113 @@ PARAGRAPH = (
     "are tabulated beside them when OPTSCHED_DATA holds them; most of those end early."
 )
 
-Samples = dict[str, list[np.ndarray]]
-"""Epochs of every run by network and seed."""
 
+def drawn(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
+    """A row a length: jobs of a network and a seed that end after so many epochs; nothing is run.
 
-def run(folder: Path, quick: bool) -> str:
-    """Make the stand-ins: a CSV of every bar, a Markdown table, a picture and a verdict.
-
-    Parameters
-    ----------
-    folder : Path
-        Gets ``sts-fig2`` with .csv, .md, .png, .pdf and .verdict.json.
-    quick : bool
-        Three seeds instead of twenty.
+    With `OPTSCHED_DATA` set also real runs, without a seed; those that never reached their target
+    have no epochs.
     """
-    seeds = range(QUICK_SEEDS if quick else SEEDS)
-    samples: Samples = {
-        shape.network: [sample_epochs(shape, RUNS, np.random.default_rng(seed)) for seed in seeds]
-        for shape in SHAPES
-    }
-    rows: list[list[object]] = [
-        bar
-        for network, drawn in samples.items()
-        for seed, epochs in zip(seeds, drawn, strict=True)
-        for bar in _bars("generated", network, seed, epochs)
-    ]
+    import pandas as pd
+
+    rows: list[tuple[Any, ...]] = []
+    for shape in SHAPES:
+        for seed in range(QUICK_SEEDS if scale.quick else SEEDS):
+            epochs = sample_epochs(shape, RUNS, np.random.default_rng(seed))
+            rows += _counted("generated", shape.network, seed, epochs)
+    folder = Path(os.environ.get("OPTSCHED_DATA", ""))
+    if (folder / REAL).is_file():
+        for group in read_epoch_samples(folder / REAL):
+            name = " ".join(group.key)
+            rows += _counted("real", name, None, np.array(group.epochs))
+            rows += [("real", name, None, None, group.unfinished)] if group.unfinished else []
+    made = pd.DataFrame(rows, columns=["source", "network", "seed", "epochs", "jobs"])
+    return made.astype({"seed": "Int64"})
+
+
+def table(rows: pd.DataFrame, scale: Scale) -> list[str]:
+    """The stand-ins by network, and the real runs."""
     lines = [
-        f"# sts, Fig. 2: epochs to the end, {RUNS} runs a network, seeds 0-{seeds[-1]}",
+        f"{RUNS} runs a network, {rows['seed'].nunique()} seeds.",
         "",
         "| network | shape | mean epochs [min-max over seeds] | at the maximum | as described |",
         "|---|---|---|---|---|",
-        *(_row(shape.network, shape.description, samples[shape.network]) for shape in SHAPES),
+    ]
+    for shape in SHAPES:
+        samples = _samples(rows, shape.network)
+        means = spread([float(e.mean()) for e in samples], ".1f", middle=np.mean)
+        longest = np.mean([np.mean(epochs == MOST_EPOCHS) for epochs in samples])
+        holds = all(_described(shape.network, epochs) for epochs in samples)
+        lines.append(
+            f"| {shape.network} | {shape.description} | {means} | {100 * longest:.1f}% "
+            f"| {'yes, every seed' if holds else 'not every seed'} |"
+        )
+    real = rows[rows["source"] == "real"]
+    if real.empty:
+        return [*lines, "", "Real samples left out: OPTSCHED_DATA is unset or holds none."]
+    lines += [
         "",
-        *_real(rows),
+        "Real runs, all targets of a network together:",
+        "",
+        "| real data | runs that reached the target | did not | mean epochs | most |",
+        "|---|---|---|---|---|",
     ]
-    verdict = _verdict(samples, quick)
-    lines.append(f"Verdict: {verdict}")
-    header = ("source", "network", "seed", "from_epoch", "to_epoch", "jobs")
-    write_text(folder / f"{NAME}.csv", csv_text(header, rows))
-    write_text(folder / f"{NAME}.md", "\n".join(lines) + "\n")
-    save(_picture(samples), folder, NAME)
-    write_verdict(folder, verdict)
-    return "\n".join(lines)
+    for name, own in real.groupby("network", sort=False):
+        ended, never = own.dropna(subset="epochs"), own[own["epochs"].isna()]["jobs"].sum()
+        said = "- | -"
+        if len(ended):
+            mean = np.average(ended["epochs"], weights=ended["jobs"])
+            said = f"{mean:.1f} | {ended['epochs'].max():.0f}"
+        lines.append(f"| {name} | {ended['jobs'].sum()} | {never} | {said} |")
+    return lines
 
 
-def _bars(source: str, network: str, seed: object, epochs: np.ndarray) -> list[list[object]]:
-    counts, edges = _counted(epochs, int(epochs.max()))
-    return [
-        [source, network, seed, int(low) + 1, int(low) + BIN, int(count)]
-        for low, count in zip(edges, counts, strict=False)
-    ]
-
-
-def _counted(epochs: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    edges = np.arange(0, most + BIN + 1, BIN)
-    counts, _ = np.histogram(epochs, edges + 0.5)
-    return counts, edges
-
-
-def _row(network: str, description: str, drawn: list[np.ndarray]) -> str:
-    means = [float(epochs.mean()) for epochs in drawn]
-    at_most = float(np.mean([np.mean(epochs == MOST_EPOCHS) for epochs in drawn]))
-    holds = all(_described(network, epochs) for epochs in drawn)
-    return (
-        f"| {network} | {description} | {np.mean(means):.1f} [{min(means):.1f}-{max(means):.1f}] "
-        f"| {100 * at_most:.1f}% | {'yes, every seed' if holds else 'not every seed'} |"
+def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
+    """Whether the stand-ins have the described shapes; the figure's own bars cannot be met."""
+    samples = {shape.network: _samples(rows, shape.network) for shape in SHAPES}
+    held = [_described(name, epochs) for name, each in samples.items() for epochs in each]
+    means = {name: [float(epochs.mean()) for epochs in each] for name, each in samples.items()}
+    return Verdict(
+        artefact=NAME,
+        finding=Finding.PARTLY if all(held) else Finding.FAILS,
+        paper="AlexNet heavy at 100 epochs, ResNet and VGG16 early, MobileNetV2 centred",
+        ours="mean epochs " + ", ".join(f"{n} {np.mean(m):.0f}" for n, m in means.items()),
+        spread=", ".join(span(m, ".0f") for m in means.values()),
+        setting=f"stand-ins of the described shapes, {rows['seed'].nunique()} seeds",
+        smoke=scale.quick,
+        paragraph=PARAGRAPH,
     )
+
+
+def draw(rows: pd.DataFrame) -> Figure:
+    """A panel a network: jobs by epochs to the end, the mean over seeds and its range."""
+    figure, axes = panels(3.0 * len(SHAPES), 2.8, len(SHAPES), sharey=True)
+    edges = np.arange(0, MOST_EPOCHS + 1, BIN)
+    for ax, shape, colour in zip(axes, SHAPES, COLOURS, strict=False):
+        samples = _samples(rows, shape.network)
+        counts = np.array([np.histogram(epochs, edges + 0.5)[0] for epochs in samples])
+        mean = counts.mean(axis=0)
+        reach = [mean - counts.min(axis=0), counts.max(axis=0) - mean]
+        centres = edges[:-1] + BIN / 2
+        ax.bar(centres, mean, width=0.9 * BIN, color=colour, yerr=reach, ecolor="#555555")
+        ax.set_title(shape.network)
+        ax.set_xlabel("epochs to the end")
+    axes[0].set_ylabel("jobs")
+    return figure
+
+
+def _counted(
+    source: str, network: str, seed: int | None, epochs: np.ndarray
+) -> list[tuple[Any, ...]]:
+    lengths, counts = np.unique(epochs, return_counts=True)
+    pairs = zip(lengths.tolist(), counts.tolist(), strict=True)
+    return [(source, network, seed, length, count) for length, count in pairs]
+
+
+def _samples(rows: pd.DataFrame, network: str) -> list[np.ndarray]:
+    """Epochs of every stand-in's runs, an array a seed."""
+    own = rows[(rows["source"] == "generated") & (rows["network"] == network)]
+    return [np.repeat(each["epochs"].to_numpy(), each["jobs"]) for _, each in own.groupby("seed")]
 
 
 def _described(network: str, epochs: np.ndarray) -> bool:
@@ -114,55 +157,16 @@ def _described(network: str, epochs: np.ndarray) -> bool:
     return bool(np.median(epochs) < middle)
 
 
-def _verdict(samples: Samples, quick: bool) -> Verdict:
-    held = [all(_described(name, e) for e in drawn) for name, drawn in samples.items()]
-    means = {name: [float(e.mean()) for e in drawn] for name, drawn in samples.items()}
-    return Verdict(
-        artefact=NAME,
-        finding=Finding.PARTLY if all(held) else Finding.FAILS,
-        paper="AlexNet heavy at 100 epochs, ResNet and VGG16 early, MobileNetV2 centred",
-        ours="mean epochs " + ", ".join(f"{n} {np.mean(m):.0f}" for n, m in means.items()),
-        spread=", ".join(f"{min(m):.0f}-{max(m):.0f}" for m in means.values()),
-        setting=f"stand-ins of the described shapes, {QUICK_SEEDS if quick else SEEDS} seeds",
-        smoke=quick,
-        paragraph=PARAGRAPH,
-    )
-
-
-def _real(rows: list[list[object]]) -> list[str]:
-    folder = os.environ.get("OPTSCHED_DATA")
-    if folder is None or not (Path(folder) / REAL).is_file():
-        return ["Real samples left out: OPTSCHED_DATA is unset or holds none.", ""]
-    lines = [
-        "Real runs, all targets of a network together:",
-        "",
-        "| real data | runs that reached the target | did not | mean epochs | most |",
-    ]
-    lines.append("|---|---|---|---|---|")
-    for group in read_epoch_samples(Path(folder) / REAL):
-        name = " ".join(group.key)
-        if group.epochs:
-            epochs = np.array(group.epochs)
-            rows += _bars("real", name, "", epochs)
-            spread = f"{epochs.mean():.1f} | {epochs.max():.0f}"
-        else:
-            spread = "- | -"
-        lines.append(f"| {name} | {len(group.epochs)} | {group.unfinished} | {spread} |")
-    return [*lines, ""]
-
-
-def _picture(samples: Samples) -> Figure:
-    """A panel a network: jobs by epochs to the end, the mean over seeds and its range."""
-    figure = new_figure(3.0 * len(samples), 2.8)
-    panels = figure.subplots(1, len(samples), sharey=True)
-    for ax, (network, drawn), colour in zip(panels, samples.items(), COLOURS, strict=False):
-        counts = np.array([_counted(epochs, MOST_EPOCHS - BIN)[0] for epochs in drawn])
-        centres = BIN * (np.arange(counts.shape[1]) + 0.5)
-        mean = counts.mean(axis=0)
-        reach = [mean - counts.min(axis=0), counts.max(axis=0) - mean]
-        ax.bar(centres, mean, width=0.9 * BIN, color=colour, yerr=reach, ecolor="#555555")
-        ax.set_title(network, loc="left", fontsize="medium")
-        ax.set_xlabel("epochs to the end")
-        ax.spines[["top", "right"]].set_visible(False)
-    panels[0].set_ylabel("jobs")
-    return figure
+ARTEFACTS = (
+    Artefact(
+        NAME,
+        "sts, Fig. 2: epochs to the end",
+        "jobs end late (AlexNet), early (ResNet, VGG16) or in the middle (MobileNetV2)",
+        rows=drawn,
+        lines=table,
+        judge=judge,
+        draw=draw,
+        where="sts, Fig. 2",
+        runtime="3 s; --quick 2 s",
+    ),
+)

@@ -6,21 +6,22 @@ tested: a mean gap of 50,000 s / nodes ("exponential"), and a "high" rate four t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optsched.experiments.papers.gathering import gather
-from optsched.experiments.papers.output_files import leave
-from optsched.experiments.papers.pictures import new_figure
+from optsched.experiments.papers.artefact import Artefact, Scale
+from optsched.experiments.papers.pictures import panels
+from optsched.experiments.papers.running import seeded
 from optsched.experiments.papers.verdict import Finding, Verdict
-from optsched.generators.rolling import generate_rolling, rolling_settings
+from optsched.experiments.plans.plan import Family
+from optsched.experiments.statistics import span, spread
 from optsched.plotting.axes import COLOURS
+from optsched.result import Outcome, Termination
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 NAME = "sts-fig3"
@@ -34,63 +35,63 @@ NEAR = 0.05
 PARAGRAPH = "A seed is more than 5% away from the gap or the ratio that the text states."
 
 
-@dataclass(frozen=True)
-class Point:
-    """By when so many jobs are submitted, in seconds."""
+def plan(scale: Scale) -> list[Family]:
+    """The workloads, of which nothing is scheduled."""
+    return [
+        seeded(
+            arrivals,
+            "rolling",
+            {"nodes": NODES, "arrivals": arrivals},
+            seed,
+            [f"{__name__}:submissions"],
+        )
+        for arrivals in ARRIVALS
+        for seed in range(QUICK_SEEDS if scale.quick else SEEDS)
+    ]
 
-    arrivals: str
-    seed: int
-    jobs: int
-    time: float
 
-    @property
-    def gap(self) -> float:
-        """Mean seconds between submissions up to here."""
-        return self.time / self.jobs
+def submissions(instance: Any, options: object, settings: object) -> Outcome:
+    """By when each hundredth of the jobs is submitted, in seconds."""
+    times = np.sort([job.submit_time for job in instance.jobs])
+    curve = times[np.arange(1, STEPS + 1) * (JOBS // STEPS) - 1].tolist()
+    return Outcome(None, Termination.FEASIBLE, details={"times": curve})
 
 
-def run(folder: Path, quick: bool) -> str:
-    """Make the figure: a CSV of the curves, a Markdown table, a picture and a verdict.
+def points(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
+    """A row a point of a curve: by when so many jobs are submitted."""
+    import pandas as pd
 
-    Parameters
-    ----------
-    folder : Path
-        Gets ``sts-fig3`` with .csv, .md, .png, .pdf and .verdict.json.
-    quick : bool
-        Three seeds instead of ten.
-    """
-    seeds = range(QUICK_SEEDS if quick else SEEDS)
-    draws = [(arrivals, seed) for arrivals in ARRIVALS for seed in seeds]
-    points = gather(draws, lambda draw: _curve(*draw), Point)
-    ends = {a: [p for p in points if (p.arrivals, p.jobs) == (a, JOBS)] for a in ARRIVALS}
+    return pd.DataFrame(
+        [
+            (run["family"], run["seed"], (step + 1) * (JOBS // STEPS), time)
+            for run in runs.to_dict("records")
+            for step, time in enumerate(run["details"]["times"])
+        ],
+        columns=["arrivals", "seed", "jobs", "time"],
+    )
+
+
+def table(rows: pd.DataFrame, scale: Scale) -> list[str]:
+    """Mean gaps and lengths by distribution."""
     lines = [
-        f"# sts, Fig. 3: jobs submitted to {NODES} nodes, seeds 0-{seeds[-1]}",
+        f"{NODES} nodes, {rows['seed'].nunique()} seeds.",
         "",
         "| arrivals | mean gap s [min-max over seeds] | the last job after h |",
         "|---|---|---|",
-        *(
-            f"| {a} | {_spread([p.gap for p in own], 2)} "
-            f"| {_spread([p.time / 3600 for p in own], 1)} |"
-            for a, own in ends.items()
-        ),
-        "",
     ]
-    verdict = _verdict(ends, quick)
-    lines.append(f"Verdict: {verdict}")
-    return leave(folder, verdict, lines, points, _picture(points))
+    for arrivals in ARRIVALS:
+        gaps = _gaps(rows, arrivals)
+        hours = [gap * JOBS / 3600 for gap in gaps]
+        said = spread(gaps, middle=mean), spread(hours, ".1f", middle=mean)
+        lines.append(f"| {arrivals} | {said[0]} | {said[1]} |")
+    return lines
 
 
-def _curve(arrivals: str, seed: int) -> list[Point]:
-    instance = generate_rolling(rolling_settings(NODES, arrivals=arrivals), seed=seed)
-    times = np.sort([job.submit_time for job in instance.jobs])
-    counts = np.arange(1, STEPS + 1) * (JOBS // STEPS)
-    return [Point(arrivals, seed, int(n), float(times[n - 1])) for n in counts]
-
-
-def _verdict(ends: dict[str, list[Point]], quick: bool) -> Verdict:
-    gaps = [point.gap for point in ends["exponential"]]
-    pairs = zip(ends["poisson-low"], ends["poisson-high"], strict=True)
-    ratios = [low.gap / high.gap for low, high in pairs]
+def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
+    """The mean gap and the ratio of the rates that the text states."""
+    gaps = _gaps(rows, "exponential")
+    pairs = zip(_gaps(rows, "poisson-low"), _gaps(rows, "poisson-high"), strict=True)
+    ratios = [low / high for low, high in pairs]
     near = (abs(g / GAP - 1) <= NEAR for g in gaps), (abs(r / TIMES - 1) <= NEAR for r in ratios)
     holds = [all(each) for each in near]
     return Verdict(
@@ -98,32 +99,45 @@ def _verdict(ends: dict[str, list[Point]], quick: bool) -> Verdict:
         finding=Finding.HOLDS if all(holds) else Finding.PARTLY if any(holds) else Finding.FAILS,
         paper=f"a plot; its text: a mean gap of {GAP:.0f} s, and a high rate {TIMES:.0f} x the low",
         ours=f"mean gap {mean(gaps):.1f} s; high over low {mean(ratios):.2f}",
-        spread=f"{min(gaps):.1f}-{max(gaps):.1f} s; {min(ratios):.2f}-{max(ratios):.2f}",
+        spread=f"{span(gaps, '.1f')} s; {span(ratios)}",
         setting=f"our generator, {NODES} nodes, {JOBS} jobs, {len(gaps)} seeds",
-        smoke=quick,
+        smoke=scale.quick,
         paragraph="" if all(holds) else PARAGRAPH,
     )
 
 
-def _spread(values: list[float], digits: int) -> str:
-    middle, low, high = (f"{of(values):.{digits}f}" for of in (mean, min, max))
-    return f"{middle} [{low}-{high}]"
-
-
-def _picture(points: list[Point]) -> Figure:
+def draw(rows: pd.DataFrame) -> Figure:
     """Submitted jobs over time: a line a seed, a colour a distribution."""
-    figure = new_figure(6.4, 3.4)
-    ax = figure.add_subplot()
+    figure, (ax,) = panels(6.4, 3.4)
     for arrivals, colour in zip(ARRIVALS, COLOURS, strict=False):
-        own = [p for p in points if p.arrivals == arrivals]
-        for seed in sorted({p.seed for p in own}):
-            curve = [p for p in own if p.seed == seed]
-            label = arrivals if seed == own[0].seed else None
-            hours = [p.time / 3600 for p in curve]
-            ax.plot(hours, [p.jobs for p in curve], color=colour, alpha=0.6, label=label)
+        own = rows[rows["arrivals"] == arrivals]
+        for seed, curve in own.groupby("seed"):
+            label = arrivals if seed == own["seed"].min() else None
+            ax.plot(curve["time"] / 3600, curve["jobs"], color=colour, alpha=0.6, label=label)
     ax.set_xscale("log")
     ax.set_xlabel("hours")
     ax.set_ylabel("submitted jobs")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False)
+    ax.legend()
     return figure
+
+
+def _gaps(rows: pd.DataFrame, arrivals: str) -> list[float]:
+    """Mean seconds between submissions, a value a seed."""
+    last = rows[(rows["arrivals"] == arrivals) & (rows["jobs"] == JOBS)]
+    return [float(time) / JOBS for time in last["time"]]
+
+
+ARTEFACTS = (
+    Artefact(
+        NAME,
+        "sts, Fig. 3: jobs submitted",
+        "jobs arrive 50,000 s / nodes apart, or as Poisson arrivals, high at four times low",
+        plan=plan,
+        rows=points,
+        lines=table,
+        judge=judge,
+        draw=draw,
+        where="sts, Fig. 3",
+        runtime="2 min; --quick 30 s",
+    ),
+)

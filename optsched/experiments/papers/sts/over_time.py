@@ -9,35 +9,42 @@ of 5 passes each, take most of the figure's time there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from functools import partial
 from statistics import mean
 from typing import TYPE_CHECKING
 
-from optsched.experiments.papers.output_files import leave
+from optsched.experiments.papers.artefact import Artefact, Scale
+from optsched.experiments.papers.pictures import panels
 from optsched.experiments.papers.sts.over_time_findings import (
     finding4,
     finding5,
     finding6,
     reductions,
+    setting,
 )
-from optsched.experiments.papers.sts.pictures import Panels, by_size
 from optsched.experiments.papers.sts.runs import (
-    Row,
-    Task,
     average,
+    cells,
     late_share,
     loads,
     of,
+    outcomes,
     ratios,
-    rows_of,
+    workload,
 )
-from optsched.experiments.papers.verdict import Verdict
-from optsched.generators.rolling import rolling_settings
+from optsched.experiments.plans.plan import Family
+from optsched.experiments.statistics import span, spread
+from optsched.plotting.axes import COLOURS
 from optsched.rolling.metrics import cost_ratio, cost_reduction
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    Lines = Mapping[str, tuple[pd.DataFrame, pd.DataFrame]]
+    """By line: rows, and those that they are divided by, in the same order."""
 
 ARRIVALS = ("exponential", "poisson-low", "poisson-high")
 SIZES = {10: 5, 20: 5, 50: 3, 100: 3}
@@ -53,164 +60,237 @@ FIG5 = ("sts", "edf", "dp", "avg-dp")
 FAMILIES = (("K80 and M60", ("K80", "M60")), ("A100", ("A100",)))
 
 
-def fig4(folder: Path, quick: bool) -> str:
-    """Total cost over EDF's, its parts, and the PCR of STS."""
-    rows = _rows(FIG4, quick)
-    repeats = _by_size(QUICK_REPEATS if quick else REPEATS)
-    lines = _heading(
-        "Fig. 4: total cost over EDF's (energy + tardiness), no sharing",
-        _sizes(quick),
-        f"RG: runs of a workload {repeats}, 5 passes a decision. ",
-    )
-    lines += _ratio_table(rows, FIG4, "total", parts=True)
-    lines += ["", *_reduction_table(rows, FIG4, "total")]
-    figure = by_size(_panels(rows, FIG4), "total", "total cost over EDF's", parts=True)
-    return _left(folder, finding4(rows, _setting(_sizes(quick)), quick), lines, rows, figure)
+LOAD = (
+    "Ratios of means over seeds, [range over seeds]. Load: rho, and the fullest type's share in "
+    "the uncapacitated clairvoyant plan."
+)
 
 
-def fig5(folder: Path, quick: bool) -> str:
-    """Energy cost over EDF's with DP, and the PCR of STS."""
-    rows = _rows(FIG5, quick)
-    lines = _heading("Fig. 5: energy cost over EDF's, no sharing", _sizes(quick))
-    lines += _ratio_table(rows, FIG5, "energy")
-    lines += ["", *_reduction_table(rows, FIG5, "energy")]
-    figure = by_size(_panels(rows, FIG5), "energy", "energy cost over EDF's")
-    return _left(folder, finding5(rows, _setting(_sizes(quick)), quick), lines, rows, figure)
-
-
-def fig6(folder: Path, quick: bool) -> str:
-    """STS with shared GPUs over STS without, due dates (31) relaxed by 20%, by GPU family."""
-    sizes = QUICK_SIZES if quick else SHARING_SIZES
-    tasks = []
-    for family, types in FAMILIES:
-        for arrivals in ARRIVALS:
-            for n, count in sizes.items():
-                settings = rolling_settings(n, arrivals=arrivals, sharing=True, gpu_types=types)
-                tasks += [
-                    Task(f"{family}, {arrivals}", settings, seed, ("sts",), sharing=sharing)
-                    for sharing in ("off", "on")
-                    for seed in range(count)
-                ]
-    rows = rows_of(tasks, parallel=not quick)
-    lines = _heading("Fig. 6: STS with GPU sharing over STS without, due dates + 20%", sizes)
-    lines += [
-        "| case | nodes | rho | plan | total ratio | energy ratio | PCR | late, off | on |",
-        "|---" * 9 + "|",
-    ]
-    for case, n in dict.fromkeys((row.case, row.nodes) for row in rows):
-        on, off = (of(rows, case=case, nodes=n, sharing=s) for s in ("on", "off"))
-        totals = average(on, "total"), average(off, "total")
-        lines.append(
-            f"| {case} | {n} | {loads(off)} | {cost_ratio(*totals):.2f} {_range(on, off, 'total')} "
-            f"| {cost_ratio(average(on, 'energy'), average(off, 'energy')):.2f} "
-            f"{_range(on, off, 'energy')} | {cost_reduction(*totals):.1f}% "
-            f"| {late_share(off):.1f}% | {late_share(on):.1f}% |"
-        )
-    panels: Panels = {
-        family: {
-            arrivals: tuple(  # type: ignore[misc]
-                of(rows, case=f"{family}, {arrivals}", sharing=s) for s in ("on", "off")
-            )
-            for arrivals in ARRIVALS
-        }
-        for family, _ in FAMILIES
-    }
-    figure = by_size(panels, "total", "total cost, shared over not")
-    return _left(folder, finding6(rows, _setting(sizes), quick), lines, rows, figure)
-
-
-def _sizes(quick: bool) -> dict[int, int]:
-    return QUICK_SIZES if quick else SIZES
-
-
-def _rows(policies: tuple[str, ...], quick: bool) -> list[Row]:
-    repeats = QUICK_REPEATS if quick else REPEATS
-    return rows_of(
-        (
-            Task(
-                arrivals, rolling_settings(n, arrivals=arrivals), seed, policies, repeats=repeats[n]
-            )
-            for arrivals in ARRIVALS
-            for n, count in _sizes(quick).items()
-            for seed in range(count)
-        ),
-        parallel=not quick,
-    )
-
-
-def _setting(sizes: dict[int, int]) -> str:
-    return f"our generator; {'-'.join(map(str, sizes))} nodes x 4 GPUs, seeds: {_by_size(sizes)}"
-
-
-def _by_size(counts: dict[int, int]) -> str:
-    return ", ".join(f"{count} at {n}" for n, count in counts.items())
-
-
-def _heading(title: str, sizes: dict[int, int], words: str = "") -> list[str]:
+def of_policies(policies: Sequence[str], scale: Scale) -> list[Family]:
+    """Policies by arrivals and size, the largest clusters first."""
+    repeats = QUICK_REPEATS if scale.quick else REPEATS
     return [
-        f"# sts, {title}",
-        "",
-        f"{_setting(sizes)}; 10 jobs a node. {words}Ratios of means over seeds, [range over "
-        "seeds]. Load: rho, and the fullest type's share in the uncapacitated clairvoyant plan.",
-        "",
+        family
+        for nodes, count in reversed(_sizes(scale).items())
+        for arrivals in ARRIVALS
+        for seed in range(count)
+        for family in workload(
+            arrivals,
+            {"nodes": nodes, "arrivals": arrivals},
+            seed,
+            policies,
+            repeats=repeats[nodes],
+        )
     ]
 
 
-def _ratio_table(
-    rows: list[Row], policies: Sequence[str], field: str, *, parts: bool = False
-) -> list[str]:
+def of_sharing(scale: Scale) -> list[Family]:
+    """STS with and without shared GPUs, due dates (31) relaxed by 20%, by GPU family."""
+    sizes = QUICK_SIZES if scale.quick else SHARING_SIZES
+    return [
+        family
+        for nodes, count in reversed(sizes.items())
+        for name, types in FAMILIES
+        for arrivals in ARRIVALS
+        for sharing in ("off", "on")
+        for seed in range(count)
+        for family in workload(
+            f"{name}, {arrivals}",
+            {"nodes": nodes, "arrivals": arrivals, "sharing": True, "gpu_types": list(types)},
+            seed,
+            ["sts"],
+            sharing=sharing,
+        )
+    ]
+
+
+def table(policies: Sequence[str], column: str, rows: pd.DataFrame, scale: Scale) -> list[str]:
+    """Costs over EDF's and the PCR (30) of STS; of the total also its parts and late jobs."""
     lines = [
+        f"{setting(rows)}; 10 jobs a node. {LOAD}",
+        "",
         f"| arrivals | nodes | rho | plan | {' | '.join(policies)} |",
         "|---" * (4 + len(policies)) + "|",
     ]
-    for case, n in dict.fromkeys((row.case, row.nodes) for row in rows):
-        here = of(rows, case=case, nodes=n)
-        base = of(here, policy="edf")
-        cells = []
-        for name in policies:
-            own = of(here, policy=name)
-            cell = f"{cost_ratio(average(own, field), average(base, field)):.2f}"
-            cell += f" {_range(own, base, field)}"
-            if parts:
-                total = average(base, "total")
-                energy, late = average(own, "energy") / total, average(own, "tardiness") / total
-                cell += f" = {energy:.2f} + {late:.2f}, {late_share(own):.1f}% late"
-            cells.append(cell)
-        lines.append(f"| {case} | {n} | {loads(here)} | {' | '.join(cells)} |")
-    return lines
-
-
-def _range(own: list[Row], base: list[Row], field: str) -> str:
-    each = ratios(own, base, field)
-    return f"[{min(each):.2f}-{max(each):.2f}]"
-
-
-def _reduction_table(rows: list[Row], policies: Sequence[str], field: str) -> list[str]:
-    """PCR (30) of STS: mean over cluster sizes [range]."""
+    for case, nodes in cells(rows):
+        here = of(rows, case=case, nodes=nodes)
+        said = [_ratio(of(here, policy=p), of(here, policy="edf"), column) for p in policies]
+        lines.append(f"| {case} | {nodes} | {loads(here)} | {' | '.join(said)} |")
     others = [name for name in policies if name != "sts"]
-    lines = [
-        f"| PCR of STS ({field}) over | {' | '.join(others)} |",
+    lines += [
+        "",
+        f"| PCR of STS ({column}) over | {' | '.join(others)} |",
         "|---" * (1 + len(others)) + "|",
     ]
     for arrivals in ARRIVALS:
-        cells = []
-        for name in others:
-            found = reductions(rows, arrivals, name, field)
-            cells.append(f"{mean(found):.0f}% [{min(found):.0f}-{max(found):.0f}]")
-        lines.append(f"| {arrivals} | {' | '.join(cells)} |")
+        found = [reductions(rows, arrivals, name, column) for name in others]
+        said = [spread(values, ".0f", middle=mean, unit="%") for values in found]
+        lines.append(f"| {arrivals} | {' | '.join(said)} |")
     return lines
 
 
-def _panels(rows: list[Row], policies: Sequence[str]) -> Panels:
-    return {
-        arrivals: {
-            name: (of(rows, case=arrivals, policy=name), of(rows, case=arrivals, policy="edf"))
-            for name in policies
+def sharing_table(rows: pd.DataFrame, scale: Scale) -> list[str]:
+    """Costs with shared GPUs over those without."""
+    lines = [
+        f"{setting(rows)}; 10 jobs a node, due dates + 20%. {LOAD}",
+        "",
+        "| case | nodes | rho | plan | total ratio | energy ratio | PCR | late, off | on |",
+        "|---" * 9 + "|",
+    ]
+    for case, nodes in cells(rows):
+        on, off = (of(rows, case=case, nodes=nodes, sharing=s) for s in ("on", "off"))
+        pcr = cost_reduction(average(on, "total"), average(off, "total"))
+        lines.append(
+            f"| {case} | {nodes} | {loads(off)} | {_over(on, off, 'total')} "
+            f"| {_over(on, off, 'energy')} | {pcr:.1f}% "
+            f"| {late_share(off):.1f}% | {late_share(on):.1f}% |"
+        )
+    return lines
+
+
+def draw(policies: Sequence[str], column: str, rows: pd.DataFrame) -> Figure:
+    """Costs over EDF's by arrivals."""
+    groups = {}
+    for arrivals in ARRIVALS:
+        here = of(rows, case=arrivals)
+        edf = of(here, policy="edf")
+        groups[arrivals] = {name: (of(here, policy=name), edf) for name in policies}
+    return by_size(groups, column, f"{column} cost over EDF's", parts=column == "total")
+
+
+def draw_sharing(rows: pd.DataFrame) -> Figure:
+    """Costs with shared GPUs over those without, by GPU family."""
+    groups: dict[str, Lines] = {}
+    for family, _ in FAMILIES:
+        here = {a: of(rows, case=f"{family}, {a}") for a in ARRIVALS}
+        groups[family] = {
+            a: (of(own, sharing="on"), of(own, sharing="off")) for a, own in here.items()
         }
-        for arrivals in ARRIVALS
-    }
+    return by_size(groups, "total", "total cost, shared over not")
 
 
-def _left(folder: Path, verdict: Verdict, lines: list[str], rows: list[Row], figure: Figure) -> str:
-    words = [str(verdict)] + ([verdict.paragraph] if verdict.paragraph else [])
-    return leave(folder, verdict, [*lines, "", *words], rows, figure)
+def by_size(groups: Mapping[str, Lines], column: str, label: str, *, parts: bool = False) -> Figure:
+    """A panel a group, a line a method: mean ratio by nodes, and its range over seeds.
+
+    Both loads stand on the axis; where each line has a base of its own, in the legend instead.
+    With `parts`, below each panel: energy and tardiness over the base's total, all sizes together,
+    and the share of late jobs.
+    """
+    count = 2 if parts else 1
+    figure, axes = panels(4.4 * len(groups), 3.4 * count, len(groups), count)
+    for at, (title, lines) in enumerate(groups.items()):
+        _draw_lines(axes[at], lines, column)
+        axes[at].set_title(title)
+        axes[at].set_ylabel(label if at == 0 else "")
+        if at == 0 or _loads_differ(lines):
+            axes[at].legend()
+        if parts:
+            _draw_parts(axes[len(groups) + at], lines)
+    if parts:
+        axes[len(groups)].legend()
+    return figure
+
+
+def _sizes(scale: Scale) -> dict[int, int]:
+    return QUICK_SIZES if scale.quick else SIZES
+
+
+def _ratio(own: pd.DataFrame, base: pd.DataFrame, column: str) -> str:
+    cell = _over(own, base, column)
+    if column != "total":
+        return cell
+    total = average(base, "total")
+    energy, late = average(own, "energy") / total, average(own, "tardiness") / total
+    return f"{cell} = {energy:.2f} + {late:.2f}, {late_share(own):.1f}% late"
+
+
+def _over(own: pd.DataFrame, base: pd.DataFrame, column: str) -> str:
+    ratio = cost_ratio(average(own, column), average(base, column))
+    return f"{ratio:.2f} [{span(ratios(own, base, column))}]"
+
+
+def _loads_differ(lines: Lines) -> bool:
+    return len({case for _, base in lines.values() for case in base["case"]}) > 1
+
+
+def _draw_lines(ax: Axes, lines: Lines, column: str) -> None:
+    ticks: dict[int, str] = {}
+    differ = _loads_differ(lines)
+    for (name, (own, base)), colour in zip(lines.items(), COLOURS, strict=False):
+        sizes = sorted(set(own["nodes"]))
+        found = [ratios(of(own, nodes=n), of(base, nodes=n), column) for n in sizes]
+        middle = [
+            average(of(own, nodes=n), column) / average(of(base, nodes=n), column) for n in sizes
+        ]
+        low, high = [min(f) for f in found], [max(f) for f in found]
+        ax.fill_between(sizes, low, high, color=colour, alpha=0.15, linewidth=0)
+        label = f"{name}: rho, plan {loads(base, ', ')}" if differ else name
+        ax.plot(sizes, middle, marker="o", color=colour, label=label, clip_on=False)
+        for n in sizes:
+            ticks[n] = str(n) if differ else f"{n}\n{loads(of(base, nodes=n), chr(10))}"
+    ax.set_xscale("log")
+    ax.set_xticks(list(ticks), list(ticks.values()))
+    ax.minorticks_off()
+    ax.set_xlabel("nodes" if differ else "nodes; rho; fullest type of the clairvoyant plan")
+    ax.set_ylim(bottom=0)
+
+
+def _draw_parts(ax: Axes, lines: Lines) -> None:
+    names = list(lines)
+    energy, tardiness, late = [], [], []
+    for own, base in lines.values():
+        total = average(base, "total")
+        energy.append(average(own, "energy") / total)
+        tardiness.append(average(own, "tardiness") / total)
+        late.append(late_share(own))
+    ax.bar(names, energy, color=COLOURS[3], label="energy")
+    ax.bar(names, tardiness, bottom=energy, color=COLOURS[1], label="tardiness")
+    for i, share in enumerate(late):
+        ax.annotate(
+            f"{share:.1f}% late",
+            (i, energy[i] + tardiness[i]),
+            ha="center",
+            va="bottom",
+            fontsize="x-small",
+        )
+    ax.tick_params(axis="x", labelrotation=20)
+
+
+ARTEFACTS = (
+    Artefact(
+        "sts-fig4",
+        "sts, Fig. 4: total cost over EDF's (energy + tardiness), no sharing",
+        "STS costs about 40% less than EDF, RG and their average variants, to 80%",
+        plan=partial(of_policies, FIG4),
+        rows=outcomes,
+        lines=partial(table, FIG4, "total"),
+        judge=finding4,
+        draw=partial(draw, FIG4, "total"),
+        where="sts, Fig. 4",
+        runtime="11 min on two cores; --quick 15 s",
+    ),
+    Artefact(
+        "sts-fig5",
+        "sts, Fig. 5: energy cost over EDF's, no sharing",
+        "STS's energy is 67% below DP's and 32% below avgDP's",
+        plan=partial(of_policies, FIG5),
+        rows=outcomes,
+        lines=partial(table, FIG5, "energy"),
+        judge=finding5,
+        draw=partial(draw, FIG5, "energy"),
+        where="sts, Fig. 5",
+        runtime="5 min on two cores; --quick 10 s",
+    ),
+    Artefact(
+        "sts-fig6",
+        "sts, Fig. 6: STS with GPU sharing over STS without",
+        "sharing GPUs saves STS about 17%, 29% on A100",
+        plan=of_sharing,
+        rows=outcomes,
+        lines=sharing_table,
+        judge=finding6,
+        draw=draw_sharing,
+        where="sts, Fig. 6",
+        runtime="6 min on two cores; --quick 10 s",
+    ),
+)

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import mean
+from typing import TYPE_CHECKING
 
-from optsched.experiments.papers.sts.runs import Row, average, late_share, of
+from optsched.experiments.papers.artefact import Scale
+from optsched.experiments.papers.sts.runs import average, cases, cells, late_share, of
 from optsched.experiments.papers.verdict import Finding, Verdict
+from optsched.experiments.statistics import span
 from optsched.rolling.metrics import cost_reduction
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LEAST_PCR = 32.0
 """Percent: the paper's smallest mean reduction of the total cost."""
@@ -16,29 +22,36 @@ NEAR = 5.0
 OTHERS = ("edf", "rg", "avg-edf", "avg-rg")
 
 
-def reductions(rows: Sequence[Row], case: str, other: str, field: str) -> list[float]:
+def reductions(rows: pd.DataFrame, case: str, other: str, column: str) -> list[float]:
     """PCR (30) of STS over another policy, a value a cluster size, percent."""
     found = []
-    for n in dict.fromkeys(row.nodes for row in rows):
+    for n in dict.fromkeys(rows["nodes"]):
         here = of(rows, case=case, nodes=n)
-        target, rival = (average(of(here, policy=p), field) for p in ("sts", other))
+        target, rival = (average(of(here, policy=p), column) for p in ("sts", other))
         found.append(cost_reduction(target, rival))
     return found
 
 
-def finding4(rows: list[Row], setting: str, smoke: bool) -> Verdict:
+def setting(rows: pd.DataFrame) -> str:
+    """Clusters, and seeds by their size."""
+    counts = {n: of(rows, nodes=n)["seed"].nunique() for n in dict.fromkeys(rows["nodes"])}
+    seeds = ", ".join(f"{count} at {n}" for n, count in counts.items())
+    return f"our generator; {'-'.join(map(str, counts))} nodes x 4 GPUs, seeds: {seeds}"
+
+
+def finding4(rows: pd.DataFrame, scale: Scale) -> Verdict:
     """STS costs 32-80% less than every rival, at any load, and misses no due date."""
-    cells = {
+    pcr = {
         (case, other): reductions(rows, case, other, "total")
-        for case in _cases(rows)
+        for case in cases(rows)
         for other in OTHERS
     }
-    means = {key: mean(values) for key, values in cells.items()}
-    late = {case: late_share(of(rows, case=case, policy="sts")) for case in _cases(rows)}
+    means = {key: mean(values) for key, values in pcr.items()}
+    late = {case: late_share(of(rows, case=case, policy="sts")) for case in cases(rows)}
     ok = [value >= LEAST_PCR - NEAR for value in means.values()]
     ours = "; ".join(
         f"{case}: " + ", ".join(f"{other} {means[case, other]:.0f}%" for other in OTHERS)
-        for case in _cases(rows)
+        for case in cases(rows)
     )
     wins = ", ".join(f"{case} / {other}" for (case, other), x in means.items() if x > 0) or "none"
     below = {p: _energy_below(rows, p) for p in ("avg-edf", "avg-rg")}
@@ -47,9 +60,9 @@ def finding4(rows: list[Row], setting: str, smoke: bool) -> Verdict:
         finding=_finding([*ok, max(late.values()) == 0]),
         paper="PCR about 40% on average, to 80%; no due date missed",
         ours=f"PCR over {ours}",
-        spread=_spread([x for values in cells.values() for x in values]),
-        setting=f"{setting}; {_loads(rows)}",
-        smoke=smoke,
+        spread=_spread([x for values in pcr.values() for x in values]),
+        setting=f"{setting(rows)}; {_loads(rows)}",
+        smoke=scale.quick,
         paragraph=(
             f"STS is cheaper on average in these cells: {wins}. Late jobs of STS: "
             + ", ".join(f"{case} {share:.1f}%" for case, share in late.items())
@@ -69,21 +82,21 @@ def finding4(rows: list[Row], setting: str, smoke: bool) -> Verdict:
     )
 
 
-def finding5(rows: list[Row], setting: str, smoke: bool) -> Verdict:
+def finding5(rows: pd.DataFrame, scale: Scale) -> Verdict:
     """STS's energy is 67% below DP's and 32% below avgDP's."""
     claims = {"dp": 67.0, "avg-dp": 32.0}
-    cells = {
+    pcr = {
         (case, other): reductions(rows, case, other, "energy")
-        for case in _cases(rows)
+        for case in cases(rows)
         for other in claims
     }
-    means = {key: mean(values) for key, values in cells.items()}
+    means = {key: mean(values) for key, values in pcr.items()}
     ours = "; ".join(
         f"{case}: " + ", ".join(f"{other} {means[case, other]:.0f}%" for other in claims)
-        for case in _cases(rows)
+        for case in cases(rows)
     )
     totals = {
-        other: [mean(reductions(rows, case, other, "total")) for case in _cases(rows)]
+        other: [mean(reductions(rows, case, other, "total")) for case in cases(rows)]
         for other in claims
     }
     return Verdict(
@@ -91,9 +104,9 @@ def finding5(rows: list[Row], setting: str, smoke: bool) -> Verdict:
         finding=_finding([x >= claims[other] - NEAR for (_, other), x in means.items()]),
         paper="PCR of the energy 67% over DP, 32% over avgDP",
         ours=f"PCR of the energy over {ours}",
-        spread=_spread([x for values in cells.values() for x in values]),
-        setting=f"{setting}; {_loads(rows)}",
-        smoke=smoke,
+        spread=_spread([x for values in pcr.values() for x in values]),
+        setting=f"{setting(rows)}; {_loads(rows)}",
+        smoke=scale.quick,
         paragraph=(
             "The paper neither states its dynamic programme beyond the proxy (28) nor the load of "
             "its runs. Ours is exact for (28) over the pooled GPUs of each type: it pays for no "
@@ -109,11 +122,11 @@ def finding5(rows: list[Row], setting: str, smoke: bool) -> Verdict:
     )
 
 
-def finding6(rows: list[Row], setting: str, smoke: bool) -> Verdict:
+def finding6(rows: pd.DataFrame, scale: Scale) -> Verdict:
     """Sharing saves about 17%, 29% on A100."""
     claims = {"K80 and M60": 17.0, "A100": 29.0}
     found: dict[str, list[float]] = {}
-    for case, n in dict.fromkeys((row.case, row.nodes) for row in rows):
+    for case, n in cells(rows):
         on, off = (average(of(rows, case=case, nodes=n, sharing=s), "total") for s in ("on", "off"))
         found.setdefault(case, []).append(cost_reduction(on, off))
     means = {case: mean(values) for case, values in found.items()}
@@ -128,8 +141,9 @@ def finding6(rows: list[Row], setting: str, smoke: bool) -> Verdict:
         paper="PCR about 17%, on A100 about 29%",
         ours="PCR " + "; ".join(f"{case}: {x:.0f}%" for case, x in means.items()),
         spread=_spread([x for values in found.values() for x in values]),
-        setting=f"{setting}, one family of GPU types a cluster; {_loads(of(rows, sharing='off'))}",
-        smoke=smoke,
+        setting=f"{setting(rows)}, one family of GPU types a cluster; "
+        f"{_loads(of(rows, sharing='off'))}",
+        smoke=scale.quick,
         paragraph=(
             f"An A100 gains {'more than' if order else 'not in every case more than'} the smaller "
             "GPUs from being shared. What sharing saves depends on the load, which the paper does "
@@ -141,13 +155,9 @@ def finding6(rows: list[Row], setting: str, smoke: bool) -> Verdict:
     )
 
 
-def _cases(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(row.case for row in rows))
-
-
-def _energy_below(rows: list[Row], other: str) -> str:
-    pairs = list(zip(of(rows, policy=other), of(rows, policy="sts"), strict=True))
-    return f"{sum(a.energy < b.energy for a, b in pairs)} of {len(pairs)} runs"
+def _energy_below(rows: pd.DataFrame, other: str) -> str:
+    pairs = list(zip(*(of(rows, policy=p)["energy"] for p in (other, "sts")), strict=True))
+    return f"{sum(a < b for a, b in pairs)} of {len(pairs)} runs"
 
 
 def _finding(claims: Sequence[bool]) -> Finding:
@@ -157,12 +167,12 @@ def _finding(claims: Sequence[bool]) -> Finding:
 
 
 def _spread(values: Sequence[float]) -> str:
-    return f"{min(values):.0f} to {max(values):.0f}%, a value a size"
+    return f"{span(values, '.0f', ' to ')}%, a value a size"
 
 
-def _loads(rows: Sequence[Row]) -> str:
+def _loads(rows: pd.DataFrame) -> str:
     return "rho (plan): " + ", ".join(
         f"{case} {average(here, 'rho'):.2f} ({average(here, 'utilisation'):.2f})"
-        for case in _cases(rows)
+        for case in cases(rows)
         for here in [of(rows, case=case)]
     )

@@ -1,0 +1,122 @@
+"""The runs of an artefact: its plan swept into a store beside its files, and read back.
+
+The store is that of any sweep, so a stopped artefact goes on where it was, and artefacts share
+the runs they have in common. Rows that another version of this code has made are not taken.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from optsched.errors import InputError, OptschedError
+from optsched.experiments.frame import read_store
+from optsched.experiments.papers.artefact import Artefact, Scale
+from optsched.experiments.plans.plan import Family, Limits, Plan
+from optsched.experiments.plans.units import canonical
+from optsched.experiments.run.runner import Standing, sweep
+from optsched.experiments.store.row import Status
+from optsched.external import module_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STORE = "runs.sqlite"
+Progress = Callable[[int, int], None]
+"""Called with how many runs are done, and of how many."""
+
+
+def runs_of(
+    artefact: Artefact, folder: Path, scale: Scale, progress: Progress | None = None
+) -> pd.DataFrame:
+    """Run what the store of a folder lacks of an artefact's plan; its runs, in the plan's order.
+
+    Raises
+    ------
+    OptschedError
+        If a run failed: no table is made of the others. On a trace of the user's, an InputError.
+    """
+    import pandas as pd
+
+    if artefact.plan is None:
+        return pd.DataFrame()
+    families = tuple(artefact.plan(scale))
+    text = canonical([asdict(family) for family in families])
+    code = f"{_code()}{_digest(scale.trace)}"
+    plan = Plan(artefact.name, families, text, artefact.command, code=code)
+    sweep(
+        plan,
+        folder / STORE,
+        workers=0 if scale.quick else 1 if artefact.timed else None,
+        retry_errors=True,
+        allow=_modules(families),
+        command=artefact.command,
+        progress=None if progress is None else _told(progress),
+    )
+    frame = read_store(folder / STORE)
+    frame = frame[frame["plan"] == plan.name].reset_index(drop=True)
+    failed = frame[frame["status"] != Status.DONE]
+    if len(failed):
+        first = failed.iloc[0]
+        said = f"{first['method']} on {first['instance']}: {first['message']}"
+        if scale.trace is not None:
+            raise InputError(scale.trace, "", said, "a trace that has such jobs")
+        raise OptschedError(said)
+    return frame
+
+
+def seeded(
+    name: str,
+    problem: str,
+    arguments: Mapping[str, Any],
+    seed: int,
+    methods: Sequence[str],
+    *,
+    generator: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    **limits: Any,
+) -> Family:
+    """A family of one generated instance, whose runs have the seed it was made from."""
+    return Family(
+        name,
+        generator=generator or problem,
+        recipe_of=problem,
+        arguments=arguments,
+        first_seed=seed,
+        methods=tuple(methods),
+        seeds=(seed,),
+        options=options or {},
+        limits=Limits(**limits),
+    )
+
+
+def _told(progress: Progress) -> Callable[[Standing], None]:
+    return lambda standing: progress(standing.done + standing.run, standing.total)
+
+
+def _modules(families: Sequence[Family]) -> set[str]:
+    """The modules of this package that a plan of this package runs functions of."""
+    named = {name for family in families for name in (*family.methods, family.generator or "")}
+    return {module for name in named if (module := module_of(name)) is not None}
+
+
+@lru_cache(maxsize=1)
+def _code() -> str:
+    """A digest of this package's source."""
+    root = Path(__file__).resolve().parents[2]
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _digest(trace: str | None) -> str:
+    """Of a trace's content: its name alone does not tell which rows it made."""
+    if trace is None or not Path(trace).is_file():
+        return ""
+    with Path(trace).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
