@@ -68,10 +68,12 @@ def of_lambdas(scale: Scale) -> list[Family]:
 
 def points(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     """A row a run and value of the figure's axis that it stands for."""
-    parts = runs["family"].str.split(", ", expand=True)
+    parts = runs["family"].str.extract(r"(\w+), (\d+)-?(\d*)")
+    lasts = parts[2].where(parts[2] != "", parts[1])
+    places: Any = [range(int(a), int(b) + 1) for a, b in zip(parts[1], lasts, strict=True)]
     made = runs.assign(
         contention=parts[0],
-        x=[range(int(ends[0]), int(ends[-1]) + 1) for ends in parts[1].str.split("-")],
+        x=places,
         policy=runs["method"].map(POLICIES),
         makespan=runs["objective"],
         mean_completion=[details.get("mean_completion_time") for details in runs["details"]],
