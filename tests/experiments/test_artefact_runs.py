@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -20,9 +21,12 @@ from optsched.experiments.papers import running
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.artefacts import ARTEFACTS, modules_of, reproduce
 from optsched.experiments.papers.running import STORE, runs_of, seeded
+from optsched.experiments.plans.plan import Family, Plan
+from optsched.experiments.run.runner import Standing, sweep
 from optsched.generators.makespan import generate_makespan
 
 NAME = "sjf-bco-fig7"
+JOBS = "optsched.experiments.papers.a_srpt.jobs"
 QUICK = Scale(quick=True)
 RUNS = 2 * 3 * 4  # strengths x draws x values of lambda
 
@@ -83,6 +87,49 @@ def test_no_table_is_made_of_runs_that_failed(tmp_path: Path) -> None:
     artefact = replace(ARTEFACTS[NAME], plan=lambda scale: families)
     with pytest.raises(OptschedError, match=r"first-fit on f, seed 0: .*servers"):
         runs_of(artefact, tmp_path, QUICK)
+
+
+def own_family(seed: int = 0) -> Family:
+    return seeded(
+        "f", "online", {"jobs": 5, "servers": 1}, seed, ["spjf"], generator=f"{JOBS}:generate_case"
+    )
+
+
+def test_a_function_makes_instances_only_where_its_module_is_allowed(tmp_path: Path) -> None:
+    plan, store = Plan("p", (own_family(),), "", "test"), tmp_path / "s.sqlite"
+    with pytest.raises(InputError, match=f"--allow {JOBS}"):
+        sweep(plan, store, workers=0)
+    assert not store.exists()
+    assert sweep(plan, store, workers=0, allow=[JOBS]).failed == 0
+    assert optsched.read_store(store)["feasible"].all()
+
+
+def test_a_store_that_was_tampered_with_imports_nothing(tmp_path: Path) -> None:
+    families = tuple(own_family(seed) for seed in range(2))
+    plan, store = Plan("p", families, "", "test"), tmp_path / "s.sqlite"
+
+    def stop(standing: Standing) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(plan, store, workers=0, allow=[JOBS], progress=stop)
+    recipe = '{"recipe":{"arguments":{},"generator":"this:that","seed":0}}'
+    with sqlite3.connect(store) as base:
+        base.execute("UPDATE instances SET document = ?", (recipe,))
+    with pytest.raises(InputError, match="--allow this"):
+        sweep(plan, store, workers=0, allow=[JOBS])
+    assert "this" not in sys.modules
+
+
+def test_answers_go_without_a_bound_where_the_plan_says_so(tmp_path: Path) -> None:
+    families = tuple(
+        seeded("f", "selection", {"nodes": 2, "jobs": 4}, 0, ["edf"], bound=bound)
+        for bound in (True, False)
+    )
+    sweep(Plan("p", families, "", "test"), tmp_path / "s.sqlite", workers=0)
+    frame = optsched.read_store(tmp_path / "s.sqlite")
+    assert list(frame["bound"].isna()) == [False, True]
+    assert [settings.get("bound") for settings in frame["settings"]] == [None, False]
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
