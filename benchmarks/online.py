@@ -121,7 +121,7 @@ def million(runs: int) -> None:
 
 
 def servers(runs: int) -> None:
-    """Time by size of the cluster, the same jobs a GPU-second of load."""
+    """Time by size of the cluster, the same jobs per GPU-second of load."""
     for count in (250, 2_500, 25_000):
         prepared, predicted = workload(30_000, count)
         for name in ("a-srpt", "wcs-workload", "srpt-workload-hold"):

@@ -3,7 +3,7 @@
     python benchmarks/selection.py [--part patterns,eight,six,columns,large,rivals,sts,hull]
                                    [--runs 5]
 
-Every row is shown. Instances are `optsched generate selection`'s with 4 GPUs a node unless a row
+Every row is shown. Instances are `optsched generate selection`'s with 4 GPUs per node unless a row
 says otherwise, Table IV's fractions, seeds from 0 on: five where proofs are long, twenty for `sts`
 and `hull`. Times are wall clock on one core, HiGHS on one thread, from the instance to the decoded
 selection, Pyomo's build included; beside them the processor's seconds, and the wall clock with
@@ -103,7 +103,7 @@ def patterns(seeds: range) -> None:
 
 
 def eight(seeds: range) -> None:
-    """Eight GPUs a node, beyond the target: patterns beside columns, 60 s each."""
+    """Eight GPUs per node, beyond the target: patterns beside columns, 60 s each."""
     for nodes, jobs in ((40, 160), (100, 400)):
         for s in seeds:
             instance = made(s, nodes, jobs, gpus=8)

@@ -1,4 +1,4 @@
-"""Compiled functions: kept on disk wherever there is a place, and lean where that is faster.
+"""Compiled functions: kept on disk wherever there is a place, and without counts where that helps.
 
 A run's state is some fifty arrays in tuples. Counting references to all of them at every call took
 half of a run's time; functions that only read and write arrays of their caller can do without. The
@@ -23,13 +23,13 @@ def njit(*, cache: bool) -> Callable[[Callable[..., Any]], Any]:
     return lambda function: _kept(function, cache=cache)
 
 
-def lean(function: Callable[..., Any]) -> Any:
-    """Compile a function that makes no array and returns none; the result is kept on disk."""
+def njit_borrowing(function: Callable[..., Any]) -> Any:
+    """Compile a function that borrows its caller's arrays: it makes none and returns none."""
     return _compiled(function, counts=False)
 
 
-def owning(function: Callable[..., Any]) -> Any:
-    """Compile a function that makes arrays though lean ones call it."""
+def njit_owning(function: Callable[..., Any]) -> Any:
+    """Compile a function that makes arrays though borrowing ones call it."""
     return _compiled(function, counts=True)
 
 

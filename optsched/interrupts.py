@@ -1,7 +1,7 @@
 """What an interrupt (Ctrl-C) means while a method runs: the time is over, keep what there is.
 
-Within `keeping` the first interrupt lets every `Deadline` pass, so that each method ends as it does
-at its time limit, with its incumbent. Work that does not look at the clock is stopped a little
+Within `deferred` the first interrupt lets every `Deadline` pass, so that each method ends as it
+does at its time limit, with its incumbent. Work that does not look at the clock is stopped a little
 later by an exception; a second interrupt is a KeyboardInterrupt like any other. Where the caller
 ignores interrupts or handles them, or in another thread than the main one, nothing is changed.
 """
@@ -70,7 +70,7 @@ class Interrupt:
 
 
 @contextmanager
-def keeping() -> Iterator[Interrupt]:
+def deferred() -> Iterator[Interrupt]:
     """Let the first interrupt end a method's time instead of the program."""
     global _last
     _last = interrupt = Interrupt()
@@ -86,12 +86,12 @@ def keeping() -> Iterator[Interrupt]:
 
 
 def came() -> bool:
-    """Whether one came during the last `keeping`, and so is still to be acted upon by a loop."""
+    """Whether one came during the last `deferred`, and so is still to be acted upon by a loop."""
     return _last.came
 
 
 def heed() -> None:
-    """Raise the KeyboardInterrupt that the last `keeping` held back, if there was one."""
+    """Raise the KeyboardInterrupt that the last `deferred` held back, if there was one."""
     if _last.came:
         raise KeyboardInterrupt
 

@@ -246,7 +246,7 @@ def _settings(
 
 def _kept(run: Callable[[], Outcome]) -> Outcome:
     """What a method returns; after an interrupt what it had by then."""
-    with interrupts.keeping() as interrupt:
+    with interrupts.deferred() as interrupt:
         try:
             outcome = run()
         except OutOfTimeError:

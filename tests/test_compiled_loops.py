@@ -16,7 +16,7 @@ import pytest
 from oracles.random_online import random_case
 
 from optsched import compiled_loops
-from optsched.compiled_loops import lean
+from optsched.compiled_loops import njit_borrowing
 from optsched.online.simulator._engine_kernel import advance
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.iteration_cache import iteration_time
@@ -37,7 +37,7 @@ def test_without_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(**options)
 
     monkeypatch.setattr(numba, "njit", older)
-    assert "_nrt" not in lean(lambda a: a[0]).targetoptions
+    assert "_nrt" not in njit_borrowing(lambda a: a[0]).targetoptions
 
 
 def test_arrays_of_the_caller_are_released() -> None:

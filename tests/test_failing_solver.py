@@ -14,7 +14,7 @@ from optsched.backends import highs, solve_model
 from optsched.deadline import Deadline
 from optsched.errors import SolverError
 from optsched.placement.cost import tables_of
-from optsched.placement.heuristics.repartition import known_placement
+from optsched.placement.heuristics.repartition import starting_placement
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.models import formulation
 from optsched.placement.options import PlacementOptions
@@ -31,7 +31,7 @@ def uncapped() -> pyo.ConcreteModel:
         document["free_gpus"] = [sum(document["free_gpus"])] + [0] * rng.randint(0, 1)
         cluster["gpus_per_server"] = document["free_gpus"][0]
     instance, options = PlacementInstance.from_dict(document), PlacementOptions()
-    _, counts = known_placement(instance, options)
+    _, counts = starting_placement(instance, options)
     data = formulation.model_data(instance, options, counts, 0.0)
     model = formulation.build(replace(data, tables=tables_of(instance)))
     formulation.set_start(model, data, counts)

@@ -199,7 +199,7 @@ def test_a_solver_stops_and_gives_its_incumbent(solver: str) -> None:
         small, hard = as_model(small), as_model(hard)
     run(small, settings)  # what it imports is loaded
     for seconds in (2.0, 10.0, 50.0):  # until its incumbent has come, also on a slow machine
-        with interrupts.keeping() as kept:
+        with interrupts.deferred() as kept:
             interrupt_after(seconds)
             answer = run(hard, settings)
         assert kept.came

@@ -13,7 +13,7 @@ import pytest
 
 import optsched
 from optsched.errors import InputError, MethodError
-from optsched.placement.heuristics.repartition import known_placement
+from optsched.placement.heuristics.repartition import starting_placement
 from optsched.placement.solution import PlacementSolution
 from optsched.progress import Event, Progress
 from optsched.result import Termination
@@ -163,7 +163,7 @@ def test_a_method_of_ones_own_may_tell() -> None:
         settings.progress.report(incumbent=9.0)
         settings.progress.report(incumbent=10.0)  # no better: not told
         settings.progress.report(bound=0.01)
-        _, counts = known_placement(instance, options)
+        _, counts = starting_placement(instance, options)
         return PlacementSolution.of(instance.name, counts.tolist())
 
     events, _ = heard("placement/fig2", mine)

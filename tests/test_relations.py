@@ -15,7 +15,7 @@ from optsched.backends import solve_model
 from optsched.backends.relations import stated
 from optsched.makespan.models import formulation as makespan
 from optsched.makespan.models.data import model_data
-from optsched.placement.heuristics.repartition import known_placement
+from optsched.placement.heuristics.repartition import starting_placement
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.models import formulation as placement
 from optsched.placement.options import PlacementOptions
@@ -78,7 +78,7 @@ def test_a_server_without_gpus_has_constant_rows(method: str, solver: str) -> No
 def test_a_stage_without_columns_is_infeasible(solver: str) -> None:
     """A unit of time that no placement meets leaves no column at all."""
     instance, options = optsched.load("placement/fig2"), PlacementOptions()
-    _, counts = known_placement(instance, options)
+    _, counts = starting_placement(instance, options)
     data = placement.model_data(instance, options, counts, 0.0)
     model = placement.build(replace(data, unit=1e-3 * data.unit))
     assert len(model.COLUMNS) == 0

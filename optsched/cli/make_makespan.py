@@ -24,10 +24,10 @@ def generate_makespans(
     servers: Annotated[int, typer.Option(metavar="S", help="Servers.")] = 20,
     contention: Annotated[str, typer.Option(help="mild or strong.")] = "mild",
     server_sizes: Annotated[
-        str, typer.Option(metavar="4,8", help="GPUs a server, drawn uniformly.")
+        str, typer.Option(metavar="4,8", help="GPUs per server, drawn uniformly.")
     ] = "4,8,16,32",
     largest_job: Annotated[int, typer.Option(metavar="G", help="GPUs of the largest job.")] = 32,
-    slot: Annotated[float, typer.Option(metavar="S", help="Seconds a slot.")] = 1.0,
+    slot: Annotated[float, typer.Option(metavar="S", help="Seconds per slot.")] = 1.0,
     progress: Annotated[str, typer.Option(help="floor or continuous.")] = "floor",
     horizon: Annotated[
         int | None, typer.Option(metavar="H", help="Slots; by default 1200 s, strong 4800 s.")

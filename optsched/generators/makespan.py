@@ -99,9 +99,9 @@ def generate_makespan(
     workload : Workload, optional
         Ranges to draw from, uniformly.
     slot : float
-        Seconds a slot.
+        Seconds per slot.
     progress : str
-        "floor": whole iterations a slot, as in the paper; "continuous": real starts and ends.
+        "floor": whole iterations per slot, as in the paper; "continuous": real starts and ends.
     horizon : int, optional
         Slots; by default the paper's 1,200 s, four times as many under strong contention.
     seed : int
@@ -177,7 +177,7 @@ def _job(
 
 
 def _length(ranges: Workload, rng: np.random.Generator) -> tuple[int, float]:
-    """Iterations and seconds an iteration: the execution time uniform, all three in range."""
+    """Iterations and seconds per iteration: the execution time uniform, all three in range."""
     execution = float(rng.uniform(*ranges.execution_time))
     shortest, longest = ranges.iteration_time
     fewest = max(ranges.iterations[0], int(np.ceil(execution / longest)))

@@ -1,11 +1,11 @@
 """Rolling instances as in sts, VII-A3: nodes and jobs as for selection, and arrivals.
 
-From the paper: everything `generators.selection` takes from it, ten jobs a node, and three kinds of
-arrivals. "exponential": mean inter-arrival time 50,000 s / nodes. "poisson-high": Poisson arrivals
-of rate eps kappa lam with eps = 0.4, kappa = nodes x the most GPUs a job can get, lam = one over
-the jobs' mean expected time in their fastest configuration; "poisson-low": a quarter of that.
-"load": Poisson arrivals of the rate at which rho, the offered work over the cluster's speed, is
-what is asked; rho = rate x E[W x seconds per epoch on one GPU of speed 1] / sum of GPU speeds,
+From the paper: everything `generators.selection` takes from it, ten jobs per node, and three kinds
+of arrivals. "exponential": mean inter-arrival time 50,000 s / nodes. "poisson-high": Poisson
+arrivals of rate eps kappa lam with eps = 0.4, kappa = nodes x the most GPUs a job can get, lam =
+one over the jobs' mean expected time in their fastest configuration; "poisson-low": a quarter of
+that. "load": Poisson arrivals of the rate at which rho, the offered work over the cluster's speed,
+is what is asked; rho = rate x E[W x seconds per epoch on one GPU of speed 1] / sum of GPU speeds,
 where a type's speed is the jobs' mean speed on it relative to the slowest type.
 """
 
@@ -74,7 +74,7 @@ class RollingGenerator:
 
 
 def rolling_settings(nodes: int = 10, **changes: Any) -> RollingGenerator:
-    """Settings with the paper's ten jobs a node; other names go where they belong."""
+    """Settings with the paper's ten jobs per node; other names go where they belong."""
     own = {k: changes.pop(k) for k in tuple(changes) if k in RollingGenerator.__dataclass_fields__}
     cluster = SelectionSettings(nodes=nodes, jobs=JOBS_PER_NODE * nodes, sharing=False)
     return RollingGenerator(replace(cluster, **changes), **own)

@@ -3,7 +3,7 @@
 From the paper: prices (Table III), fractions, memory limits and slowdowns (Table IV), due dates
 (31) with the right end 20% later when GPUs are shared, weights uniform in (0.0254, 0.0444) $/s.
 Not given there, so chosen here and to be varied: relative speeds of the types, the speed-up
-exponent, seconds per epoch, GPUs a node, H = 1 h and rho = 10.
+exponent, seconds per epoch, GPUs per node, H = 1 h and rho = 10.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import lean, njit
+from optsched.compiled_loops import njit, njit_borrowing
 
 
 class Jobs(NamedTuple):
@@ -70,7 +70,7 @@ class Running(NamedTuple):
     sharing : (S,) int
         Jobs on each server that span servers.
     level, rate, remaining, since : (n,) int, float, float, float
-        By job: p_j, iterations a slot, iterations left at `since`.
+        By job: p_j, iterations per slot, iterations left at `since`.
     """
 
     job: Any
@@ -97,7 +97,7 @@ def none_running(jobs: Jobs) -> Running:
     )
 
 
-@lean
+@njit_borrowing
 def start(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, now: float) -> bool:
     """Start job j where it is placed, unless no running job would make progress then."""
     _begin(jobs, running, schedule, j, now)
@@ -114,7 +114,7 @@ def start(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, now: f
     return False
 
 
-@lean
+@njit_borrowing
 def next_end(running: Running, schedule: ScheduleArrays, until: float) -> float:
     """When the next running job ends, `until` at the latest."""
     for r in range(running.count[0]):
@@ -122,7 +122,7 @@ def next_end(running: Running, schedule: ScheduleArrays, until: float) -> float:
     return until
 
 
-@lean
+@njit_borrowing
 def take_out(jobs: Jobs, running: Running, schedule: ScheduleArrays, now: float) -> int:
     """Take out the jobs that have ended, so many, and list them behind those that run.
 
@@ -141,7 +141,7 @@ def take_out(jobs: Jobs, running: Running, schedule: ScheduleArrays, now: float)
     return count - left
 
 
-@lean
+@njit_borrowing
 def refresh(jobs: Jobs, running: Running, schedule: ScheduleArrays, now: float) -> None:
     """Give every running job whose level changed its new rate and finish, from `now` on."""
     for r in range(running.count[0]):
@@ -177,7 +177,7 @@ def completions(jobs: Jobs, order: Any, schedule: ScheduleArrays) -> None:
         refresh(jobs, running, schedule, now)
 
 
-@lean
+@njit_borrowing
 def _begin(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, now: float) -> None:
     """Count job j in and give it the rate of its level; the others need `refresh`."""
     _share(jobs, running, schedule, j, 1)
@@ -187,7 +187,7 @@ def _begin(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, now: 
     _progress(jobs, running, schedule, j, _level(jobs, running, schedule, j), now)
 
 
-@lean
+@njit_borrowing
 def _progress(
     jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, level: int, now: float
 ) -> None:
@@ -198,7 +198,7 @@ def _progress(
     schedule.finish[j] = now + _slots_left(jobs, running.remaining[j], running.rate[j])
 
 
-@lean
+@njit_borrowing
 def _share(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, change: int) -> None:
     """Count job j in or out of the jobs that span and use its servers."""
     if schedule.used[j] > 1:
@@ -207,7 +207,7 @@ def _share(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, chang
             running.sharing[schedule.where[i]] += change
 
 
-@lean
+@njit_borrowing
 def _level(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int) -> int:
     """p_j: most spanning jobs on any server of job j; 0 inside one server (6)."""
     if schedule.used[j] <= 1:
@@ -219,7 +219,7 @@ def _level(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int) -> in
     return most
 
 
-@lean
+@njit_borrowing
 def _any_moves(running: Running) -> bool:
     """Whether any running job makes progress."""
     fastest = 0.0
@@ -228,9 +228,9 @@ def _any_moves(running: Running) -> bool:
     return fastest > 0.0
 
 
-@lean
+@njit_borrowing
 def _speed(jobs: Jobs, j: int, servers: int, level: int) -> float:
-    """phi: iterations a slot of job j on so many servers at contention level p; (6)-(8)."""
+    """phi: iterations per slot of job j on so many servers at contention level p; (6)-(8)."""
     if servers == 1:
         bandwidth = jobs.intra_bandwidth
     else:
@@ -251,7 +251,7 @@ def _speed(jobs: Jobs, j: int, servers: int, level: int) -> float:
     return np.floor(min(jobs.slot / tau + 1e-9, jobs.iterations[j]))
 
 
-@lean
+@njit_borrowing
 def _slots_left(jobs: Jobs, remaining: float, rate: float) -> float:
     """Slots until so many iterations are done."""
     if rate <= 0.0:

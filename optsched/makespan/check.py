@@ -157,7 +157,7 @@ def _spanning_ends(instance: MakespanInstance, runs: Runs) -> dict[str, float]:
 
 @dataclass
 class _Progress:
-    """Iterations left when a run last changed its speed, and its iterations a slot since."""
+    """Iterations left when a run last changed its speed, and its iterations per slot since."""
 
     left: float
     since: float

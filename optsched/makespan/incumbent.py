@@ -28,7 +28,7 @@ SEARCH_SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What a search found, and whether its deadline cut it."""
 
     schedule: Schedule | None
@@ -86,7 +86,7 @@ class Incumbent:
         self._report()
         return True
 
-    def take(self, found: Found, name: str = "") -> None:
+    def take(self, found: SearchResult, name: str = "") -> None:
         """Take what a search found, and whether it was cut."""
         self.offer(found.schedule, name)
         self.cut = self.cut or found.cut
@@ -101,9 +101,9 @@ class Incumbent:
         """Prove the best combinatorial bound by the deadline; see `best_bound`."""
         self.prove(best_bound(self.instance, high=high, deadline=deadline))
 
-    def heuristic(self, search: Callable[[Deadline], Found]) -> Outcome:
+    def heuristic(self, search: Callable[[Deadline], SearchResult]) -> Outcome:
         """The outcome of one search in its share of the time, and of the bound in the rest."""
-        found = Found(None)
+        found = SearchResult(None)
         with self.working():
             found = search(self.settings.deadline.share(SEARCH_SHARE))
             self.take(found)

@@ -48,7 +48,7 @@ class Network(FileModel):
     degradation : float
         a of f = max(1, k + a (k - 1)).
     overhead_per_server : float
-        xi_2 gamma_0, seconds an iteration for each server used.
+        xi_2 gamma_0, seconds per iteration for each server used.
     overhead_on_one_server : bool
         Whether a job inside one server pays it too.
     """
@@ -97,9 +97,9 @@ class MakespanInstance(InstanceFile):
     compute_rate : float
         C, bytes a worker reduces a second.
     slot : float
-        Seconds a slot.
+        Seconds per slot.
     progress : "floor" or "continuous"
-        Whole iterations a slot and integer starts, or the rate slot / tau and real ones.
+        Whole iterations per slot and integer starts, or the rate slot / tau and real ones.
     horizon : int
         Slots; a completion after it is infeasible.
     """

@@ -1,4 +1,4 @@
-"""How fast a job runs: iteration time, iterations a slot, and slots needed; (6)-(9) of sjf-bco.
+"""How fast a job runs: iteration time, iterations per slot, and slots needed; (6)-(9) of sjf-bco.
 
 Readings (models/makespan/README.md): w_j = G_j; f = max(1, k + a (k - 1)), since without the max a
 link would give a lone job more than its bandwidth; gamma is in seconds for each server used.

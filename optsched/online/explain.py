@@ -49,7 +49,7 @@ class OnlineBreakdown(Explanation):
     def table(self) -> tuple[str, list[str], list[list[str]], str]:
         """Title, headings, rows and closing line, for print."""
         total = self.total_flow_time or 1.0
-        headings = ["GPUs a job", "jobs", "waiting h", "running h", "of the flow %"]
+        headings = ["GPUs per job", "jobs", "waiting h", "running h", "of the flow %"]
         rows = [
             [
                 str(row.gpus),

@@ -32,7 +32,7 @@ def job_graph(job: Job) -> nx.Graph:
     -------
     networkx.Graph
         A node (s, r) for each replica r of stage s, with attribute ``stage`` (its name). Edges
-        have ``weight`` in bytes an iteration and ``kind``, "activation" or "all-reduce".
+        have ``weight`` in bytes per iteration and ``kind``, "activation" or "all-reduce".
 
     Raises
     ------

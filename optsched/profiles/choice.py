@@ -2,7 +2,7 @@
 
 An iteration processes a mini-batch of the profile for each GPU of the plan ("per-gpu": weak
 scaling), or one in all ("global": the more replicas share it, the more communication decides).
-Plans are compared by the planner's bottleneck, samples a second.
+Plans are compared by the planner's bottleneck, samples per second.
 """
 
 from __future__ import annotations

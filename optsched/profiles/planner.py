@@ -273,7 +273,7 @@ def _choices(
         room = Room(nothing, nothing, nothing, False, math.inf)
     starts, counts, value = fill_choices(compute, transfer, sync, np.array(most, np.int64), room)
     if math.isinf(value):
-        raise InputError(source, "room", "no plan that fits", f"{room.limit:g} bytes a GPU")
+        raise InputError(source, "room", "no plan that fits", f"{room.limit:g} bytes per GPU")
     return starts, counts
 
 

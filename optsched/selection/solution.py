@@ -25,7 +25,7 @@ class Certificate(FileModel):
     slots : dict
         mu_tc, dollars, by GPU type: sizes 1..K, then fractions, largest first.
     opening : float
-        theta, dollars a node; 0 unless ``node_opening`` is "printed".
+        theta, dollars per node; 0 unless ``node_opening`` is "printed".
     bound : float
         The bound claimed, dollars.
     """

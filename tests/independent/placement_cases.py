@@ -109,7 +109,7 @@ def _instance(
     time, byte = 1.0, 1.0
     if family == "units":
         time, byte = 10.0 ** rng.integers(-9, 10), 10.0 ** rng.integers(-9, 10)
-        # bandwidths (bytes a second) stay within the format's 1e-9..1e18
+        # bandwidths (bytes per second) stay within the format's 1e-9..1e18
         byte = float(np.clip(byte, time * 1e-12, time * 1e5))
     gpus = max(int(rng.choice([1, 2, 4, 8])), max(free), 1)
     inter = size(8, 10)

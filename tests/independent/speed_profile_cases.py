@@ -58,7 +58,7 @@ def draw(seed: int, number: int) -> Case:
         _complete(rng, instance)
     if family == "units":
         epoch, time = 10.0 ** rng.integers(-6, 7), 10.0 ** rng.integers(-6, 7)
-        # speeds (epochs a second) stay above the format's 1e-9
+        # speeds (epochs per second) stay above the format's 1e-9
         _rescale(instance, min(time, epoch * 1e5), epoch)
     instance["deadline"] = _deadline(rng, instance)
     if family == "refused":

@@ -196,12 +196,12 @@ def test_numbers_of_the_oracle_by_hand() -> None:
         "slot": 1.0,
         "progress": "floor",
         "horizon": 20,
-        # 2 x 0.125 s over the link, 0.125 s to add up, 0.125 s backward: two iterations a slot
+        # 2 x 0.125 s over the link, 0.125 s to add up, 0.125 s backward: two iterations per slot
         "jobs": [{**job, "iterations": 8}, {**job, "iterations": 5, "name": "b"}],
     }
     assert oracle.least_makespan(instance, 20) == 7
     instance["servers"] = [2, 2]
-    # inside one server: 1/36 + 1/8 + 1/8 s, three iterations a slot, and side by side
+    # inside one server: 1/36 + 1/8 + 1/8 s, three iterations per slot, and side by side
     assert oracle.least_makespan(instance, 20) == 3
 
 

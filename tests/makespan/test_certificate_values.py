@@ -53,7 +53,7 @@ def missing(
 
 
 THREE = ((1, 6.0), (2, 4.0), (1, 8.0))
-"""3, 2 and 4 slots inside a server, two iterations a slot; the second spans in 4 slots."""
+"""3, 2 and 4 slots inside a server, two iterations per slot; the second spans in 4 slots."""
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from optsched.makespan.bounds.best import best_bound, forget
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.check_certificate import check_certificate
 from optsched.makespan.contention import evaluate
-from optsched.makespan.exact.starting_schedules import candidates, take_known
+from optsched.makespan.exact.starting_schedules import candidates, take_starting_schedules
 from optsched.makespan.exact.state_search import _Search
 from optsched.makespan.heuristics import local_search
 from optsched.makespan.heuristics.nested import applies
@@ -125,7 +125,7 @@ def test_every_candidate_passes_the_horizon() -> None:
     assert least["nested"] > min(least.values())
     short = within(instance, int(least["nested"]) - 1)
     found = Incumbent(short, Settings())
-    take_known(found, Settings())
+    take_starting_schedules(found, Settings())
     assert found.value == min(least.values()) <= short.horizon
     result = optsched.solve(short, "ilp-schedules")
     assert result.check is not None

@@ -93,7 +93,7 @@ def test_worst_and_estimated_least_time_by_hand() -> None:
 
 
 def test_the_estimate_is_not_a_minimum() -> None:
-    """Twelve replicas, eight GPUs a server: 6 + 6 beats the fewest servers' 8 + 4.
+    """Twelve replicas, eight GPUs per server: 6 + 6 beats the fewest servers' 8 + 4.
 
     The all-reduce moves 2 * 11/12 * h at a share of x/8 of the NIC: with 4 it takes 8/4, with 6
     only 8/6 of the time a whole NIC would need.

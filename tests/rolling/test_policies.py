@@ -213,7 +213,7 @@ def test_compiled_passes_draw_as_those_of_one_interval(average: bool) -> None:
     import numpy as np
 
     from optsched.rolling.policies.greedy import RandomisedGreedy, planned_times
-    from optsched.rolling.policies.staying import keep_in_place
+    from optsched.rolling.policies.same_gpus import keep_same_gpus
     from optsched.rolling.simulator.world import View
     from optsched.selection.assignment import expected_cost
     from optsched.selection.heuristics.baselines import Greedy, shuffled
@@ -231,7 +231,7 @@ def test_compiled_passes_draw_as_those_of_one_interval(average: bool) -> None:
         passes += [greedy.run(shuffled(order, rng).tolist(), rng) for _ in range(4)]
         best = min(passes, key=lambda seats: expected_cost(view.costed, seats))
         compiled = RandomisedGreedy(world, "rg", average=average, seed=seed, starts=5)
-        assert compiled.decide(view).seats == keep_in_place(
+        assert compiled.decide(view).seats == keep_same_gpus(
             view.tables, dict(sorted(best.items())), {}
         )
 

@@ -87,7 +87,7 @@ def test_decision_times_leave_every_file(tmp_path: Path, monkeypatch: pytest.Mon
 def test_exact_says_which_it_picked() -> None:
     assert optsched.solve("selection/3x6").chosen == "patterns"
     assert optsched.solve("selection/12x48-distinct", gap=1e-3).chosen == "columns"
-    large = optsched.load("selection/10x20")  # 8 GPUs a node: more patterns than columns need
+    large = optsched.load("selection/10x20")  # 8 GPUs per node: more patterns than columns need
     assert not prefers_patterns(tables_of(large, SelectionOptions()))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from optsched.errors import NotApplicableError
-from optsched.makespan.exact.starting_schedules import take_known
+from optsched.makespan.exact.starting_schedules import take_starting_schedules
 from optsched.makespan.exact.state_search import search_states
 from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
@@ -31,7 +31,7 @@ def exact(instance: MakespanInstance, options: MakespanOptions, settings: Settin
     """
     found = Incumbent(instance, settings)
     with found.working():
-        take_known(found, settings)
+        take_starting_schedules(found, settings)
         found.bounded(settings.deadline.share(SEARCH_SHARE), found.known)
     if found.met or found.impossible or found.cut:
         status = Termination.OPTIMAL if found.met else Termination.TIME_LIMIT

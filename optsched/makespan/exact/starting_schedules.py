@@ -8,7 +8,7 @@ from dataclasses import replace
 from optsched.deadline import Deadline
 from optsched.makespan.bounds.best import best_bound, simple_bound
 from optsched.makespan.bounds.durations import durations_of
-from optsched.makespan.incumbent import Found, Incumbent
+from optsched.makespan.incumbent import Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Settings
@@ -19,7 +19,7 @@ SHARE = 0.5
 """Share of the time limit for all of them; cut by moves before that, they repeat exactly."""
 
 
-def take_known(found: Incumbent, settings: Settings) -> None:
+def take_starting_schedules(found: Incumbent, settings: Settings) -> None:
     """Let the incumbent have what the heuristics find within a share of the time."""
     for name, each in candidates(found.instance, settings, settings.deadline.share(SHARE)):
         found.take(each, name)
@@ -28,7 +28,7 @@ def take_known(found: Incumbent, settings: Settings) -> None:
 
 def candidates(
     instance: MakespanInstance, settings: Settings, deadline: Deadline
-) -> Iterator[tuple[str, Found]]:
+) -> Iterator[tuple[str, SearchResult]]:
     """Method by method, the quickest first, what it finds; the first in any case."""
     from optsched.makespan.heuristics import (
         baselines,
@@ -41,12 +41,12 @@ def candidates(
     options = MakespanOptions()
     short = replace(settings, time_limit=None, iterations=search_moves(instance))
 
-    def anneal(stop: Deadline) -> Found:
+    def anneal(stop: Deadline) -> SearchResult:
         bound = best_bound(instance, deadline=stop).value
         blocks = nested.Annealing(instance, bound, short.seed, progress=short.progress)
         return blocks.found(NESTED_MOVES, stop, short.gap)
 
-    runs: dict[str, Callable[[Deadline], Found]] = {
+    runs: dict[str, Callable[[Deadline], SearchResult]] = {
         "longest-first": lambda stop: list_scheduling.by_longest(instance),
         "first-fit": lambda stop: baselines.by_first_fit(instance, options, stop),
         "list-scheduling": lambda stop: baselines.by_least_used(instance, options, stop),

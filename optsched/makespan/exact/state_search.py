@@ -20,7 +20,7 @@ from optsched.deadline import Deadline
 from optsched.makespan.bounds.best import Bound
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import Schedule
-from optsched.makespan.exact.starting_schedules import take_known
+from optsched.makespan.exact.starting_schedules import take_starting_schedules
 from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models.data import require_slots
@@ -61,7 +61,7 @@ def state_search(
     require_slots("state-search", instance)
     found = Incumbent(instance, settings)
     with found.working():
-        take_known(found, settings)
+        take_starting_schedules(found, settings)
         found.bounded(settings.deadline.share(SEARCH_SHARE), found.beyond)
     return search_states(found)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import lean, njit, owning
+from optsched.compiled_loops import njit, njit_borrowing, njit_owning
 from optsched.makespan._contention_kernel import (
     Jobs,
     Running,
@@ -133,7 +133,7 @@ def _all_idle(jobs: Jobs) -> Gpus:
     )
 
 
-@lean
+@njit_borrowing
 def _pick(jobs: Jobs, choice: Choice, gpus: Gpus, j: int) -> bool:
     """Choose job j's GPUs into the front of `chosen`; false when too few qualify."""
     how, size, chosen, busy_time = choice.picks[j], jobs.gpus[j], gpus.chosen, gpus.busy_time
@@ -166,13 +166,13 @@ def _pick(jobs: Jobs, choice: Choice, gpus: Gpus, j: int) -> bool:
     return found >= size
 
 
-@lean
+@njit_borrowing
 def _after(a: int, b: int, busy_time: Any) -> bool:
     """Whether GPU a is less wanted than b: busier, or as busy and of higher index."""
     return busy_time[a] > busy_time[b] or (busy_time[a] == busy_time[b] and a > b)
 
 
-@lean
+@njit_borrowing
 def _sift_up(heap: Any, child: int, busy_time: Any) -> None:
     while child > 0:
         parent = (child - 1) // 2
@@ -182,7 +182,7 @@ def _sift_up(heap: Any, child: int, busy_time: Any) -> None:
         child = parent
 
 
-@lean
+@njit_borrowing
 def _sift_down(heap: Any, size: int, busy_time: Any) -> None:
     parent = 0
     while True:
@@ -197,7 +197,7 @@ def _sift_down(heap: Any, size: int, busy_time: Any) -> None:
         parent = child
 
 
-@owning
+@njit_owning
 def _allow_least_busy(jobs: Jobs, gpus: Gpus, wanted: float) -> None:
     """Allow the servers of least time per GPU until they hold as many GPUs as wanted."""
     held = 0.0
@@ -206,7 +206,7 @@ def _allow_least_busy(jobs: Jobs, gpus: Gpus, wanted: float) -> None:
         held += jobs.capacity[s]
 
 
-@lean
+@njit_borrowing
 def _starts(
     jobs: Jobs, running: Running, schedule: ScheduleArrays, gpus: Gpus, j: int, now: float
 ) -> bool:
@@ -227,7 +227,7 @@ def _starts(
     return start(jobs, running, schedule, j, now)
 
 
-@lean
+@njit_borrowing
 def _occupy(gpus: Gpus, size: int, time: float) -> None:
     """Give the chosen GPUs to a job that adds so many slots to each."""
     for i in range(size):

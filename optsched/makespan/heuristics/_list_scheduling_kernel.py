@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.compiled_loops import lean, njit
+from optsched.compiled_loops import njit, njit_borrowing
 from optsched.makespan._contention_kernel import (
     Jobs,
     ScheduleArrays,
@@ -76,7 +76,7 @@ def schedule_list(
             refresh(jobs, running, schedule, now)
 
 
-@lean
+@njit_borrowing
 def _tightest(room: Any, size: int) -> int:
     best, least = -1, np.iinfo(np.int64).max
     for s in range(len(room)):

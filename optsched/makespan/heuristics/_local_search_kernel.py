@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import lean, njit
+from optsched.compiled_loops import njit, njit_borrowing
 from optsched.makespan._contention_kernel import Jobs, ScheduleArrays
 from optsched.makespan.heuristics._list_scheduling_kernel import schedule_list
 from optsched.makespan.heuristics._random_kernel import draw
@@ -88,7 +88,7 @@ def improve(
     return done
 
 
-@lean
+@njit_borrowing
 def _reinsert(order: Any, a: int, b: int) -> None:
     """Move the entry at a to b; what lies between shifts by one."""
     moved = order[a]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.compiled_loops import lean
+from optsched.compiled_loops import njit_borrowing
 
 
 def random_state(seed: int) -> np.ndarray:
@@ -14,7 +14,7 @@ def random_state(seed: int) -> np.ndarray:
     return np.random.SeedSequence(seed).generate_state(1, dtype=np.uint64) | np.uint64(1)
 
 
-@lean
+@njit_borrowing
 def draw(state: Any) -> float:
     """The next number in [0, 1); advances `state`."""
     x = state[0]

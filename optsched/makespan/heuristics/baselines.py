@@ -16,7 +16,7 @@ from optsched.deadline import Deadline
 from optsched.makespan.contention import Ints
 from optsched.makespan.heuristics._greedy_kernel import FIRST, LEAST_USED, RANDOM
 from optsched.makespan.heuristics.greedy import Greedy, best_theta, prepare, smallest_first
-from optsched.makespan.incumbent import Found, Incumbent
+from optsched.makespan.incumbent import Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Outcome, Settings
@@ -42,31 +42,33 @@ def random_placement(
     return found.heuristic(lambda _: at_random(instance, options, settings.seed))
 
 
-def by_first_fit(instance: MakespanInstance, options: MakespanOptions, deadline: Deadline) -> Found:
+def by_first_fit(
+    instance: MakespanInstance, options: MakespanOptions, deadline: Deadline
+) -> SearchResult:
     """The best schedule of First-Fit, and its theta."""
     return _searched(instance, options, FIRST, deadline)
 
 
 def by_least_used(
     instance: MakespanInstance, options: MakespanOptions, deadline: Deadline
-) -> Found:
+) -> SearchResult:
     """The best schedule of List-Scheduling, and its theta."""
     return _searched(instance, options, LEAST_USED, deadline)
 
 
-def at_random(instance: MakespanInstance, options: MakespanOptions, seed: int) -> Found:
+def at_random(instance: MakespanInstance, options: MakespanOptions, seed: int) -> SearchResult:
     """A schedule of Random."""
     greedy = prepare(instance)
     order = _order(instance, options, greedy)
     picks = np.full(len(order), RANDOM, dtype=np.int64)
     # No limit but the end of time: what accumulates on a GPU is an estimate, below what it takes.
     _, schedule = greedy.run(order, picks, greedy.horizon, seed=seed)
-    return Found(schedule)
+    return SearchResult(schedule)
 
 
 def _searched(
     instance: MakespanInstance, options: MakespanOptions, how: int, deadline: Deadline
-) -> Found:
+) -> SearchResult:
     greedy = prepare(instance)
     order = _order(instance, options, greedy)
     choices = [np.full(len(order), how, dtype=np.int64)]

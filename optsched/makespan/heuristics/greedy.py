@@ -20,7 +20,7 @@ from optsched.makespan.contention import (
 )
 from optsched.makespan.heuristics._greedy_kernel import Choice, simulate
 from optsched.makespan.heuristics._random_kernel import random_state
-from optsched.makespan.incumbent import Found
+from optsched.makespan.incumbent import SearchResult
 from optsched.makespan.instance import MakespanInstance
 
 
@@ -77,7 +77,7 @@ def best_theta(
     choices: Sequence[Ints],
     spread: float = 1.0,
     deadline: Deadline | None = None,
-) -> Found:
+) -> SearchResult:
     """Bisect theta over [1, horizon] as Algorithm 1 does; the best schedule seen and its theta.
 
     Each theta tries every one of `choices`. A simulation stops as soon as it cannot beat the best
@@ -110,7 +110,7 @@ def best_theta(
                 _, best = greedy.run(order, picks, best_at, spread, cutoff=best_value)
     except OutOfTimeError:
         cut = True
-    return Found(best, cut, {"theta": best_at})
+    return SearchResult(best, cut, {"theta": best_at})
 
 
 def smallest_first(gpus: Ints, names: Sequence[str]) -> Ints:

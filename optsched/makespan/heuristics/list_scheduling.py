@@ -18,7 +18,7 @@ from optsched.makespan._contention_kernel import Jobs, ScheduleArrays
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import Ints, Schedule, empty_schedule, jobs_of, schedule_from
 from optsched.makespan.heuristics._list_scheduling_kernel import schedule_list
-from optsched.makespan.incumbent import Found, Incumbent
+from optsched.makespan.incumbent import Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Outcome, Settings
@@ -72,6 +72,6 @@ def longest_first(
     return Incumbent(instance, settings).heuristic(lambda _: by_longest(instance))
 
 
-def by_longest(instance: MakespanInstance) -> Found:
+def by_longest(instance: MakespanInstance) -> SearchResult:
     """The schedule of longest-first."""
-    return Found(best_list(prepare_lists(instance), longest_order(instance))[1])
+    return SearchResult(best_list(prepare_lists(instance), longest_order(instance))[1])

@@ -22,7 +22,7 @@ from optsched.makespan.heuristics.list_scheduling import (
     longest_order,
     prepare_lists,
 )
-from optsched.makespan.incumbent import SEARCH_SHARE, Found, Incumbent
+from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Outcome, Settings
@@ -57,7 +57,7 @@ def local_search(
 
 def search(
     instance: MakespanInstance, settings: Settings, target: float, stop: Deadline | None = None
-) -> Found:
+) -> SearchResult:
     """Search until the moves or the time are spent, or the target (a bound) is met.
 
     Parameters
@@ -75,7 +75,7 @@ def search(
     order = longest_order(instance)
     value, schedule, spans = best_list(lists, order)
     if schedule is None or value <= target:
-        return Found(schedule, details={"moves": 0})
+        return SearchResult(schedule, details={"moves": 0})
     present = Search(
         order,
         spans,
@@ -104,7 +104,7 @@ def search(
     except OutOfTimeError:
         cut = True
     lists.run(present.best_order, present.best_spans)
-    return Found(lists.schedule(), cut, {"moves": done})
+    return SearchResult(lists.schedule(), cut, {"moves": done})
 
 
 @dataclass

@@ -35,7 +35,7 @@ from optsched.makespan.heuristics._nested_kernel import (
 from optsched.makespan.heuristics._random_kernel import random_state
 from optsched.makespan.heuristics.list_scheduling import by_longest
 from optsched.makespan.heuristics.local_search import local_search, search
-from optsched.makespan.incumbent import SEARCH_SHARE, Found, Incumbent
+from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
 from optsched.progress import Progress
@@ -89,7 +89,7 @@ def applies(instance: MakespanInstance) -> bool:
     return sizes_nest and bool(np.isfinite(durations_of(instance).inside).all())
 
 
-def _start(instance: MakespanInstance, settings: Settings, bound: float) -> Found:
+def _start(instance: MakespanInstance, settings: Settings, bound: float) -> SearchResult:
     """A short local search, which may span servers."""
     limit, moves = settings.time_limit, settings.iterations
     most = max(200, START_EFFORT // len(instance.jobs))
@@ -137,13 +137,13 @@ class Annealing:
             self.now.position[:] = self.now.best_position
         return False
 
-    def found(self, most: int | None, deadline: Deadline, gap: float) -> Found:
+    def found(self, most: int | None, deadline: Deadline, gap: float) -> SearchResult:
         """Anneal as `run` does, and say what came of it."""
         try:
             cut = self.run(most, deadline, gap)
         except OutOfTimeError:
             cut = True
-        return Found(self.schedule(), cut, {"moves": self.moves, "restarts": self.restarts})
+        return SearchResult(self.schedule(), cut, {"moves": self.moves, "restarts": self.restarts})
 
     @property
     def best(self) -> float:

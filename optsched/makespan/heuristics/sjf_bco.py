@@ -20,7 +20,7 @@ from optsched.deadline import Deadline
 from optsched.makespan.contention import Ints
 from optsched.makespan.heuristics._greedy_kernel import LEAST_BUSY_SERVERS, LEAST_USED
 from optsched.makespan.heuristics.greedy import best_theta, prepare, smallest_first
-from optsched.makespan.incumbent import Found, Incumbent
+from optsched.makespan.incumbent import Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Outcome, Settings
@@ -32,7 +32,9 @@ def sjf_bco(instance: MakespanInstance, options: MakespanOptions, settings: Sett
     return found.heuristic(partial(by_sjf_bco, instance, options))
 
 
-def by_sjf_bco(instance: MakespanInstance, options: MakespanOptions, deadline: Deadline) -> Found:
+def by_sjf_bco(
+    instance: MakespanInstance, options: MakespanOptions, deadline: Deadline
+) -> SearchResult:
     """The best schedule of SJF-BCO, and its theta."""
     greedy = prepare(instance)
     gpus = greedy.jobs.gpus

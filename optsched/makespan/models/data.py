@@ -77,7 +77,7 @@ class MakespanModelData:
         return range(fewest, min(self.gpus(j), len(self.servers)) + 1)
 
     def speed(self, j: int, k: int, level: int) -> int:
-        """phi_j(k, q): iterations a slot."""
+        """phi_j(k, q): iterations per slot."""
         return int(iterations_per_slot(self.instance, self.instance.jobs[j], k, level))
 
     def likeness(self, j: int) -> Hashable:

@@ -19,7 +19,7 @@ from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
 from optsched.makespan.bounds.best import Bound
 from optsched.makespan.contention import evaluate, schedule_of
-from optsched.makespan.exact.starting_schedules import search_moves, take_known
+from optsched.makespan.exact.starting_schedules import search_moves, take_starting_schedules
 from optsched.makespan.heuristics.local_search import search
 from optsched.makespan.heuristics.nested import nested
 from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
@@ -47,7 +47,7 @@ def ilp(instance: MakespanInstance, options: MakespanOptions, settings: Settings
     require_slots("ilp", instance)
     found = Incumbent(instance, settings)
     with found.working():
-        take_known(found, settings)
+        take_starting_schedules(found, settings)
         found.bounded(settings.deadline.share(SEARCH_SHARE), found.beyond)
     return Pipeline(found).run()
 

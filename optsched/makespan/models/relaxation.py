@@ -16,7 +16,7 @@ import pyomo.environ as pyo
 from optsched.backends import Answer, require_solver, solve_model
 from optsched.makespan.bounds.best import Bound
 from optsched.makespan.contention import Schedule
-from optsched.makespan.exact.starting_schedules import take_known
+from optsched.makespan.exact.starting_schedules import take_starting_schedules
 from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models import formulation
@@ -57,7 +57,7 @@ def ilp_relaxed(
     require_slots("ilp-relaxed", instance)
     found, answer, status = Incumbent(instance, settings), None, Termination.OPTIMAL
     with found.working():
-        take_known(found, settings)
+        take_starting_schedules(found, settings)
         found.bounded(settings.deadline.share(SEARCH_SHARE), found.known)
         top, low = int(min(found.value, instance.horizon)), int(found.bound.value)
         if low < found.value and not found.impossible:
@@ -77,7 +77,7 @@ def model_of(instance: MakespanInstance, *, contention: bool) -> pyo.ConcreteMod
     require_slots("ilp" if contention else "ilp-relaxed", instance)
     settings = Settings()
     found = Incumbent(instance, settings)
-    take_known(found, settings)
+    take_starting_schedules(found, settings)
     found.bounded(settings.deadline, found.known)
     top = int(min(found.value, instance.horizon))
     low = min(int(found.bound.value), top)

@@ -21,7 +21,7 @@ from optsched.makespan.contention import Evaluation, evaluate
 from optsched.makespan.exact.starting_schedules import candidates
 from optsched.makespan.heuristics.baselines import at_random, by_first_fit, by_least_used
 from optsched.makespan.heuristics.sjf_bco import by_sjf_bco, kappas_of
-from optsched.makespan.incumbent import SEARCH_SHARE, Found, Incumbent
+from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import ORDERS, MakespanOptions
 from optsched.result import Outcome, Settings, Termination
@@ -79,11 +79,13 @@ def _generated(
                 yield each
 
 
-def _found(instance: MakespanInstance, settings: Settings, deadline: Deadline) -> Iterator[Found]:
+def _found(
+    instance: MakespanInstance, settings: Settings, deadline: Deadline
+) -> Iterator[SearchResult]:
     """What each heuristic finds, as long as there is time."""
     for _, found in candidates(instance, settings, deadline):
         yield found
-    runs: list[Callable[[], Found]] = []
+    runs: list[Callable[[], SearchResult]] = []
     for kappa in kappas_of(np.array([job.gpus for job in instance.jobs])):
         for spread in SPREADS:
             options = MakespanOptions(kappa, spread)

@@ -115,7 +115,7 @@ def least_iteration_time(job: Job, cluster: Cluster) -> float:
     alpha~ is an estimate that a balanced offer can beat, so it must not enter a bound. Proved,
     where B_inter <= B_intra (a GPU's link inside a server is no slower than its server's NIC):
 
-    - g <= GPUs a server: all replicas on one server, where every byte takes the faster link;
+    - g <= GPUs per server: all replicas on one server, where every byte takes the faster link;
     - one stage of k replicas: ceil(k/g_server) servers or more hold it, so one of them has at most
       floor(k/ceil(k/g_server)) replicas, and fewer replicas have a smaller share of the NIC;
     - otherwise the stage bound of the placement slice at a full server.

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.compiled_loops import lean
+from optsched.compiled_loops import njit_borrowing
 from optsched.online.simulator.heaps import pop_keyed
 from optsched.online.simulator.offers import set_free
 from optsched.online.simulator.passes import current_head, enqueue, schedule
@@ -24,7 +24,7 @@ FINEST = 2.0**53
 """From so many slots on, the clock tells no two of them apart."""
 
 
-@lean
+@njit_borrowing
 def advance(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, steps: int) -> int:
     """Process up to `steps` instants; says whether the run is done, or room for pieces is short.
 
@@ -50,7 +50,7 @@ def advance(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, steps: i
     return MORE
 
 
-@lean
+@njit_borrowing
 def _next_event(rows: Any, rules: Any, queue: Any, state: Any) -> float:
     at = np.inf
     if state.index[NEXT] < len(rows.submit):
@@ -66,7 +66,7 @@ def _next_event(rows: Any, rules: Any, queue: Any, state: Any) -> float:
     return at
 
 
-@lean
+@njit_borrowing
 def _next_multiple(time: float, slot: float) -> float:
     """The first multiple of the slot from a time on; the time itself where the clock is coarser."""
     count = np.ceil(time / slot)
@@ -77,7 +77,7 @@ def _next_multiple(time: float, slot: float) -> float:
     return max(count * slot, time)
 
 
-@lean
+@njit_borrowing
 def _free_ended(state: Any, now: float) -> None:
     while state.index[RUNNING] > 0 and state.end_time[0] <= now:
         _, row = pop_keyed(state.end_time, state.end_row, state.index[RUNNING])
@@ -88,7 +88,7 @@ def _free_ended(state: Any, now: float) -> None:
             set_free(state.servers, server, state.servers.free[server] + state.piece_gpus[piece])
 
 
-@lean
+@njit_borrowing
 def _admit(rows: Any, rules: Any, queue: Any, state: Any, now: float) -> None:
     while state.index[NEXT] < len(rows.submit) and rows.submit[state.index[NEXT]] <= now:
         row = state.index[NEXT]

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.compiled_loops import lean
+from optsched.compiled_loops import njit_borrowing
 
 NEVER = -1
 
 
-@lean
+@njit_borrowing
 def list_fitting(queue: Any, free: int, behind: int) -> int:
     """List the buckets with a rank above `behind` that fit, with that rank; returns how many."""
     count = 0
@@ -29,7 +29,7 @@ def list_fitting(queue: Any, free: int, behind: int) -> int:
     return count
 
 
-@lean
+@njit_borrowing
 def next_behind(queue: Any, count: int, free: int, behind: int, version: int) -> int:
     """Where on the list the least rank above `behind` is that fits and has not failed, or -1.
 
@@ -48,14 +48,14 @@ def next_behind(queue: Any, count: int, free: int, behind: int, version: int) ->
     return chosen
 
 
-@lean
+@njit_borrowing
 def forget(queue: Any, bucket: int, rank: int) -> None:
     """Take a rank out of its bucket."""
     at = _place(queue, bucket, rank)
     queue.skip[queue.begin[bucket] + at] = at + 1
 
 
-@lean
+@njit_borrowing
 def _first_behind(queue: Any, bucket: int, rank: int) -> int:
     """The least queued rank of a bucket above `rank`, or one above every rank."""
     begin, size = queue.begin[bucket], queue.size[bucket]
@@ -70,7 +70,7 @@ def _first_behind(queue: Any, bucket: int, rank: int) -> int:
     return queue.heap[begin + at]
 
 
-@lean
+@njit_borrowing
 def _place(queue: Any, bucket: int, rank: int) -> int:
     """Index in the bucket of the first entry, present or not, that is at least `rank`."""
     begin = queue.begin[bucket]
@@ -84,7 +84,7 @@ def _place(queue: Any, bucket: int, rank: int) -> int:
     return low
 
 
-@lean
+@njit_borrowing
 def _present(queue: Any, bucket: int, at: int) -> int:
     """The first entry from `at` on that has not left, or the size."""
     begin, size = queue.begin[bucket], queue.size[bucket]

@@ -1,7 +1,7 @@
 """Running a policy on jobs: event driven, deterministic, compiled.
 
 Guarantee: the records follow models/online/README.md to the tie; a second, naive simulator in the
-tests gives the same ones. Complexity: see `engine_kernel`. Memory: about 150 bytes a job.
+tests gives the same ones. Complexity: see `engine_kernel`. Memory: about 150 bytes per job.
 """
 
 from __future__ import annotations

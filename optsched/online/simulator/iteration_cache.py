@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import lean, owning
+from optsched.compiled_loops import njit_borrowing, njit_owning
 from optsched.placement.heuristics._heavy_edge_kernel import grow_servers
 
 LARGEST_TABLE = 2**25
@@ -34,7 +34,7 @@ def empty_cache(gpus_per_server: int) -> IterationCache:
     return IterationCache(key, np.empty(entries), np.zeros(1, dtype=np.int64))
 
 
-@lean
+@njit_borrowing
 def cached_time(cache: Any, packed: Any, configuration: int, taken: Any, pieces: int) -> float:
     """alpha in seconds of a configuration on an offer of `pieces` pieces, counted by size."""
     if pieces == 1:  # all on one server: alpha~ by definition
@@ -58,7 +58,7 @@ def cached_time(cache: Any, packed: Any, configuration: int, taken: Any, pieces:
     return value
 
 
-@owning
+@njit_owning
 def iteration_time(packed: Any, c: int, taken: Any, pieces: int) -> float:
     """alpha of (7) with Heavy-Edge's placement; the same arithmetic as the placement slice."""
     offer = np.empty(pieces, dtype=np.int64)
@@ -81,7 +81,7 @@ def iteration_time(packed: Any, c: int, taken: Any, pieces: int) -> float:
     return _slowest(packed, c, counts)
 
 
-@lean
+@njit_borrowing
 def _slowest(packed: Any, c: int, counts: Any) -> float:
     first, width, cell = packed.stage[c], packed.width[c], packed.cell[c]
     vertex = packed.first[first + c :]
@@ -103,7 +103,7 @@ def _slowest(packed: Any, c: int, counts: Any) -> float:
     return slowest
 
 
-@lean
+@njit_borrowing
 def _is_key(key: Any, configuration: int, taken: Any) -> bool:
     if key[0] != configuration:
         return False
@@ -113,7 +113,7 @@ def _is_key(key: Any, configuration: int, taken: Any) -> bool:
     return True
 
 
-@lean
+@njit_borrowing
 def _hash(configuration: int, taken: Any) -> Any:
     mixed = np.uint64(configuration + 1) * np.uint64(0x9E3779B97F4A7C15)
     for size in range(1, len(taken)):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.compiled_loops import lean
+from optsched.compiled_loops import njit_borrowing
 from optsched.online.policies.by_name import OFFERS
 from optsched.online.simulator.heaps import pop, push
 
@@ -21,7 +21,7 @@ RULES = dict(zip(OFFERS, (MOST, LEAST, FIRST_FIT, BEST_FIT_LAST, ADAPTIVE), stri
 """Offer rules by name."""
 
 
-@lean
+@njit_borrowing
 def rule_for(rule: int, heavy: bool) -> int:
     """The rule a job is offered by: `ADAPTIVE` resolved."""
     if rule != ADAPTIVE:
@@ -29,7 +29,7 @@ def rule_for(rule: int, heavy: bool) -> int:
     return MOST if heavy else LEAST
 
 
-@lean
+@njit_borrowing
 def pattern(servers: Any, rule: int, gpus: int, taken: Any, scratch: Any) -> int:
     """Count the pieces of each size that a rule gives; nothing is taken.
 
@@ -70,7 +70,7 @@ def pattern(servers: Any, rule: int, gpus: int, taken: Any, scratch: Any) -> int
     return pieces
 
 
-@lean
+@njit_borrowing
 def take(servers: Any, rule: int, gpus: int, piece_server: Any, piece_gpus: Any, at: int) -> int:
     """Take the GPUs and write the pieces from `at` on; returns where they end."""
     largest = len(servers.histogram) - 1
@@ -97,7 +97,7 @@ def take(servers: Any, rule: int, gpus: int, piece_server: Any, piece_gpus: Any,
     return at
 
 
-@lean
+@njit_borrowing
 def set_free(servers: Any, server: int, count: int) -> None:
     """Change a server's free GPUs."""
     before = servers.free[server]
@@ -110,7 +110,7 @@ def set_free(servers: Any, server: int, count: int) -> None:
         _list(servers, 0, server)
 
 
-@lean
+@njit_borrowing
 def _list(servers: Any, row: int, server: int) -> None:
     if not servers.listed[row, server]:
         servers.listed[row, server] = True
@@ -118,7 +118,7 @@ def _list(servers: Any, row: int, server: int) -> None:
         servers.size[row] += 1
 
 
-@lean
+@njit_borrowing
 def _pop_first(servers: Any, row: int) -> int:
     while True:
         server = pop(servers.heap[row], servers.size[row])
@@ -129,7 +129,7 @@ def _pop_first(servers: Any, row: int) -> int:
             return server
 
 
-@lean
+@njit_borrowing
 def _first_fit_pattern(servers: Any, gpus: int, taken: Any, scratch: Any) -> int:
     left, pieces = gpus, 0
     while left > 0:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.compiled_loops import lean
+from optsched.compiled_loops import njit_borrowing
 from optsched.online.simulator.backfilling import forget, list_fitting, next_behind
 from optsched.online.simulator.heaps import pop, push, push_keyed
 from optsched.online.simulator.iteration_cache import cached_time
@@ -34,7 +34,7 @@ IMPROVEMENT = 1e-9
 """A better offer's alpha is below kappa (1 - 1e-9)."""
 
 
-@lean
+@njit_borrowing
 def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     """A job may start from now on."""
     rank = rows.rank[row]
@@ -51,7 +51,7 @@ def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     queue.size[bucket] += 1
 
 
-@lean
+@njit_borrowing
 def current_head(rules: Any, queue: Any, state: Any) -> int:
     """The first row of the queue, or -1; not for policies that scan on."""
     if state.index[QUEUED] == 0:
@@ -63,7 +63,7 @@ def current_head(rules: Any, queue: Any, state: Any) -> int:
     return queue.row_at[state.index[HEAD]]
 
 
-@lean
+@njit_borrowing
 def schedule(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: float) -> None:
     """Start what the policy starts at this instant."""
     if rules.scan == SCAN_ON:
@@ -90,7 +90,7 @@ def schedule(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: fl
             _backfill(rows, packed, rules, queue, state, now, seen)
 
 
-@lean
+@njit_borrowing
 def _seen(state: Any) -> int:
     """How many releases a pass has looked at with the GPUs free as now; 0 after a start or end.
 
@@ -105,7 +105,7 @@ def _seen(state: Any) -> int:
     return seen
 
 
-@lean
+@njit_borrowing
 def _scan_on(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: float) -> None:
     """Start every job that fits, in the queue's order; a bucket holds jobs of one size.
 
@@ -128,7 +128,7 @@ def _scan_on(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: fl
         _start(rows, rules, state, row, alpha, now)
 
 
-@lean
+@njit_borrowing
 def _backfill(
     rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: float, seen: int
 ) -> None:
@@ -155,7 +155,7 @@ def _backfill(
         version += 1
 
 
-@lean
+@njit_borrowing
 def _offered_time(rows: Any, packed: Any, rules: Any, state: Any, row: int) -> float:
     configuration = rows.configuration[row]
     rule = rule_for(rules.offer, rows.heavy[configuration])
@@ -163,12 +163,12 @@ def _offered_time(rows: Any, packed: Any, rules: Any, state: Any, row: int) -> f
     return cached_time(state.cache, packed, configuration, state.taken, pieces)
 
 
-@lean
+@njit_borrowing
 def _is_good(rows: Any, packed: Any, rules: Any, row: int, alpha: float) -> bool:
     return alpha <= rules.comm_heavy * packed.estimate[rows.configuration[row]]
 
 
-@lean
+@njit_borrowing
 def _is_accepted(
     rows: Any, packed: Any, rules: Any, state: Any, row: int, alpha: float, now: float
 ) -> bool:
@@ -187,7 +187,7 @@ def _is_accepted(
     return accepted or now >= state.window[row]
 
 
-@lean
+@njit_borrowing
 def _unqueue_head(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     if rules.scan == BACKFILL:
         forget(queue, rows.bucket[row], state.index[HEAD])
@@ -197,7 +197,7 @@ def _unqueue_head(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> No
     state.index[QUEUED] -= 1
 
 
-@lean
+@njit_borrowing
 def _start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float) -> None:
     rule = rule_for(rules.offer, rows.heavy[rows.configuration[row]])
     first = state.index[PIECES]

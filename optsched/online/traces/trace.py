@@ -115,7 +115,7 @@ class Trace:
 
 
 def collect(rows: Iterable[TraceRow | Rejected], source: str) -> Trace:
-    """Apply the rules to rows as they stream by. O(n log n) time, about 200 bytes a row.
+    """Apply the rules to rows as they stream by. O(n log n) time, about 200 bytes per row.
 
     Raises
     ------

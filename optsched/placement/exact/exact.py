@@ -17,7 +17,7 @@ from optsched.errors import NotApplicableError
 from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
 from optsched.placement.cost import CostTables, Ints, iteration_time, tables_of
 from optsched.placement.exact.dp import programme, states
-from optsched.placement.heuristics.repartition import known_placement
+from optsched.placement.heuristics.repartition import starting_placement
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
@@ -36,7 +36,7 @@ def exact(instance: PlacementInstance, options: PlacementOptions, settings: Sett
     """
     began = time.perf_counter()
     tables = tables_of(instance, options)
-    name, start = known_placement(instance, options)
+    name, start = starting_placement(instance, options)
     bound = combinatorial_bound(instance, tables)
     known = _outcome(instance, options, settings, start, bound)
     settings.progress.report(known.claimed, known.bound)

@@ -20,7 +20,7 @@ from optsched.placement.bounds._combinatorial_kernel import least_time
 from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
 from optsched.placement.cost import CostTables, Floats, Ints, tables_of, time_matrix
 from optsched.placement.exact._threshold_kernel import candidate_times
-from optsched.placement.heuristics.repartition import known_placement
+from optsched.placement.heuristics.repartition import starting_placement
 from optsched.placement.instance import PlacementInstance, equal_neighbours
 from optsched.placement.models.limits import count_nonzeros
 from optsched.placement.options import PlacementOptions
@@ -48,7 +48,7 @@ def threshold(
     if settings.solver != "highs":
         raise NotApplicableError("threshold", f"solver {settings.solver}", "highs")
     require_solver(settings.solver)
-    _, start = known_placement(instance, options)
+    _, start = starting_placement(instance, options)
     bound = combinatorial_bound(instance, tables_of(instance, options))
     return bisect(instance, options, settings, start, bound)
 

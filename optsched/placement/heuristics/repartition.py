@@ -4,7 +4,7 @@ Starts: Heavy-Edge's placement, and the stages laid out in order, first to last 
 over the servers in descending order of free GPUs. Guarantee: never worse than Heavy-Edge; at the
 end no re-split of the slowest server's and one other server's replicas makes both of them faster
 (unless a pair has more than 200,000 splits to look at). Complexity: a pair has at most C(2g, g)
-splits for g GPUs a server; most are cut off early, since a stage's time is known as soon as its
+splits for g GPUs per server; most are cut off early, since a stage's time is known as soon as its
 next stage is split. Beyond the paper.
 """
 
@@ -64,7 +64,7 @@ def improved_counts(
     return min(found, key=lambda pair: pair[0])[1], accepted
 
 
-def known_placement(instance: PlacementInstance, options: PlacementOptions) -> tuple[str, Ints]:
+def starting_placement(instance: PlacementInstance, options: PlacementOptions) -> tuple[str, Ints]:
     """The best placement without a solver, under the options given, and the method it is of.
 
     Under the "bottleneck" reading Repartition's search still minimises the other one; its

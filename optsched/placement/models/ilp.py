@@ -13,7 +13,7 @@ import pyomo.environ as pyo
 from optsched.backends import Answer, require_solver, state_and_solve
 from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
 from optsched.placement.cost import Ints, iteration_time, tables_of
-from optsched.placement.heuristics.repartition import known_placement
+from optsched.placement.heuristics.repartition import starting_placement
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.models import formulation
 from optsched.placement.models.limits import count_nonzeros
@@ -32,7 +32,7 @@ def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settin
     """
     require_solver(settings.solver)
     began = time.perf_counter()
-    _, start = known_placement(instance, options)
+    _, start = starting_placement(instance, options)
     bound = combinatorial_bound(instance, tables_of(instance, options))
     settings.progress.report(iteration_time(instance, start, options), bound.value)
     data = formulation.model_data(instance, options, start, bound.value)
@@ -56,7 +56,7 @@ def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settin
 
 def model(instance: PlacementInstance, options: PlacementOptions) -> pyo.ConcreteModel:
     """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
-    _, start = known_placement(instance, options)
+    _, start = starting_placement(instance, options)
     bound = combinatorial_bound(instance, tables_of(instance, options))
     return formulation.build(formulation.model_data(instance, options, start, bound.value))
 

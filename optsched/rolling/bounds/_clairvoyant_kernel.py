@@ -33,12 +33,12 @@ class Workload(NamedTuple):
     Attributes
     ----------
     jobs : (J, 4) float
-        Arrival, epochs to do, due date, weight; seconds, and dollars a second.
+        Arrival, epochs to do, due date, weight; seconds, and dollars per second.
     start : (J + 1,) int
     kind, size, speed, energy : (configurations,) int, float, float, float
-        GPU type, GPUs, epochs a second, dollars a second.
+        GPU type, GPUs, epochs per second, dollars per second.
     least : (J,) float
-        Least dollars an epoch.
+        Least dollars per epoch.
     gpus : (T,) float
     """
 

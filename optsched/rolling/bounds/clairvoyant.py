@@ -140,7 +140,7 @@ def lagrangian(
 
 
 def _first_multipliers(load: Workload, slots: int) -> Floats:
-    """Where the search for each job's and slot's mu begins: dollars an epoch, and not 0.
+    """Where the search for each job's and slot's mu begins: dollars per epoch, and not 0.
 
     Energy may be free, and then lateness alone says what an epoch is worth.
     """

@@ -29,7 +29,7 @@ class Ranking(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """Types (N,), GPUs (N,), and dollars a second with 1.. GPUs in use (N, K)."""
+    """Types (N,), GPUs (N,), and dollars per second with 1.. GPUs in use (N, K)."""
 
     kind: Any
     gpus: Any

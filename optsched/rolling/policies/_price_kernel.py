@@ -36,7 +36,7 @@ def due_date_multipliers(
     """M of every job, and epochs until its planned change of speed (infinite if none).
 
     ``speeds`` are all configurations of a job, pooled over GPU types, Q in dollars; ``due`` (J,) in
-    seconds, ``weights`` (J,) in dollars a second.
+    seconds, ``weights`` (J,) in dollars per second.
     """
     count = speeds.inverse.shape[1]
     vertices, slopes = np.empty(count, np.int64), np.empty(count)
@@ -80,7 +80,7 @@ def clear_prices(
 ) -> None:
     """Fill ``prices`` (T,) with those at which each job's best configuration fits, type after type.
 
-    ``worth`` (J,) in dollars an epoch, ``speeds`` (J, T, C) in epochs a second, 0 where a job
+    ``worth`` (J,) in dollars per epoch, ``speeds`` (J, T, C) in epochs per second, 0 where a job
     cannot run.
     """
     sizes, rates = types.sizes, types.rates

@@ -23,7 +23,7 @@ from optsched.rolling.policies._greedy_kernel import (
     Ranking,
     best_of_passes,
 )
-from optsched.rolling.policies.staying import keep_in_place
+from optsched.rolling.policies.same_gpus import keep_same_gpus
 from optsched.rolling.simulator.engine import Plan
 from optsched.rolling.simulator.free_gpus import IndexedCluster
 from optsched.rolling.simulator.world import View, World
@@ -124,7 +124,7 @@ class RandomisedGreedy:
             for j, (node, first, c) in enumerate(seats.T.tolist())
             if node >= 0
         }
-        return Plan(keep_in_place(tables, best, view.running))
+        return Plan(keep_same_gpus(tables, best, view.running))
 
 
 class DynamicProgramme:
@@ -141,7 +141,7 @@ class DynamicProgramme:
         order = dp_jobs(tables, planned_times(view, self.average))
         order.sort(key=lambda j: (jobs[view.jobs[j]].submit_time, j))
         seats = fastest_seats(tables, IndexedCluster(tables), order)
-        return Plan(keep_in_place(tables, seats, view.running))
+        return Plan(keep_same_gpus(tables, seats, view.running))
 
 
 def planned_epochs(view: View, average: bool) -> Floats:

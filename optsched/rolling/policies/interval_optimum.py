@@ -16,7 +16,7 @@ from optsched.problem import resolve
 from optsched.result import Outcome, Settings, Termination
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.options import RollingOptions
-from optsched.rolling.policies.staying import keep_in_place
+from optsched.rolling.policies.same_gpus import keep_same_gpus
 from optsched.rolling.simulator.engine import Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
@@ -66,7 +66,7 @@ class IntervalOptimum:
             seats = sts_assignment(view.tables)
         else:
             seats = seats_of(view.tables, outcome.solution)
-        return Plan(keep_in_place(view.tables, seats, view.running))
+        return Plan(keep_same_gpus(view.tables, seats, view.running))
 
 
 def first_model(name: str, instance: RollingInstance, options: RollingOptions) -> pyo.ConcreteModel:

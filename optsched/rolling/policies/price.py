@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from optsched.result import Settings
 from optsched.rolling.options import PriceConstants
 from optsched.rolling.policies._price_kernel import Types, clear_prices, due_date_multipliers
+from optsched.rolling.policies.same_gpus import keep_same_gpus
 from optsched.rolling.policies.seating import seat_by_gain
 from optsched.rolling.policies.seating_model import seat_by_patterns
-from optsched.rolling.policies.staying import keep_in_place
 from optsched.rolling.simulator.engine import Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.cost import Tables
@@ -39,7 +39,7 @@ LEAST_WORTH = 1e-200
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """By job: nu, dollars an epoch; M; epochs until the planned change of speed; by type: lam."""
+    """By job: nu, dollars per epoch; M; epochs until the planned change of speed; by type: lam."""
 
     epoch: Floats
     multiplier: Floats
@@ -96,7 +96,7 @@ class Price:
             priced = gain - (values.prices[:, None] * sizes)[None]
             urgency = values.epoch * speeds.reshape(tables.jobs, -1).max(axis=1)
             seats = seat_by_gain(tables, gain, priced, urgency)
-        seats = keep_in_place(tables, seats, view.running)
+        seats = keep_same_gpus(tables, seats, view.running)
         changes = {
             j: float(values.change[j] * tables.seconds[j, tables.kind_of[s.node], s.configuration])
             for j, s in seats.items()

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.result import Settings
-from optsched.rolling.policies.staying import keep_in_place
+from optsched.rolling.policies.same_gpus import keep_same_gpus
 from optsched.rolling.simulator.engine import SHORTEST, Plan
 from optsched.rolling.simulator.free_gpus import IndexedCluster
 from optsched.rolling.simulator.world import View, World
@@ -73,7 +73,7 @@ class Sts:
             state.settle()
             one_interval.raise_fractions(tables, state, seats, order)
             one_interval.raise_gpus(tables, state, seats, order)
-        return Plan(keep_in_place(tables, seats, view.running), changes)
+        return Plan(keep_same_gpus(tables, seats, view.running), changes)
 
     def _pieces(self, view: View) -> list[FirstPieces]:
         tables, curves = view.tables, view.curves

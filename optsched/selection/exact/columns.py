@@ -28,7 +28,7 @@ from optsched.selection.cost import tables_of
 from optsched.selection.exact.arc_arrays import Ints, Skeleton, skeleton_of
 from optsched.selection.exact.arc_decode import seats_of
 from optsched.selection.exact.grouping import grouped_classes, reassigned
-from optsched.selection.exact.starting_selection import known_seats, report_known, without_model
+from optsched.selection.exact.starting_selection import report_start, starting_seats, without_model
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.openings import can_open
 from optsched.selection.models.outcomes import infeasible_outcome, judged
@@ -68,8 +68,8 @@ def columns(instance: SelectionInstance, options: SelectionOptions, settings: Se
     if options.opens_exactly and not can_open(tables):
         return infeasible_outcome(tables)
     refuse_many_nonzeros("columns", 2 * tables.late.size, "use sts")
-    known = known_seats(tables)
-    report_known(tables, known, settings)
+    known = starting_seats(tables)
+    report_start(tables, known, settings)
     clock = settings.deadline
     if clock.is_over:
         return without_model(tables, known, settings)

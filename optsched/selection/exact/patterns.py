@@ -32,7 +32,7 @@ from optsched.selection.exact.packings import (
 )
 from optsched.selection.exact.pattern_decode import Counted, assignment_of
 from optsched.selection.exact.sifting import solve_sifted
-from optsched.selection.exact.starting_selection import known_seats, report_known, without_model
+from optsched.selection.exact.starting_selection import report_start, starting_seats, without_model
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.outcomes import model_outcome
 from optsched.selection.options import SelectionOptions
@@ -74,8 +74,8 @@ def patterns(instance: SelectionInstance, options: SelectionOptions, settings: S
     tables = tables_of(instance, options)
     size = nonzeros(tables)
     refuse_many_nonzeros("patterns", size, "use columns")
-    known = known_seats(tables)
-    report_known(tables, known, settings)
+    known = starting_seats(tables)
+    report_start(tables, known, settings)
     data = pattern_data(tables)
     try:
         require_time(settings.deadline, size)

@@ -21,7 +21,7 @@ from optsched.selection.models.outcomes import (
 )
 
 
-def known_seats(tables: Tables) -> Assignment | None:
+def starting_seats(tables: Tables) -> Assignment | None:
     """The better of STS's and avg-dp's selections; with (16) as printed, one that keeps to it.
 
     None where no selection does. Each takes milliseconds, seconds for thousands of jobs.
@@ -33,7 +33,7 @@ def known_seats(tables: Tables) -> Assignment | None:
     return min(found, key=lambda seats: expected_cost(tables, seats))
 
 
-def report_known(tables: Tables, known: Assignment | None, settings: Settings) -> None:
+def report_start(tables: Tables, known: Assignment | None, settings: Settings) -> None:
     """Let the caller hear of it, and of the bound that goes with it."""
     value = None if known is None else expected_cost(tables, known)
     settings.progress.report(value, tardiness_bound(tables))

@@ -19,7 +19,7 @@ from optsched.backends import require_solver, state_and_solve
 from optsched.deadline import Deadline
 from optsched.result import Outcome, Settings
 from optsched.selection.cost import tables_of
-from optsched.selection.exact.starting_selection import known_seats, report_known, without_model
+from optsched.selection.exact.starting_selection import report_start, starting_seats, without_model
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.formulation import (
     FormulationData,
@@ -58,8 +58,8 @@ def solve_p1(
     began = time.perf_counter()
     tables = tables_of(instance, options)
     data = formulation_data(tables, method)
-    known = known_seats(tables)
-    report_known(tables, known, settings)
+    known = starting_seats(tables)
+    report_start(tables, known, settings)
     answer, model = state_and_solve(
         lambda: build(data, settings.deadline),
         data.nonzeros,

@@ -22,7 +22,7 @@ ROUNDING = 1e-12
 
 
 class Speeds(NamedTuple):
-    """Speeds to choose from: 1/s_k (K,) seconds an epoch, and Q_k (K,) energy an epoch.
+    """Speeds to choose from: 1/s_k (K,) seconds per epoch, and Q_k (K,) energy an epoch.
 
     Those of many jobs have one row a job.
     """

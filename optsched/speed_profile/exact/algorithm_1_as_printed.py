@@ -24,7 +24,7 @@ class _FailedError(Exception):
     pass
 
 
-def printed(instance: SpeedProfileInstance) -> Outcome:
+def algorithm_1_as_printed(instance: SpeedProfileInstance) -> Outcome:
     """Run it; a failure becomes an outcome "error" whose message names it."""
     began = time.perf_counter()
     curve = curve_of(instance)

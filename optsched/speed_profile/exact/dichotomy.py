@@ -35,9 +35,9 @@ def dichotomy(
 ) -> Outcome:
     """Solve a speed profile by the dichotomy over its slowest speed."""
     if options.algorithm == "printed":
-        from optsched.speed_profile.exact.algorithm_1_as_printed import printed
+        from optsched.speed_profile.exact.algorithm_1_as_printed import algorithm_1_as_printed
 
-        return printed(instance)
+        return algorithm_1_as_printed(instance)
     began = time.perf_counter()
     curve = curve_of(instance)
     speeds = hull_speeds(instance)

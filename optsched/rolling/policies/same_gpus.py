@@ -17,7 +17,7 @@ from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables
 
 
-def keep_in_place(
+def keep_same_gpus(
     tables: Tables, seats: Mapping[int, Seat], before: Mapping[int, Seat]
 ) -> dict[int, Seat]:
     """The same assignment on nodes of the same classes, with the fewest jobs moved."""
