@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ from optsched.result import Outcome, Result, Settings, Termination, unrounded
 if TYPE_CHECKING:
     import pandas as pd
 
+    from optsched.typing import AMethod, Instances
+
 DEFAULT_TIME_LIMIT = 10.0
 COLUMNS = (
     *("instance", "method", "objective", "bound", "excess"),
@@ -28,14 +30,17 @@ COLUMNS = (
 
 
 def compare(
-    instances: Any,
-    methods: Sequence[str | Callable[..., Any]] | None = None,
+    instances: Instances,
+    methods: Sequence[AMethod] | None = None,
     *,
     time_limit: float | None = DEFAULT_TIME_LIMIT,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
+    iterations: int | None = None,
+    gap: float = 1e-6,
+    threads: int = 1,
     seed: int = 0,
+    solver: str = "highs",
     full: bool = False,
-    **settings: Any,
 ) -> pd.DataFrame:
     """Run methods on instances and tabulate how far each is from optimal.
 
@@ -47,7 +52,7 @@ def compare(
         By default the problem's heuristics and "exact"; methods of your own as in `optsched.solve`.
     time_limit : float, optional
         Seconds for each method on each instance.
-    options, seed, settings
+    options, iterations, gap, threads, seed, solver
         As in `optsched.solve`.
     full : bool
         Whether columns are all keys of ``solve --json`` without the solution.
@@ -69,7 +74,15 @@ def compare(
     import pandas as pd
 
     groups = compare_each(
-        instances, methods, time_limit=time_limit, options=options, seed=seed, **settings
+        instances,
+        methods,
+        time_limit=time_limit,
+        options=options,
+        iterations=iterations,
+        gap=gap,
+        threads=threads,
+        seed=seed,
+        solver=solver,
     )
     done = [result for group in groups for result in group]
     if full:
@@ -94,8 +107,8 @@ def _row(result: Result) -> tuple[Any, ...]:
 
 
 def compare_each(
-    instances: Any,
-    methods: Sequence[str | Callable[..., Any]] | None = None,
+    instances: Instances,
+    methods: Sequence[AMethod] | None = None,
     **settings: Any,
 ) -> Iterator[list[Result]]:
     """Yield one instance's results at a time, so that what is done can be shown and kept.
@@ -130,7 +143,7 @@ def _listed(instances: Any) -> list[Any]:
     return [instances]
 
 
-def _methods(instance: Any, methods: Sequence[str | Callable[..., Any]] | None) -> list[Method]:
+def _methods(instance: Any, methods: Sequence[AMethod] | None) -> list[Method]:
     problem = problem_for(instance)
     return [method_of(problem, each) for each in methods or problem.defaults]
 

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from optsched import interrupts
 from optsched.errors import InputError
 from optsched.library import load
 from optsched.methods import check, problem_for, solution_of, solve
 from optsched.problem import resolve
+from optsched.result import Result
+
+if TYPE_CHECKING:
+    from optsched.typing import AMethod, AnInstance, Breakdown, Solution
 
 
 def explain(
-    instance: Any,
-    solution: Any = None,
+    instance: AnInstance,
+    solution: Solution | Result | str | Path | None = None,
     *,
-    method: str | None = None,
-    options: Mapping[str, Any] | None = None,
-) -> Any:
+    method: AMethod | None = None,
+    options: Mapping[str, object] | None = None,
+) -> Breakdown:
     """Break a solution's objective down.
 
     Parameters
@@ -48,18 +52,17 @@ def explain(
         raise InputError("explain", "problem", problem.name, "one with an explanation of its own")
     source = str(solution) if isinstance(solution, str | Path) else "solution"
     if solution is None:
-        result = solve(instance, method, options=options)
+        solution = solve(instance, method, options=options)
         interrupts.heed()
-        solution = result.solution
-        if solution is None:
-            found = f"no solution by {method}, which ended {result.termination.value}"
-            raise InputError(
-                instance.name, "", found, "an instance it solves, or a solution's file"
-            )
-    else:
-        solution = solution_of(problem, solution)
-    used = dict(solution.options if options is None else options)
-    report = check(instance, solution, used)
+        if solution.solution is None:
+            found = f"no solution by {method}, which ended {solution.termination.value}"
+            expected = "an instance it solves, or a solution's file"
+            raise InputError(instance.name, "", found, expected)
+    decided = solution_of(problem, solution)
+    used = dict(decided.options if options is None else options)
+    report = check(instance, decided, used)
     if report.objective is None and report.violations:
         raise InputError(source, "", str(report.violations[0]), "a feasible solution")
-    return resolve(problem.explain)(instance, solution, resolve(problem.options).from_dict(used))
+    chosen = resolve(problem.options).from_dict(used)
+    breakdown: Breakdown = resolve(problem.explain)(instance, decided, chosen)
+    return breakdown

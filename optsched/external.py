@@ -15,17 +15,20 @@ from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module, metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optsched.errors import InputError, MethodError, OptschedError, shown
 from optsched.problem import Method, Problem, resolve
 from optsched.result import Outcome, Termination
 
+if TYPE_CHECKING:
+    from optsched.typing import AMethod
+
 ENTRY_POINTS = "optsched.methods"
 """Group of entry points: each a `Problem`, or a mapping of a problem's name to its `Method` s."""
 
 
-def method_of(problem: Problem, method: str | Callable[..., Any] | Method) -> Method:
+def method_of(problem: Problem, method: AMethod) -> Method:
     """The method that a caller means.
 
     Parameters
@@ -48,7 +51,7 @@ def method_of(problem: Problem, method: str | Callable[..., Any] | Method) -> Me
             return method
         return replace(method, run=_adapted(problem, method.name, method.run))
     name = method if isinstance(method, str) else _name_of(method)
-    run = _imported(method) if isinstance(method, str) else method
+    run: Any = _imported(method) if isinstance(method, str) else method
     if _is_policy(problem, run):
         name, summary = _outside(name), _first_line(run, "a policy of the caller's")
         return Method(name, "policy", summary, _adapted(problem, name, run))

@@ -7,11 +7,22 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from types import UnionType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from optsched.errors import InputError, shown, suggestion
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS
+
+if TYPE_CHECKING:
+    from optsched.typing import (
+        Instance,
+        MakespanInstance,
+        OnlineInstance,
+        PlacementInstance,
+        RollingInstance,
+        SelectionInstance,
+        SpeedProfileInstance,
+    )
 
 RESERVED = ("seed", "name")
 """Arguments of a generator that a plan's family sets itself."""
@@ -19,7 +30,31 @@ MAKERS = {"RollingGenerator": "optsched.generators.rolling:rolling_settings"}
 """Functions that make a settings class from flat names, with defaults that depend on others."""
 
 
-def generate(problem: str, seed: int = 0, **arguments: Any) -> Any:
+@overload
+def generate(
+    problem: Literal["placement"], seed: int = 0, **arguments: object
+) -> PlacementInstance: ...
+@overload
+def generate(
+    problem: Literal["makespan"], seed: int = 0, **arguments: object
+) -> MakespanInstance: ...
+@overload
+def generate(
+    problem: Literal["selection"], seed: int = 0, **arguments: object
+) -> SelectionInstance: ...
+@overload
+def generate(
+    problem: Literal["speed-profile"], seed: int = 0, **arguments: object
+) -> SpeedProfileInstance: ...
+@overload
+def generate(
+    problem: Literal["rolling"], seed: int = 0, **arguments: object
+) -> RollingInstance: ...
+@overload
+def generate(problem: Literal["online"], seed: int = 0, **arguments: object) -> OnlineInstance: ...
+@overload
+def generate(problem: str, seed: int = 0, **arguments: object) -> Instance: ...
+def generate(problem: str, seed: int = 0, **arguments: object) -> Instance:
     """Generate an instance.
 
     Parameters
@@ -55,7 +90,8 @@ def generate(problem: str, seed: int = 0, **arguments: Any) -> Any:
     if name is not None and not isinstance(name, str):
         raise InputError("generate", "name", shown(name), "a text")
     chosen = {**arguments_of(make, arguments, "generate", ""), "name": name}
-    return made_by(make, chosen, seed, "generate", "")
+    made: Instance = made_by(make, chosen, seed, "generate", "")
+    return made
 
 
 def made_by(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from optsched.errors import InputError
 from optsched.files import read_document
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS, problem_of
 from optsched.writing import write_bytes
+
+if TYPE_CHECKING:
+    from optsched.typing import Instance
 
 BEST_KNOWN = "best_known.json"
 PLANS = "plans"
@@ -151,7 +154,7 @@ def files_behind(reference: str | Path) -> list[Path]:
         return [Path(reference)]
 
 
-def load(reference: str | Path) -> Any:
+def load(reference: str | Path) -> Instance:
     """Load one instance.
 
     Parameters

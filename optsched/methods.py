@@ -24,12 +24,14 @@ from optsched.result import Outcome, Result, Settings, Termination, is_proved, u
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
+    from optsched.typing import AMethod, AnInstance, Solution
+
 
 def solve(
-    instance: Any,
-    method: str | Callable[..., Any] | Method | None = None,
+    instance: AnInstance,
+    method: AMethod | None = None,
     *,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     time_limit: float | None = None,
     iterations: int | None = None,
     gap: float = 1e-6,
@@ -115,7 +117,11 @@ def solve(
     return result
 
 
-def check(instance: Any, solution: Any, options: Mapping[str, Any] | None = None) -> CheckReport:
+def check(
+    instance: AnInstance,
+    solution: Solution | Result | str | Path,
+    options: Mapping[str, object] | None = None,
+) -> CheckReport:
     """Check a solution with code that shares nothing with the methods.
 
     Parameters
@@ -160,7 +166,7 @@ def load_solution(problem: Problem, path: str | Path) -> Any:
 
 
 def build_model(
-    instance: Any, method: str = "ilp", options: Mapping[str, Any] | None = None
+    instance: AnInstance, method: str = "ilp", options: Mapping[str, object] | None = None
 ) -> pyo.ConcreteModel:
     """Build the Pyomo model of a method without solving it.
 

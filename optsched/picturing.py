@@ -17,7 +17,10 @@ from optsched.problems import PROBLEMS
 from optsched.result import Result
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
+
+    from optsched.typing import AMethod, AnInstance, Solution, Solved
 
 TRACE = "trace"
 STORE = b"SQLite format 3\0"
@@ -25,12 +28,12 @@ STORE = b"SQLite format 3\0"
 
 
 def plot(
-    thing: Any,
-    solution: Any = None,
+    thing: AnInstance | Solution | Result | pd.DataFrame,
+    solution: Solved | Sequence[Solved] | None = None,
     *,
     picture: str | None = None,
-    method: str | None = None,
-    options: Mapping[str, Any] | None = None,
+    method: AMethod | None = None,
+    options: Mapping[str, object] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw an instance with a solution, a result, a run, or a table of results.
@@ -71,6 +74,17 @@ def plot(
     >>> optsched.plot(result).figure.savefig("gantt.png")  # doctest: +SKIP
     """
     require_extras(["matplotlib"])
+    return _drawn(thing, solution, picture, method, options, ax)
+
+
+def _drawn(
+    thing: Any,
+    solution: Any,
+    picture: str | None,
+    method: AMethod | None,
+    options: Mapping[str, object] | None,
+    ax: Axes | None,
+) -> Axes:
     if _is_store(thing):
         thing = _runs(thing)
     if hasattr(thing, "columns"):
@@ -155,7 +169,7 @@ def _picture_of(problem: Problem, name: str | None) -> Any:
 
 def _feasible(problem: Problem, instance: Any, given: Any) -> Any:
     """A solution that breaks no rule; a run's own records are drawn as they are."""
-    solution = solution_of(problem, given)
+    solution = solution_of(problem, getattr(given, "records", given))
     if isinstance(solution, resolve(problem.solution)):
         report = given.check if isinstance(given, Result) else check(instance, solution)
         if report is None or not report.feasible:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optsched.checking import BOUND_TOLERANCE, CheckReport
 from optsched.deadline import Deadline
 from optsched.display import Displayed, number
 from optsched.files import plain
 from optsched.progress import Progress
+
+if TYPE_CHECKING:
+    from optsched.typing import Instance, Solution
 
 
 class Termination(StrEnum):
@@ -179,13 +182,13 @@ class Result(Displayed):
     build_time: float
     solve_time: float
     check: CheckReport | None
-    solution: Any
+    solution: Solution | None
     chosen: str | None = None
     trace: tuple[TracePoint, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     certificate: Any = None
     only_bound: bool = False
-    given: Any = field(default=None, compare=False)
+    given: Instance | None = field(default=None, compare=False)
     measures: Mapping[str, float | None] = field(default_factory=dict)
 
     @property

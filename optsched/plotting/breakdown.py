@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optsched.explaining import explain
 from optsched.placement.explain import Breakdown, StageTime
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.solution import PlacementSolution
+from optsched.plotting.arguments import breakdown_of
 from optsched.plotting.axes import MARK, axes, figures, legend_above, literal, short
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def plot_breakdown(
     MissingExtraError
         If matplotlib is not installed.
     """
-    breakdown: Breakdown = explain(instance, solution, options=options)
+    breakdown = breakdown_of(instance, solution, Breakdown, options)
     rows = _slowest(breakdown.rows)
     ax = axes(ax, 9.0, 1.8 + 0.24 * len(rows))
     _draw_parts(ax, rows)

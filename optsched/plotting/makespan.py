@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from optsched.errors import InputError
-from optsched.library import load
 from optsched.makespan.contention import Evaluation, evaluate, schedule_of
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.solution import MakespanSolution
 from optsched.methods import check, load_solution, problem_for
+from optsched.plotting.arguments import instance_of
 from optsched.plotting.axes import COLOURS, MARK, axes, legend_above, literal, short
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _values(
 def _evaluated(
     instance: MakespanInstance | str | Path, solution: MakespanSolution | str | Path
 ) -> Evaluation:
-    given = load(instance) if isinstance(instance, str | Path) else instance
+    given = instance_of(instance, MakespanInstance)
     decided: MakespanSolution = (
         load_solution(problem_for(given), solution)
         if isinstance(solution, str | Path)

@@ -12,7 +12,9 @@ from optsched.online.instance import OnlineInstance
 from optsched.online.metrics import timeline
 from optsched.online.options import OnlineOptions
 from optsched.online.records import Records
+from optsched.online.runs import Run
 from optsched.online.solution import OnlineSolution
+from optsched.plotting.arguments import decided
 from optsched.plotting.axes import axes
 from optsched.result import Result
 
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 HOUR = 3600.0
-Run = Records | OnlineSolution | Result
-Runs = Run | Sequence[Run]
+OneRun = Records | Run | OnlineSolution | Result
+Runs = OneRun | Sequence[OneRun]
 
 
 def plot_queue(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> Axes:
@@ -96,9 +98,11 @@ def completion_by(
 
 
 def _records(instance: OnlineInstance, runs: Runs) -> list[Records]:
-    given = [runs] if isinstance(runs, Run) else runs
-    decided = [run.solution if isinstance(run, Result) else run for run in given]
-    return [run if isinstance(run, Records) else _records_of(instance, run) for run in decided]
+    given = [runs] if isinstance(runs, OneRun) else runs
+    return [
+        run if isinstance(run, Records) else _records_of(instance, decided(run, OnlineSolution))
+        for run in (getattr(each, "records", each) for each in given)
+    ]
 
 
 def _records_of(instance: OnlineInstance, run: OnlineSolution) -> Records:

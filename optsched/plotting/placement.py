@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optsched.explaining import explain
-from optsched.library import load
 from optsched.placement.explain import Breakdown, StageTime
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.solution import PlacementSolution
+from optsched.plotting.arguments import breakdown_of, instance_of
 from optsched.plotting.axes import COLOURS, MARK, axes, figures, ink, literal, short
 
 if TYPE_CHECKING:
@@ -58,8 +57,8 @@ def plot_placement(
     MissingExtraError
         If matplotlib is not installed.
     """
-    given: PlacementInstance = load(instance) if isinstance(instance, str | Path) else instance
-    breakdown: Breakdown = explain(given, solution, options=options)
+    given = instance_of(instance, PlacementInstance)
+    breakdown = breakdown_of(given, solution, Breakdown, options)
     stages, servers = given.shape
     ax = axes(ax, 10.0, min(1.6 + 0.32 * max(servers, stages if stages <= len(COLOURS) else 0), 16))
     colour = _stage_colours(stages)

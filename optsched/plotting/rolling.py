@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from optsched.plotting.arguments import decided
 from optsched.plotting.axes import COLOURS, axes, legend_above, literal, short
 from optsched.result import Result
 from optsched.rolling.instance import RollingInstance
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 HOUR = 3600.0
 BAR = 0.82
 MOST_LABELLED_NODES = 40
-OneRun = Records | RollingSolution | Result
+OneRun = Records | Run | RollingSolution | Result
 
 
 def plot_run(instance: RollingInstance, run: OneRun, ax: Axes | None = None) -> Axes:
@@ -140,8 +141,8 @@ def plot_late_by_load(
 
 
 def _records(run: OneRun) -> Records:
-    decided: Records | RollingSolution = run.solution if isinstance(run, Result) else run
-    return decided.run if isinstance(decided, RollingSolution) else decided
+    records = getattr(run, "records", run)
+    return records if isinstance(records, Records) else decided(run, RollingSolution).run
 
 
 def _colours(count: int) -> list[str]:

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optsched import interrupts
-from optsched.explaining import explain
-from optsched.library import load
 from optsched.methods import load_solution, problem_for, solve
+from optsched.plotting.arguments import breakdown_of, instance_of
 from optsched.plotting.axes import COLOURS, axes, figures, legend_above, literal, short
 from optsched.result import Result
 from optsched.selection.explain import Breakdown
@@ -54,11 +53,11 @@ def plot_selection(
     MissingExtraError
         If matplotlib is not installed.
     """
-    given: SelectionInstance = load(instance) if isinstance(instance, str | Path) else instance
+    given = instance_of(instance, SelectionInstance)
     if isinstance(solution, str | Path):
         solution = load_solution(problem_for(given), solution)
     assert isinstance(solution, SelectionSolution)
-    breakdown: Breakdown = explain(given, solution)
+    breakdown = breakdown_of(given, solution, Breakdown)
     most = max(node.gpus for node in given.nodes)
     ax = axes(ax, 9.0, min(1.8 + 0.34 * len(given.nodes), 16))
     for n, node in enumerate(given.nodes):
@@ -132,11 +131,11 @@ def plot_cost_split(
     Axes
         A bar's gid is ``METHOD-PART``; the scale is logarithmic where costs differ a hundredfold.
     """
-    given: SelectionInstance = load(instance) if isinstance(instance, str | Path) else instance
+    given = instance_of(instance, SelectionInstance)
     several = [results] if isinstance(results, Decided) else results
     found = [solve(given, each) if isinstance(each, str) else each for each in several]
     splits = {
-        _name(each): explain(given, each)
+        _name(each): breakdown_of(given, each, Breakdown)
         for each in found
         if not isinstance(each, Result) or each.solution is not None
     }
@@ -209,7 +208,7 @@ def plot_cost_against_deadline(
     Axes
         A line's gid is its method.
     """
-    given: SelectionInstance = load(instance) if isinstance(instance, str | Path) else instance
+    given = instance_of(instance, SelectionInstance)
     ax = axes(ax, 7.5, 4.2)
     moved = [(shift, _shifted(given, shift)) for shift in sorted(shifts)]
     for index, method in enumerate(methods):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optsched import interrupts
-from optsched.library import load
-from optsched.methods import load_solution, problem_for, solve
+from optsched.methods import problem_for, solution_of, solve
+from optsched.plotting.arguments import decided, instance_of
 from optsched.plotting.axes import COLOURS, axes, figures, literal, short
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.profile import curve_of
@@ -38,13 +38,13 @@ def plot_speed_profile(
     Axes
         The steps have the gid ``gpus``, the shaded F^c ``survival`` on a second scale.
     """
-    given: SpeedProfileInstance = load(instance) if isinstance(instance, str | Path) else instance
+    given = instance_of(instance, SpeedProfileInstance)
     if solution is None:
-        solution = solve(given).solution
+        found = solve(given).solution
         interrupts.heed()
-    elif isinstance(solution, str | Path):
-        solution = load_solution(problem_for(given), solution)
-    assert isinstance(solution, SpeedProfileSolution)
+    else:
+        found = solution_of(problem_for(given), solution)
+    solution = decided(found, SpeedProfileSolution)
     ax = axes(ax, 7.5, 3.8)
     curve = curve_of(given)
     behind = ax.twinx()

@@ -1,0 +1,112 @@
+"""Types of the public functions: what an instance, a solution, a run or a method may be.
+
+For annotations: `Instance` is what `optsched.load` and `optsched.generate` return, one class a
+problem, told apart by ``isinstance``. An installed package's problems have classes of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from optsched.makespan.explain import MakespanBreakdown
+from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.solution import MakespanSolution
+from optsched.online import records as online_records
+from optsched.online import runs as online_runs
+from optsched.online.explain import OnlineBreakdown
+from optsched.online.instance import OnlineInstance
+from optsched.online.solution import OnlineSolution
+from optsched.placement.explain import Breakdown as PlacementBreakdown
+from optsched.placement.instance import PlacementInstance
+from optsched.placement.solution import PlacementSolution
+from optsched.problem import Method
+from optsched.result import Result
+from optsched.rolling import records as rolling_records
+from optsched.rolling import runs as rolling_runs
+from optsched.rolling.explain import RollingBreakdown
+from optsched.rolling.instance import RollingInstance
+from optsched.rolling.solution import RollingSolution
+from optsched.selection.explain import Breakdown as SelectionBreakdown
+from optsched.selection.instance import SelectionInstance
+from optsched.selection.solution import SelectionSolution
+from optsched.speed_profile.explain import Breakdown as SpeedProfileBreakdown
+from optsched.speed_profile.instance import SpeedProfileInstance
+from optsched.speed_profile.solution import SpeedProfileSolution
+
+__all__ = [
+    "AMethod",
+    "AnInstance",
+    "Breakdown",
+    "Instance",
+    "Instances",
+    "MakespanBreakdown",
+    "MakespanInstance",
+    "MakespanSolution",
+    "OnlineBreakdown",
+    "OnlineInstance",
+    "OnlineSolution",
+    "PlacementBreakdown",
+    "PlacementInstance",
+    "PlacementSolution",
+    "Policy",
+    "RollingBreakdown",
+    "RollingInstance",
+    "RollingSolution",
+    "Run",
+    "SelectionBreakdown",
+    "SelectionInstance",
+    "SelectionSolution",
+    "Solution",
+    "Solved",
+    "SpeedProfileBreakdown",
+    "SpeedProfileInstance",
+    "SpeedProfileSolution",
+]
+
+Instance: TypeAlias = (
+    PlacementInstance
+    | MakespanInstance
+    | SelectionInstance
+    | SpeedProfileInstance
+    | RollingInstance
+    | OnlineInstance
+)
+Solution: TypeAlias = (
+    PlacementSolution
+    | MakespanSolution
+    | SelectionSolution
+    | SpeedProfileSolution
+    | RollingSolution
+    | OnlineSolution
+)
+Breakdown: TypeAlias = (
+    PlacementBreakdown
+    | MakespanBreakdown
+    | SelectionBreakdown
+    | SpeedProfileBreakdown
+    | RollingBreakdown
+    | OnlineBreakdown
+)
+Run: TypeAlias = (
+    rolling_records.Records | online_records.Records | rolling_runs.Run | online_runs.Run
+)
+"""One over time: its records, alone or with what was made of them."""
+
+
+class Policy(Protocol):
+    """Decides in the course of time; see `optsched.online.policies` and `optsched.rolling`."""
+
+    @property
+    def schedule(self) -> Callable[..., object]:
+        """What to start now, of a view of the system."""
+
+
+AnInstance: TypeAlias = Instance | str | Path
+"""An instance, its file, its folder or its name."""
+AMethod: TypeAlias = str | Method | Policy | Callable[..., object]
+"""A method's name, its place ``module:name``, or a method or policy of the caller's."""
+Solved: TypeAlias = Solution | Result | Run | str | Path
+"""A solution, the result that has it, its run's records, or its file."""
+Instances: TypeAlias = AnInstance | Sequence[AnInstance]
