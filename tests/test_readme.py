@@ -64,6 +64,19 @@ def test_the_summary_is_the_commands() -> None:
     assert stated.groups() == (str(len(excess)), f"{excess.mean():.2f}", f"{excess.max():.2f}")
 
 
+def test_the_efficient_sets_summary_is_the_commands() -> None:
+    frame = optsched.compare("placement/efficient", ["heavy-edge", "exact"], full=True)
+    excess = 100 * frame[frame["method"] == "heavy-edge"]["excess"]
+    assert (frame[frame["method"] == "exact"]["termination"] == "optimal").all()
+    stated = re.search(
+        r"Over the (\d+) plans that reach half of their GPUs' speed or more .* it is "
+        r"([\d.]+)% above on average and ([\d.]+)% at worst, all optima proved",
+        " ".join(README.split()),
+    )
+    assert stated is not None
+    assert stated.groups() == (str(len(excess)), f"{excess.mean():.2f}", f"{excess.max():.2f}")
+
+
 def test_every_command_it_names_exists() -> None:
     from optsched.cli import app
 
