@@ -109,10 +109,9 @@ def finding5(rows: pd.DataFrame, scale: Scale) -> Verdict:
         smoke=scale.quick,
         paragraph=(
             "The paper neither states its dynamic programme beyond the proxy (28) nor the load of "
-            "its runs. Ours is exact for (28) over the pooled GPUs of each type: it pays for no "
-            "more GPUs than the proxy gains by, so its energy may be near STS's, or below it where "
-            "jobs are left to be late. Its total cost says so: the PCR of STS in total cost, by "
-            "arrivals in the table's order, is "
+            "its runs. Ours is exact for (28) over the pooled GPUs of each type, and seats what it "
+            "selects on the fastest configurations there are, by the rule after (28). The PCR of "
+            "STS in total cost, by arrivals in the table's order, is "
             + "; ".join(
                 f"{', '.join(f'{x:.0f}%' for x in values)} over {other}"
                 for other, values in totals.items()

@@ -161,12 +161,23 @@ def _paragraph(rows: pd.DataFrame, best: list[str]) -> str:
             winner = min(totals, key=lambda p: totals[p])
             least = min(totals[name] for name in OURS)
             others[case] = f"{case}: {winner}, by {100 * (least / totals[winner] - 1):.1f}%"
-    if not others:
+    behind = [
+        f"{case}: {100 * (mean(_ratios(rows, case, 'price')) - 1):.1f}%"
+        for case in cases
+        if mean(_ratios(rows, case, "price")) > NEAR
+    ]
+    if not others and not behind:
         return ""
     return (
         "The constants of `price` were found on other seeds of the same generator and were not "
-        "tuned for these cells. Another policy is cheaper on average in: "
-        f"{'; '.join(others.values())}. STS keeps every due date that the worst case of the epochs "
+        "tuned for these cells. "
+        + (
+            f"Another policy is cheaper on average in: {'; '.join(others.values())}. "
+            if others
+            else ""
+        )
+        + (f"`price` is dearer than STS on average in: {'; '.join(behind)}. " if behind else "")
+        + "STS keeps every due date that the worst case of the epochs "
         "allows while GPUs are idle; `price` weighs it by its chance. So where the load is light "
         "it spends less energy and has a late job now and then, which may cost more than was "
         "saved (the table's columns of energy, tardiness and late jobs)."
