@@ -149,6 +149,7 @@ _SHARED = (
     "errors",
     "files",
     "numerals",
+    "option_values",
     "schema",
     "uncertainty",
     "uncertainty.epochs",

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from optsched.errors import InputError, shown
-from optsched.numerals import real_of, whole_of
+from optsched.numerals import whole_of
+from optsched.option_values import number_of, require_choice, require_known, require_number
 
 LARGEST_SPREAD = 1e6
 ORDERS = ("arrival", "smallest-first")
@@ -38,17 +39,8 @@ class MakespanOptions:
             raise InputError("options", "kappa", shown(kappa), "a whole number, or all")
         if kappa is not None and not 0 <= kappa <= 2**20:
             raise InputError("options", "kappa", shown(kappa), "0 to 2^20, or all")
-        spread = self.lambda_
-        if (
-            isinstance(spread, bool)
-            or not isinstance(spread, int | float)
-            or not 1 <= spread <= LARGEST_SPREAD
-        ):
-            raise InputError(
-                "options", "lambda", shown(spread), f"a number in [1, {LARGEST_SPREAD:g}]"
-            )
-        if self.order not in ORDERS:
-            raise InputError("options", "order", shown(self.order), " or ".join(ORDERS))
+        require_number("lambda", self.lambda_, 1, LARGEST_SPREAD)
+        require_choice("order", self.order, ORDERS)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> MakespanOptions:
@@ -59,14 +51,10 @@ class MakespanOptions:
         InputError
             If a name is unknown or a value is out of range.
         """
-        known = cls().to_dict()
-        for name in values:
-            if name not in known:
-                raise InputError(
-                    "options", shown(name), "an unknown option", f"one of {', '.join(known)}"
-                )
-        read = {**known, **values}
-        return cls(_whole(read["kappa"]), _number(read["lambda"]), read["order"])
+        defaults = cls().to_dict()
+        require_known(values, tuple(defaults))
+        read = {**defaults, **values}
+        return cls(_whole(read["kappa"]), number_of(read["lambda"]), read["order"])
 
     def to_dict(self) -> dict[str, Any]:
         """The options as a JSON object."""
@@ -77,9 +65,4 @@ def _whole(value: Any) -> Any:
     if value == "all":
         return None
     read = whole_of(value) if isinstance(value, str) else None
-    return value if read is None else read
-
-
-def _number(value: Any) -> Any:
-    read = real_of(value) if isinstance(value, str) else None
     return value if read is None else read

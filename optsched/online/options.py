@@ -8,6 +8,7 @@ from typing import Any
 
 from optsched.errors import InputError, shown
 from optsched.online.policies.by_name import PolicyOptions
+from optsched.option_values import require_known
 
 _PREDICTION = ("predictor", "training_share", "refit_interval")
 
@@ -39,10 +40,7 @@ class OnlineOptions:
         from optsched.online.prediction.predictors import NAMES
 
         known = [*_PREDICTION, *(each.name for each in fields(PolicyOptions))]
-        for key in values:
-            if key not in known:
-                expected = f"one of {', '.join(known)}"
-                raise InputError("options", shown(key), "an unknown option", expected)
+        require_known(values, known)
         prediction = {key: values[key] for key in _PREDICTION if key in values}
         if prediction.get("predictor", cls.predictor) not in NAMES:
             expected = f"one of {', '.join(NAMES)}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from optsched.errors import InputError, NotApplicableError, shown
-from optsched.numerals import real_of
+from optsched.errors import NotApplicableError
+from optsched.option_values import number_of, require_choice, require_known, require_number
 
 AllReduceBandwidth = Literal["own", "bottleneck"]
 LARGEST_COEFFICIENT = 100.0
@@ -32,23 +32,9 @@ class PlacementOptions:
 
     def __post_init__(self) -> None:
         allowed = get_args(AllReduceBandwidth)
-        if self.all_reduce_bandwidth not in allowed:
-            raise InputError(
-                "options",
-                "all_reduce_bandwidth",
-                shown(self.all_reduce_bandwidth),
-                " or ".join(allowed),
-            )
+        require_choice("all_reduce_bandwidth", self.all_reduce_bandwidth, allowed)
         for name in ("backward_overlap", "all_reduce_overlap"):
-            value = getattr(self, name)
-            if (
-                isinstance(value, bool)
-                or not isinstance(value, int | float)
-                or not (0 <= value <= LARGEST_COEFFICIENT)
-            ):
-                raise InputError(
-                    "options", name, shown(value), f"a number in [0, {LARGEST_COEFFICIENT:g}]"
-                )
+            require_number(name, getattr(self, name), 0, LARGEST_COEFFICIENT)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> PlacementOptions:
@@ -59,15 +45,14 @@ class PlacementOptions:
         InputError
             If a name is unknown or a value is out of range.
         """
-        known = {name: getattr(cls(), name) for name in cls.__dataclass_fields__}
-        read: dict[str, Any] = {}
-        for name, value in values.items():
-            if name not in known:
-                raise InputError(
-                    "options", shown(name), "an unknown option", f"one of {', '.join(known)}"
-                )
-            read[name] = _as_number(value) if isinstance(known[name], float) else value
-        return cls(**read)
+        defaults = asdict(cls())
+        require_known(values, tuple(defaults))
+        return cls(
+            **{
+                name: number_of(value) if isinstance(defaults[name], float) else value
+                for name, value in values.items()
+            }
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The options as a JSON object."""
@@ -87,8 +72,3 @@ class PlacementOptions:
                 f"all_reduce_bandwidth={self.all_reduce_bandwidth}",
                 "own: it needs a server's cost to depend on that server's counts alone",
             )
-
-
-def _as_number(value: Any) -> Any:
-    read = real_of(value) if isinstance(value, str) else None
-    return value if read is None else read

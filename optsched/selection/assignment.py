@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,8 +71,3 @@ def _placement(tables: Tables, job: int, seat: Seat | None) -> JobPlacement:
         gpus=tuple(sorted(seat.gpus)),
         fraction=float(configuration.fraction),
     )
-
-
-def used_nodes(assignment: Assignment) -> Sequence[int]:
-    """Nodes that hold a job, ascending."""
-    return sorted({seat.node for seat in assignment.values()})

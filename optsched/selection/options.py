@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from optsched.errors import InputError, NotApplicableError, shown
+from optsched.errors import NotApplicableError
+from optsched.option_values import require_choice, require_known
 
 NODE_OPENINGS = ("free", "at-most", "printed")
 SWITCH = ("on", "off")
@@ -41,17 +42,12 @@ class SelectionOptions:
 
     def __post_init__(self) -> None:
         for name, allowed in _ALLOWED.items():
-            if getattr(self, name) not in allowed:
-                value = shown(getattr(self, name))
-                raise InputError("options", name, value, " or ".join(allowed))
+            require_choice(name, getattr(self, name), allowed)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> SelectionOptions:
         """Make options of names and values; raises InputError."""
-        for name in values:
-            if name not in _ALLOWED:
-                expected = f"one of {', '.join(_ALLOWED)}"
-                raise InputError("options", shown(name), "an unknown option", expected)
+        require_known(values, tuple(_ALLOWED))
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from optsched.errors import InputError, shown
+from optsched.option_values import require_choice, require_known
 
 ALGORITHMS = ("repaired", "printed")
 
@@ -17,16 +17,12 @@ class SpeedProfileOptions:
     algorithm: str = "repaired"
 
     def __post_init__(self) -> None:
-        if self.algorithm not in ALGORITHMS:
-            expected = " or ".join(ALGORITHMS)
-            raise InputError("options", "algorithm", shown(self.algorithm), expected)
+        require_choice("algorithm", self.algorithm, ALGORITHMS)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> SpeedProfileOptions:
         """Make options of names and values; raises InputError."""
-        for name in values:
-            if name != "algorithm":
-                raise InputError("options", shown(name), "an unknown option", "algorithm")
+        require_known(values, ("algorithm",))
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
