@@ -2,7 +2,7 @@
 
 A row a family: a tick at the mean excess of the paper's heuristic, a bar for its 95% interval, a
 thin line to the largest. The axis is logarithmic in 1 + excess, so that 2% and 2000% both can be
-read.
+read. It is written by hand: a test compares it with the table, so it must be the same everywhere.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 from html import escape
 from math import log1p
 
-from optsched.experiments.report.plots import COLOURS
-
+COLOURS = (
+    "#332288", "#cc6677", "#117733", "#ddcc77", "#88ccee", "#aa4499", "#44aa99", "#882255",
+)  # fmt: skip
+"""Paul Tol's muted scheme, the darkest first."""
 WIDTH, ROW, LEFT, RIGHT, TOP, AXIS = 960, 26, 450, 110, 40, 48
 TICKS = (0, 1, 3, 10, 30, 100, 300, 1000, 10_000, 100_000, 1_000_000)
 FONT = "13px system-ui, sans-serif"

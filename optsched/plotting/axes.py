@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from optsched.extras import require_extras
@@ -24,9 +25,32 @@ COLOURS = (
 )
 """Paul Tol's muted scheme: distinguishable to colour-blind eyes, and none of them grey."""
 
+STYLE = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": "medium",
+    "legend.frameon": False,
+    "legend.fontsize": "small",
+    "savefig.dpi": 160,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "optsched",
+}
+"""Of every figure that is kept in a file."""
+
 MARK = "#000000"
 LONGEST_LABEL = 24
 LEGEND_COLUMNS = 4
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Draw and save figures in the one style; raises MissingExtraError without matplotlib."""
+    require_extras(["matplotlib"])
+    from matplotlib import rc_context
+
+    with rc_context(STYLE):
+        yield
 
 
 def axes(ax: Axes | None, width: float, height: float) -> Axes:

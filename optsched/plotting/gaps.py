@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from optsched.errors import InputError
 from optsched.plotting.axes import COLOURS, MARK, axes, figures, legend_above, literal, short
+from optsched.plotting.strips import plot_strips
 from optsched.problems import PROBLEMS
 from optsched.result import Termination, is_proved
 
@@ -77,8 +78,8 @@ def plot_excess(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        One collection of dots a method, labelled by it; a line marks each mean (gid ``mean
-        METHOD``).
+        One collection of dots a method, labelled by it and the number of its runs; a line marks
+        each mean (gid ``middle METHOD (RUNS)``).
     """
     missing = [name for name in STORED if name not in frame.columns]
     if missing:
@@ -91,19 +92,8 @@ def plot_excess(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
             excess.setdefault(str(row["method"]), []).append(percent)
     if not excess:
         raise InputError("frame", "", "no run with an objective and a bound", "at least one")
-    ax = axes(ax, 8.0, 1.6 + 0.34 * len(excess))
-    for place, (method, values) in enumerate(excess.items()):
-        colour = COLOURS[place % len(COLOURS)]
-        ax.scatter(values, [place] * len(values), s=14, alpha=0.6, color=colour, label=method)
-        mean = sum(values) / len(values)
-        ax.vlines(mean, place - 0.3, place + 0.3, color=MARK, gid=f"mean {method}")
-    names = [f"{name} ({len(values)})" for name, values in excess.items()]
-    ax.set_yticks(range(len(excess)), [literal(name) for name in names])
-    ax.set_ylim(len(excess) - 0.5, -0.5)
-    ax.set_xlim(left=0 if max(map(max, excess.values())) > 0 else None)
-    ax.set_xlabel("excess over the best bound proved (%), and its mean")
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+    named = {f"{name} ({len(values)})": values for name, values in excess.items()}
+    return plot_strips(named, "excess over the best bound proved (%), and its mean", ax)
 
 
 def _best_bounds(frame: pd.DataFrame) -> list[float | None]:

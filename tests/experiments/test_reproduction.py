@@ -18,11 +18,12 @@ from optsched.experiments.papers.a_srpt.table1 import agrees
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.artefacts import names_of, reproduce
 from optsched.experiments.papers.elsewhere import OTHERS
-from optsched.experiments.papers.pictures import house_style, strips
+from optsched.experiments.papers.pictures import strips
 from optsched.experiments.papers.reproduction_page import COLUMNS, COMMAND, page
 from optsched.experiments.papers.sts import fig3 as sts_fig3
 from optsched.experiments.papers.verdict import Finding, Verdict, read_verdict, write_verdict
 from optsched.library import shipped_names
+from optsched.plotting.axes import house_style
 
 ROOT = Path(__file__).resolve().parents[2]
 VERDICT = Verdict("a-srpt-table2", Finding.PARTLY, "6%", "26%", "3-56%", "ours", False, "Because.")
@@ -144,8 +145,9 @@ def test_names() -> None:
 def test_strips_are_drawn_in_the_house_style() -> None:
     with house_style():
         left, right = strips({"A": {"m": [1.0, 2.0], "n": []}, "B": {"m": [0.0]}}, "x").axes
-    assert list(left.lines[0].get_xdata()) == [1.0, 2.0]
-    assert list(left.lines[1].get_xdata()) == [1.5]  # the mean
+    dots, mean, *_ = left.collections
+    assert dots.get_offsets().tolist() == [[1.0, 0.0], [2.0, 0.0]]
+    assert mean.get_segments()[0][0][0] == 1.5
     assert not right.spines["top"].get_visible()
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from optsched.errors import InputError, shown
 from optsched.experiments.papers.a_srpt import ARTEFACTS as A_SRPT
 from optsched.experiments.papers.artefact import Artefact, Scale
-from optsched.experiments.papers.pictures import house_style
 from optsched.experiments.papers.running import Progress, runs_of
 from optsched.experiments.papers.sjf_bco import ARTEFACTS as SJF_BCO
 from optsched.experiments.papers.sts import ARTEFACTS as STS
@@ -19,6 +18,7 @@ from optsched.experiments.papers.verdict import (
     write_verdict,
 )
 from optsched.extras import require_extras
+from optsched.plotting.axes import house_style
 from optsched.writing import csv_text, replacing, write_text
 
 ALL = "all"

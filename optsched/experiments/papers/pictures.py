@@ -2,38 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from optsched.extras import require_extras
-from optsched.plotting.axes import COLOURS, MARK
+from optsched.plotting.strips import plot_strips
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-STYLE = {
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": "medium",
-    "legend.frameon": False,
-    "legend.fontsize": "small",
-    "savefig.dpi": 160,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "optsched",
-}
-
-
-@contextmanager
-def house_style() -> Iterator[None]:
-    """Draw and save figures in the one style; raises MissingExtraError without matplotlib."""
-    require_extras(["matplotlib"])
-    from matplotlib import rc_context
-
-    with rc_context(STYLE):
-        yield
 
 
 def panels(
@@ -53,13 +29,7 @@ def strips(groups: Mapping[str, Mapping[str, Sequence[float]]], label: str) -> F
     figure, every = panels(4.2 * len(groups), 1.4 + 0.32 * count, len(groups))
     most = max((x for methods in groups.values() for v in methods.values() for x in v), default=0)
     for ax, (title, methods) in zip(every, groups.items(), strict=True):
-        for row, (values, colour) in enumerate(zip(methods.values(), COLOURS, strict=False)):
-            ax.plot(values, [row] * len(values), "o", color=colour, alpha=0.6, clip_on=False)
-            if values:
-                ax.plot([sum(values) / len(values)], [row], "|", color=MARK, markersize=16)
-        ax.set_yticks(range(len(methods)), list(methods))
-        ax.set_ylim(len(methods) - 0.5, -0.5)
+        plot_strips(methods, label, ax)
         ax.set_xlim(0, 1.03 * most or 1.0)
         ax.set_title(title)
-        ax.set_xlabel(label)
     return figure

@@ -11,6 +11,7 @@ from optsched.experiments.report import parts
 from optsched.experiments.report.table import FamilyTable, gap_table
 from optsched.experiments.report.table_formats import cells, title
 from optsched.experiments.store.store import StoreReader, files_of_store
+from optsched.extras import require_extras
 from optsched.outputs import require_outputs
 from optsched.writing import write_text
 
@@ -25,11 +26,10 @@ th, td { padding: .25rem .7rem .25rem 0; text-align: right; white-space: nowrap;
 th:first-child, td:first-child { text-align: left; }
 thead th { border-bottom: 1.5px solid #333; } tbody td { border-bottom: 1px solid #e6e6e6; }
 figure { margin: 1rem 0; } svg { width: 100%; max-width: 44rem; height: auto; }
-svg text { font: 12px system-ui, sans-serif; fill: #333; }
 summary { cursor: pointer; padding: .15rem 0; overflow-wrap: anywhere; }
 code, pre { font-size: .85rem; overflow-wrap: anywhere; } pre { overflow-x: auto; }
 nav li { margin: .2rem 0; }
-@media (max-width: 40rem) { svg text { font-size: 19px; } body { padding: .7rem; }
+@media (max-width: 40rem) { body { padding: .7rem; }
   th, td { padding-right: .45rem; font-size: .8rem; } nav ul { padding-left: 1.1rem; } }
 """
 NOTES = (
@@ -48,7 +48,10 @@ def write_report(store: str | Path, target: str | Path) -> None:
     ------
     InputError
         If the store cannot be read or the page not be written.
+    MissingExtraError
+        Without matplotlib, before anything is read.
     """
+    require_extras(["matplotlib"])
     require_outputs([target], files_of_store(store))
     write_text(target, page(store))
 

@@ -36,8 +36,9 @@ from optsched.experiments.papers.verdict import Verdict
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import percent, spread
 from optsched.online.policies.by_name import PAPER
-from optsched.plotting.axes import COLOURS, MARK
+from optsched.plotting.axes import COLOURS
 from optsched.plotting.online import completion_by
+from optsched.plotting.strips import plot_strips
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -247,16 +248,10 @@ def judge_9(rows: pd.DataFrame, scale: Scale) -> Verdict:
 def draw_strips(rows: pd.DataFrame) -> Figure:
     """Mean flow by policy: a dot a seed, a tick at the median."""
     (case,) = cases(rows)
-    labels = list(dict.fromkeys(rows["label"]))
-    figure, (ax,) = panels(8, 1.4 + 0.32 * len(labels))
-    for at, label in enumerate(labels):
-        flows = values(rows, case, label, "mean_flow")
-        ax.plot(flows, [at] * len(flows), "o", color=COLOURS[0], alpha=0.7)
-        ax.plot([median(flows)], [at], "|", color=MARK, markersize=16)
-    ax.set_yticks(range(len(labels)), labels)
-    ax.set_ylim(len(labels) - 0.5, -0.5)
+    flows = {label: values(rows, case, label, "mean_flow") for label in rows["label"].unique()}
+    figure, (ax,) = panels(8, 1.4 + 0.32 * len(flows))
+    plot_strips(flows, "mean flow time (s)", ax, middle=median)
     ax.set_xscale("log")
-    ax.set_xlabel("mean flow time (s)")
     return figure
 
 

@@ -1,0 +1,62 @@
+"""Strips: a row a name, a dot each value, a mark at their middle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from optsched.plotting.axes import COLOURS, MARK, axes, literal
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_DOTS = 1500
+"""Of a row: more of them only make a file large."""
+
+
+def plot_strips(
+    values: Mapping[str, Sequence[float]],
+    label: str,
+    ax: Axes | None = None,
+    *,
+    middle: Callable[[Sequence[float]], float] = fmean,
+) -> Axes:
+    """Draw values by name.
+
+    Parameters
+    ----------
+    values : mapping
+        By name; a name without values has an empty row.
+    label : str
+        Of the axis.
+    middle : callable
+        What the mark of a row stands at.
+
+    Returns
+    -------
+    Axes
+        One collection of dots a name, labelled by it; its mark has the gid ``middle NAME``.
+    """
+    ax = axes(ax, 8.0, 1.6 + 0.34 * len(values))
+    for place, (name, found) in enumerate(values.items()):
+        colour = COLOURS[place % len(COLOURS)]
+        shown = sorted(found)[:: max(1, -(-len(found) // MOST_DOTS))]
+        ax.scatter(
+            *(shown, [place] * len(shown)),
+            s=20,
+            alpha=0.6,
+            color=colour,
+            label=name,
+            zorder=2,
+            clip_on=False,
+        )
+        if found:
+            at = middle(found)
+            ax.vlines(at, place - 0.3, place + 0.3, color=MARK, gid=f"middle {name}", zorder=3)
+    ax.set_yticks(range(len(values)), [literal(name) for name in values])
+    ax.set_ylim(len(values) - 0.5, -0.5)
+    ax.set_xlim(left=0 if max((x for found in values.values() for x in found), default=0) else None)
+    ax.set_xlabel(label)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
