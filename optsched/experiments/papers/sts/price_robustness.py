@@ -163,7 +163,7 @@ def _paragraph(rows: pd.DataFrame, best: list[str]) -> str:
             others[case] = f"{case}: {winner}, by {100 * (least / totals[winner] - 1):.1f}%"
     behind = [
         f"{case}: {100 * (mean(_ratios(rows, case, 'price')) - 1):.1f}%"
-        for case in cases
+        for case in cases(rows)
         if mean(_ratios(rows, case, "price")) > NEAR
     ]
     if not others and not behind:
