@@ -37,8 +37,6 @@ class Artefact:
     ----------
     name : str
         Such as "a-srpt-table2".
-    title : str
-        The heading of its text.
     claim : str
         What the paper says, in a line.
     rows : callable
@@ -64,7 +62,6 @@ class Artefact:
     """
 
     name: str
-    title: str
     claim: str
     rows: Callable[[pd.DataFrame, Scale], pd.DataFrame]
     lines: Callable[[pd.DataFrame, Scale], list[str]]

@@ -95,7 +95,9 @@ def reproduce(
     rows = artefact.rows(runs_of(artefact, folder, scale, progress), scale)
     verdict = artefact.judge(rows, scale)
     words = [f"Verdict: {verdict}", *([verdict.paragraph] if verdict.paragraph else [])]
-    text = "\n".join([f"# {artefact.title}", "", *artefact.lines(rows, scale), "", *words])
+    text = "\n".join(
+        [f"# {artefact.where}: {artefact.claim}", "", *artefact.lines(rows, scale), "", *words]
+    )
     cells = rows.astype(object).where(rows.notna(), None)
     write_text(folder / f"{name}.csv", csv_text(list(rows.columns), cells.itertuples(index=False)))
     write_text(folder / f"{name}.md", text + "\n")

@@ -289,7 +289,6 @@ def _by_case(
     number = claim.name[-1]
     return Artefact(
         claim.name,
-        f"a-srpt, Fig. {number}",
         words,
         plan=partial(plan_of_cases, of),
         rows=outcomes,
@@ -305,7 +304,6 @@ def _by_case(
 ARTEFACTS = (
     Artefact(
         "a-srpt-fig4",
-        "a-srpt, Fig. 4",
         "about 60% of jobs are predicted exactly by the forest on (user, group)",
         plan=plan_4,
         rows=fits,
@@ -319,7 +317,6 @@ ARTEFACTS = (
     ),
     Artefact(
         "a-srpt-fig5",
-        "a-srpt, Fig. 5",
         "14 GPUs, tau = 0: within 7% of perfect prediction, up to 44% below the baselines",
         plan=plan_5,
         rows=outcomes,
@@ -360,7 +357,6 @@ ARTEFACTS = (
     ),
     Artefact(
         "a-srpt-fig9",
-        "a-srpt, Fig. 9",
         "the forest is 14% above perfect prediction, mean and median are worse",
         plan=plan_9,
         rows=outcomes_9,

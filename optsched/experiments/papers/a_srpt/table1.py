@@ -119,7 +119,6 @@ def _count(value: float) -> str:
 ARTEFACTS = (
     Artefact(
         NAME,
-        "a-srpt, Table I: the models",
         "parameters and mini-batches of nine models",
         rows=counts,
         lines=table,

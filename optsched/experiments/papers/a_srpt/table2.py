@@ -187,7 +187,6 @@ def _replicas(instance: PlacementInstance) -> str:
 ARTEFACTS = (
     Artefact(
         NAME,
-        "a-srpt, Table II",
         "Heavy-Edge is within 6% of the ILP (VGG19) or equal to it (GPT-175B), in milliseconds",
         plan=plan,
         rows=outcomes,

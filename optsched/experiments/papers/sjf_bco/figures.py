@@ -172,7 +172,6 @@ def _figure(
     name, where = f"sjf-bco-fig{number}", f"sjf-bco, Fig. {number}"
     return Artefact(
         name,
-        f"{where}: {title}",
         plan=plan,
         rows=points,
         lines=partial(table, said),

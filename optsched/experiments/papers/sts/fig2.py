@@ -160,7 +160,6 @@ def _described(network: str, epochs: np.ndarray) -> bool:
 ARTEFACTS = (
     Artefact(
         NAME,
-        "sts, Fig. 2: epochs to the end",
         "jobs end late (AlexNet), early (ResNet, VGG16) or in the middle (MobileNetV2)",
         rows=drawn,
         lines=table,

@@ -130,7 +130,6 @@ def _gaps(rows: pd.DataFrame, arrivals: str) -> list[float]:
 ARTEFACTS = (
     Artefact(
         NAME,
-        "sts, Fig. 3: jobs submitted",
         "jobs arrive 50,000 s / nodes apart, or as Poisson arrivals, high at four times low",
         plan=plan,
         rows=points,

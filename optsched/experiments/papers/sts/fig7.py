@@ -118,7 +118,6 @@ def draw(rows: pd.DataFrame) -> Figure:
 ARTEFACTS = (
     Artefact(
         NAME,
-        "sts, Fig. 7: seconds of one decision",
         "STS decides for 100 nodes and 400 jobs in under 5 s, RG and EDF faster",
         plan=plan,
         rows=decisions,

@@ -110,7 +110,6 @@ def _setting(rows: pd.DataFrame) -> str:
 ARTEFACTS = (
     Artefact(
         NAME,
-        "Optima of intervals over time",
         "every interval's optimum, rolled forward, against STS and price",
         plan=plan,
         rows=outcomes,

@@ -259,7 +259,6 @@ def _draw_parts(ax: Axes, lines: Lines) -> None:
 ARTEFACTS = (
     Artefact(
         "sts-fig4",
-        "sts, Fig. 4: total cost over EDF's (energy + tardiness), no sharing",
         "STS costs about 40% less than EDF, RG and their average variants, to 80%",
         plan=partial(of_policies, FIG4),
         rows=outcomes,
@@ -271,7 +270,6 @@ ARTEFACTS = (
     ),
     Artefact(
         "sts-fig5",
-        "sts, Fig. 5: energy cost over EDF's, no sharing",
         "STS's energy is 67% below DP's and 32% below avgDP's",
         plan=partial(of_policies, FIG5),
         rows=outcomes,
@@ -283,7 +281,6 @@ ARTEFACTS = (
     ),
     Artefact(
         "sts-fig6",
-        "sts, Fig. 6: STS with GPU sharing over STS without",
         "sharing GPUs saves STS about 17%, 29% on A100",
         plan=of_sharing,
         rows=outcomes,

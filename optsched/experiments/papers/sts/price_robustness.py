@@ -187,7 +187,6 @@ def _paragraph(rows: pd.DataFrame, best: list[str]) -> str:
 ARTEFACTS = (
     Artefact(
         NAME,
-        "price against sts",
         "the price policy against STS by load and regime, 20 seeds each",
         plan=plan,
         rows=outcomes,
