@@ -21,15 +21,12 @@ if TYPE_CHECKING:
     from optsched.result import Result as Result
 
 __version__ = "0.1.0"
-__all__ = [
-    *("METHODS", "Result", "build_model", "check", "compare"),
-    *("explain", "generate", "load", "plot", "read_store", "solve"),
-]
 
 _HOMES = {"METHODS": "problems", "Result": "result", "compare": "comparing"}
 _HOMES |= {"explain": "explaining", "generate": "generating", "load": "library"}
 _HOMES |= {"plot": "picturing", "read_store": "experiments.frame"}
 _HOMES |= dict.fromkeys(("build_model", "check", "solve"), "methods")
+__all__ = [*_HOMES]
 
 
 def __getattr__(name: str) -> Any:

@@ -176,4 +176,6 @@ def _feasible(problem: Problem, instance: Any, given: Any) -> Any:
             broken = "no check" if report is None else str(report.violations[0])
             source = str(given) if isinstance(given, str | Path) else "solution"
             raise InputError(source, "", broken, "a feasible solution")
+    elif not problem.over_time or hasattr(solution, "schema_"):
+        raise InputError("plot", "solution", shown(solution), f"one of {problem.name}")
     return solution

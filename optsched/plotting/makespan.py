@@ -13,8 +13,8 @@ from optsched.errors import InputError
 from optsched.makespan.contention import Evaluation, evaluate, schedule_of
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.solution import MakespanSolution
-from optsched.methods import check, load_solution, problem_for
-from optsched.plotting.arguments import instance_of
+from optsched.methods import check, problem_for, solution_of
+from optsched.plotting.arguments import decided, instance_of
 from optsched.plotting.axes import COLOURS, MARK, axes, legend_above, literal, short
 
 if TYPE_CHECKING:
@@ -207,15 +207,11 @@ def _evaluated(
     instance: MakespanInstance | str | Path, solution: MakespanSolution | str | Path
 ) -> Evaluation:
     given = instance_of(instance, MakespanInstance)
-    decided: MakespanSolution = (
-        load_solution(problem_for(given), solution)
-        if isinstance(solution, str | Path)
-        else solution
-    )
-    report = check(given, decided)
+    schedule = decided(solution_of(problem_for(given), solution), MakespanSolution)
+    report = check(given, schedule)
     if not report.feasible:
         raise InputError("solution", "", str(report.violations[0]), "a feasible solution")
-    return evaluate(given, schedule_of(given, decided))
+    return evaluate(given, schedule_of(given, schedule))
 
 
 def _gpu_rows(found: Evaluation) -> list[dict[int, list[int]]]:

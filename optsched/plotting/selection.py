@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optsched import interrupts
-from optsched.methods import load_solution, problem_for, solve
-from optsched.plotting.arguments import breakdown_of, instance_of
+from optsched.methods import problem_for, solution_of, solve
+from optsched.plotting.arguments import breakdown_of, decided, instance_of
 from optsched.plotting.axes import COLOURS, axes, figures, legend_above, literal, short
 from optsched.result import Result
 from optsched.selection.explain import Breakdown
@@ -54,9 +54,7 @@ def plot_selection(
         If matplotlib is not installed.
     """
     given = instance_of(instance, SelectionInstance)
-    if isinstance(solution, str | Path):
-        solution = load_solution(problem_for(given), solution)
-    assert isinstance(solution, SelectionSolution)
+    solution = decided(solution_of(problem_for(given), solution), SelectionSolution)
     breakdown = breakdown_of(given, solution, Breakdown)
     most = max(node.gpus for node in given.nodes)
     ax = axes(ax, 9.0, min(1.8 + 0.34 * len(given.nodes), 16))

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 import optsched
 from optsched.cli import _code
 from optsched.errors import InputError, MissingExtraError
+from optsched.online.options import OnlineOptions
 from optsched.problems import PROBLEMS
 
 SMALL = {
@@ -68,6 +69,33 @@ def test_several_runs_share_a_picture() -> None:
     costs = [optsched.solve("selection/3x6", name) for name in ("sts", "edf")]
     split = optsched.plot(costs[0].given, costs, picture="cost-split")
     assert [label.get_text() for label in split.get_yticklabels()] == ["sts", "edf"]
+
+
+def test_a_run_is_drawn_by_its_records() -> None:
+    from optsched.online import runs as online
+    from optsched.rolling import runs as rolling
+
+    instance = optsched.load("rolling/three-by-hand")
+    (run,) = rolling.run_policies(instance, ["edf"])
+    drawn = outlines(optsched.plot(instance, optsched.solve(instance, "edf")))
+    assert outlines(optsched.plot(instance, run)) == drawn
+    assert outlines(optsched.plot(instance, run.records)) == drawn
+    workload = optsched.load("online/small-400x40")
+    results = [optsched.solve(workload, name) for name in ("spjf", "spwf")]
+    predicted = online.predicted(workload, OnlineOptions.from_dict({}), seed=0)
+    runs = list(online.run_policies(predicted, ["spjf", "spwf"]))
+    for given in (results, runs, [run.records for run in runs]):
+        ax = optsched.plot(workload, given)
+        assert [line.get_label() for line in ax.lines] == ["spjf", "spwf"]
+        assert outlines(ax) == outlines(optsched.plot(workload, results))
+
+
+def test_another_problems_solution_is_refused() -> None:
+    solution = optsched.solve("makespan/fig2", "sjf-bco").solution
+    for problem, (name, _) in SMALL.items():
+        if problem != "makespan":
+            with pytest.raises(InputError):
+                optsched.plot(name, solution)
 
 
 def test_tables_and_stores_are_drawn(tmp_path: Path) -> None:
