@@ -11,6 +11,7 @@ import optsched
 PACKAGE = Path(optsched.__file__).parent
 MOST = 8
 FRONT_DOORS = {
+    "comparing.py": {"compare"},
     "methods.py": {"solve"},
     "generators/makespan.py": {"generate_makespan"},
     "generators/online.py": {"generate_online"},

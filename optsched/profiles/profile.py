@@ -6,15 +6,12 @@ import sys
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import InputError, shown
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 
 @dataclass(frozen=True)
@@ -130,16 +127,6 @@ class LayerProfile:
     def totals(self) -> Totals:
         """Prefix sums of the times and the parameter bytes; O(L) once."""
         return Totals(*(self._prefix_sum(name) for name in Totals._fields))
-
-    def to_networkx(self) -> nx.DiGraph[int]:
-        """The profile as a graph: nodes are positions with the layer's fields as attributes."""
-        import networkx as nx
-
-        graph: nx.DiGraph[int] = nx.DiGraph(model=self.model)
-        for position, layer in enumerate(self.layers):
-            graph.add_node(position, layer=layer.name, **{n: getattr(layer, n) for n in _NUMBERS})
-        graph.add_edges_from(self.edges)
-        return graph
 
     def _prefix_sum(self, name: str) -> NDArray[np.float64]:
         values = (float(getattr(layer, name)) for layer in self.layers)

@@ -71,14 +71,6 @@ def test_totals_are_prefix_sums() -> None:
     assert totals.parameter_bytes.tolist() == [0, 100, 300, 700]
 
 
-def test_to_networkx_keeps_layers_and_edges() -> None:
-    graph = profile([10, 20, 40], [(0, 1), (0, 2)]).to_networkx()
-    assert sorted(graph.edges) == [(0, 1), (0, 2)]
-    assert [graph.nodes[i]["output_bytes"] for i in range(3)] == [10, 20, 40]
-    assert graph.nodes[1]["layer"] == "layer"
-    assert graph.graph["model"] == "net"
-
-
 @pytest.mark.parametrize("edge", [(0, 0), (1, 0), (0, 2), (-1, 1)])
 def test_refuses_an_edge_out_of_range_or_not_forward(edge: tuple[int, int]) -> None:
     with pytest.raises(InputError, match=r"profile net: edge 1: found \(.*\), expected positions"):

@@ -35,7 +35,7 @@ class Packed(NamedTuple):
     vertex, stage, edge, cell : (C + 1,) int
         Where each configuration's replicas, stages, edge ends and table cells begin.
     stage_of, first, pair, start, neighbour, weight
-        As `grow_servers` of the placement slice takes them; `first` and `start` have one entry
+        As in `JobGraph` of the placement slice; `first` and `start` have one entry
         more a configuration than stages and replicas.
     inside, before, after, all_reduce
         `CostTables`; `all_reduce` row by row, `width` entries a row.
@@ -145,15 +145,15 @@ def _pack(
         gpus=gpus,
         estimate=estimate,
         worst=worst,
-        vertex=_begins([len(g.shape.stage_of) for g in graphs]),
+        vertex=_begins([len(g.stage_of) for g in graphs]),
         stage=_begins([len(g.pair) for g in graphs]),
         edge=_begins([len(g.weight) for g in graphs]),
         cell=_begins([t.all_reduce.size for t in tables]),
         width=np.array([t.all_reduce.shape[1] for t in tables], dtype=np.int64),
-        stage_of=_joined([g.shape.stage_of for g in graphs], int),
-        first=_joined([g.shape.first for g in graphs], int),
-        start=_joined([g.shape.start for g in graphs], int),
-        neighbour=_joined([g.shape.neighbour for g in graphs], int),
+        stage_of=_joined([g.stage_of for g in graphs], int),
+        first=_joined([g.first for g in graphs], int),
+        start=_joined([g.start for g in graphs], int),
+        neighbour=_joined([g.neighbour for g in graphs], int),
         weight=_joined([g.weight for g in graphs], float),
         pair=_joined([g.pair for g in graphs], float),
         inside=_joined([t.inside for t in tables], float),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from optsched.compiled_loops import njit_borrowing, njit_owning
-from optsched.placement.heuristics._heavy_edge_kernel import grow_servers
+from optsched.placement.heuristics._heavy_edge_kernel import JobGraph, grow_servers
 
 LARGEST_TABLE = 2**25
 MOST_ENTRIES = 2**17
@@ -68,17 +68,15 @@ def iteration_time(packed: Any, c: int, taken: Any, pieces: int) -> float:
             offer[at] = size
             at += 1
     v, s, e = packed.vertex, packed.stage, packed.edge
-    counts = grow_servers(
+    graph = JobGraph(
         packed.stage_of[v[c] : v[c + 1]],
         packed.first[s[c] + c : s[c + 1] + c + 1],
         packed.pair[s[c] : s[c + 1]],
         packed.start[v[c] + c : v[c + 1] + c + 1],
         packed.neighbour[e[c] : e[c + 1]],
         packed.weight[e[c] : e[c + 1]],
-        offer,
-        np.arange(pieces),
     )
-    return _slowest(packed, c, counts)
+    return _slowest(packed, c, grow_servers(graph, offer, np.arange(pieces)))
 
 
 @njit_borrowing

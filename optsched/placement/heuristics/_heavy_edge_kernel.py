@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,34 +11,37 @@ from optsched.compiled_loops import njit
 NO_EDGE = -1.0
 
 
-@njit(cache=True)
-def grow_servers(
-    stage_of: Any,
-    first: Any,
-    pair: Any,
-    start: Any,
-    neighbour: Any,
-    weight: Any,
-    free: Any,
-    servers: Any,
-) -> Any:
-    """Fill servers one after another; return counts (S, M).
+class JobGraph(NamedTuple):
+    """A job graph by its structure; vertices are replicas, ordered by (stage, replica).
 
-    Parameters
+    Attributes
     ----------
     stage_of : (V,) int
-        Stage of each vertex; vertices are ordered by (stage, replica).
+        Stage of each vertex.
     first : (S + 1,) int
         First vertex of each stage.
     pair : (S,) float
-        Weight of each edge between a replica of stage s and one of stage s + 1 (last: unused).
-    start, neighbour, weight : CSR arrays
-        All-reduce edges inside stages, both directions.
-    free : (M,) int
-        GPUs offered by each server.
-    servers : (M,) int
-        Servers in the order in which they are filled.
+        Bytes of each edge between a replica of stage s and one of stage s + 1 (last: unused).
+    start, neighbour, weight : (V + 1,) int, (2 E_a,) int, (2 E_a,) float
+        All-reduce edges inside stages, in both directions, in bytes.
     """
+
+    stage_of: Any
+    first: Any
+    pair: Any
+    start: Any
+    neighbour: Any
+    weight: Any
+
+
+@njit(cache=True)
+def grow_servers(graph: JobGraph, free: Any, servers: Any) -> Any:
+    """Fill servers one after another; return counts (S, M).
+
+    ``free`` (M,) are the GPUs each server offers, ``servers`` (M,) the order in which they are
+    filled.
+    """
+    stage_of, first, pair = graph.stage_of, graph.first, graph.pair
     vertices, stages = len(stage_of), len(first) - 1
     total = np.zeros(vertices)
     for v in range(vertices):
@@ -47,8 +50,8 @@ def grow_servers(
             total[v] += pair[s - 1] * (first[s] - first[s - 1])
         if s + 1 < stages:
             total[v] += pair[s] * (first[s + 2] - first[s + 1])
-        for e in range(start[v], start[v + 1]):
-            total[v] += weight[e]
+        for e in range(graph.start[v], graph.start[v + 1]):
+            total[v] += graph.weight[e]
     unassigned = np.ones(vertices, dtype=np.bool_)
     left = np.empty(stages, dtype=np.int64)
     for s in range(stages):
@@ -67,14 +70,14 @@ def grow_servers(
             if free[m] == 1:
                 v = _lightest(total, unassigned)
             elif taken == 0:
-                v = _heaviest_end(stage_of, pair, start, neighbour, weight, unassigned, left)
+                v = _heaviest_end(graph, unassigned, left)
             else:
                 v = _most_attracted(attraction, unassigned)  # no edge: the lowest vertex
             unassigned[v] = False
             left[stage_of[v]] -= 1
             remaining -= 1
             counts[stage_of[v], m] += 1
-            _attract(v, attraction, stage_of, first, pair, start, neighbour, weight)
+            _attract(graph, v, attraction)
     return counts
 
 
@@ -97,22 +100,21 @@ def _most_attracted(attraction: Any, unassigned: Any) -> int:
 
 
 @njit(cache=True)
-def _heaviest_end(
-    stage_of: Any, pair: Any, start: Any, neighbour: Any, weight: Any, unassigned: Any, left: Any
-) -> int:
+def _heaviest_end(graph: JobGraph, unassigned: Any, left: Any) -> int:
     """Lower end of the heaviest edge with both ends unassigned; without one, the lowest vertex.
 
     Growing from it takes the edge's other end next.
     """
+    neighbour, weight = graph.neighbour, graph.weight
     best, best_weight = -1, NO_EDGE
-    for v in range(len(stage_of)):
+    for v in range(len(graph.stage_of)):
         if not unassigned[v]:
             continue
-        s = stage_of[v]
+        s = graph.stage_of[v]
         heaviest = NO_EDGE
         if s + 1 < len(left) and left[s + 1] > 0:
-            heaviest = pair[s]
-        for e in range(start[v], start[v + 1]):
+            heaviest = graph.pair[s]
+        for e in range(graph.start[v], graph.start[v + 1]):
             if neighbour[e] > v and unassigned[neighbour[e]] and weight[e] > heaviest:
                 heaviest = weight[e]
         if best < 0 or heaviest > best_weight:
@@ -121,22 +123,14 @@ def _heaviest_end(
 
 
 @njit(cache=True)
-def _attract(
-    v: int,
-    attraction: Any,
-    stage_of: Any,
-    first: Any,
-    pair: Any,
-    start: Any,
-    neighbour: Any,
-    weight: Any,
-) -> None:
-    s = stage_of[v]
+def _attract(graph: JobGraph, v: int, attraction: Any) -> None:
+    """Let the edges of a vertex that has been taken draw its neighbours."""
+    s, first, neighbour = graph.stage_of[v], graph.first, graph.neighbour
     if s > 0:
         for u in range(first[s - 1], first[s]):
-            attraction[u] = max(attraction[u], pair[s - 1])
+            attraction[u] = max(attraction[u], graph.pair[s - 1])
     if s + 2 < len(first):
         for u in range(first[s + 1], first[s + 2]):
-            attraction[u] = max(attraction[u], pair[s])
-    for e in range(start[v], start[v + 1]):
-        attraction[neighbour[e]] = max(attraction[neighbour[e]], weight[e])
+            attraction[u] = max(attraction[u], graph.pair[s])
+    for e in range(graph.start[v], graph.start[v + 1]):
+        attraction[neighbour[e]] = max(attraction[neighbour[e]], graph.weight[e])

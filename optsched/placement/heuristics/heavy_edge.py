@@ -18,8 +18,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.placement.cost import Floats, Ints, cost_tables, time_matrix
+from optsched.placement.cost import Ints, cost_tables, time_matrix
 from optsched.placement.graph import activation_weight, all_reduce_edges, all_reduce_weight
+from optsched.placement.heuristics._heavy_edge_kernel import JobGraph, grow_servers
 from optsched.placement.instance import Cluster, Job, PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
@@ -28,7 +29,7 @@ from optsched.result import Outcome, Settings, Termination
 
 @dataclass(frozen=True)
 class GraphShape:
-    """The edges of a job graph without their weights, as arrays for the compiled loop.
+    """The edges of a job graph without their weights: most of a `JobGraph`.
 
     Attributes
     ----------
@@ -50,15 +51,6 @@ class GraphShape:
     parallel: Ints
 
 
-@dataclass(frozen=True)
-class GraphArrays:
-    """A job graph: its shape, weights of the pair edges by stage and of the all-reduce edges."""
-
-    shape: GraphShape
-    pair: Floats
-    weight: Floats
-
-
 def heavy_edge(
     instance: PlacementInstance, options: PlacementOptions, settings: Settings
 ) -> Outcome:
@@ -76,27 +68,22 @@ def heavy_edge(
     )
 
 
-def heavy_edge_counts(graph: GraphArrays, free_gpus: tuple[int, ...] | NDArray[np.int64]) -> Ints:
+def heavy_edge_counts(graph: JobGraph, free_gpus: tuple[int, ...] | NDArray[np.int64]) -> Ints:
     """Run the algorithm on a prepared graph: counts, stages x servers."""
-    from optsched.placement.heuristics._heavy_edge_kernel import grow_servers
-
     free = np.asarray(free_gpus, dtype=np.int64)
     order = np.argsort(-free, kind="stable")
-    shape = graph.shape
-    counts: Ints = grow_servers(
-        shape.stage_of, shape.first, graph.pair, shape.start, shape.neighbour, graph.weight,
-        free, order,
-    )  # fmt: skip
+    counts: Ints = grow_servers(graph, free, order)
     return counts
 
 
-def graph_arrays(job: Job) -> GraphArrays:
+def graph_arrays(job: Job) -> JobGraph:
     """Lay a job's graph out as arrays. Complexity: O(V + E_a); the shape is kept for next time."""
     stages, kind = job.stages, job.all_reduce
     shape = graph_shape(tuple(stage.replicas for stage in stages), kind)
     one = np.array([all_reduce_weight(stage, kind) for stage in stages])
     pair = np.array([activation_weight(a, b) for a, b in pairwise(stages)] + [0.0])
-    return GraphArrays(shape, pair, one[shape.owner] * shape.parallel)
+    weight = one[shape.owner] * shape.parallel
+    return JobGraph(shape.stage_of, shape.first, pair, shape.start, shape.neighbour, weight)
 
 
 @lru_cache(maxsize=1024)
