@@ -7,15 +7,11 @@ themselves; a test compares the page with what this script would write.
 from __future__ import annotations
 
 import inspect
-import re
 import sys
-import typing
-from collections.abc import Callable, Iterator
-from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-from optsched.generating import RESERVED, data_class, generator, generators, maker
+from optsched.generating import generator, generators, parameters_of
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "generators.md"
 COMMANDS = {"online": "workload"}
@@ -42,14 +38,6 @@ Jobs of a trace are read by `optsched import` and
 """
 
 
-class Parameter(typing.NamedTuple):
-    """A row of a table."""
-
-    name: str
-    default: str
-    text: str
-
-
 def main() -> None:
     """Write the page."""
     PAGE.write_text(page(), encoding="utf-8")
@@ -64,7 +52,10 @@ def section(kind: str) -> str:
     """A generator: what its module says, and its parameters."""
     make = generator(kind, "generators", "")
     told = inspect.cleandoc(sys.modules[make.__module__].__doc__ or "")
-    rows = "".join(f"| `{p.name}` | {p.default} | {p.text} |\n" for p in parameters(make))
+    rows = "".join(
+        f"| `{p.name}` | {shown(p.default)} | {p.text.replace('|', chr(92) + '|')} |\n"
+        for p in parameters_of(make)
+    )
     return (
         f"## {kind}\n\n{told}\n\nFiles: `optsched generate {COMMANDS.get(kind, kind)}`. "
         f'From Python: `optsched.generate("{kind}", ...)`, or '
@@ -73,51 +64,9 @@ def section(kind: str) -> str:
     )
 
 
-def parameters(make: Callable[..., Any]) -> Iterator[Parameter]:
-    """What a plan may set, in the order of the signature."""
-    told, hints = described(make), typing.get_type_hints(make)
-    for name, parameter in inspect.signature(make).parameters.items():
-        inner = data_class(hints.get(name))
-        if inner is not None:
-            yield from attributes(inner)
-        elif name not in RESERVED:
-            yield Parameter(name, shown(parameter.default), told.get(name, ""))
-
-
-def attributes(made_of: Any) -> Iterator[Parameter]:
-    """The fields of a settings class, and those of the classes in it."""
-    told, hints = described(made_of), typing.get_type_hints(made_of)
-    made = maker(made_of)()
-    for field in fields(made_of):
-        inner = data_class(hints[field.name])
-        if inner is None:
-            yield Parameter(field.name, shown(getattr(made, field.name)), told.get(field.name, ""))
-            continue
-        values = getattr(made, field.name)
-        for parameter in attributes(inner):
-            default = shown(getattr(values, parameter.name))
-            yield Parameter(parameter.name, default, parameter.text)
-
-
-def described(thing: Any) -> dict[str, str]:
-    """The texts of a numpydoc list of parameters or attributes."""
-    lines, found, names = inspect.cleandoc(thing.__doc__ or "").splitlines(), {}, []
-    for line in lines:
-        head = re.match(r"^(\w+(?:, \w+)*) : \S", line)
-        if head:
-            names = head[1].split(", ")
-            found.update(dict.fromkeys(names, ""))
-        elif names and line.startswith("    "):
-            for name in names:
-                found[name] = f"{found[name]} {line.strip()}".strip().replace("|", "\\|")
-        else:
-            names = []
-    return found
-
-
 def shown(default: Any) -> str:
     """A default in a table."""
-    if default is MISSING or default is inspect.Parameter.empty:
+    if default is inspect.Parameter.empty:
         return ""
     if default is None:
         return "-"

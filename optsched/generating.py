@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -26,8 +27,20 @@ if TYPE_CHECKING:
 
 RESERVED = ("seed", "name")
 """Arguments of a generator that a plan's family sets itself."""
-MAKERS = {"RollingGenerator": "optsched.generators.rolling:rolling_settings"}
+MAKERS = {
+    "RollingGenerator": "optsched.generators.rolling:rolling_settings",
+    "SelectionSettings": "optsched.generators.selection:selection_settings",
+}
 """Functions that make a settings class from flat names, with defaults that depend on others."""
+
+
+class Parameter(typing.NamedTuple):
+    """An argument of a generator by its flat name: its type, its default and what it is."""
+
+    name: str
+    hint: Any
+    default: Any
+    text: str
 
 
 @overload
@@ -118,6 +131,45 @@ def generator(kind: str, source: str, place: str) -> Callable[..., Any]:
         raise InputError(source, place, shown(kind), suggestion(str(kind), generators()))
     made: Callable[..., Any] = resolve(PROBLEMS[kind].generate or "")
     return made
+
+
+def parameters_of(make: Callable[..., Any]) -> Iterator[Parameter]:
+    """A generator's arguments, read off its signature, its data classes and their texts."""
+    told, hints = _described(make), typing.get_type_hints(make)
+    for name, parameter in inspect.signature(make).parameters.items():
+        inner = data_class(hints.get(name))
+        if inner is not None:
+            yield from _attributes(inner, maker(inner)())
+        elif name not in RESERVED:
+            yield Parameter(name, hints.get(name), parameter.default, told.get(name, ""))
+
+
+def _attributes(made_of: Any, values: Any) -> Iterator[Parameter]:
+    """The fields of a settings class, and those of the classes in it."""
+    told, hints = _described(made_of), typing.get_type_hints(made_of)
+    for field in fields(made_of):
+        inner, value = data_class(hints[field.name]), getattr(values, field.name)
+        if inner is not None:
+            yield from _attributes(inner, value)
+        else:
+            yield Parameter(field.name, hints[field.name], value, told.get(field.name, ""))
+
+
+def _described(thing: Any) -> dict[str, str]:
+    """The texts of a numpydoc list of parameters or attributes."""
+    found: dict[str, str] = {}
+    names: list[str] = []
+    for line in inspect.cleandoc(thing.__doc__ or "").splitlines():
+        head = re.match(r"^(\w+(?:, \w+)*) : \S", line)
+        if head:
+            names = head[1].split(", ")
+            found.update(dict.fromkeys(names, ""))
+        elif names and line.startswith("    "):
+            for name in names:
+                found[name] = f"{found[name]} {line.strip()}".strip()
+        else:
+            names = []
+    return found
 
 
 def data_class(hint: Any) -> Any | None:

@@ -6,14 +6,8 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli import (
-    make_makespan,
-    make_online,
-    make_placement,
-    make_rolling,
-    make_selection,
-    make_speed_profile,
-)
+from optsched.cli import importing
+from optsched.cli.generate import Generators
 from optsched.cli.settings import Options, OutputFile, read_options
 
 DONE = 0
@@ -21,20 +15,16 @@ DONE = 0
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    generate = typer.Typer(rich_markup_mode=None)
-    importing = typer.Typer(rich_markup_mode=None)
-    for problem in (
-        make_placement,
-        make_makespan,
-        make_selection,
-        make_speed_profile,
-        make_online,
-        make_rolling,
-    ):
-        problem.register(generate, importing)
-    app.add_typer(generate, name="generate", help="Generate instances from a seed.")
-    app.add_typer(importing, name="import", help="Make an instance of somebody's data.")
+    kinds = typer.Typer(cls=Generators, rich_markup_mode=None, callback=_generate)
+    formats = typer.Typer(rich_markup_mode=None)
+    importing.register(formats)
+    app.add_typer(kinds, name="generate", help="Generate instances from a seed.")
+    app.add_typer(formats, name="import", help="Make an instance of somebody's data.")
     app.command()(export)
+
+
+def _generate() -> None:
+    """A group of no commands needs a callback."""
 
 
 def export(

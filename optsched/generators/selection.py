@@ -8,7 +8,7 @@ exponent, seconds per epoch, GPUs per node, H = 1 h and rho = 10.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from optsched.selection.instance import SCHEMA, SelectionInstance
 
 GB = 1e9
 HOUR = 3600.0
+JOBS_PER_NODE = 4
 MEMORY_NEEDS = (3.5, 6.0, 8.0, 12.0, 15.0)
 """GB; the limits of Table IV lie between them, so that some jobs share and some cannot."""
 
@@ -98,6 +99,11 @@ class SelectionSettings:
             if not low <= value <= high:
                 where = f"--{name.replace('_', '-')}"
                 raise InputError("generate selection", where, shown(value), f"{low} to {high}")
+
+
+def selection_settings(nodes: int = 10, **changes: Any) -> SelectionSettings:
+    """Settings with the paper's four jobs a node, unless `jobs` says otherwise."""
+    return replace(SelectionSettings(nodes=nodes, jobs=JOBS_PER_NODE * nodes), **changes)
 
 
 def generate_selection(

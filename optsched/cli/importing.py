@@ -1,20 +1,32 @@
-"""Commands that make placement instances: generate, import."""
+"""``optsched import FORMAT``: layer profiles and job traces of others."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from optsched.cli.settings import Bandwidth, Folder, OutputFile, Seed, read_offer, require_folder
+from optsched.cli.settings import (
+    Bandwidth,
+    ClusterFile,
+    OutputFile,
+    Seed,
+    read_offer,
+    table_extras,
+)
 from optsched.errors import InputError, shown
+from optsched.outputs import require_file, require_outputs
 from optsched.placement.scaling import SLOWER
 
 if TYPE_CHECKING:
     from optsched.placement.instance import PlacementInstance
 
 DONE = 0
+TRACE_FORMATS = (
+    "pai", "philly-csv", "philly-json", "helios", "muri", "chronus", "gavel", "swf"
+)  # fmt: skip
+
 
 Batch = Annotated[
     str,
@@ -39,66 +51,11 @@ Fewer = Annotated[
 ]
 
 
-def register(generate: typer.Typer, importing: typer.Typer) -> None:
-    """Add the commands to ``optsched generate`` and ``optsched import``."""
-    generate.command("placement")(generate_placements)
+def register(importing: typer.Typer) -> None:
+    """Add the commands to ``optsched import``."""
     importing.command("pipedream")(import_pipedream)
-
-
-def generate_placements(
-    output: Folder,
-    model: Annotated[str, typer.Option(metavar="NAME", help="A model of the zoo.")] = "VGG19",
-    gpus: Annotated[int, typer.Option(metavar="N", help="GPUs of the job.")] = 16,
-    stages: Annotated[
-        int | None, typer.Option(metavar="S", help="Stages; by default the best plan's.")
-    ] = None,
-    all_reduce: Annotated[str, typer.Option(help="ring or double-tree.")] = "ring",
-    gpus_per_server: Annotated[int, typer.Option(metavar="N")] = 8,
-    inter_bandwidth: Bandwidth = 1.25e9,
-    intra_bandwidth: Bandwidth = 3e11,
-    batch: Batch = "per-gpu",
-    device: DeviceName = "V100",
-    optimiser: Optimiser = "adam",
-    accumulation_steps: Steps = None,
-    gpu_memory: Memory = None,
-    oversized: Oversized = False,
-    fewer_gpus: Fewer = False,
-    count: Annotated[int, typer.Option(metavar="N", help="How many, from the seed on.")] = 1,
-    name: Annotated[str | None, typer.Option(help="The instance's name; with --count 1.")] = None,
-    seed: Seed = 0,
-) -> int:
-    """Placement instances: a zoo model cut into stages, on random offers of free GPUs."""
-    from optsched.cli.show import note
-    from optsched.files import write_document
-    from optsched.generators.placement import Hardware, generate_placement
-    from optsched.profiles import Training
-
-    require_folder(output)
-    if not 1 <= count <= 100_000:
-        raise InputError("generate placement", "--count", shown(count), "1 to 100000")
-    if not 0 <= seed < 2**63:
-        raise InputError("generate placement", "--seed", shown(seed), "0 to 2^63 - 1")
-    if name is not None and (count != 1 or not name or set(name) & set("/\\\0")):
-        raise InputError("generate placement", "--name", shown(name), "a file name, --count 1")
-    hardware = Hardware(gpus_per_server, inter_bandwidth, intra_bandwidth)
-    training = Training(
-        batch, device, fewer_gpus, optimiser, accumulation_steps, gpu_memory, oversized
-    )
-    for each in range(seed, seed + count):
-        instance = generate_placement(
-            model,
-            gpus,
-            stages=stages,
-            all_reduce=all_reduce,
-            hardware=hardware,
-            training=training,
-            seed=each,
-            name=name,
-        )
-        path = Path(output) / f"{instance.name}.json"
-        write_document(path, instance.to_dict())
-        note(f"wrote {path}: {_said(instance)}")
-    return DONE
+    for name in TRACE_FORMATS:
+        importing.command(name)(importer(name))
 
 
 def import_pipedream(
@@ -151,11 +108,13 @@ def import_pipedream(
     )
     write_document(output, instance.to_dict())
     plan = "-".join(str(stage.replicas) for stage in instance.job.stages)
-    note(f"wrote {output}: {instance.job.model}, replicas by stage {plan}; {_said(instance)}")
+    note(
+        f"wrote {output}: {instance.job.model}, replicas by stage {plan}; {scaling_line(instance)}"
+    )
     return DONE
 
 
-def _said(instance: PlacementInstance) -> str:
+def scaling_line(instance: PlacementInstance) -> str:
     """What the plan gains over one GPU, and what it takes of each."""
     scaling, memory = instance.provenance["scaling"], instance.provenance["memory"]
     slower = f" ({SLOWER})" if scaling["speed_up"] < 1 else ""
@@ -163,3 +122,65 @@ def _said(instance: PlacementInstance) -> str:
         f"{instance.job.gpus} GPUs, speed-up {scaling['speed_up']:.2f}{slower}, efficiency "
         f"{100 * scaling['efficiency']:.0f}%, {1e-9 * memory['bytes_per_gpu']:.1f} GB a GPU"
     )
+
+
+def importer(file_format: str) -> Any:
+    """The command that imports one trace format."""
+
+    def command(
+        file: Annotated[str, typer.Argument(metavar="FILE", help="The trace; .gz is read too.")],
+        output: Annotated[
+            str, typer.Option("-o", metavar="FILE", help="workload.csv or .parquet to write.")
+        ],
+        cluster: ClusterFile = None,
+        all_reduce: Annotated[str, typer.Option(help="ring or double-tree.")] = "ring",
+        jobs: Annotated[
+            int | None, typer.Option(metavar="N", help="Only the first N in time order.")
+        ] = None,
+        seed: Seed = 0,
+    ) -> int:
+        return _import(file_format, file, output, cluster, all_reduce, jobs, seed)
+
+    command.__doc__ = f"A workload of a {file_format} trace, and the catalogue beside it."
+    return command
+
+
+def _import(
+    file_format: str,
+    file: str,
+    output: str,
+    cluster: str | None,
+    all_reduce: str,
+    jobs: int | None,
+    seed: int,
+) -> int:
+    import numpy as np
+
+    from optsched.cli.show import note
+    from optsched.extras import require_extras
+    from optsched.online.data.catalogue import write_catalogue
+    from optsched.online.data.cluster import read_cluster
+    from optsched.online.data.workload_files import write_workload
+    from optsched.online.traces.importing import import_trace, workload_of_trace
+
+    if all_reduce not in ("ring", "double-tree"):
+        raise InputError("import", "--all-reduce", shown(all_reduce), "ring or double-tree")
+    if jobs is not None and jobs < 1:
+        raise InputError("import", "--jobs", shown(jobs), "a number from 1 up")
+    beside = Path(output).parent / "catalogue.json"
+    require_file(output, "the catalogue is written beside it")
+    require_outputs([output, beside], [file, cluster])
+    require_extras(table_extras(output))
+    reference = None if cluster is None else read_cluster(cluster)
+    trace = import_trace(file_format, file)
+    for line in trace.report.lines():
+        note(f"{file}: {line}")
+    workload, catalogue = workload_of_trace(
+        trace, seed=seed, reference=reference, all_reduce=all_reduce
+    )
+    if jobs is not None:
+        workload = workload.rows(np.arange(min(jobs, len(workload)), dtype=np.int64))
+    write_workload(output, workload)
+    write_catalogue(beside, catalogue)
+    note(f"wrote {output}: {len(workload)} jobs; {beside}: {len(catalogue.models)} configurations")
+    return DONE

@@ -1,0 +1,277 @@
+"""``optsched generate KIND``: the options of each kind are its generator's arguments.
+
+They are read when the kind is asked for: `optsched generate --help` imports no generator.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from optsched.cli.settings import integer, real, require_folder
+from optsched.errors import InputError, shown
+from optsched.generating import (
+    Parameter,
+    arguments_of,
+    generator,
+    generators,
+    made_by,
+    parameters_of,
+)
+
+DONE = 0
+MOST = 100_000
+KINDS = {"online": "workload"}
+"""Commands that are not called like their problem."""
+ALSO = {"reconfiguration_delay": ("--delay",)}
+"""Second names of options."""
+SHORT = {
+    "placement": "A zoo model cut into stages, on random offers of free GPUs.",
+    "makespan": "Ring-all-reduce jobs as in sjf-bco, section 7, at any size.",
+    "selection": "Clusters and queues as in sts, VII-A3: 3 x 6 to 100 x 400 and beyond.",
+    "speed-profile": "Single jobs in the shapes of sts, Fig. 2.",
+    "rolling": "Workloads as in sts, VII-A3, or with the arrivals and durations of a trace.",
+    "online": "Workloads with recurring groups: workload.csv, catalogue.json, cluster.json.",
+}
+
+
+class Generators(TyperGroup):
+    """A command for each problem that has a generator, made when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Kinds, in the order of the problems."""
+        return [KINDS.get(name, name) for name in generators()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a kind; None for no kind."""
+        problems = {KINDS.get(name, name): name for name in generators()}
+        return _command(cmd_name, problems[cmd_name]) if cmd_name in problems else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the kinds without making their commands."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(KINDS.get(name, name), _told(name)) for name in generators()])
+
+
+def _told(problem: str) -> str:
+    return SHORT.get(problem, f"Instances of {problem}.")
+
+
+def _command(kind: str, problem: str) -> Any:
+    """The command of a kind: a parameter for each argument of its generator, then the shared."""
+    make = generator(problem, "generate", "problem")
+    options = [*map(_option, parameters_of(make)), *_EXTRAS.get(problem, ()), *_COMMON]
+
+    def command(**given: Any) -> int:
+        return _generate(kind, problem, **given)
+
+    command.__doc__ = _told(problem)
+    command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in options}
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(kind)(command)
+    return typer.main.get_command(app)
+
+
+def _generate(
+    kind: str, problem: str, output: str, count: int, seed: int, name: str | None, **given: Any
+) -> int:
+    source = f"generate {kind}"
+    require_folder(output)
+    if not 1 <= count <= MOST:
+        raise InputError(source, "--count", shown(count), f"1 to {MOST}")
+    if not 0 <= seed < 2**63:
+        raise InputError(source, "--seed", shown(seed), "0 to 2^63 - 1")
+    if name is not None and (count != 1 or not name or set(name) & set("/\\\0")):
+        raise InputError(source, "--name", shown(name), "a file name, with --count 1")
+    chosen = {key: value for key, value in given.items() if value is not None}
+    write = {"rolling": _write_rolling, "online": _write_workload}.get(problem, _write)
+    write(source, problem, output, chosen, range(seed, seed + count), name)
+    return DONE
+
+
+def _write(
+    source: str, problem: str, output: str, given: dict[str, Any], seeds: range, name: str | None
+) -> None:
+    from optsched.cli.importing import scaling_line
+
+    make = generator(problem, source, "")
+    arguments = {**arguments_of(make, given, source, ""), "name": name}
+    for seed in seeds:
+        made = made_by(make, arguments, seed, source, "")
+        _keep(output, made, told=f": {scaling_line(made)}" if problem == "placement" else "")
+
+
+def _write_rolling(
+    source: str, problem: str, output: str, given: dict[str, Any], seeds: range, name: str | None
+) -> None:
+    from optsched.cli.show_runs import load_line
+    from optsched.generators.rolling import generate_rolling
+    from optsched.generators.rolling_trace import generate_from_trace, read_trace
+    from optsched.rolling.bounds.clairvoyant import clairvoyant_utilisation
+    from optsched.rolling.offered_load import offered_load
+    from optsched.rolling.simulator.true_epochs import true_epochs
+    from optsched.rolling.simulator.world import World
+
+    trace, form = given.pop("trace", None), given.pop("trace_format", None)
+    if trace is None and form is not None:
+        raise InputError(source, "--trace-format", shown(form), "--trace FILE")
+    rows = None
+    if trace is not None:
+        rows = read_trace(trace, most=given.get("jobs"), file_format=form)
+        given["jobs"] = len(rows)
+    arguments = arguments_of(generate_rolling, given, source, "")
+    for seed in seeds:
+        if rows is None:
+            made = made_by(generate_rolling, {**arguments, "name": name}, seed, source, "")
+        else:
+            made = generate_from_trace(arguments["settings"], rows, seed=seed, name=name)
+        plan = clairvoyant_utilisation(World(made), true_epochs(made, 0))
+        _keep(output, made, [trace], f": {load_line(offered_load(made), plan)}")
+
+
+def _write_workload(
+    source: str, problem: str, output: str, given: dict[str, Any], seeds: range, name: str | None
+) -> None:
+    from dataclasses import replace
+
+    from optsched.cli.show import note
+    from optsched.files import write_document
+    from optsched.generators.online import generate_online
+    from optsched.generators.workload import WorkloadShape
+    from optsched.online.data.catalogue import write_catalogue
+    from optsched.online.data.workload_files import write_workload
+    from optsched.online.instance import FILES
+    from optsched.outputs import require_outputs
+
+    like = given.pop("like", None)
+    folders = {
+        seed: Path(output) if len(seeds) == 1 else Path(output) / f"seed-{seed}" for seed in seeds
+    }
+    read = () if like is None else (like, Path(like).parent / "catalogue.json")
+    require_outputs((folder / file for folder in folders.values() for file in FILES), read)
+    arguments = arguments_of(generate_online, given, source, "")
+    if like is not None:
+        names = WorkloadShape.__dataclass_fields__
+        changes = {key: given[key] for key in given if key in names}
+        arguments["shape"] = replace(_shape_like(like, arguments), **changes)
+    for seed, folder in folders.items():
+        made = made_by(generate_online, {**arguments, "name": name}, seed, source, "")
+        write_workload(folder / FILES[0], made.workload)
+        write_catalogue(folder / FILES[1], made.catalogue)
+        write_document(folder / FILES[2], made.cluster.to_dict())
+        count = len(made.catalogue.models)
+        note(f"wrote {folder}: {len(made.workload)} jobs, {count} configurations")
+
+
+def _shape_like(workload: str, arguments: Mapping[str, Any]) -> Any:
+    """The shape of a workload's jobs on the cluster that the arguments make."""
+    from optsched.generators.workload import shape_of
+    from optsched.online.data.catalogue import read_catalogue
+    from optsched.online.data.cluster import OnlineCluster
+    from optsched.online.data.jobs import prepare_jobs
+    from optsched.online.data.workload_files import read_workload
+
+    names = ("servers", "gpus_per_server", "inter_bandwidth", "intra_bandwidth")
+    cluster = OnlineCluster.of(**{key: arguments[key] for key in names if key in arguments})
+    models = read_catalogue(Path(workload).parent / "catalogue.json")
+    jobs = prepare_jobs(read_workload(workload), models, cluster)
+    return shape_of(jobs.workload, jobs.iterations * jobs.estimate, cluster)
+
+
+def _keep(folder: str, instance: Any, read: typing.Iterable[Any] = (), told: str = "") -> None:
+    from optsched.cli.show import note
+    from optsched.files import write_document
+    from optsched.outputs import require_outputs
+
+    path = Path(folder) / f"{instance.name}.json"
+    require_outputs([path], read)
+    write_document(path, instance.to_dict())
+    note(f"wrote {path}{told}")
+
+
+def _option(parameter: Parameter) -> inspect.Parameter:
+    """The option of an argument; what is not given is left to the generator."""
+    flag, known = f"--{parameter.name.replace('_', '-')}", parameter.default
+    default = "" if known is None or known == () else f" [{known}]"
+    if isinstance(known, tuple) and known:
+        default = f" [{','.join(map(str, known))}]"
+    told: dict[str, Any] = {"help": f"{parameter.text}{default}"}
+    kind = _plain(parameter.hint)
+    if kind is bool:
+        return _keyword(parameter.name, bool, f"{flag}/--no-{flag[2:]}", **told)
+    names = (flag, *ALSO.get(parameter.name, ()))
+    if typing.get_origin(kind) is not None:
+        one = _READERS.get(typing.get_args(kind)[0], str)
+        several = partial(_several, one)
+        return _keyword(parameter.name, str, *names, parser=several, metavar="A,B", **told)
+    if kind in _READERS:
+        metavar = {"metavar": "N" if kind is int else "X"}
+        return _keyword(parameter.name, kind, *names, parser=_READERS[kind], **metavar, **told)
+    return _keyword(parameter.name, str, *names, **told)
+
+
+def _keyword(name: str, kind: Any, *flags: str, default: Any = None, **told: Any) -> Any:
+    hint = kind if default is not None else kind | None
+    annotation: Any = Annotated[hint, typer.Option(*flags, **told)]
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
+
+
+def _several(one: Callable[[Any], Any], text: Any) -> Any:
+    return tuple(one(part.strip()) for part in text.split(",")) if isinstance(text, str) else text
+
+
+def _plain(hint: Any) -> Any:
+    """The type behind ``X | None``."""
+    if isinstance(hint, UnionType):
+        return next(kind for kind in typing.get_args(hint) if kind is not type(None))
+    return hint
+
+
+_READERS: dict[Any, Callable[[Any], Any]] = {int: integer, float: real}
+_EXTRAS = {
+    "rolling": (
+        _keyword(
+            "trace",
+            str,
+            "--trace",
+            metavar="FILE",
+            help="CSV with submit_time and, if at hand, duration.",
+        ),
+        _keyword(
+            "trace_format",
+            str,
+            "--trace-format",
+            metavar="F",
+            help="The trace is of this format of `optsched import`.",
+        ),
+    ),
+    "online": (
+        _keyword(
+            "like", str, "--like", metavar="WORKLOAD", help="Match this workload's statistics."
+        ),
+    ),
+}
+"""What a command takes beside its generator's arguments: files."""
+_COMMON = (
+    _keyword("name", str, "--name", help="The instance's name, with --count 1."),
+    _keyword(
+        "count", int, "--count", default=1, parser=integer, metavar="N", help="How many seeds."
+    ),
+    _keyword("seed", int, "--seed", default=0, parser=integer, metavar="N", help="The first seed."),
+    inspect.Parameter(
+        "output",
+        inspect.Parameter.KEYWORD_ONLY,
+        annotation=Annotated[str, typer.Option("-o", metavar="DIR", help="Folder to write into.")],
+    ),
+)
