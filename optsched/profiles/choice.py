@@ -19,7 +19,7 @@ from optsched.profiles.planner import Plan, plan_stages, plans
 from optsched.profiles.profile import LayerProfile
 
 if TYPE_CHECKING:
-    from optsched.profiles.planner_kernel import Room
+    from optsched.profiles._planner_kernel import Room
 
 SIZES_TRIED = 16
 """With `fewer_gpus`, so many numbers of GPUs are tried, evenly spaced up to all."""

@@ -24,7 +24,7 @@ from optsched.profiles.planner import Plan
 from optsched.profiles.profile import LayerProfile
 
 if TYPE_CHECKING:
-    from optsched.profiles.planner_kernel import Room
+    from optsched.profiles._planner_kernel import Room
 
 BATCHES = ("per-gpu", "global")
 BYTES_PER_NUMBER = 4
@@ -128,7 +128,7 @@ def room_of(
     profile: LayerProfile, batch: str, optimiser: str, steps: int, gpu_memory: float
 ) -> Room:
     """The same for the planner: what fits into a GPU of so many bytes."""
-    from optsched.profiles.planner_kernel import Room
+    from optsched.profiles._planner_kernel import Room
 
     outputs = np.cumsum([0.0, *(layer.output_bytes for layer in profile.layers)])
     return Room(

@@ -48,7 +48,7 @@ from optsched.errors import InputError, shown
 from optsched.profiles.profile import LayerProfile
 
 if TYPE_CHECKING:
-    from optsched.profiles.planner_kernel import Room
+    from optsched.profiles._planner_kernel import Room
 
 MAX_GPUS = 4096
 """Most GPUs planned for."""
@@ -266,7 +266,7 @@ def _choices(
         largest = compute[-1] + 2 * transfer.max() + most[-1] * sync[-1]
     if not math.isfinite(largest):
         raise InputError(source, "", "stage times that overflow", "times that a float can hold")
-    from optsched.profiles.planner_kernel import Room, fill_choices
+    from optsched.profiles._planner_kernel import Room, fill_choices
 
     if room is None:
         nothing = np.zeros(compute.size)

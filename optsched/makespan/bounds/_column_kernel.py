@@ -13,7 +13,8 @@ from optsched.compiled_loops import njit
 def best_column(size: Any, price: Any, capacity: int, members: Any) -> float:
     """Largest total price of jobs whose sizes sum to at most `capacity`; 0/1 knapsack.
 
-    Marks the chosen jobs in `members`. Sizes below 0 mean: cannot be taken. Complexity: O(n R).
+    `size` (n,) in GPUs, `price` (n,). Marks the chosen jobs in `members` (n,). Sizes below 0 mean:
+    cannot be taken. Complexity: O(n R).
     """
     n = len(size)
     best = np.zeros(capacity + 1, price.dtype)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from optsched.compiled_loops import njit
-from optsched.placement.stage_time_kernel import stage_time
+from optsched.placement._stage_time_kernel import stage_time
 
 
 @njit(cache=True)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from optsched.compiled_loops import njit
-from optsched.placement.stage_time_kernel import stage_time
+from optsched.placement._stage_time_kernel import stage_time
 
 
 @njit(cache=True)
 def candidate_times(costs: Any, most: int, low: float, high: float, limit: int) -> Any:
-    """All `stage_time`s in [low, high) with v + u + w <= most; at most `limit`."""
+    """All `stage_time`s in [low, high), seconds, with v + u + w <= most; at most `limit` (n,)."""
     replicas = costs[3]
     stages = len(replicas)
     times = np.empty(1024)

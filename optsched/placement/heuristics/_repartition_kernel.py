@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from optsched.compiled_loops import njit
-from optsched.placement.stage_time_kernel import stage_time
+from optsched.placement._stage_time_kernel import stage_time
 
 
 @njit(cache=True)
 def server_time(costs: Any, counts: Any, m: int) -> float:
-    """Largest stage time on server m."""
+    """Largest stage time on server m, in seconds, of ``counts`` (S, M)."""
     stages = counts.shape[0]
     worst = 0.0
     for s in range(stages):
@@ -26,7 +26,7 @@ def server_time(costs: Any, counts: Any, m: int) -> float:
 
 @njit(cache=True)
 def improve(costs: Any, counts: Any, rounds: int, budget: int) -> Any:
-    """Re-split the worst server with each other one until nothing improves; edits `counts`.
+    """Re-split the worst server with each other one until nothing improves; edits `counts` (S, M).
 
     Returns the number of accepted re-splits and the splits looked at: never more than `budget`,
     of which one pair gets at most a hundredth.

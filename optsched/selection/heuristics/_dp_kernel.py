@@ -11,10 +11,10 @@ from optsched.compiled_loops import njit
 
 @njit(cache=True)
 def allocate(run: Any, leave: Any, gpus: Any, chosen: Any) -> Any:
-    """Least total proxy of giving each job 0..K of so many GPUs; fills ``chosen``.
+    """Least total proxy in dollars of giving each job 0..K of so many GPUs; fills ``chosen`` (J,).
 
-    ``run[j, k]`` is the cost of job j with k + 1 GPUs (infinite where it cannot), ``leave[j]``
-    without any. O(J G K).
+    ``run[j, k]`` (J, K) is the cost of job j with k + 1 GPUs (infinite where it cannot),
+    ``leave[j]`` (J,) without any. O(J G K).
     """
     jobs, most = run.shape
     value = np.zeros(gpus + 1)
