@@ -75,6 +75,8 @@ def test_globs_start_at_the_plan(tmp_path: Path) -> None:
             "families.a.methods: found 'heavy-egde', expected 'heavy-",
         ),
         ('generator = "placement"', 'generator = "placment"', "'placment', expected 'placement'"),
+        ('generator = "placement"', 'generator = "this:d"', "families.b.generator: found 'this:d'"),
+        ("unit_time = 9", "bound = 1", "families[1].limits.bound: found 1, expected true or false"),
         ("gpus = 8,", "gpu = 8,", "families.b.arguments: found unknown key 'gpu', expected 'gpus'"),
         ('"VGG19"', '"VGG91"', "families.b.arguments.model: found 'VGG91', expected one of VGG19"),
         ('"placement/fig2"', '"placement/fig3"', "families.a.instances: found 'placement/fig3'"),

@@ -33,8 +33,10 @@ def instances_of(plan: Plan, family: Family) -> Iterator[Any]:
                 yield OnlineInstance.of_folder(path) if os.path.isdir(path) else load(path)
         return
     place = f"families.{family.name}"
+    make = generator(family.generator, plan.source, f"{place}.generator")
+    arguments = arguments_of(make, family.arguments, plan.source, f"{place}.arguments")
     for seed in _seeds(family):
-        yield _made(family.generator, family.arguments, seed, plan.source, place)
+        yield made_by(make, arguments, seed, plan.source, f"{place}.arguments")
 
 
 def recipes_of(family: Family) -> Iterator[dict[str, Any]]:
@@ -45,20 +47,20 @@ def recipes_of(family: Family) -> Iterator[dict[str, Any]]:
 
 
 def instance_of_recipe(recipe: Mapping[str, Any]) -> Any:
-    """Make the instance that one of `recipes_of` describes; raises InputError."""
+    """Make the instance that one of `recipes_of` describes; raises InputError.
+
+    Its generator may be ``module:function``: `units.require_allowed_recipe` comes first.
+    """
     how = recipe[RECIPE]
-    return _made(how["generator"], how["arguments"], how["seed"], RECIPE, "")
+    kind = how["generator"]
+    own = module_of(kind) is not None
+    make = resolve(kind) if own else generator(kind, RECIPE, "generator")
+    arguments = arguments_of(make, how["arguments"], RECIPE, "arguments")
+    return made_by(make, arguments, how["seed"], RECIPE, "arguments")
 
 
 def _seeds(family: Family) -> range:
     return range(family.first_seed, family.first_seed + family.count)
-
-
-def _made(kind: str, given: Mapping[str, Any], seed: int, source: str, where: str) -> Any:
-    own = module_of(kind) is not None
-    make = resolve(kind) if own else generator(kind, source, f"{where}.generator")
-    place = f"{where}.arguments"
-    return made_by(make, arguments_of(make, given, source, place), seed, source, place)
 
 
 def _files(plan: Plan, family: Family, entry: str) -> list[Path]:
