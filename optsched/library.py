@@ -194,4 +194,8 @@ def _shipped(name: str) -> Path | None:
     if not parts or len(parts) > 3 or parts[0] not in FOLDERS or ".." in parts:
         return None
     place = shipped_folder().joinpath(*parts)
-    return place if place.is_dir() else place.with_name(f"{place.name.removesuffix('.json')}.json")
+    return (
+        place
+        if os.path.isdir(place)
+        else place.with_name(f"{place.name.removesuffix('.json')}.json")
+    )

@@ -25,7 +25,6 @@ Options = Annotated[
     typer.Option("--option", metavar="K=V", help="An option of the problem; may be repeated."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Folder = Annotated[str, typer.Option("-o", metavar="DIR", help="Folder to write into.")]
 OutputFile = Annotated[str, typer.Option("-o", metavar="FILE", help="File to write.")]
 ClusterFile = Annotated[str | None, typer.Option("--cluster", metavar="FILE", help="cluster.json.")]
 Bandwidth = Annotated[float, typer.Option(metavar="B", help="Bytes per second.")]

@@ -76,7 +76,7 @@ class Gpus(NamedTuple):
 
 
 @njit(cache=True)
-def simulate(
+def schedule_in_order(
     jobs: Jobs, order: Any, choice: Choice, least_left: Any, cutoff: float, schedule: ScheduleArrays
 ) -> float:
     """Schedule all jobs in order; fills the schedule and returns the makespan in slots.

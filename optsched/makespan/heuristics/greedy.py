@@ -18,7 +18,7 @@ from optsched.makespan.contention import (
     jobs_of,
     schedule_from,
 )
-from optsched.makespan.heuristics._greedy_kernel import Choice, simulate
+from optsched.makespan.heuristics._greedy_kernel import Choice, schedule_in_order
 from optsched.makespan.heuristics._random_kernel import random_state
 from optsched.makespan.incumbent import SearchResult
 from optsched.makespan.instance import MakespanInstance
@@ -48,11 +48,13 @@ class Greedy:
         cutoff: float = np.inf,
         seed: int = 0,
     ) -> tuple[float, Schedule | None]:
-        """Makespan and schedule, or infinity and None; see `simulate`."""
+        """Makespan and schedule, or infinity and None; see `schedule_in_order`."""
         choice = Choice(picks, self.estimate, float(theta), float(spread), random_state(seed))
         arrays = empty_schedule(self.jobs)
         makespan = float(
-            simulate(self.jobs, order, choice, self._least_left(order), float(cutoff), arrays)
+            schedule_in_order(
+                self.jobs, order, choice, self._least_left(order), float(cutoff), arrays
+            )
         )
         return makespan, None if makespan == np.inf else schedule_from(self.jobs, arrays)
 
