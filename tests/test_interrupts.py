@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 
 import optsched
 from optsched import interrupts
-from optsched.backends import MilpArrays, solve_arrays, solve_model
+from optsched.backends import MilpArrays, running, solve_arrays, solve_model
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.placement.exact import dp as home
 from optsched.result import Outcome, Settings, Termination
@@ -191,7 +191,10 @@ def market_split(rows: int, columns: int) -> MilpArrays:
 
 
 @pytest.mark.parametrize("solver", ["arrays", "highs", "scip"])
-def test_a_solver_stops_and_gives_its_incumbent(solver: str) -> None:
+def test_a_solver_stops_and_gives_its_incumbent(
+    solver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interrupts, "PATIENCE", 60.0)  # slow solvers come to look late
     run: Any = solve_arrays if solver == "arrays" else solve_model
     settings = Settings(solver="highs" if solver == "arrays" else solver)
     small, hard = market_split(1, 2), market_split(6, 60)
@@ -338,3 +341,21 @@ def test_an_interrupt_ignored_from_outside_stays_ignored() -> None:
     code, out, error = sent(child)
     assert (code, error) == (0, "")
     assert "status          time-limit" in out
+
+
+def test_an_interrupt_while_waiting_breaks_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """Wherever the wait for a solver is cut, it is stopped and its thread ends without a word."""
+    main = threading.main_thread().ident
+    for number in range(40):
+        stopped, ended = threading.Event(), threading.Event()
+
+        def work(stopped: Any = stopped, ended: Any = ended, seconds: float = number / 2e3) -> None:
+            time.sleep(seconds)
+            signal.pthread_kill(main, signal.SIGINT)
+            stopped.wait(TOO_LONG)
+            ended.set()
+
+        with pytest.raises(KeyboardInterrupt):
+            running._run_aside(work, stopped.set, Deadline())
+        assert ended.wait(TOO_LONG)
+    assert capfd.readouterr() == ("", "")

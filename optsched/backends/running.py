@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from optsched.deadline import Deadline
@@ -60,26 +61,30 @@ def _run_aside(
     meanwhile: Callable[[], None] | None = None,
 ) -> None:
     """Run in another thread; whatever it raises is raised here."""
-    done = threading.Event()
-    raised: list[BaseException] = []
+    # No `threading.Event`: an interrupt's exception amid its wait leaves its lock broken.
+    ended: SimpleQueue[BaseException | None] = SimpleQueue()
 
     def work() -> None:
+        error: BaseException | None = None
         try:
             run()
-        except BaseException as error:
-            raised.append(error)
-        finally:
-            done.set()
+        except BaseException as raised:
+            error = raised
+        ended.put(error)
 
-    threading.Thread(target=work, daemon=True, name="solver").start()
     try:
-        while not done.wait(LOOK):
-            if deadline.is_over:
-                stop()
-            elif meanwhile is not None:
-                meanwhile()
+        threading.Thread(target=work, daemon=True, name="solver").start()
+        while True:
+            try:
+                error = ended.get(timeout=LOOK)
+                break
+            except Empty:
+                if deadline.is_over:
+                    stop()
+                elif meanwhile is not None:
+                    meanwhile()
     except BaseException:
         stop()
         raise
-    if raised:
-        raise raised[0]
+    if error is not None:
+        raise error

@@ -24,7 +24,7 @@ PLAN = """
 name = "kill me"
 [limits]
 iterations = 100
-unit_time = 120.0
+unit_time = 1200.0
 [[families]]
 name = "slow"
 generator = "placement"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.checking import Violation
+from optsched.checking import CANCELLATION, Violation
 from optsched.online.audit import _heavy, audit
 from optsched.online.audit_placement import IterationTimes
 from optsched.online.data.catalogue import Catalogue
@@ -217,6 +217,18 @@ def test_durations() -> None:
     assert found(with_("f", start=at, end=at + 12 + 4 * step)) == []
     late = found(with_("f", start=at, end=at + 12 + 5 * step))
     assert [each[0] for each in late] == ["duration"]
+
+
+def test_what_rounding_may_leave_of_the_flow_time() -> None:
+    told, done = jobs(), records()
+    report = audit(told, done)
+    ends, submitted = 10 + 18 + 24 + 17 + 16 + 36, 0 + 1 + 3 + 4 + 6 + 7
+    assert report.objective == ends - submitted
+    assert report.rounding == pytest.approx(CANCELLATION * (ends + submitted), rel=1e-12, abs=0)
+    before = replace(done, start=done.start - 100, end=done.end - 100)
+    assert audit(told, before).rounding == pytest.approx(
+        CANCELLATION * (600 - ends + submitted), rel=1e-12, abs=0
+    )
 
 
 def many(count: int, **changed: Any) -> tuple[Jobs, Records]:
