@@ -105,7 +105,7 @@ def test_a_function_makes_instances_only_where_its_module_is_allowed(tmp_path: P
 
 
 def test_a_store_that_was_tampered_with_imports_nothing(tmp_path: Path) -> None:
-    families = tuple(own_family(seed) for seed in range(2))
+    families = (own_family(), own_family(1))
     plan, store = Plan("p", families, "", "test"), tmp_path / "s.sqlite"
 
     def stop(standing: Standing) -> None:
@@ -113,12 +113,22 @@ def test_a_store_that_was_tampered_with_imports_nothing(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         sweep(plan, store, workers=0, allow=[JOBS], progress=stop)
-    recipe = '{"recipe":{"arguments":{},"generator":"this:that","seed":0}}'
-    with sqlite3.connect(store) as base:
-        base.execute("UPDATE instances SET document = ?", (recipe,))
-    with pytest.raises(InputError, match="--allow this"):
-        sweep(plan, store, workers=0, allow=[JOBS])
+    how = '{"arguments":{},"generator":"this:that","seed":0}'
+    recipe = f'{{"recipe":{how}}}'
+    for document in (recipe, f'{{"recipe":{{}},"recipe":{how}}}'):
+        rewrite(store, document)
+        with pytest.raises(InputError, match="--allow this"):
+            sweep(plan, store, workers=0, allow=[JOBS])
+    for document in (f" {recipe}", f'{{"a":1,"recipe":{how}}}', recipe.replace("r", "\\u0072", 1)):
+        rewrite(store, document)
+        assert sweep(plan, store, workers=0, allow=[JOBS], retry_errors=True).failed == 2
     assert "this" not in sys.modules
+
+
+def rewrite(store: Path, document: str) -> None:
+    """Put a text in the place of every instance of a store."""
+    with sqlite3.connect(store) as base:
+        base.execute("UPDATE instances SET document = ?", (document,))
 
 
 def test_answers_go_without_a_bound_where_the_plan_says_so(tmp_path: Path) -> None:

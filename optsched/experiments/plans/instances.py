@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -44,6 +45,14 @@ def recipes_of(family: Family) -> Iterator[dict[str, Any]]:
     for seed in _seeds(family):
         how = {"generator": family.generator, "arguments": dict(family.arguments), "seed": seed}
         yield {RECIPE: how}
+
+
+def recipe_in(document: str) -> dict[str, Any] | None:
+    """The recipe that a store keeps in an instance's place; None if it keeps the instance."""
+    if not document.startswith(f'{{"{RECIPE}":'):
+        return None
+    found: dict[str, Any] = json.loads(document)
+    return found
 
 
 def instance_of_recipe(recipe: Mapping[str, Any]) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 from optsched import __version__
 from optsched.errors import InputError, shown, suggestion
-from optsched.experiments.plans.instances import RECIPE, instances_of, recipes_of
+from optsched.experiments.plans.instances import RECIPE, instances_of, recipe_in, recipes_of
 from optsched.experiments.plans.plan import Family, Plan
 from optsched.external import method_of, module_of, source_digest
 from optsched.files import instance_sha256
@@ -100,9 +100,9 @@ def require_allowed(method: str, allow: Collection[str], source: str, where: str
 
 def require_allowed_recipe(document: str, allow: Collection[str], source: str, where: str) -> None:
     """Raise InputError if an instance is made by a module that the caller does not allow."""
-    if document.startswith(f'{{"{RECIPE}":'):
-        generator = str(json.loads(document)[RECIPE].get("generator"))
-        require_allowed(generator, allow, source, where)
+    recipe = recipe_in(document)
+    if recipe is not None:
+        require_allowed(str(recipe[RECIPE].get("generator")), allow, source, where)
 
 
 def canonical(value: Any) -> str:

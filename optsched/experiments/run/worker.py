@@ -15,7 +15,7 @@ from typing import Any
 
 from optsched import methods
 from optsched.errors import InputError, NotApplicableError, OptschedError, one_line
-from optsched.experiments.plans.instances import RECIPE, instance_of_recipe
+from optsched.experiments.plans.instances import instance_of_recipe, recipe_in
 from optsched.experiments.plans.units import Unit
 from optsched.experiments.store.row import Row, Status, done, failed
 from optsched.problem import resolve
@@ -104,10 +104,10 @@ def _address_space(memory: int) -> tuple[tuple[int, int], tuple[int, int]] | Non
 
 @lru_cache(maxsize=4)
 def _instance(problem: str, sha256: str, document: str) -> Any:
-    content = json.loads(document)
-    if RECIPE in content:
-        return instance_of_recipe(content)
-    return resolve(PROBLEMS[problem].instance).from_dict(content, sha256[:12])
+    recipe = recipe_in(document)
+    if recipe is not None:
+        return instance_of_recipe(recipe)
+    return resolve(PROBLEMS[problem].instance).from_dict(json.loads(document), sha256[:12])
 
 
 def _end_with_parent() -> None:
