@@ -101,7 +101,7 @@ def import_pipedream(
         name=name,
         hardware=Hardware(gpus_per_server, inter_bandwidth, intra_bandwidth),
         training=Training(
-            batch, device, fewer_gpus, optimiser, accumulation_steps, gpu_memory, oversized
+            batch, None, device, fewer_gpus, optimiser, accumulation_steps, gpu_memory, oversized
         ),
         provenance={"importer": "optsched import pipedream"},
         source=file,

@@ -91,7 +91,9 @@ def generate_placement(
     if not 0 <= seed < 2**63:
         raise InputError("generate placement", "seed", shown(seed), "0 to 2^63 - 1")
     hardware, training = hardware or Hardware(), training or Training()
-    profile = profile_model(model, device=device_named(training.device))
+    profile = profile_model(
+        model, device=device_named(training.device), batch_size=training.mini_batch
+    )
     offer = random_offer(gpus, hardware.gpus_per_server, np.random.default_rng(seed))
     arguments = {
         "model": model,

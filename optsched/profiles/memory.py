@@ -46,6 +46,8 @@ class Training:
     batch : str
         "per-gpu": an iteration has the model's mini-batch for each GPU; "global": one in all, so
         that the more GPUs share it, the more communication decides.
+    mini_batch : int, optional
+        Samples of a zoo model's mini-batch; by default those of Table I of a-srpt.
     device : str
         A name of `optsched.zoo.DEVICES`: the GPU, by its speed and its memory. A measured profile
         has its own times.
@@ -63,6 +65,7 @@ class Training:
     """
 
     batch: str = "per-gpu"
+    mini_batch: int | None = None
     device: str = "V100"
     fewer_gpus: bool = False
     optimiser: str = "adam"
