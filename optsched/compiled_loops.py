@@ -13,6 +13,7 @@ import stat
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numba
@@ -62,6 +63,7 @@ def _stamped(compiled: Any) -> Any:
     """
     try:
         kept = compiled._cache._cache_file
+        kept._load_index = partial(_index_of, kept._load_index)
         others = {
             repr(each._cache._cache_file._source_stamp)
             for each in compiled.py_func.__globals__.values()
@@ -72,6 +74,14 @@ def _stamped(compiled: Any) -> Any:
     except AttributeError:
         pass
     return compiled
+
+
+def _index_of(load: Callable[[], Any]) -> Any:
+    """What is kept, or nothing where it names a class that has moved since: an older version's."""
+    try:
+        return load()
+    except (ImportError, AttributeError):
+        return {}
 
 
 def _own_folder() -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 import os
+import pickle
 import shutil
 import stat
 import subprocess
@@ -153,3 +154,23 @@ def test_kept_code_is_as_new_as_what_it_calls(tmp_path: Path) -> None:
         )
         told.append(int(done.stdout))
     assert told == [1, 22]
+
+
+def test_kept_code_of_an_older_version_is_made_anew(tmp_path: Path) -> None:
+    """What was kept may name a class that has since moved: that is no error, only nothing kept."""
+    (tmp_path / "one.py").write_text(
+        "from optsched.compiled_loops import njit\n\n"
+        "@njit(cache=True)\ndef value():\n    return 7\n"
+    )
+    code = "import one; print(one.value())"
+    where = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(PACKAGE.parent)])}
+    ask = [sys.executable, "-c", code]
+    assert (
+        subprocess.run(ask, env=where, capture_output=True, text=True, check=True).stdout == "7\n"
+    )
+    (index,) = tmp_path.glob("__pycache__/*.nbi")
+    with index.open("rb") as file:
+        version = pickle.load(file)
+    index.write_bytes(pickle.dumps(version) + b"cno_such_module\nKind\n.")
+    done = subprocess.run(ask, env=where, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr

@@ -114,6 +114,15 @@ def test_a_newer_schema_is_refused(store: Path) -> None:
     assert store.read_bytes() == before
 
 
+@pytest.mark.parametrize("table", ["results", "runs", "members", "plans", "instances"])
+def test_a_table_without_a_column_is_refused(store: Path, table: str) -> None:
+    with sqlite3.connect(store) as base:
+        base.execute(f"DROP TABLE {table}")
+        base.execute(f"CREATE TABLE {table} (key, sha256, plan)")
+    for opened in (Store, StoreReader):
+        assert f"table {table}: found no column" in refused(lambda opened=opened: opened(store))
+
+
 def test_another_programs_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.sqlite"
     with sqlite3.connect(path) as base:

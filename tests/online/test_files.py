@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +76,34 @@ def test_bad_bytes_and_missing_files(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     with pytest.raises(InputError, match="parquet"):
         read_workload(tmp_path / "w.parquet")
+
+
+FLIPPED = """
+import sys
+from pathlib import Path
+from optsched.errors import InputError
+from optsched.online.data.workload_files import read_workload
+path = Path(sys.argv[1])
+good = path.read_bytes()
+refused = 0
+for place in range(len(good) - 8 - int.from_bytes(good[-8:-4], "little"), len(good)):
+    path.write_bytes(good[:place] + bytes([good[place] ^ 8]) + good[place + 1 :])
+    try:
+        read_workload(path)
+    except InputError:
+        refused += 1
+print(refused)
+"""
+
+
+def test_no_broken_footer_ends_the_process(tmp_path: Path) -> None:
+    """pyarrow calls terminate where it looks at a column whose statistics do not fit its level."""
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "w.parquet"
+    write_workload(path, generate_workload(20, seed=1)[0])
+    done = subprocess.run([sys.executable, "-c", FLIPPED, path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 100
 
 
 def test_only_a_header_is_an_empty_workload(tmp_path: Path) -> None:

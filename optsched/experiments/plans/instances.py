@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from optsched.errors import InputError
+from optsched.errors import InputError, shown
 from optsched.experiments.plans.plan import Family, Plan
 from optsched.external import module_of
 from optsched.generating import arguments_of, generator, made_by
@@ -83,9 +83,8 @@ def _files(plan: Plan, family: Family, entry: str) -> list[Path]:
         return find(entry)
     except InputError:
         place = f"families.{family.name}.instances"
-        raise InputError(plan.source, place, repr(entry), "a file, a glob or a shipped name") from (
-            None
-        )
+        expected = "a file, a glob or a shipped name"
+        raise InputError(plan.source, place, shown(entry), expected) from None
 
 
 def _inside(path: Path) -> list[Path]:

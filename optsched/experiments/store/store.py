@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any, Self
@@ -271,6 +271,25 @@ def _require_store(base: sqlite3.Connection, path: str, *, empty_is_fine: bool) 
     (verdict,) = base.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":
         raise InputError(path, "", f"a damaged file ({verdict})", "a result store; left as it is")
+    for table, columns in _columns_by_table().items():
+        absent = columns - _columns_of(base, table)
+        if absent:
+            found = f"no column {min(absent)}"
+            raise InputError(path, f"table {table}", found, f"those of schema {SCHEMA}")
+
+
+def _columns_by_table() -> dict[str, set[str]]:
+    """The columns of a store's tables."""
+    with closing(sqlite3.connect(":memory:")) as base:
+        base.executescript(TABLES)
+        tables = [
+            name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
+        return {table: _columns_of(base, table) for table in tables}
+
+
+def _columns_of(base: sqlite3.Connection, table: str) -> set[str]:
+    return {row[1] for row in base.execute(f"PRAGMA table_info({table})")}
 
 
 def _member(plan: str, number: int, unit: Unit) -> tuple[Any, ...]:
