@@ -31,11 +31,11 @@ class Termination(StrEnum):
 ONLY_A_BOUND = "only a bound"
 """The status, wherever one is shown, of a row whose method gave a bound and was to give no more."""
 
-ARITHMETIC = 1e-8
-"""Relative: what a solver's tolerance of 1e-9 a row leaves of a value that several rows make.
+ARITHMETIC = 1e-9
+"""Relative rounding of a method's own arithmetic: a gap of 0 can be shown no closer."""
 
-A gap of 0 can be shown no closer.
-"""
+SOLVED = 1e-8
+"""The same of a solver: its tolerance is 1e-9 a row, and several rows make a value."""
 
 
 def is_proved(objective: float, bound: float, gap: float) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from optsched.errors import InputError
 from optsched.extras import require_extras
-from optsched.result import ARITHMETIC, Settings, Termination, TracePoint
+from optsched.result import SOLVED, Settings, Termination, TracePoint
 
 SOLVERS = ("highs", "scip")
 FEASIBILITY = 1e-9
@@ -111,7 +111,7 @@ def judged(
     if objective is not None and bound is not None:
         # Solvers' tolerances are absolute in the model's own unit, not in the file's: the best
         # known time, a slot, the mean cost of postponing. That much is left open also about 0.
-        rounding = ARITHMETIC * max(abs(objective), 1.0)
+        rounding = SOLVED * max(abs(objective), 1.0)
         if abs(objective - bound) <= max(settings.gap * abs(objective), rounding):
             return Termination.OPTIMAL
     return Termination.TIME_LIMIT if limited or objective is None else Termination.FEASIBLE

@@ -95,43 +95,56 @@ def _pieces(instance: SpeedProfileInstance, pieces: tuple[Piece, ...]) -> list[V
 
 
 def _energy(instance: SpeedProfileInstance, pieces: tuple[Piece, ...]) -> tuple[float, float]:
-    """(P2.1) with Q of (22), given W > completed; and its rounding."""
+    """(P2.1) with Q of (22), given W > completed; and its rounding.
+
+    Piece by piece, as a difference of two integrals from the start would lose what a late piece,
+    which few runs reach, is worth. An end of a piece is good to some units in its last place.
+    """
     survived = _discrete if isinstance(instance.work, Epochs) else _linear
-    integral = survived(instance)
-    total = terms = 0.0
+    integral, alive = survived(instance)
+    total = rounding = 0.0
     for piece in pieces:
         per_epoch = instance.power[piece.speed] / instance.speeds[piece.speed]
-        until = integral(piece.to)
-        total += per_epoch * (until - integral(piece.from_))
-        terms += per_epoch * until
-    return total, CANCELLATION * terms
+        energy = per_epoch * integral(piece.from_, piece.to)
+        total += energy
+        rounding += CANCELLATION * (energy + per_epoch * alive(piece.from_) * abs(piece.to))
+    return total, rounding
 
 
-def _discrete(instance: SpeedProfileInstance) -> Callable[[float], float]:
-    """The integral of F^c from completed on: sum_s p_s min(w, w_s)."""
+Survival = tuple[Callable[[float, float], float], Callable[[float], float]]
+"""The integral of F^c between two epochs, and F^c; both given W > completed."""
+
+
+def _discrete(instance: SpeedProfileInstance) -> Survival:
+    """sum_s p_s (min(end, w_s) - min(start, w_s)), and the p_s of w_s > w."""
     work, done = instance.work, instance.completed
     assert isinstance(work, Epochs)
     left = [(w, p) for w, p in zip(work.values, work.probabilities, strict=True) if w > done]
     total = sum(p for _, p in left)
-    return lambda end: sum(p * (min(end, w) - done) for w, p in left) / total
+
+    def integral(start: float, end: float) -> float:
+        return sum(p * (min(end, w) - min(start, w)) for w, p in left) / total
+
+    return integral, lambda w: sum(p for value, p in left if value > w) / total
 
 
-def _linear(instance: SpeedProfileInstance) -> Callable[[float], float]:
-    """The integral of a piecewise linear F^c from completed on, by trapezia."""
+def _linear(instance: SpeedProfileInstance) -> Survival:
+    """A piecewise linear F^c, integrated by trapezia."""
     work, done = instance.work, instance.completed
     assert not isinstance(work, Epochs)
     spans = list(zip(work.points, work.points[1:], work.survival, work.survival[1:], strict=False))
 
     def at(w: float) -> float:
-        a, b, high, low = next(span for span in spans if w <= span[1])
-        return high + (low - high) * (w - a) / (b - a)
+        a, b, high, low = next((span for span in spans if w <= span[1]), spans[-1])
+        return (high * (b - w) + low * (w - a)) / (b - a)
 
-    def integral(end: float) -> float:
+    def integral(start: float, end: float) -> float:
         total = 0.0
-        for a, b, _, _ in spans:
-            start, stop = max(a, done), min(b, end)
-            if stop > start:
-                total += (stop - start) * (at(start) + at(stop)) / 2
+        for a, b, high, low in spans:
+            left, right = max(a, start), min(b, end)
+            if right > left:
+                both = high * ((b - left) + (b - right)) + low * ((left - a) + (right - a))
+                total += (right - left) * both / (b - a) / 2
         return total / at(done)
 
-    return integral
+    return integral, lambda w: max(at(w), 0.0) / at(done)

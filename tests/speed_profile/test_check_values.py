@@ -45,7 +45,8 @@ def test_energy_of_discrete_work() -> None:
     report = check(instance(), solution(GOOD))
     assert report.violations == ()
     assert report.objective == pytest.approx(2.5 * 3 + 4 * 3.5, rel=1e-12)
-    assert report.rounding == pytest.approx((2.5 * 3 + 4 * 6.5) * 2.0**-46, rel=1e-12, abs=0)
+    terms = 2.5 * 3 + 4 * 3.5 + 2.5 * 1 * 5 + 4 * 1 * 10  # energies; rate, F^c, end by piece
+    assert report.rounding == pytest.approx(terms * 2.0**-46, rel=1e-12, abs=0)
 
 
 @pytest.mark.parametrize(
@@ -53,21 +54,21 @@ def test_energy_of_discrete_work() -> None:
     [
         # F^c(1) = 0.875; (0.875 + 0.625) / 2 * 2 by 3, then (0.625 + 0.5) / 2 + 6 * 0.25 by 10
         (1, [(1, 3, 0), (3, 10, 2)], (3 * 1.5 + 4 * (0.5625 + 1.5)) / 0.875,
-         (3 * 1.5 + 4 * (1.5 + 0.5625 + 1.5)) / 0.875),
+         3 * 1 * 3 + 4 * (0.625 / 0.875) * 10),
         # a span past, one begun: (5/12 + 1/4) / 2 * 2 from 5 to 7, then 1/4 * 3 / 2 by 10
         (5, [(5, 7, 1), (7, 10, 2)], (2.5 * 2 / 3 + 4 * 0.375) / (5 / 12),
-         (2.5 * 2 / 3 + 4 * (2 / 3 + 0.375)) / (5 / 12)),
-        (4, [(4, 10, 0)], 3 * 1.5 / 0.5, 3 * 1.5 / 0.5),
+         2.5 * 1 * 7 + 4 * 0.6 * 10),
+        (4, [(4, 10, 0)], 3 * 1.5 / 0.5, 3 * 1 * 10),
     ],
 )  # fmt: skip
 def test_energy_of_linear_survival(
     completed: float, pieces: Pieces, energy: float, terms: float
 ) -> None:
-    """`terms` are the energies from `completed` to the end of each piece: their rounding counts."""
+    """`terms` are by piece rate x F^c at its start x its end: the rounding of an end counts."""
     report = check(instance(work=LINEAR, completed=completed, deadline=20), solution(pieces))
     assert report.violations == ()
     assert report.objective == pytest.approx(energy, rel=1e-12)
-    assert report.rounding == pytest.approx(terms * 2.0**-46, rel=1e-12, abs=0)
+    assert report.rounding == pytest.approx((energy + terms) * 2.0**-46, rel=1e-12, abs=0)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +79,19 @@ def test_a_claim_just_inside_and_just_outside_its_tolerance(off: float, seen: bo
     amount = pytest.approx(1.1e-6, rel=1e-4)
     wrong = Violation("claimed objective", "objective", "objective", amount, 1e-6)
     assert found == ([wrong] if seen else [])
+
+
+def test_a_claim_on_a_tail_that_few_runs_reach() -> None:
+    """The last 1e-5 epochs alone cost: 10 x 1e-5 x 1e-5 / 6 / 2, as F^c ends at 0."""
+    work = {"points": [0, 4, 10], "survival": [1.0, 1.0, 0.0]}
+    made = instance(work=work, completed=0, deadline=20, power=[0.0, 20.0, 40.0])
+    pieces: Pieces = [(0, 10 - 1e-5, 0), (10 - 1e-5, 10, 2)]
+    energy = 10 * 1e-5 * (1e-5 / 6) / 2
+    assert check(made, solution(pieces)).objective == pytest.approx(energy, rel=1e-9, abs=0)
+    assert violations(made, pieces, objective=energy) == []
+    assert [v.rule for v in violations(made, pieces, objective=1.01 * energy)] == [
+        "claimed objective"
+    ]
 
 
 def test_another_instances_profile() -> None:

@@ -21,7 +21,7 @@ from optsched.placement.heuristics.repartition import starting_placement
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
-from optsched.result import Outcome, Settings, Termination, ended, is_proved
+from optsched.result import SOLVED, Outcome, Settings, Termination, ended, is_proved
 
 FEW_STATES = 100_000
 """Up to here the dynamic programme takes milliseconds."""
@@ -92,7 +92,8 @@ def _better(
     )
     placements = [np.array(o.solution.counts) for o in (known, found) if o.solution is not None]
     counts = min(placements, key=lambda c: iteration_time(instance, c, options))
-    best = _outcome(instance, options, settings, counts, bound)
+    gap = settings.gap if found.solver is None else max(settings.gap, SOLVED)
+    best = _outcome(instance, options, replace(settings, gap=gap), counts, bound)
     return replace(
         found,
         solution=best.solution,

@@ -19,7 +19,7 @@ from optsched.placement.models import formulation
 from optsched.placement.models.limits import count_nonzeros
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
-from optsched.result import Outcome, Settings, Termination, ended, is_proved
+from optsched.result import SOLVED, Outcome, Settings, Termination, ended, is_proved
 
 
 def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
@@ -75,7 +75,7 @@ def _outcome(
     )
     if answer.bound is not None and answer.bound * unit > bound.value:
         bound = Bound(min(answer.bound * unit, value), answer.solver)
-    proved = is_proved(value, bound.value, settings.gap)
+    proved = is_proved(value, bound.value, max(settings.gap, SOLVED))
     return Outcome(
         PlacementSolution.of(instance.name, counts.tolist()),
         ended(proved, answer.termination is Termination.TIME_LIMIT),
