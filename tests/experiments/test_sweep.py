@@ -83,14 +83,16 @@ def rows(store: Path) -> int:
     return 0
 
 
-def start(plan: Path, store: Path, workers: int = 2) -> subprocess.Popen[bytes]:
+def start(
+    plan: Path, store: Path, workers: int = 2, errors: Any = subprocess.DEVNULL
+) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "optsched", "sweep", str(plan), "--store", str(store)]
     path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
     return subprocess.Popen(
         [*command, "--workers", str(workers)],
         env={**os.environ, "PYTHONPATH": path},
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=errors,
     )
 
 
@@ -215,11 +217,15 @@ def test_killed_thirty_five_times_and_resumed(
 
 def test_an_interrupt_stops_and_keeps(plan: Path, tmp_path: Path) -> None:
     store = tmp_path / "interrupted.sqlite"
-    process = start(plan, store, workers=1)
-    while process.poll() is None and rows(store) < 3:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(TOO_LONG) == 130
+    with (tmp_path / "errors.txt").open("w+b") as errors:
+        process = start(plan, store, workers=1, errors=errors)
+        while process.poll() is None and rows(store) < 3:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(TOO_LONG) == 130
+        errors.seek(0)
+        told = errors.read().decode()
+    assert told.endswith("optsched: interrupted\n"), told  # no semaphore that a worker left
     assert 3 <= rows(store) < UNITS
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import threading
@@ -28,6 +29,7 @@ LONGEST_MESSAGE = 300
 def prepare(problems: tuple[str, ...]) -> None:
     """Make a new worker process ready: compiled code loaded, its life tied to its parent's."""
     tie_to_parent()
+    leave_no_semaphore()
     warm_up(problems)
 
 
@@ -42,6 +44,16 @@ def tie_to_parent() -> None:
     """End with the parent, and leave it to the parent what an interrupt means."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def leave_no_semaphore() -> None:
+    """Let locks have no name that a killed process leaves behind: Pyomo makes one on import.
+
+    Python would warn of each when the parent ends. A lock of the "fork" method, where there is
+    one, loses its name as soon as it is made.
+    """
+    if "fork" in multiprocessing.get_all_start_methods():
+        multiprocessing.set_start_method("fork", force=True)
 
 
 def run_unit(unit: Unit, document: str, memory: int | None = None) -> Row:
