@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+import optsched
 from optsched.cli import _code
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = ROOT / "optsched"
+PACKAGE = Path(optsched.__file__).resolve().parent
 PAGE = ROOT / "docs" / "architecture.md"
 FILE = re.compile(r"`([\w/]+/[\w.]+\.py|[\w]+\.py|[\w/]+/)`")
 PLAN = """
