@@ -360,5 +360,6 @@ def _report(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> 
     if report.objective is not None and outcome.bound is not None:
         found.append(bound_violation(outcome.bound, report.objective, report.rounding))
     if problem.certify is not None and outcome.certificate is not None:
-        found.extend(resolve(problem.certify)(instance, outcome.certificate))
+        certify = resolve(problem.certify)
+        found.extend(certify(instance, outcome.certificate, options.to_dict()))
     return replace(report, violations=tuple(v for v in found if v is not None))

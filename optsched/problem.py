@@ -79,8 +79,8 @@ class Problem:
         ``module:function`` of ``(instance, options, deadline)``, a quick bound for methods that
         have none; None over time, where a bound holds for a seed's draw and is a method of its own.
     certify : str or None
-        ``module:function`` of ``(instance, certificate) -> list of violations``: the checker's
-        verification of a bound's certificate, for problems whose bounds carry one.
+        ``module:function`` of ``(instance, certificate, options) -> list of violations``: the
+        checker's verification of a bound's certificate, for problems whose bounds carry one.
     objective, unit, shown_per_unit : str, str, float
         The objective's name, the unit of tables, and how many of it are one of the objective's.
     defaults : tuple of str

@@ -52,7 +52,8 @@ def test_gap_and_excess_by_hand() -> None:
 
 def test_every_method_is_listed_runs_and_is_checked() -> None:
     assert list(optsched.METHODS["placement"]) == [
-        "heavy-edge", "repartition", "dp", "threshold", "ilp", "ilp-vertex", "min-cut", "exact",
+        "heavy-edge", "repartition", "dp", "threshold", "columns",
+        "ilp", "ilp-vertex", "min-cut", "exact",
     ]  # fmt: skip
     best = optsched.solve("placement/fig2").objective
     for name, method in optsched.METHODS["placement"].items():

@@ -35,7 +35,7 @@ CHECK_KEYS = {"feasible", "objective", "violations"}
 VIOLATION_KEYS = {"rule", "equation", "where", "amount", "tolerance"}
 TERMINATIONS = {"optimal", "feasible", "time-limit", "infeasible", "error"}
 METHODS = (
-    *("heavy-edge", "repartition", "dp", "threshold", "ilp", "ilp-vertex", "min-cut"),
+    *("heavy-edge", "repartition", "dp", "threshold", "columns", "ilp", "ilp-vertex", "min-cut"),
     "exact",
 )
 DP = "optsched.placement.exact.dp.dp"

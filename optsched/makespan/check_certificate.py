@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +23,13 @@ ROUNDING = 1 - 1e-12
 
 
 def check_certificate(
-    instance: MakespanInstance, certificate: ColumnCertificate
+    instance: MakespanInstance,
+    certificate: ColumnCertificate,
+    options: Mapping[str, Any] | None = None,
 ) -> list[Violation]:
     """Violations of the rule "certificate": none when it proves that every makespan exceeds T.
+
+    It holds whatever the options, which are readings of SJF-BCO.
 
     On a GPU of a server of capacity c, job j takes at least d_jc slots. With prices y and z_c, the
     most that jobs of sum d_jc <= T are worth, sum G_j y_j > sum N_c z_c shows there is no way to

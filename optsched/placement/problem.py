@@ -16,6 +16,7 @@ PLACEMENT = Problem(
     bound=f"{_HERE}.bounds.combinatorial:quick_bound",
     explain=f"{_HERE}.explain:explain",
     warm_up=f"{_HERE}.warm_up:warm_up",
+    certify=f"{_HERE}.check_certificate:check_certificate",
     measures=f"{_HERE}.scaling:measures",
     objective="iteration time",
     unit="ms",
@@ -50,6 +51,12 @@ PLACEMENT = Problem(
             "exact",
             "bisection over candidate times by feasibility MILPs",
             f"{_HERE}.exact.threshold:threshold",
+        ),
+        Method(
+            "columns",
+            "exact",
+            "server patterns by column generation, with a certified bound",
+            f"{_HERE}.exact.columns:columns",
         ),
         Method(
             "ilp",

@@ -1,0 +1,176 @@
+"""The compiled pricing of one server's pattern, by a chain programme over the stages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from optsched.compiled_loops import njit
+from optsched.placement._stage_time_kernel import stage_time
+
+
+@njit(cache=True)
+def fewest_before(costs: Any, size: int, limit: float) -> Any:
+    """Fewest replicas of the previous stage that keep a stage within a limit of seconds.
+
+    Returns
+    -------
+    (S, V + 1, V + 1) int
+        By stage, its replicas v and those w of the next stage on the server, V = min(size, max k);
+        0 where v = 0, V + 1 where no count is enough. Savings must not be negative.
+    """
+    replicas = costs[3]
+    stages = len(replicas)
+    most = min(size, replicas.max())
+    fewest = np.full((stages, most + 1, most + 1), most + 1, dtype=np.int32)
+    for s in range(stages):
+        most_before = min(size, replicas[s - 1]) if s > 0 else 0
+        most_after = min(size, replicas[s + 1]) if s + 1 < stages else 0
+        for w in range(most_after + 1):
+            fewest[s, 0, w] = 0
+        for v in range(1, min(size, replicas[s]) + 1):
+            u = 0
+            for w in range(min(most_after, size - v), -1, -1):
+                while u <= most_before and stage_time(costs, s, v, u, w) > limit:
+                    u += 1
+                if u > most_before:
+                    break
+                if u + v + w <= size:
+                    fewest[s, v, w] = u
+    return fewest
+
+
+@njit(cache=True)
+def best_patterns(fewest: Any, replicas: Any, sizes: Any, prices: Any) -> Any:
+    """For each size the most valuable pattern of exactly so many GPUs.
+
+    Parameters
+    ----------
+    fewest : (S, V + 1, V + 1) int
+        Of `fewest_before`, for the largest size.
+    sizes : (C,) int
+        GPUs of a server, by class.
+    prices : (S,) float
+        Worth of a replica by stage.
+
+    Returns
+    -------
+    (C,) float and (C, S) int
+        The patterns' worth, -inf where there is none, and the patterns. Complexity: O(S g^3).
+    """
+    stages, most, size = len(replicas), fewest.shape[1] - 1, sizes.max()
+    # worth[u, v, used]: of the best counts so far that end in u and v, every earlier stage in time
+    worth = np.full((most + 1, most + 1, size + 1), -np.inf)
+    chosen = np.zeros((stages, most + 1, most + 1, size + 1), dtype=np.int16)
+    for v in range(min(replicas[0], size) + 1):
+        worth[0, v, v] = prices[0] * v
+    reach = np.empty(most + 2)
+    before = np.empty(most + 2, dtype=np.int16)
+    for s in range(stages - 1):
+        following = np.full((most + 1, most + 1, size + 1), -np.inf)
+        most_after = min(replicas[s + 1], size)
+        for v in range(min(replicas[s], size) + 1):
+            for used in range(v, size + 1):
+                _best_from(worth, v, used, most, reach, before)
+                if reach[0] == -np.inf:
+                    continue
+                for w in range(min(most_after, size - used) + 1):
+                    u = fewest[s, v, w]
+                    if u <= most and reach[u] > -np.inf:
+                        following[v, w, used + w] = reach[u] + prices[s + 1] * w
+                        chosen[s + 1, v, w, used + w] = before[u]
+        worth = following
+    best = np.full(len(sizes), -np.inf)
+    patterns = np.zeros((len(sizes), stages), dtype=np.int64)
+    for c in range(len(sizes)):
+        used, last, previous = sizes[c], -1, 0
+        for v in range(most + 1):
+            for u in range(fewest[stages - 1, v, 0], most + 1):
+                if worth[u, v, used] > best[c]:
+                    best[c], last, previous = worth[u, v, used], v, u
+        if last >= 0:
+            for s in range(stages - 1, -1, -1):
+                patterns[c, s] = last
+                if s > 0:
+                    earlier = chosen[s, previous, last, used]
+                    used -= last
+                    last, previous = previous, earlier
+    return best, patterns
+
+
+@njit(cache=True)
+def _best_from(worth: Any, v: int, used: int, most: int, reach: Any, before: Any) -> None:
+    """reach[u] = max of worth[u', v, used] over u' >= u, and before[u] the u' it is at."""
+    reach[most + 1] = -np.inf
+    before[most + 1] = 0
+    for u in range(most, -1, -1):
+        reach[u], before[u] = reach[u + 1], before[u + 1]
+        if worth[u, v, used] > reach[u]:
+            reach[u], before[u] = worth[u, v, used], u
+
+
+@njit(cache=True)
+def worth_to_go(fewest: Any, replicas: Any, size: int, prices: Any) -> Any:
+    """Most that the stages after s can add, by s, x_{s-1}, x_s and the GPUs left: O(S g^4).
+
+    Returns
+    -------
+    (S, V + 1, V + 1, size + 1) float
+        -inf where the stages from s on cannot be kept in time or cannot take all that is left.
+    """
+    stages, most = len(replicas), fewest.shape[1] - 1
+    value = np.full((stages, most + 1, most + 1, size + 1), -np.inf)
+    for v in range(most + 1):
+        for u in range(fewest[stages - 1, v, 0], most + 1):
+            value[stages - 1, u, v, 0] = 0.0
+    for s in range(stages - 2, -1, -1):
+        most_after = min(replicas[s + 1], size)
+        for v in range(min(replicas[s], size) + 1):
+            for left in range(size - v + 1):
+                for w in range(min(most_after, left) + 1):
+                    more = value[s + 1, v, w, left - w] + prices[s + 1] * w
+                    for u in range(fewest[s, v, w], most + 1):
+                        if more > value[s, u, v, left]:
+                            value[s, u, v, left] = more
+    return value
+
+
+@njit(cache=True)
+def patterns_worth(
+    to_go: Any, fewest: Any, replicas: Any, prices: Any, least: float, most: int
+) -> Any:
+    """Enumerate the patterns of `size` GPUs worth at least so much; at most `most` + 1 of them.
+
+    `to_go` is `worth_to_go` of the same arrays; `size` is that of its last axis, less 1.
+    """
+    stages, size = len(replicas), to_go.shape[3] - 1
+    found = np.empty((most + 1, stages), dtype=np.int16)
+    count = 0
+    x = np.full(stages, -1, dtype=np.int64)
+    used = np.zeros(stages + 1, dtype=np.int64)
+    worth = np.zeros(stages + 1)
+    s = 0
+    while s >= 0:
+        x[s] += 1
+        v = x[s]
+        if v > replicas[s] or used[s] + v > size:
+            x[s] = -1
+            s -= 1
+            continue
+        u = x[s - 1] if s > 0 else 0
+        if s > 0 and fewest[s - 1, u, v] > (x[s - 2] if s > 1 else 0):
+            continue
+        here = worth[s] + prices[s] * v
+        if here + to_go[s, u, v, size - used[s] - v] < least:
+            continue
+        if s == stages - 1:
+            for i in range(stages):
+                found[count, i] = x[i]
+            count += 1
+            if count > most:
+                break
+            continue
+        used[s + 1], worth[s + 1] = used[s] + v, here
+        s += 1
+    return found[:count]

@@ -1,0 +1,129 @@
+"""The checker of bounds: whether prices show that every placement takes longer than theta.
+
+Trusts no solver: the times of stages come from a-srpt (4)-(7) again, and the best pattern of each
+size of server is searched for anew, in integers. Shares no code with the methods.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.checking import Violation
+from optsched.placement.bounds.certificate import MOST_PRICE, PatternCertificate
+from optsched.placement.instance import PlacementInstance
+from optsched.placement.options import PlacementOptions
+
+ROUNDING = 1e-12
+"""A stage this much (relative) above the threshold counts as within it: rounding proves nothing."""
+
+Bools = NDArray[np.bool_]
+
+NOTHING = -(2**60)
+"""Stands for the worth of what is not there."""
+
+
+def check_certificate(
+    instance: PlacementInstance,
+    certificate: PatternCertificate,
+    options: Mapping[str, Any] | None = None,
+) -> list[Violation]:
+    """Violations of the rule "certificate": none when it proves that alpha exceeds the threshold.
+
+    Where all GPUs offered are needed, a server of g free GPUs holds counts that sum to g. With
+    prices pi, and z_g the worth of the best counts that keep every stage within theta,
+    sum k_s pi_s > sum N_g z_g shows that servers cannot hold all replicas within theta.
+
+    Notes
+    -----
+    A stage's share of a NIC is taken as its server's own, which is never less than the least over
+    servers: what holds under the "own" reading holds under "bottleneck". Complexity: O(S g^3).
+    """
+    fault = _malformed(instance, certificate)
+    if fault:
+        return [Violation("certificate", "bounds", fault, 1)]
+    chosen = PlacementOptions.from_dict(dict(options or {}))
+    offers = Counter(free for free in instance.free_gpus if free > 0)
+    wanted = sum(
+        stage.replicas * price
+        for stage, price in zip(instance.job.stages, certificate.prices, strict=True)
+    )
+    held = _most_worth(instance, certificate, chosen, max(offers))
+    if any(held[size] < 0 for size in offers):
+        return []  # a server of that size cannot be filled within the threshold at all
+    offered = sum(servers * held[size] for size, servers in offers.items())
+    if wanted > offered:
+        return []
+    return [Violation("certificate", "sum k pi > sum N z", "prices", offered - wanted)]
+
+
+def _malformed(instance: PlacementInstance, certificate: PatternCertificate) -> str:
+    stages = instance.job.stages
+    if len(certificate.prices) != len(stages):
+        return f"{len(certificate.prices)} prices for {len(stages)} stages"
+    if not all(isinstance(y, int) and 0 <= y <= MOST_PRICE for y in certificate.prices):
+        return "prices that are no integers in range"
+    if not certificate.threshold >= 0:
+        return "the threshold"
+    if sum(instance.free_gpus) != sum(stage.replicas for stage in stages):
+        return "more GPUs on offer than replicas"
+    return ""
+
+
+def _most_worth(
+    instance: PlacementInstance,
+    certificate: PatternCertificate,
+    options: PlacementOptions,
+    size: int,
+) -> list[int]:
+    """z_g for every g up to the largest offer; below 0 where nothing of g GPUs is in time."""
+    counts = [min(stage.replicas, size) for stage in instance.job.stages]
+    prices = certificate.prices
+    # best[u, v, used]: worth of counts up to this stage, the earlier ones in time
+    best = np.full((1, counts[0] + 1, size + 1), NOTHING, dtype=np.int64)
+    for v in range(counts[0] + 1):
+        best[0, v, v] = v * prices[0]
+    for s, most in enumerate(counts):
+        after, price = (counts[s + 1], prices[s + 1]) if s + 1 < len(counts) else (0, 0)
+        following = np.full((most + 1, after + 1, size + 1), NOTHING, dtype=np.int64)
+        for v in range(most + 1):
+            in_time = _in_time(instance, s, v, (len(best), after + 1), certificate, options)
+            for w in range(after + 1):
+                us = np.flatnonzero(in_time[:, w])
+                if len(us):
+                    worth = best[us, v].max(axis=0)[: size + 1 - w] + w * price
+                    following[v, w, w:] = np.where(worth < 0, NOTHING, worth)
+        best = following
+    return [int(worth) for worth in best.max(axis=(0, 1))]
+
+
+def _in_time(
+    instance: PlacementInstance,
+    s: int,
+    v: int,
+    shape: tuple[int, int],
+    certificate: PatternCertificate,
+    options: PlacementOptions,
+) -> Bools:
+    """Whether v of a stage are in time beside u of the previous and w of the next, by u and w."""
+    if v == 0:
+        return np.ones(shape, dtype=bool)
+    stages, cluster = instance.job.stages, instance.cluster
+    stage, k = stages[s], stages[s].replicas
+    nic = cluster.inter_bandwidth / cluster.gpus_per_server
+    time = np.full(shape, stage.forward_time + options.backward_overlap * stage.backward_time)
+    if s > 0:
+        near = (np.arange(shape[0]) / stages[s - 1].replicas)[:, None]
+        time += 2 * stage.input_bytes * ((1 - near) / nic + near / cluster.intra_bandwidth)
+    if s + 1 < len(stages):
+        near = (np.arange(shape[1]) / stages[s + 1].replicas)[None, :]
+        time += 2 * stage.output_bytes * ((1 - near) / nic + near / cluster.intra_bandwidth)
+    if k > 1:
+        volume = 2 * (k - 1) / k * stage.parameter_bytes
+        bandwidth = cluster.intra_bandwidth if v == k else v * nic
+        time += options.all_reduce_overlap * volume / bandwidth
+    return np.asarray(time <= certificate.threshold * (1 + ROUNDING))

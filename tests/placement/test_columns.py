@@ -1,0 +1,134 @@
+"""Server patterns: the bound and its certificate, and placements, against the dynamic programme."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.errors import NotApplicableError
+from optsched.placement.bounds.certificate import PatternCertificate
+from optsched.placement.check_certificate import check_certificate
+from optsched.placement.instance import PlacementInstance
+from optsched.result import Termination
+
+
+def drawn(seed: int, stages: int = 3, offers: tuple[int, ...] = (3, 2, 3)) -> PlacementInstance:
+    """A job of random times and bytes that needs every GPU offered."""
+    random = np.random.default_rng(seed)
+    cuts = np.sort(random.choice(np.arange(1, sum(offers)), stages - 1, replace=False))
+    replicas = np.diff(np.concatenate(([0], cuts, [sum(offers)]))).tolist()
+    sent = 10 ** random.uniform(7, 9.5, stages + 1)
+    sent[0] = sent[-1] = 0.0
+    return PlacementInstance.from_dict(
+        {
+            "schema": "optsched/placement",
+            "version": 1,
+            "name": f"drawn-{seed}",
+            "cluster": {
+                "gpus_per_server": max(offers),
+                "inter_bandwidth": 1.25e9,
+                "intra_bandwidth": 3e11,
+            },
+            "free_gpus": list(offers),
+            "job": {
+                "model": "drawn",
+                "all_reduce": "ring",
+                "stages": [
+                    {
+                        "name": f"stage {s}",
+                        "replicas": k,
+                        "forward_time": float(random.uniform(0.01, 0.1)),
+                        "backward_time": float(random.uniform(0.02, 0.2)),
+                        "input_bytes": float(sent[s] / k),
+                        "output_bytes": float(sent[s + 1] / k),
+                        "parameter_bytes": float(10 ** random.uniform(6, 8.5)),
+                    }
+                    for s, k in enumerate(replicas)
+                ],
+            },
+        }
+    )
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("offers", [(3, 2, 3), (4, 4, 4, 4), (1, 5, 2, 1)])
+def test_the_optimum_is_that_of_the_dynamic_programme(seed: int, offers: tuple[int, ...]) -> None:
+    instance = drawn(seed, 2 + seed % 4, offers)
+    best = optsched.solve(instance, "dp", gap=0.0)
+    result = optsched.solve(instance, "columns", gap=0.0)
+    assert result.check.feasible, result.check
+    assert result.termination is Termination.OPTIMAL
+    assert result.objective == pytest.approx(best.objective, rel=1e-9)
+    assert result.bound <= best.objective * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_other_reading_is_bounded_too(seed: int) -> None:
+    instance, options = drawn(seed, 3), {"all_reduce_bandwidth": "bottleneck"}
+    best = optsched.solve(instance, "ilp-vertex", options=options)
+    result = optsched.solve(instance, "columns", options=options)
+    assert result.check.feasible
+    assert result.bound <= best.objective * (1 + 1e-9) <= result.objective * (1 + 2e-9)
+
+
+def certified() -> tuple[PlacementInstance, PatternCertificate, float]:
+    """The first drawn instance whose optimum prices prove, with the optimum."""
+    for seed in range(100):
+        instance = drawn(seed, 4, (4, 4, 4, 4))
+        result = optsched.solve(instance, "columns", gap=0.0)
+        if result.certificate is not None and result.proved and any(result.certificate.prices):
+            return instance, result.certificate, result.objective
+    raise AssertionError("no instance is proved by prices")
+
+
+def test_a_certificate_is_checked() -> None:
+    instance, certificate, best = certified()
+    assert check_certificate(instance, certificate) == []
+    stages = len(certificate.prices)
+    wrong: list[PatternCertificate] = [
+        replace(certificate, threshold=best * (1 + 1e-9)),
+        replace(certificate, threshold=float("nan")),
+        replace(certificate, prices=certificate.prices[:-1]),
+        replace(certificate, prices=(-1, *certificate.prices[1:])),
+        replace(certificate, prices=(10**10, *certificate.prices[1:])),
+        replace(certificate, prices=(0.5, *certificate.prices[1:])),
+        replace(certificate, prices=(1,) * stages),
+    ]
+    for each in wrong:
+        assert [v.rule for v in check_certificate(instance, each)] == ["certificate"], each
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_prices_certify_more_than_the_optimum(seed: int) -> None:
+    """Whatever the prices: at the optimum itself there is a placement, so they prove nothing."""
+    instance = drawn(seed, 3, (3, 2, 3))
+    best = optsched.solve(instance, "dp", gap=0.0).objective
+    random = np.random.default_rng(seed)
+    for _ in range(20):
+        prices: Any = tuple(random.integers(0, 1000, 3).tolist())
+        certificate = PatternCertificate(best * (1 + 1e-9), prices)
+        assert [v.rule for v in check_certificate(instance, certificate)] == ["certificate"]
+
+
+def test_a_size_that_cannot_be_filled_in_time_needs_no_prices() -> None:
+    instance = drawn(0, 3, (3, 2, 3))
+    assert check_certificate(instance, PatternCertificate(0.0, (0, 0, 0))) == []
+
+
+def test_more_gpus_than_replicas_are_refused() -> None:
+    instance = drawn(1, 3, (3, 2, 3))
+    data = instance.to_dict()
+    data["cluster"]["intra_bandwidth"] = 1e8
+    with pytest.raises(NotApplicableError, match="columns"):
+        optsched.solve(PlacementInstance.from_dict(data), "columns")
+
+
+def test_it_repeats_itself() -> None:
+    instance = drawn(7, 5, (4, 4, 4, 4))
+    first, second = (optsched.solve(instance, "columns", seed=3) for _ in range(2))
+    assert first.solution == second.solution
+    assert first.bound == second.bound
