@@ -8,7 +8,6 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any
@@ -211,8 +210,8 @@ def _option(parameter: Parameter) -> inspect.Parameter:
     names = (flag, *ALSO.get(parameter.name, ()))
     if typing.get_origin(kind) is not None:
         one = _READERS.get(typing.get_args(kind)[0], str)
-        several = partial(_several, one)
-        return _keyword(parameter.name, str, *names, parser=several, metavar="A,B", **told)
+        several = {"parser": _several(one), "metavar": "A,B"}
+        return _keyword(parameter.name, str, *names, **several, **told)
     if kind in _READERS:
         metavar = {"metavar": "N" if kind is int else "X"}
         return _keyword(parameter.name, kind, *names, parser=_READERS[kind], **metavar, **told)
@@ -227,8 +226,15 @@ def _keyword(name: str, kind: Any, *flags: str, default: Any = None, **told: Any
     )
 
 
-def _several(one: Callable[[Any], Any], text: Any) -> Any:
-    return tuple(one(part.strip()) for part in text.split(",")) if isinstance(text, str) else text
+def _several(one: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """What reads several of a kind, with commas between; typer 0.19 asks for its name."""
+
+    def read(text: Any) -> Any:
+        if isinstance(text, str):
+            return tuple(one(part.strip()) for part in text.split(","))
+        return text
+
+    return read
 
 
 def _plain(hint: Any) -> Any:
