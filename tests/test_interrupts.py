@@ -359,3 +359,26 @@ def test_an_interrupt_while_waiting_breaks_nothing(capfd: pytest.CaptureFixture[
             running._run_aside(work, stopped.set, Deadline())
         assert ended.wait(TOO_LONG)
     assert capfd.readouterr() == ("", "")
+
+
+def test_an_interrupt_at_the_end_of_a_look_does_not_end_the_looking() -> None:
+    """Handled for longer than a look takes, it leaves the wait its timeout."""
+    came, stopped, looks = threading.Event(), threading.Event(), []
+
+    def slow_handler(*_: Any) -> None:
+        came.set()
+        time.sleep(2 * running.LOOK)
+
+    def work() -> None:
+        time.sleep(running.LOOK / 2)
+        interrupt()
+        stopped.wait(10.0)
+
+    def look() -> None:
+        looks.append(came.is_set())
+        if came.is_set():
+            stopped.set()
+
+    signal.signal(signal.SIGINT, slow_handler)
+    running._run_aside(work, stopped.set, Deadline(), look)
+    assert any(looks)  # and not once, ten seconds later, by the end of the work

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
 from typing import Any
 
 from optsched.deadline import Deadline
@@ -61,30 +60,28 @@ def _run_aside(
     meanwhile: Callable[[], None] | None = None,
 ) -> None:
     """Run in another thread; whatever it raises is raised here."""
-    # No `threading.Event`: an interrupt's exception amid its wait leaves its lock broken.
-    ended: SimpleQueue[BaseException | None] = SimpleQueue()
+    # A bare lock: an interrupt amid the wait of `threading.Event` leaves its lock broken, and
+    # amid that of `SimpleQueue.get` may leave it waiting without its timeout (CPython 3.11).
+    working = threading.Lock()
+    working.acquire()
+    errors: list[BaseException] = []
 
     def work() -> None:
-        error: BaseException | None = None
         try:
             run()
         except BaseException as raised:
-            error = raised
-        ended.put(error)
+            errors.append(raised)
+        working.release()
 
     try:
         threading.Thread(target=work, daemon=True, name="solver").start()
-        while True:
-            try:
-                error = ended.get(timeout=LOOK)
-                break
-            except Empty:
-                if deadline.is_over:
-                    stop()
-                elif meanwhile is not None:
-                    meanwhile()
+        while not working.acquire(timeout=LOOK):
+            if deadline.is_over:
+                stop()
+            elif meanwhile is not None:
+                meanwhile()
     except BaseException:
         stop()
         raise
-    if error is not None:
+    for error in errors:
         raise error
