@@ -346,6 +346,7 @@ def test_an_interrupt_ignored_from_outside_stays_ignored() -> None:
 def test_an_interrupt_while_waiting_breaks_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     """Wherever the wait for a solver is cut, it is stopped and its thread ends without a word."""
     main = threading.main_thread().ident
+    assert main is not None
     for number in range(40):
         stopped, ended = threading.Event(), threading.Event()
 
