@@ -143,6 +143,21 @@ def test_a_checker_reaches_no_method(path: Path) -> None:
     assert ours <= {slice_name, *shared, *(f"{slice_name}.{name}" for name in DATA)}
 
 
+@pytest.mark.parametrize("name", ["placement", "makespan"])
+def test_a_checker_of_certificates_reaches_no_method(name: str) -> None:
+    names = reached(PACKAGE / name / "check_certificate.py")
+    tops = {each.partition(".")[0] for each in names} - set(sys.stdlib_module_names)
+    assert tops <= {"optsched", "pydantic", "pydantic_core", "numpy"}
+    ours = {each for each in names if module_file(each) is not None}
+    data = ("check", "bounds", "bounds.certificate", *DATA)
+    assert f"optsched.{name}.bounds.certificate" in ours
+    assert ours <= {
+        f"optsched.{name}",
+        *(f"optsched.{each}" for each in _SHARED),
+        *(f"optsched.{name}.{each}" for each in data),
+    }
+
+
 _SHARED = (
     "checking",
     "display",
