@@ -42,7 +42,7 @@ def draw(seed: int, number: int) -> Case:
     rng = np.random.default_rng([seed, number])
     family = FAMILIES[number % len(FAMILIES)]
     replicas, free = _shape(rng, family)
-    instance = _instance(rng, family, replicas, free, number)
+    instance = asynchronous(rng, family, replicas, free, number)
     if family == "refused":
         _spoil(rng, instance)
     options: dict[str, Any] = {}
@@ -77,32 +77,11 @@ def corrupted(rng: np.random.Generator, counts: list[list[int]]) -> list[list[in
     return counts
 
 
-def _shape(rng: np.random.Generator, family: str) -> tuple[list[int], list[int]]:
-    """Replicas of the stages and free GPUs of the servers, few enough tables to list."""
-    while True:
-        stages = 1 if family == "one stage" else int(rng.choice([1, 2, 2, 3, 3, 4]))
-        servers = 1 if family == "one server" else int(rng.choice([1, 2, 3, 3, 4, 5]))
-        most = int(rng.choice([1, 2, 3, 4, 4, 8]))
-        replicas = [int(k) for k in rng.integers(1, most + 1, stages)]
-        if rng.random() < 0.2:
-            replicas = [int(2 ** rng.integers(0, 4)) for _ in replicas]
-        total = sum(replicas)
-        if family == "one GPU each":
-            servers, free = total, [1] * total
-        elif family == "equal servers" or rng.random() < 0.15:
-            if total % servers:
-                continue
-            free = [total // servers] * servers
-        else:
-            free = [int(g) for g in rng.multinomial(total, np.full(servers, 1 / servers))]
-        count = np.prod([comb(k + servers - 1, servers - 1) for k in sorted(replicas)[:-1]])
-        if count <= 4000 and total <= 24:
-            return replicas, free
-
-
-def _instance(
+def asynchronous(
     rng: np.random.Generator, family: str, replicas: list[int], free: list[int], number: int
 ) -> dict:
+    """An instance of a family, with no tensor slices, experts or micro-batches."""
+
     def size(low: float, high: float) -> float:
         return float(10 ** rng.uniform(low, high))
 
@@ -176,6 +155,29 @@ def _instance(
             "stages": stages,
         },
     }
+
+
+def _shape(rng: np.random.Generator, family: str) -> tuple[list[int], list[int]]:
+    """Replicas of the stages and free GPUs of the servers, few enough tables to list."""
+    while True:
+        stages = 1 if family == "one stage" else int(rng.choice([1, 2, 2, 3, 3, 4]))
+        servers = 1 if family == "one server" else int(rng.choice([1, 2, 3, 3, 4, 5]))
+        most = int(rng.choice([1, 2, 3, 4, 4, 8]))
+        replicas = [int(k) for k in rng.integers(1, most + 1, stages)]
+        if rng.random() < 0.2:
+            replicas = [int(2 ** rng.integers(0, 4)) for _ in replicas]
+        total = sum(replicas)
+        if family == "one GPU each":
+            servers, free = total, [1] * total
+        elif family == "equal servers" or rng.random() < 0.15:
+            if total % servers:
+                continue
+            free = [total // servers] * servers
+        else:
+            free = [int(g) for g in rng.multinomial(total, np.full(servers, 1 / servers))]
+        count = np.prod([comb(k + servers - 1, servers - 1) for k in sorted(replicas)[:-1]])
+        if count <= 4000 and total <= 24:
+            return replicas, free
 
 
 def _spoil(rng: np.random.Generator, instance: dict) -> None:

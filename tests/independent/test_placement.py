@@ -81,8 +81,7 @@ def _examine(case: cases.Case, number: int, folder: Path, counts: Counter[str]) 
             assert result.termination.value in ("feasible", "optimal"), f"{method}: {result}"
             counts["heuristic above the optimum"] += not close(result.objective, best)
         solutions.append(solution)
-    shape = tuple(stage["replicas"] for stage in case.instance["job"]["stages"])
-    counts["several tables"] += len(oracle.tables(shape, tuple(case.instance["free_gpus"]))) > 1
+    counts["several tables"] += len(oracle.tables(case.instance)) > 1
     _edit(case, solutions[0], instance, folder, counts)
 
 
