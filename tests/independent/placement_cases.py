@@ -113,6 +113,9 @@ def asynchronous(
             drawn = {key: float(rng.integers(0, 3)) for key in equal}
         elif family == "mixed magnitudes":
             drawn = {key: size(-9, 9) for key in equal}
+        elif family == "balanced":
+            drawn = {key: inter / gpus * size(-1, 0) for key in equal}
+            drawn |= {"forward_time": size(-1, 0), "backward_time": size(-1, 0)}
         else:
             drawn = {
                 "forward_time": size(-3, -1),

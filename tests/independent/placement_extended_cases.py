@@ -10,18 +10,22 @@ import numpy as np
 from independent.placement_cases import Case, asynchronous
 
 FAMILIES = (
+    "balanced",
     "plain",
     "ties",
     "zeros",
     "equal everything",
+    "balanced",
     "units",
     "mixed magnitudes",
     "fast network",
     "one server",
     "one GPU each",
     "one stage",
+    "balanced",
     "one replica",
     "odd offer",
+    "balanced",
     "too wide",
 )
 """As many as have no divisor in common with the combinations: each family meets each of them."""
@@ -113,6 +117,9 @@ def _shape(
         stages = 1 if family == "one stage" else int(rng.choice([1, 2, 2, 3, 3, 4]))
         most = {"one replica": 1, "one stage": 12}.get(family, int(rng.choice([1, 2, 3, 4, 6])))
         replicas = [int(k) for k in rng.integers(1, most + 1, stages)]
+        if family == "balanced":
+            replicas = [int(k) for k in rng.integers(1, 6, rng.integers(2, 5))]
+            stages = len(replicas)
         slices = [1] * stages
         while sliced and max(slices) == 1:
             widths = [2, 4] if family == "odd offer" else [1, 1, 2, 2, 3, 4]
@@ -128,6 +135,7 @@ def _offer(rng: np.random.Generator, family: str, asked: int, widest: int) -> li
     """Free GPUs of servers, just those asked for where ``widest`` is 0: no slices."""
     spare = int(rng.choice([0, 0, 1, 2, 4])) if widest else 0
     servers = 1 if family == "one server" else int(rng.choice([1, 2, 2, 3, 3, 4, 5]))
+    servers = int(rng.integers(2, 5)) if family == "balanced" else servers
     if family == "one GPU each":
         return [1] * (asked + spare)
     if family == "odd offer" and widest:
@@ -150,7 +158,11 @@ def _give(rng: np.random.Generator, family: str, instance: dict, key: str) -> No
         time = stage["forward_time"] + stage["backward_time"]
         if not wanted:
             continue
-        if family in ("ties", "equal everything"):
+        if family == "balanced":
+            near = key == "tensor_bytes"
+            bandwidth = cluster["intra_bandwidth" if near else "inter_bandwidth"]
+            stage[key] = float(bandwidth * time * rng.uniform(0.1, 2))
+        elif family in ("ties", "equal everything"):
             stage[key] = float(rng.integers(1, 3)) if family == "ties" else 8.0
         else:
             high = 6 if rng.random() < 0.15 else 1
