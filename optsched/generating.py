@@ -10,6 +10,7 @@ from dataclasses import fields, is_dataclass
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from optsched.declared import Seed, require
 from optsched.errors import InputError, shown, suggestion
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS
@@ -97,8 +98,7 @@ def generate(problem: str, seed: int = 0, **arguments: object) -> Instance:
     8
     """
     make = generator(problem, "generate", "problem")
-    if type(seed) is not int or not 0 <= seed < 2**63:
-        raise InputError("generate", "seed", shown(seed), "an integer from 0 to 2^63 - 1")
+    require("generate", "seed", seed, Seed)
     name = arguments.pop("name", None)
     if name is not None and not isinstance(name, str):
         raise InputError("generate", "name", shown(name), "a text")

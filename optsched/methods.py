@@ -98,7 +98,7 @@ def solve(
     """
     if isinstance(instance, str | Path):
         instance = load(instance)
-    settings = _settings(time_limit, iterations, gap, threads, seed, solver)
+    settings = Settings(time_limit, iterations, gap, threads, seed, solver)
     if callback is not None and not callable(callback):
         raise InputError("settings", "callback", shown(callback), "a callable")
     problem = problem_for(instance)
@@ -218,36 +218,6 @@ def _with_models(problem: Problem) -> str:
     models = ", ".join(m.name for m in problem.methods if m.build)
     none = f"another problem: every method of {problem.name} is an algorithm, none states a model"
     return f"one of {models}" if models else none
-
-
-def _settings(
-    time_limit: float | None,
-    iterations: int | None,
-    gap: float,
-    threads: int,
-    seed: int,
-    solver: str,
-) -> Settings:
-    def refuse(name: str, value: object, expected: str) -> InputError:
-        return InputError("settings", name, shown(value), expected)
-
-    for name, value in (("time_limit", time_limit), ("gap", gap)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise refuse(name, value, "a number")
-    for name, value in (("iterations", iterations), ("threads", threads), ("seed", seed)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-            raise refuse(name, value, "an integer")
-    if time_limit is not None and not 0 <= time_limit < float("inf"):
-        raise refuse("time_limit", time_limit, "seconds, 0 or more")
-    if iterations is not None and iterations < 0:
-        raise refuse("iterations", iterations, "0 or more")
-    if not 0 <= gap < 1:
-        raise refuse("gap", gap, "a relative gap in [0, 1)")
-    if not 1 <= threads <= 1024:
-        raise refuse("threads", threads, "1 to 1024")
-    if not 0 <= seed < 2**63:
-        raise refuse("seed", seed, "0 to 2^63 - 1")
-    return Settings(time_limit, iterations, gap, threads, seed, solver)
 
 
 def _kept(run: Callable[[], Outcome]) -> Outcome:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from optsched.checking import BOUND_TOLERANCE, CheckReport
 from optsched.deadline import Deadline
+from optsched.declared import Gap, Iterations, Seed, Threads, require_declared
 from optsched.display import Displayed, number
 from optsched.files import plain
 from optsched.progress import Progress
+from optsched.schema import NonNegative
 
 if TYPE_CHECKING:
     from optsched.typing import Instance, Solution
@@ -86,16 +88,17 @@ class Settings:
         Where a method reports incumbents and bounds; nobody hears them by default.
     """
 
-    time_limit: float | None = None
-    iterations: int | None = None
-    gap: float = 1e-6
-    threads: int = 1
-    seed: int = 0
+    time_limit: NonNegative | None = None
+    iterations: Iterations | None = None
+    gap: Gap = 1e-6
+    threads: Threads = 1
+    seed: Seed = 0
     solver: str = "highs"
     deadline: Deadline = field(default_factory=Deadline, compare=False, repr=False)
     progress: Progress = field(default_factory=Progress, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        require_declared("settings", self)
         if self.deadline.limit != self.time_limit:
             object.__setattr__(self, "deadline", Deadline(self.time_limit))
 

@@ -309,23 +309,23 @@ USAGE: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "time limit": (
         ("solve", "small.json", "--time-limit", "-1"),
-        "settings: time_limit: found -1.0, expected seconds, 0 or more",
+        "settings: time_limit: found -1.0, expected a finite number in [0, 1e+18]",
     ),
     "gap": (
         ("solve", "small.json", "--gap", "1"),
-        "settings: gap: found 1.0, expected a relative gap in [0, 1)",
+        "settings: gap: found 1.0, expected a finite number in [0, 1)",
     ),
     "threads": (
         ("solve", "small.json", "--threads", "0"),
-        "settings: threads: found 0, expected 1 to 1024",
+        "settings: threads: found 0, expected an integer in [1, 1024]",
     ),
     "seed": (
         ("solve", "small.json", "--seed", "-1"),
-        "settings: seed: found -1, expected 0 to 2^63 - 1",
+        "settings: seed: found -1, expected an integer in [0, 2^63 - 1]",
     ),
     "seed of a generator": (
         ("generate", "placement", "--seed", "-1", "-o", "made"),
-        "generate placement: --seed: found -1, expected 0 to 2^63 - 1",
+        "generate placement: --seed: found -1, expected an integer in [0, 2^63 - 1]",
     ),
     "model": (
         ("generate", "placement", "--gpus", "0", "-o", "made"),

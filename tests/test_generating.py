@@ -60,7 +60,7 @@ def test_a_name_is_kept() -> None:
         ("placement", {"gpu": 8}, "generate: found unknown key 'gpu', expected 'gpus'"),
         ("placement", {"gpus": "8"}, "generate: gpus: found '8', expected int"),
         ("placement", {"gpus": 0}, "generate: gpus: found 0, expected 1 to 4096"),
-        ("selection", {"nodes": 0}, "generate: nodes: found 0, expected 1 to 20000"),
+        ("selection", {"nodes": 0}, "generate: nodes: found 0, expected an integer in [1, 20000]"),
         ("placement", {"seed": -1}, "generate: seed: found -1"),
         ("placement", {"name": 3}, "generate: name: found 3, expected a text"),
     ],

@@ -164,7 +164,7 @@ _SHARED = (
     "errors",
     "files",
     "numerals",
-    "option_values",
+    "declared",
     "schema",
     "uncertainty",
     "uncertainty.epochs",

@@ -448,7 +448,7 @@ BAD_SOLUTIONS: tuple[tuple[tuple[int | str, ...], Any, str], ...] = (
     (
         ("options", "backward_overlap"),
         -1,
-        "options.backward_overlap: found -1, expected a number in [0, 100]",
+        "options.backward_overlap: found -1, expected a finite number in [0, 100]",
     ),
     (("more",), {}, "more: found {}, expected no such key"),
 )

@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from optsched.cli.settings import integer, real, require_folder
+from optsched.declared import Seed, require
 from optsched.errors import InputError, shown
 from optsched.generating import (
     Parameter,
@@ -25,9 +26,10 @@ from optsched.generating import (
     made_by,
     parameters_of,
 )
+from optsched.schema import Between
 
 DONE = 0
-MOST = 100_000
+Count = Annotated[int, Between(1, 100_000)]
 KINDS = {"online": "workload"}
 """Commands that are not called like their problem."""
 ALSO = {"reconfiguration_delay": ("--delay",)}
@@ -85,10 +87,8 @@ def _generate(
 ) -> int:
     source = f"generate {kind}"
     require_folder(output)
-    if not 1 <= count <= MOST:
-        raise InputError(source, "--count", shown(count), f"1 to {MOST}")
-    if not 0 <= seed < 2**63:
-        raise InputError(source, "--seed", shown(seed), "0 to 2^63 - 1")
+    require(source, "--count", count, Count)
+    require(source, "--seed", seed, Seed)
     if name is not None and (count != 1 or not name or set(name) & set("/\\\0")):
         raise InputError(source, "--name", shown(name), "a file name, with --count 1")
     chosen = {key: value for key, value in given.items() if value is not None}

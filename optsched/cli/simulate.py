@@ -85,6 +85,7 @@ def simulate(
     as_json: Json = False,
 ) -> int:
     """Simulate policies on a workload, and say how far from optimal they can be at most."""
+    from optsched import declared
     from optsched.cli import show_runs
     from optsched.cli.show import note
     from optsched.extras import require_extras
@@ -93,6 +94,7 @@ def simulate(
     from optsched.online.record_files import is_run_file, require_one_run, write_records, write_run
     from optsched.online.runs import predicted
 
+    declared.require("simulate", "--seed", seed, declared.Seed)
     names = _policies(policy)
     options = OnlineOptions.from_dict(
         {

@@ -9,13 +9,16 @@ same shapes, drawn as that many runs and binned.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from optsched.errors import InputError, shown
+from optsched.schema import Between
 from optsched.uncertainty.distribution import Distribution
 
 MOST_EPOCHS = 100
+BinWidth = Annotated[int, Between(1, MOST_EPOCHS)]
 PATIENCE = 10
 RUNS = 221
 """(648 + 237) / 4: the paper's runs, spread over its four networks."""

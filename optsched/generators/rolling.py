@@ -13,14 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from optsched.declared import flag, require_declared
 from optsched.errors import InputError, shown
 from optsched.generators.selection import GPUS, SelectionSettings, generate_selection
 from optsched.rolling.instance import SCHEMA, RollingInstance
 from optsched.rolling.offered_load import offered_load
+from optsched.schema import Between
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
 
@@ -52,10 +54,10 @@ class RollingGenerator:
 
     cluster: SelectionSettings
     arrivals: str = "exponential"
-    load: float = 0.5
-    a100_speed: float = 1.0
+    load: Annotated[float, Between(1e-3, 100)] = 0.5
+    a100_speed: Annotated[float, Between(0.05, 20)] = 1.0
     gpu_types: tuple[str, ...] = ("K80", "M60", "A100")
-    reconfiguration_delay: float = 0.0
+    reconfiguration_delay: Annotated[float, Between(0, 1e6)] = 0.0
 
     def __post_init__(self) -> None:
         if self.arrivals not in ARRIVALS:
@@ -63,14 +65,7 @@ class RollingGenerator:
         known = tuple(gpu.name for gpu in GPUS)
         if not self.gpu_types or not set(self.gpu_types) <= set(known):
             raise _refused("--gpu-types", self.gpu_types, f"some of {', '.join(known)}")
-        for name, low, high in (
-            ("load", 1e-3, 100.0),
-            ("a100_speed", 0.05, 20.0),
-            ("reconfiguration_delay", 0.0, 1e6),
-        ):
-            if not low <= getattr(self, name) <= high:
-                where = f"--{name.replace('_', '-')}"
-                raise _refused(where, getattr(self, name), f"{low:g} to {high:g}")
+        require_declared("generate rolling", self, flag)
 
 
 def rolling_settings(nodes: int = 10, **changes: Any) -> RollingGenerator:

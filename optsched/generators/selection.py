@@ -9,14 +9,16 @@ exponent, seconds per epoch, GPUs per node, H = 1 h and rho = 10.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from optsched.errors import InputError, shown
-from optsched.generators.epochs import SHAPES, fig2_distribution
+from optsched.declared import flag, require_declared
+from optsched.generators.epochs import SHAPES, BinWidth, fig2_distribution
+from optsched.schema import Between
 from optsched.selection.instance import SCHEMA, SelectionInstance
 
+SpeedUp = Annotated[float, Between(0.1, 1)]
 GB = 1e9
 HOUR = 3600.0
 JOBS_PER_NODE = 4
@@ -70,35 +72,20 @@ class SelectionSettings:
         Epochs that one value of a job's length stands for.
     """
 
-    nodes: int = 10
-    jobs: int = 40
-    gpus_per_node: int = 4
-    cost_classes: int = 1
-    cost_spread: float = 0.2
+    nodes: Annotated[int, Between(1, 20_000)] = 10
+    jobs: Annotated[int, Between(1, 100_000)] = 40
+    gpus_per_node: Annotated[int, Between(1, 256)] = 4
+    cost_classes: Annotated[int, Between(0, 20_000)] = 1
+    cost_spread: Annotated[float, Between(0, 0.9)] = 0.2
     sharing: bool = True
-    speedup: float = 0.8
-    overdue: float = 0.0
-    interval: float = HOUR
-    penalty: float = 10.0
-    bin_width: int = 5
+    speedup: SpeedUp = 0.8
+    overdue: Annotated[float, Between(0, 1)] = 0.0
+    interval: Annotated[float, Between(0, 1e9)] = HOUR
+    penalty: Annotated[float, Between(0, 1e9)] = 10.0
+    bin_width: BinWidth = 5
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("nodes", 1, 20_000),
-            ("jobs", 1, 100_000),
-            ("gpus_per_node", 1, 256),
-            ("cost_classes", 0, 20_000),
-            ("cost_spread", 0.0, 0.9),
-            ("speedup", 0.1, 1.0),
-            ("overdue", 0.0, 1.0),
-            ("interval", 0.0, 1e9),
-            ("penalty", 0.0, 1e9),
-            ("bin_width", 1, 100),
-        ):
-            value = getattr(self, name)
-            if not low <= value <= high:
-                where = f"--{name.replace('_', '-')}"
-                raise InputError("generate selection", where, shown(value), f"{low} to {high}")
+        require_declared("generate selection", self, flag)
 
 
 def selection_settings(nodes: int = 10, **changes: Any) -> SelectionSettings:

@@ -7,13 +7,18 @@ Chosen here, since the paper gives no such instance: t1 = 120 s, x = 0.8, 300 W 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Annotated
 
 import numpy as np
 
-from optsched.errors import InputError, shown
-from optsched.generators.epochs import fig2_distribution
+from optsched.declared import flag, require_declared
+from optsched.generators.epochs import BinWidth, fig2_distribution
+from optsched.generators.selection import SpeedUp
+from optsched.schema import Between
 from optsched.speed_profile.instance import SCHEMA, SpeedProfileInstance
 from optsched.speed_profile.power import node_power
+
+Watts = Annotated[float, Between(0, 1e9)]
 
 
 @dataclass(frozen=True)
@@ -39,28 +44,16 @@ class ProfileSettings:
     """
 
     network: str = "AlexNet"
-    gpus: int = 8
-    deadline: float = 6000.0
-    epoch_time: float = 120.0
-    speedup: float = 0.8
-    power: float = 300.0
-    idle_power: float = 0.0
-    bin_width: int = 5
+    gpus: Annotated[int, Between(1, 256)] = 8
+    deadline: Annotated[float, Between(0, 1e12)] = 6000.0
+    epoch_time: Annotated[float, Between(1e-3, 1e9)] = 120.0
+    speedup: SpeedUp = 0.8
+    power: Watts = 300.0
+    idle_power: Watts = 0.0
+    bin_width: BinWidth = 5
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("gpus", 1, 256),
-            ("deadline", 0.0, 1e12),
-            ("epoch_time", 1e-3, 1e9),
-            ("speedup", 0.1, 1.0),
-            ("power", 0.0, 1e9),
-            ("idle_power", 0.0, 1e9),
-            ("bin_width", 1, 100),
-        ):
-            value = getattr(self, name)
-            if not low <= value <= high:
-                where = f"--{name.replace('_', '-')}"
-                raise InputError("generate speed-profile", where, shown(value), f"{low} to {high}")
+        require_declared("generate speed-profile", self, flag)
 
 
 def generate_speed_profile(

@@ -9,18 +9,22 @@ Poisson process whose span makes the load. `shape_of` reads the same parameters 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.declared import Seed, flag, require, require_declared
 from optsched.errors import InputError, shown
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.configuration_draw import ConfigurationDrawer
 from optsched.online.data.workload import Labels, Workload
+from optsched.schema import Between
 
 MOST_JOBS = 5_000_000
+Count = Annotated[int, Between(1, MOST_JOBS)]
+Share = Annotated[float, Between(0, 1)]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -53,17 +57,23 @@ class WorkloadShape:
         Jobs of recurring groups that last exactly as long as their group's typical one.
     """
 
-    load: float = 0.8
-    single_gpu_share: float = 0.7
+    load: Annotated[float, Between(1e-6, 1e6)] = 0.8
+    single_gpu_share: Share = 0.7
     sizes: tuple[int, ...] = (2, 4, 8, 16, 32, 64)
     size_weights: tuple[float, ...] = (0.25, 0.25, 0.3, 0.12, 0.06, 0.02)
-    recurring_share: float = 0.65
-    jobs_per_group: float = 25.0
-    zipf: float = 1.1
-    users: int = 100
+    recurring_share: Share = 0.65
+    jobs_per_group: Annotated[float, Between(1, MOST_JOBS)] = 25.0
+    zipf: Annotated[float, Between(0, 10)] = 1.1
+    users: Count = 100
     durations: tuple[float, ...] = ()
-    group_spread: float = 0.3
-    exact_share: float = 0.3
+    group_spread: Annotated[float, Between(0, 5)] = 0.3
+    exact_share: Share = 0.3
+
+    def __post_init__(self) -> None:
+        require_declared("generate workload", self, flag)
+        if len(self.sizes) != len(self.size_weights) or any(size < 2 for size in self.sizes):
+            found = shown(self.sizes)
+            raise InputError("generate workload", "--sizes", found, "from 2 up, one weight each")
 
     def to_dict(self) -> dict[str, Any]:
         """The shape as a JSON object."""
@@ -113,7 +123,8 @@ def generate_workload(
     """
     cluster, shape = cluster or OnlineCluster.of(), shape or WorkloadShape()
     shape = shape if shape.durations else replace(shape, durations=default_durations())
-    _check(jobs, shape, seed)
+    require("generate workload", "--jobs", jobs, Count)
+    require("generate workload", "--seed", seed, Seed)
     rng = np.random.default_rng(seed)
     group, recurring = _groups(jobs, shape, rng)
     gpus = _gpus(group, recurring, shape, cluster.gpus, rng)
@@ -181,29 +192,6 @@ def shape_of(
         group_spread=spread,
         exact_share=exact,
     )
-
-
-def _check(jobs: int, shape: WorkloadShape, seed: int) -> None:
-    for name, value, low, high in (
-        ("jobs", jobs, 1, MOST_JOBS),
-        ("load", shape.load, 1e-6, 1e6),
-        ("single-gpu-share", shape.single_gpu_share, 0, 1),
-        ("recurring-share", shape.recurring_share, 0, 1),
-        ("jobs-per-group", shape.jobs_per_group, 1, MOST_JOBS),
-        ("zipf", shape.zipf, 0, 10),
-        ("users", shape.users, 1, MOST_JOBS),
-        ("group-spread", shape.group_spread, 0, 5),
-        ("exact-share", shape.exact_share, 0, 1),
-        ("seed", seed, 0, 2**63),
-    ):
-        if not low <= value <= high:
-            raise InputError(
-                "generate workload", name, shown(value), f"a number in [{low:g}, {high:g}]"
-            )
-    if len(shape.sizes) != len(shape.size_weights) or any(size < 2 for size in shape.sizes):
-        raise InputError(
-            "generate workload", "sizes", shown(shape.sizes), "numbers from 2 up, one weight each"
-        )
 
 
 def _groups(jobs: int, shape: WorkloadShape, rng: np.random.Generator) -> tuple[Ints, int]:

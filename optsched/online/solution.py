@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import FailFast, Field
 
+from optsched.declared import Seed
 from optsched.errors import InputError
 from optsched.online.data.cluster import MOST_SERVERS
 from optsched.online.options import OnlineOptions
@@ -48,7 +49,7 @@ class OnlineSolution(FileModel):
     instance: Name
     instance_sha256: Name | None = None
     policy: Name
-    seed: Annotated[int, Between(0, 2**63 - 1)] = 0
+    seed: Seed = 0
     options: dict[str, Any] = Field(default_factory=dict)
     objective: _Number | None = None
     jobs: Annotated[tuple[JobRun, ...], FailFast(), Field(strict=False, max_length=2 * MOST_JOBS)]

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import FailFast, Field
 
+from optsched.declared import Seed
 from optsched.rolling.records import Decision, JobRecord, NodeInterval, Records, Segment
 from optsched.schema import LARGEST, Between, FileModel, Name, Version, parse
 
@@ -15,7 +16,6 @@ MOST_ROWS = 500_000
 _Number = Annotated[float, Between(-LARGEST, LARGEST)]
 _Index = Annotated[int, Between(-(2**31), 2**31)]  # a wrong one is the audit's to report
 _Count = Annotated[int, Between(0, 2**53)]
-_Seed = Annotated[int, Between(0, 2**63 - 1)]
 
 
 class _Segment(FileModel):
@@ -73,7 +73,7 @@ class RollingSolution(FileModel):
     instance: Name
     instance_sha256: Name | None = None
     policy: Name
-    seed: _Seed
+    seed: Seed
     options: dict[str, Any] = Field(default_factory=dict)
     objective: _Number | None = None
     segments: Annotated[tuple[_Segment, ...], FailFast(), Field(strict=False, max_length=MOST_ROWS)]

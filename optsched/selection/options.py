@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar, Literal
 
+from optsched.declared import Options
 from optsched.errors import NotApplicableError
-from optsched.option_values import require_choice, require_known
 
-NODE_OPENINGS = ("free", "at-most", "printed")
-SWITCH = ("on", "off")
-_ALLOWED = {
-    "node_opening": NODE_OPENINGS,
-    "sharing": SWITCH,
-    "strict": SWITCH,
-    "postprocessing": SWITCH,
-}
+Switch = Literal["on", "off"]
 
 
 @dataclass(frozen=True)
-class SelectionOptions:
+class SelectionOptions(Options):
     """Readings of the problem.
 
     Attributes
@@ -35,29 +28,12 @@ class SelectionOptions:
         Method ``sts`` only: hand idle GPUs of open nodes out at the end (sts, VI-C).
     """
 
-    node_opening: str = "free"
-    sharing: str = "on"
-    strict: str = "off"
-    postprocessing: str = "on"
+    left_out: ClassVar[tuple[str, ...]] = ("strict", "postprocessing")
 
-    def __post_init__(self) -> None:
-        for name, allowed in _ALLOWED.items():
-            require_choice(name, getattr(self, name), allowed)
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> SelectionOptions:
-        """Make options of names and values; raises InputError."""
-        require_known(values, tuple(_ALLOWED))
-        return cls(**values)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The options as a JSON object; what concerns ``sts`` alone only where it is set."""
-        kept: dict[str, Any] = {"node_opening": self.node_opening, "sharing": self.sharing}
-        default = SelectionOptions()
-        for name in ("strict", "postprocessing"):
-            if getattr(self, name) != getattr(default, name):
-                kept[name] = getattr(self, name)
-        return kept
+    node_opening: Literal["free", "at-most", "printed"] = "free"
+    sharing: Switch = "on"
+    strict: Switch = "off"
+    postprocessing: Switch = "on"
 
     @property
     def shares(self) -> bool:

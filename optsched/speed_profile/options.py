@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar, Literal
 
-from optsched.option_values import require_choice, require_known
-
-ALGORITHMS = ("repaired", "printed")
+from optsched.declared import Options
 
 
 @dataclass(frozen=True)
-class SpeedProfileOptions:
+class SpeedProfileOptions(Options):
     """``algorithm``: Algorithm 1 repaired, or as printed, to show how it fails."""
 
-    algorithm: str = "repaired"
+    left_out: ClassVar[tuple[str, ...]] = ("algorithm",)
 
-    def __post_init__(self) -> None:
-        require_choice("algorithm", self.algorithm, ALGORITHMS)
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> SpeedProfileOptions:
-        """Make options of names and values; raises InputError."""
-        require_known(values, ("algorithm",))
-        return cls(**values)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The options as a JSON object; the default is left out, since it changes nothing."""
-        return {} if self.algorithm == "repaired" else {"algorithm": self.algorithm}
+    algorithm: Literal["repaired", "printed"] = "repaired"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -60,15 +62,15 @@ def test_a_shape_read_off_a_workload_is_matched() -> None:
 @pytest.mark.parametrize(
     "shape",
     [
-        WorkloadShape(load=0.0),
-        WorkloadShape(single_gpu_share=1.1),
-        WorkloadShape(sizes=(1, 2)),
-        WorkloadShape(users=0),
+        {"load": 0.0},
+        {"single_gpu_share": 1.1},
+        {"sizes": (1, 2)},
+        {"users": 0},
     ],
 )
-def test_bad_shapes(shape: WorkloadShape) -> None:
+def test_bad_shapes(shape: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        generate_workload(10, CLUSTER, shape)
+        generate_workload(10, CLUSTER, WorkloadShape(**shape))
 
 
 def test_bad_counts() -> None:

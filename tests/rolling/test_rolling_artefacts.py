@@ -123,8 +123,8 @@ def test_repeats_are_of_rg_only_on_the_same_epochs(tmp_path: Path) -> None:
 
 
 def test_a_repeat_that_cannot_be_is_refused() -> None:
-    for repeat in (-1, 1.0, True, "2"):
-        with pytest.raises(InputError, match=r"repeat: found .* expected a whole number"):
+    for repeat in (-1, 1.0, True, "two"):
+        with pytest.raises(InputError, match=r"repeat: found .* expected an integer"):
             RollingOptions.from_dict({"repeat": repeat})
     assert "repeat" not in RollingOptions.from_dict({"repeat": 0}).to_dict()
     assert RollingOptions.from_dict({"repeat": 2}).to_dict()["repeat"] == 2

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from optsched.declared import Seed, expected_of, read_as
 from optsched.errors import InputError, shown, suggestion
 
 _REQUIRED: Any = object()
-MOST_SECONDS = 1e9
 
 
 class Reader:
@@ -93,7 +93,7 @@ def as_seeds(value: Any) -> tuple[int, ...]:
     """A list of seeds, or how many from 0 on."""
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 1_000_000:
         return tuple(range(value))
-    good = isinstance(value, list) and all(type(v) is int and 0 <= v < 2**63 for v in value)
+    good = isinstance(value, list) and all(expected_of(Seed, v) is None for v in value)
     if not good or not value or len(set(value)) < len(value):
         raise ValueError("a list of different seeds from 0 on, or how many")
     return tuple(value)
@@ -114,36 +114,16 @@ def as_values(value: Any) -> dict[str, Any]:
     return table
 
 
-def as_truth(value: Any) -> bool:
-    """True or false."""
-    if not isinstance(value, bool):
-        raise ValueError("true or false")
-    return value
+def as_declared(hint: Any) -> Callable[[Any], Any]:
+    """A reader of what a field of this annotation takes."""
 
-
-def as_count(least: int, most: int) -> Callable[[Any], int]:
-    """A reader of whole numbers in a range."""
-
-    def read(value: Any) -> int:
-        if type(value) is not int or not least <= value <= most:
-            raise ValueError(f"a whole number from {least} to {most}")
-        return value
+    def read(value: Any) -> Any:
+        expected = expected_of(hint, value)
+        if expected is not None:
+            raise ValueError(expected)
+        return read_as(hint, value)
 
     return read
-
-
-def as_positive(value: Any) -> float:
-    """A finite number above 0."""
-    if type(value) not in (int, float) or not 0 < value <= MOST_SECONDS:
-        raise ValueError(f"seconds above 0, at most {MOST_SECONDS:g}")
-    return float(value)
-
-
-def as_share(value: Any) -> float:
-    """A number in [0, 1)."""
-    if type(value) not in (int, float) or not 0 <= value < 1:
-        raise ValueError("a relative gap in [0, 1)")
-    return float(value)
 
 
 def _usable(value: Any) -> bool:

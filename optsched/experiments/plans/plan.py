@@ -11,28 +11,28 @@ import hashlib
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from optsched.declared import Gap, Iterations, Seed, Threads, declared
 from optsched.errors import InputError, shown
 from optsched.experiments.plans.fields import (
     Reader,
-    as_count,
+    as_declared,
     as_name,
     as_names,
-    as_positive,
     as_seeds,
-    as_share,
-    as_truth,
     as_values,
 )
 from optsched.library import shipped_folder
 from optsched.reading import read_text
+from optsched.schema import Between, NonNegative
 
 LARGEST_PLAN = 2**20
 MOST_UNITS = 1_000_000
 """Of a plan, and so of instances and of seeds."""
+Count = Annotated[int, Between(1, MOST_UNITS)]
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,14 @@ class Limits:
         Bytes a worker may take beyond the loaded package, where the platform can say so.
     """
 
-    iterations: int | None = None
-    time_limit: float | None = None
-    gap: float = 1e-6
-    threads: int = 1
+    iterations: Iterations | None = None
+    time_limit: NonNegative | None = None
+    gap: Gap = 1e-6
+    threads: Threads = 1
     solver: str = "highs"
     bound: bool = True
-    unit_time: float | None = None
-    unit_memory: int | None = None
+    unit_time: Annotated[float, Between(0, 1e9, above=True)] | None = None
+    unit_memory: Annotated[int, Between(2**20, 2**50)] | None = None
 
     def settings(self) -> dict[str, Any]:
         """The part that a method sees, and that can change its answer."""
@@ -199,8 +199,8 @@ def _family(reader: Reader, limits: Limits) -> Family:
         instances=reader.take("instances", as_names, ()),
         generator=reader.take("generator", as_name, None),
         arguments=reader.take("arguments", as_values, {}),
-        count=reader.take("count", as_count(1, MOST_UNITS), 1),
-        first_seed=reader.take("first_seed", as_count(0, 2**63 - 1), 0),
+        count=reader.take("count", as_declared(Count), 1),
+        first_seed=reader.take("first_seed", as_declared(Seed), 0),
         methods=reader.take("methods", as_names, ()),
         seeds=reader.take("seeds", as_seeds, (0,)),
         options=reader.take("options", as_values, {}),
@@ -217,17 +217,9 @@ def _limits(reader: Reader, outer: Limits) -> Limits:
     inner = reader.table("limits")
     if inner is None:
         return outer
-    kinds: dict[str, Any] = {
-        "iterations": as_count(0, 2**53),
-        "time_limit": as_positive,
-        "gap": as_share,
-        "threads": as_count(1, 1024),
-        "solver": as_name,
-        "bound": as_truth,
-        "unit_time": as_positive,
-        "unit_memory": as_count(2**20, 2**50),
+    read = {
+        name: inner.take(name, as_declared(hint), getattr(outer, name))
+        for name, hint in declared(Limits).items()
     }
-    assert set(kinds) == {f.name for f in fields(Limits)}
-    read = {name: inner.take(name, kind, getattr(outer, name)) for name, kind in kinds.items()}
     inner.finish()
     return Limits(**read)

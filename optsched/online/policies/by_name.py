@@ -5,15 +5,18 @@ Source: a-srpt, Algorithm 1 and V-A 1-d, in the readings of models/online/README
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal, get_args
 
+from optsched.declared import Options
 from optsched.errors import InputError, shown
+from optsched.schema import Between
 
 Hold = Literal["none", "window", "inf"]
-OFFERS = ("most", "least", "first-fit", "best-fit-last", "adaptive")
+Offer = Literal["most", "least", "first-fit", "best-fit-last", "adaptive"]
+OFFERS = get_args(Offer)
 """Offer rules; adaptive: heavy jobs by most, the others by least."""
-LARGEST_TAU = 1e12
+LARGEST = 1e12
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Policy:
     scans_on: bool = False
     delays: bool = False
     backfills: bool = False
-    offer: str = "most"
+    offer: Offer = "most"
     hold: Hold = "none"
     perfect: bool = False
 
@@ -113,7 +116,7 @@ PAPER = tuple(policy.name for policy in _ALL[:7])
 
 
 @dataclass(frozen=True)
-class PolicyOptions:
+class PolicyOptions(Options):
     """What a run may choose.
 
     Attributes
@@ -131,20 +134,11 @@ class PolicyOptions:
         Seconds; events act at its next multiple. 0 for none.
     """
 
-    tau: float = 100.0
-    comm_heavy: float = 1.5
-    offer: str | None = None
+    tau: Annotated[float, Between(0, LARGEST)] = 100.0
+    comm_heavy: Annotated[float, Between(1, LARGEST)] = 1.5
+    offer: Offer | None = None
     hold: Hold | None = None
-    slot: float = 0.0
-
-    def __post_init__(self) -> None:
-        _require("tau", self.tau, 0.0, LARGEST_TAU)
-        _require("comm_heavy", self.comm_heavy, 1.0, LARGEST_TAU)
-        _require("slot", self.slot, 0.0, LARGEST_TAU)
-        if self.offer is not None and self.offer not in OFFERS:
-            raise InputError("simulate", "offer", shown(self.offer), f"one of {', '.join(OFFERS)}")
-        if self.hold is not None and self.hold not in get_args(Hold):
-            raise InputError("simulate", "hold", shown(self.hold), "none, window or inf")
+    slot: Annotated[float, Between(0, LARGEST)] = 0.0
 
     def for_policy(self, policy: Policy) -> PolicyOptions:
         """The options with the policy's own where none was chosen.
@@ -159,11 +153,7 @@ class PolicyOptions:
             raise InputError(
                 f"policy {policy.name}", "hold", "inf", "none or window: backfilling could starve"
             )
-        return PolicyOptions(self.tau, self.comm_heavy, self.offer or policy.offer, hold, self.slot)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The options as a JSON object."""
-        return asdict(self)
+        return replace(self, offer=self.offer or policy.offer, hold=hold)
 
 
 def find_policy(name: str) -> Policy:
@@ -171,8 +161,3 @@ def find_policy(name: str) -> Policy:
     if name not in POLICIES:
         raise InputError("simulate", "policy", shown(name), f"one of {', '.join(POLICIES)}")
     return POLICIES[name]
-
-
-def _require(name: str, value: Any, low: float, high: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise InputError("simulate", name, shown(value), f"a number in [{low:g}, {high:g}]")

@@ -1,0 +1,165 @@
+"""Ranges said once: a field's annotation says what it takes, and whoever reads it asks that.
+
+``Annotated[float, Between(0, 1)]`` is a number in a range, ``Literal`` the words there are; "or
+None" may follow. Problems' options, the settings of a run, the limits of a plan and what a
+generator is given are data classes of such fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import Field, fields, replace
+from functools import lru_cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin
+from typing import get_type_hints as hints_of
+
+from optsched.errors import InputError, shown
+from optsched.numerals import real_of, whole_of
+from optsched.schema import Between
+
+Seed = Annotated[int, Between(0, 2**63 - 1)]
+Gap = Annotated[float, Between(0, 1, below=True)]
+Threads = Annotated[int, Between(1, 1024)]
+Iterations = Annotated[int, Between(0, 2**53)]
+
+
+class Options:
+    """What a problem's options are: frozen data classes, each value refused or as declared.
+
+    A field that is itself an `Options` lends its names; a name that Python keeps for itself has an
+    underscore behind it here and none anywhere else.
+    """
+
+    left_out: ClassVar[tuple[str, ...]] = ()
+    """Fields that `to_dict` leaves out where they are the default: they change nothing."""
+
+    def __post_init__(self) -> None:
+        require_declared("options", self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Make options of names and values; text is read as numbers where a number belongs.
+
+        Raises
+        ------
+        InputError
+            If a name is unknown or a value is out of range.
+        """
+        known = _names(cls)
+        for name in values:
+            if name not in known:
+                expected = known[0] if len(known) == 1 else f"one of {', '.join(known)}"
+                raise InputError("options", shown(name), "an unknown option", expected)
+        return _changed(cls(), values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options as a JSON object."""
+        found: dict[str, Any] = {}
+        for each in _fields(type(self)):
+            value = getattr(self, each.name)
+            if isinstance(value, Options):
+                found |= value.to_dict()
+            elif each.name not in self.left_out or value != each.default:
+                found[_plain(each.name)] = value
+        return found
+
+
+def require_declared(source: str, given: Any, place: Callable[[str], str] = str) -> None:
+    """Refuse a data class one of whose values is not as its field declares; raises InputError."""
+    made_of: Any = type(given)
+    for name, hint in declared(made_of).items():
+        require(source, place(_plain(name)), getattr(given, name), hint)
+
+
+def require(source: str, where: str, value: Any, hint: Any) -> None:
+    """Refuse a value that a field of this annotation does not take; raises InputError."""
+    expected = expected_of(hint, value)
+    if expected is not None:
+        raise InputError(source, where, shown(value), expected)
+
+
+def flag(name: str) -> str:
+    """A field's name as the command line has it."""
+    return f"--{name.replace('_', '-')}"
+
+
+def expected_of(hint: Any, value: Any) -> str | None:
+    """What a field of this annotation takes, where it does not take the value."""
+    if get_origin(hint) in (Union, UnionType):
+        refused = [expected_of(each, value) for each in get_args(hint)]
+        return None if None in refused else " or ".join(filter(None, refused))
+    if get_origin(hint) is Literal:
+        choices = get_args(hint)
+        return None if value in choices else " or ".join(choices)
+    if hint is NoneType:
+        return None if value is None else ""
+    between = _between(hint)
+    if between is not None:
+        whole = get_args(hint)[0] is int
+        return None if between.takes(value, whole) else between.expected(whole)
+    if hint in (str, bool) and not isinstance(value, hint):
+        return "a text" if hint is str else "true or false"
+    return None
+
+
+def read_as(hint: Any, value: Any) -> Any:
+    """A text that says a number as that number, and a whole number as the float that is asked."""
+    for each in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):
+        if _between(each) is None:
+            continue
+        whole = get_args(each)[0] is int
+        if isinstance(value, str):
+            read = whole_of(value) if whole else real_of(value)
+            return value if read is None else read
+        if not whole and type(value) is int and expected_of(each, value) is None:
+            return float(value)
+    return value
+
+
+@lru_cache
+def declared(made_of: Any) -> dict[str, Any]:
+    """The annotations of a data class's fields by name."""
+    return {
+        name: hint
+        for name, hint in hints_of(made_of, include_extras=True).items()
+        if get_origin(hint) is not ClassVar
+    }
+
+
+def _between(hint: Any) -> Between | None:
+    found = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    return next((each for each in found if isinstance(each, Between)), None)
+
+
+def _fields(made_of: Any) -> tuple[Field[Any], ...]:
+    return fields(made_of)
+
+
+def _plain(name: str) -> str:
+    return name.removesuffix("_")
+
+
+def _names(made_of: Any) -> list[str]:
+    """Names of the options, those of inner options in their place."""
+    names: list[str] = []
+    for each in _fields(made_of):
+        inner = declared(made_of)[each.name]
+        names += _names(inner) if _is_options(inner) else [_plain(each.name)]
+    return names
+
+
+def _is_options(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Options)
+
+
+def _changed(options: Any, values: Mapping[str, Any]) -> Any:
+    """Options with some of the values, each of its field's type."""
+    changes: dict[str, Any] = {}
+    made_of: Any = type(options)
+    for name, hint in declared(made_of).items():
+        if _is_options(hint):
+            changes[name] = _changed(getattr(options, name), values)
+        elif _plain(name) in values:
+            changes[name] = read_as(hint, values[_plain(name)])
+    return replace(options, **changes)

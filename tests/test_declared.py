@@ -1,0 +1,127 @@
+"""What a field takes is said once, and every reader keeps to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+
+import optsched
+from optsched.cli import _code
+from optsched.declared import Options, declared, require_declared
+from optsched.errors import InputError
+from optsched.experiments.plans.plan import Limits, read_plan
+from optsched.online.options import OnlineOptions
+from optsched.problem import resolve
+from optsched.problems import PROBLEMS
+from optsched.result import Settings
+from optsched.rolling.options import RollingOptions
+from optsched.schema import Between
+
+
+@dataclass(frozen=True)
+class Inner(Options):
+    share: Annotated[float, Between(0, 1, below=True)] = 0.5
+
+
+@dataclass(frozen=True)
+class Some(Options):
+    left_out = ("word",)
+
+    count: Annotated[int, Between(1, 2**63 - 1)] | None = None
+    word: Literal["on", "off"] = "on"
+    lambda_: Annotated[float, Between(0, 10, above=True)] = 1.0
+    inner: Inner = Inner(0.25)
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        ({"count": 0}, "options: count: found 0, expected an integer in [1, 2^63 - 1]"),
+        ({"count": 2.0}, "options: count: found 2.0, expected an integer in [1, 2^63 - 1]"),
+        ({"count": True}, "options: count: found True, expected an integer in [1, 2^63 - 1]"),
+        ({"count": "1e3"}, "options: count: found '1e3', expected an integer in [1, 2^63 - 1]"),
+        ({"word": "no"}, "options: word: found 'no', expected on or off"),
+        ({"lambda": 0}, "options: lambda: found 0, expected a finite number in (0, 10]"),
+        (
+            {"lambda": float("nan")},
+            "options: lambda: found nan, expected a finite number in (0, 10]",
+        ),
+        ({"lambda": 10**400}, f"options: lambda: found {'1' + 56 * '0'}..."),
+        ({"share": 1}, "options: share: found 1, expected a finite number in [0, 1)"),
+        (
+            {"lambda_": 2},
+            "options: 'lambda_': found an unknown option, expected one of count, word, lambda",
+        ),
+        ({"inner": {}}, "options: 'inner': found an unknown option"),
+    ],
+)
+def test_what_is_not_as_declared_is_refused(values: dict[str, Any], line: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Some.from_dict(values)
+    assert str(caught.value).startswith(line)
+
+
+def test_values_are_read_and_told() -> None:
+    read = Some.from_dict({"count": "7", "lambda": 2, "share": "0.75"})
+    assert read == Some(7, "on", 2.0, Inner(0.75))
+    assert type(read.lambda_) is float
+    assert read.to_dict() == {"count": 7, "lambda": 2.0, "share": 0.75}
+    assert Some.from_dict({}).to_dict() == {"count": None, "lambda": 1.0, "share": 0.25}
+    assert Some(word="off").to_dict()["word"] == "off"
+    with pytest.raises(InputError, match="share"):
+        Inner(1.0)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_options_of_every_problem_come_back(name: str) -> None:
+    made = resolve(PROBLEMS[name].options)
+    assert made.from_dict(made().to_dict()) == made()
+
+
+def test_text_of_the_command_line_is_read_over_time_too() -> None:
+    assert OnlineOptions.from_dict({"tau": "50", "slot": "1.5"}).policy.tau == 50.0
+    assert RollingOptions.from_dict({"repeat": "2", "rounds": "4"}).constants.rounds == 4
+
+
+@pytest.mark.parametrize("name", ["iterations", "time_limit", "gap", "threads"])
+@pytest.mark.parametrize("value", [-1, 10**19])
+def test_solve_and_plans_refuse_alike(name: str, value: int, tmp_path: Path) -> None:
+    plan = tmp_path / "p.toml"
+    plan.write_text(
+        f'[[families]]\nname = "a"\ninstances = ["makespan/fig2"]\n[limits]\n{name} = {value}\n'
+    )
+    with pytest.raises(InputError) as planned:
+        read_plan(plan)
+    with pytest.raises(InputError) as solved:
+        optsched.solve("makespan/fig2", **{name: value})
+    assert planned.value.expected == solved.value.expected
+    assert planned.value.where == f"limits.{name}"
+    assert solved.value.where == name
+
+
+def test_limits_declare_what_settings_do() -> None:
+    both = {each.name for each in fields(Limits)} & {each.name for each in fields(Settings)}
+    assert both == {"iterations", "time_limit", "gap", "threads", "solver"}
+    assert all(declared(Limits)[name] == declared(Settings)[name] for name in both)
+    require_declared("limits", Limits(unit_time=1.0))
+    with pytest.raises(InputError, match="unit_time"):
+        require_declared("limits", Limits(unit_time=0.0))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["solve", "makespan/fig2", "--seed", "-1"],
+        ["roll", "rolling/light-6x60", "--policy", "edf", "--bound", "0", "--seed", "-1"],
+        ["simulate", "online/testbed-75x14", "--policy", "spjf", "--seed", "-1"],
+        ["generate", "selection", "-o", "made", "--seed", "-1"],
+    ],
+)
+def test_every_command_refuses_the_same_seeds(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _code(command) == 2
+    assert "seed: found -1, expected an integer in [0, 2^63 - 1]" in capsys.readouterr().err
