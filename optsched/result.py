@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from optsched.checking import BOUND_TOLERANCE, CheckReport
 from optsched.deadline import Deadline
@@ -107,6 +107,13 @@ class Settings:
         return replace(self, time_limit=deadline.limit, deadline=deadline)
 
 
+class Certificate(Protocol):
+    """What proves a bound by itself; each problem has its own, which its checker verifies."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The certificate as the JSON object of a solution's or a result's file."""
+
+
 @dataclass(frozen=True)
 class TracePoint:
     """One line of a solver's progress: seconds since its start, incumbent and bound."""
@@ -142,8 +149,8 @@ class Outcome:
         The solver's incumbent and bound over time.
     details : mapping
         Problem-specific extras (such as the cut of ``min-cut``).
-    certificate : object or None
-        What proves the bound by itself, for the checker to verify; has ``to_dict``.
+    certificate : Certificate or None
+        What proves the bound by itself.
     """
 
     solution: Any
@@ -156,8 +163,8 @@ class Outcome:
     chosen: str | None = None
     solver: str | None = None
     trace: tuple[TracePoint, ...] = ()
-    details: Mapping[str, Any] = field(default_factory=dict)
-    certificate: Any = None
+    details: Mapping[str, object] = field(default_factory=dict)
+    certificate: Certificate | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -176,7 +183,7 @@ class Result(Displayed):
     method: str
     solver: str | None
     solver_version: str | None
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     seed: int
     termination: Termination
     objective: float | None
@@ -188,8 +195,8 @@ class Result(Displayed):
     solution: Solution | None
     chosen: str | None = None
     trace: tuple[TracePoint, ...] = ()
-    details: Mapping[str, Any] = field(default_factory=dict)
-    certificate: Any = None
+    details: Mapping[str, object] = field(default_factory=dict)
+    certificate: Certificate | None = None
     only_bound: bool = False
     given: Instance | None = field(default=None, compare=False)
     measures: Mapping[str, float | None] = field(default_factory=dict)

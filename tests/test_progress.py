@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import signal
 import threading
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 import optsched
+from optsched.cli import _code
 from optsched.errors import InputError, MethodError
 from optsched.placement.heuristics.repartition import starting_placement
 from optsched.placement.solution import PlacementSolution
@@ -118,6 +120,24 @@ def test_verbose_prints_every_event(
     assert printed == [str(event) for event in events]
     assert f"{result.objective:.6g}" in printed[-1]
     assert "excess" in printed[-1]
+
+
+def test_the_command_tells_every_event_on_standard_error(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """While standard output has the JSON alone."""
+    events, result = heard("selection/10x40", "patterns")
+    command = ["solve", "selection/10x40", "--method", "patterns", "--json"]
+    assert _code([*command, "--verbose"]) == 0
+    out, err = capfd.readouterr()
+    assert json.loads(out)["objective"] == result.objective
+    told = [line.partition(" s  ")[2] for line in err.splitlines()]
+    known = [str(event).partition(" s  ")[2] for event in events]
+    assert len(told) > 2
+    assert told[0] == known[0]
+    assert told[-1] == known[-1]
+    assert _code(command) == 0
+    assert capfd.readouterr().err == ""
 
 
 def test_a_run_is_silent_unless_asked(capfd: pytest.CaptureFixture[str]) -> None:

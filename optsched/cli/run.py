@@ -45,6 +45,9 @@ def solve(
     threads: Threads = 1,
     seed: Seed = 0,
     option: Options = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Tell incumbents and bounds while it runs.")
+    ] = False,
     as_json: Json = False,
     output: Annotated[
         str | None, typer.Option("-o", metavar="SOLUTION", help="Write the solution here.")
@@ -72,6 +75,7 @@ def solve(
         threads=threads,
         seed=seed,
         solver=solver,
+        callback=show.note if verbose else None,
     )
     if output is not None and result.solution is not None:
         write_document(output, result.solution.to_dict())

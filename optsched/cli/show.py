@@ -25,9 +25,9 @@ def console() -> Console:
     return out if out.is_terminal else Console(highlight=False, width=max(out.width, 160))
 
 
-def note(message: str) -> None:
-    """A line on standard error."""
-    print(message, file=sys.stderr)
+def note(said: object) -> None:
+    """A line on standard error, whatever standard output takes."""
+    print(said, file=sys.stderr, flush=True)
 
 
 def result(result: Result) -> None:
