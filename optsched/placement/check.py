@@ -1,6 +1,7 @@
 """The independent checker of placements: every rule and alpha, from the counts alone.
 
-Shares no code with the methods. The equations are a-srpt's.
+Shares no code with the methods. The equations are a-srpt's, with those of its sections III-B and VI
+that models/placement/README.md writes out: micro-batches, slices and experts.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ def check(
 
     Notes
     -----
-    Rules: "instance", "shape", "non-negative", "replicas" (2), "capacity" (3) and
-    "claimed objective" (7).
+    Rules: "instance", "shape", "non-negative", "replicas" (2), "capacity" (3), where a replica
+    takes as many GPUs of one server as it has slices, and "claimed objective" (7).
     """
     chosen = PlacementOptions.from_dict(solution.options if options is None else options)
     found = _named(instance, solution) + _shape(instance, solution.counts)
@@ -91,7 +92,11 @@ def _replicas(instance: PlacementInstance, counts: Counts) -> list[Violation]:
 
 
 def _capacity(instance: PlacementInstance, counts: Counts) -> list[Violation]:
-    used = [sum(column) for column in zip(*counts, strict=True)]
+    slices = [stage.tensor_parallel for stage in instance.job.stages]
+    used = [
+        sum(x * each for x, each in zip(column, slices, strict=True))
+        for column in zip(*counts, strict=True)
+    ]
     return [
         Violation("capacity", "(3)", f"server {m}", used[m] - free)
         for m, free in enumerate(instance.free_gpus)
@@ -105,53 +110,83 @@ def iteration_time(
     counts: Sequence[Sequence[int]],
     options: PlacementOptions | None = None,
 ) -> float:
-    """alpha of (7), seconds: the slowest stage on the slowest server, as the checker has it.
+    """alpha, seconds, as the checker has it: of (7), or of a pipeline of micro-batches.
 
     Parameters
     ----------
     counts : sequence of sequences of int
         Replicas by stage and server.
+
+    Notes
+    -----
+    An asynchronous job waits for the slowest stage on the slowest server. Of a job cut into
+    micro-batches every stage works on all of them at the pace of its slowest server; the first
+    passes all stages, each other one follows at the pace of the slowest stage, and a stage
+    all-reduces once its own last backward pass is done, while earlier stages still have theirs.
     """
     chosen = options or PlacementOptions()
-    return max(
-        _stage_time(job, cluster, counts, (s, m), chosen)
-        for s, row in enumerate(counts)
-        for m, here in enumerate(row)
-        if here > 0
-    )
+    stages = range(len(counts))
+    holders = [[m for m, here in enumerate(row) if here > 0] for row in counts]
+    if job.micro_batches is None:
+        return max(
+            _work(job, cluster, counts, (s, m), chosen)
+            + chosen.all_reduce_overlap
+            * _all_reduce(job.stages[s], cluster, counts[s], m, chosen.all_reduce_bandwidth)
+            for s in stages
+            for m in holders[s]
+        )
+    pace = [
+        max(_work(job, cluster, counts, (s, m), chosen) for m in holders[s]) / job.micro_batches
+        for s in stages
+    ]
+    last_passed = max(pace) * (job.micro_batches - 1) + sum(pace)
+    ends = []
+    still_backward = 0.0
+    for s in stages:
+        slowest = max(_all_reduce(job.stages[s], cluster, counts[s], m) for m in holders[s])
+        ends.append(last_passed - still_backward + chosen.all_reduce_overlap * slowest)
+        backward = chosen.backward_overlap * job.stages[s].backward_time
+        still_backward += backward / job.micro_batches
+    return max(ends)
 
 
-def _stage_time(
+def _work(
     job: Job,
     cluster: Cluster,
     counts: Sequence[Sequence[int]],
     place: tuple[int, int],
     options: PlacementOptions,
 ) -> float:
+    """Seconds of a stage on a server but for its all-reduce."""
     s, m = place
-    stage = job.stages[s]
+    stage, here = job.stages[s], counts[s][m]
+    q, k = stage.tensor_parallel, stage.replicas
     compute = stage.forward_time + options.backward_overlap * stage.backward_time
+    slices = 2 * (q - 1) / q * stage.tensor_bytes / cluster.intra_bandwidth
     away = near = 0.0
     for neighbour, size in ((s - 1, stage.input_bytes), (s + 1, stage.output_bytes)):
         if 0 <= neighbour < len(counts):
             share = counts[neighbour][m] / job.stages[neighbour].replicas
             near += 2 * size * share
             away += 2 * size * (1 - share)
-    nic_share = cluster.inter_bandwidth / cluster.gpus_per_server
+    if k > 1:
+        near += stage.expert_bytes * (here - 1) / k
+        away += stage.expert_bytes * (k - here) / k
+    nic_share = q * cluster.inter_bandwidth / cluster.gpus_per_server
     transfer = away / nic_share + near / cluster.intra_bandwidth
-    reduce = _all_reduce(stage, cluster, counts[s], m, options)
-    return compute + transfer + options.all_reduce_overlap * reduce
+    return compute + slices + transfer
 
 
 def _all_reduce(
-    stage: Stage, cluster: Cluster, row: Sequence[int], m: int, options: PlacementOptions
+    stage: Stage, cluster: Cluster, row: Sequence[int], m: int, bandwidth: str = "own"
 ) -> float:
     k, here = stage.replicas, row[m]
     if k == 1:
         return 0.0
     volume = 2 * (k - 1) / k * stage.parameter_bytes
     if here == k:
-        return volume / cluster.intra_bandwidth
-    if options.all_reduce_bandwidth == "bottleneck":
+        return volume / (stage.tensor_parallel * cluster.intra_bandwidth)
+    if bandwidth == "bottleneck":
         here = min(x for x in row if x > 0)
-    return volume * cluster.gpus_per_server / (here * cluster.inter_bandwidth)
+    gpus = here * stage.tensor_parallel
+    return volume * cluster.gpus_per_server / (gpus * cluster.inter_bandwidth)

@@ -1,14 +1,20 @@
 """Per-iteration time of a placement: a-srpt (4)-(7), with the readings of
 models/placement/README.md.
 
-With x[s, m] replicas of stage s on server m, of k_s in all, and g GPUs a server has:
+With x[s, m] replicas of stage s on server m, of k_s in all with q_s GPUs each, and g GPUs a server
+has:
 
     u = x_{s-1}/k_{s-1},  w = x_{s+1}/k_{s+1}: shares of the neighbours on the same server
     comp       = p^f_s + c_b p^b_s
-    comm       = (g/B_inter) (2 d^in_s (1 - u) + 2 d^out_s (1 - w))
+    tensor     = 2 (q_s - 1)/q_s c_s / B_intra
+    comm       = (g/(q_s B_inter)) (2 d^in_s (1 - u) + 2 d^out_s (1 - w))
                + (1/B_intra) (2 d^in_s u + 2 d^out_s w)
+    experts    = e_s (k_s - x_s)/k_s g/(q_s B_inter) + e_s (x_s - 1)/k_s / B_intra, 0 if k_s = 1
     all-reduce = c_a 2 (k_s - 1)/k_s h_s / bandwidth
-    bandwidth  = x_s B_inter/g, or B_intra where x_s = k_s
+    bandwidth  = x_s q_s B_inter/g, or q_s B_intra where x_s = k_s
+
+The first four are a stage's work on a server. An asynchronous job takes the largest sum of all
+five, a job of M micro-batches what `pipeline_time` says.
 
 comm is linear in the neighbours' counts, so the time of a stage on a server is
 
@@ -24,6 +30,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,41 +42,108 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+class StageCosts(NamedTuple):
+    """What compiled loops take of the tables; see `stage_time`.
+
+    Attributes
+    ----------
+    near : (S, V + 1) float
+        Seconds of v replicas with all of both neighbours on their server.
+    before, after : (S,) float
+        a_s and b_s, seconds that each replica of the previous and next stage elsewhere costs.
+    replicas, gpus : (S,) int
+        k_s, and the GPUs of a replica, q_s.
+    """
+
+    near: Any
+    before: Any
+    after: Any
+    replicas: Any
+    gpus: Any
+
+
 @dataclass(frozen=True)
 class CostTables:
     """The cost as arrays over stages; v runs over counts of one stage on one server.
 
     Attributes
     ----------
-    replicas : (S,) int
-        k_s.
+    replicas, gpus : (S,) int
+        k_s, and the GPUs of a replica, q_s.
     fixed, inside : (S,)
-        Computation, and communication as if no neighbour, or every one, were on the server, in
-        seconds.
+        Computation, all-reduce among a replica's slices, and communication as if no neighbour, or
+        every one, were on the server, in seconds.
+    experts : (S, V + 1)
+        All-to-all time with v replicas on the server; entries 0 and above k_s are 0.
     all_reduce : (S, V + 1)
         All-reduce time with v replicas on the server; entry 0 is 0, entries above k_s are inf.
     before, after : (S,)
         a_s and b_s: seconds saved by each replica of the previous and next stage on the server; 0
         where there is no such stage.
+    backward : (S,)
+        Backward time, in seconds.
+    micro_batches : int or None
+        M; None for an asynchronous job.
     """
 
     replicas: Ints
+    gpus: Ints
     fixed: Floats
     inside: Floats
+    experts: Floats
     all_reduce: Floats
     before: Floats
     after: Floats
+    backward: Floats
+    micro_batches: int | None
+
+    @cached_property
+    def work(self) -> Floats:
+        """base_s(v) without the all-reduce, shape (S, V + 1)."""
+        return np.asarray(self.fixed[:, None] + self.experts)
 
     @cached_property
     def base(self) -> Floats:
         """base_s(v), shape (S, V + 1): time of a stage whose neighbours are all elsewhere."""
-        return np.asarray(self.fixed[:, None] + self.all_reduce)
+        return np.asarray(self.work + self.all_reduce)
 
     @cached_property
-    def costs(self) -> tuple[Floats, Floats, Floats, Ints]:
-        """near_s(v), a_s, b_s and k_s: what the compiled loops work on (`stage_time`)."""
-        near = np.asarray(self.inside[:, None] + self.all_reduce)
-        return near, self.before, self.after, self.replicas
+    def near_work(self) -> Floats:
+        """near_s(v) without the all-reduce, shape (S, V + 1)."""
+        return np.asarray(self.inside[:, None] + self.experts)
+
+    @cached_property
+    def costs(self) -> StageCosts:
+        """What the compiled loops work on, with all of a stage's time."""
+        return self._costs(self.near_work + self.all_reduce)
+
+    @cached_property
+    def work_costs(self) -> StageCosts:
+        """The same of a stage's time without the all-reduce."""
+        return self._costs(np.where(np.isfinite(self.all_reduce), self.near_work, np.inf))
+
+    def _costs(self, near: Floats) -> StageCosts:
+        return StageCosts(near, self.before, self.after, self.replicas, self.gpus)
+
+    @cached_property
+    def hidden(self) -> Floats:
+        """Seconds of each stage's all-reduce that earlier stages' backward passes hide, (S,)."""
+        earlier = np.concatenate(([0.0], np.cumsum(self.backward)[:-1]))
+        return np.asarray(earlier / (self.micro_batches or 1))
+
+    def pipeline_time(self, work: Floats, all_reduce: Floats) -> float:
+        """alpha of a job of M micro-batches, of each stage's slowest work and all-reduce (S,).
+
+        The makespan of M equal jobs through S machines in series that take t_s = work_s/M each,
+        every stage's all-reduce starting after its own last backward pass; backward passes run
+        from the last stage to the first, whose all-reduce nothing hides:
+
+            max_s [ (M - 1) max t + sum t - sum_{s' < s} c_b p^b_s'/M + all-reduce_s ]
+        """
+        micro_batches = self.micro_batches or 1
+        times = work / micro_batches
+        exposed = float((all_reduce - self.hidden).max())
+        return float((micro_batches - 1) * times.max() + times.sum()) + exposed
 
     def rounded_down(self, time: float) -> float:
         """A bound of so many seconds less what rounding may have put on.
@@ -77,10 +151,10 @@ class CostTables:
         With savings all terms are positive, so that it is relative; else `fixed` and `inside` may
         be larger than what is left of them.
         """
-        terms = time
+        terms, added = time, 1 if self.micro_batches is None else len(self.replicas)
         if not self.savings_are_positive:
-            terms += float(self.fixed.max() + self.inside.max())
-        return max(time - 8 * float(np.finfo(float).eps) * terms, 0.0)
+            terms += added * float(self.work.max() + self.inside.max())
+        return max(time - (7 + added) * float(np.finfo(float).eps) * terms, 0.0)
 
     def capped(self, limit: float) -> CostTables:
         """Tables that are right for times up to a limit; a longer one stays longer.
@@ -98,6 +172,7 @@ class CostTables:
             self,
             fixed=inside + _if_absent(self.replicas, before, after),
             inside=inside,
+            experts=np.minimum(self.experts, most),
             all_reduce=np.where(known, np.minimum(self.all_reduce, most), np.inf),
             before=before,
             after=after,
@@ -123,21 +198,28 @@ def cost_tables(
     backward = np.array([s.backward_time for s in stages], dtype=float)
     sent_in = 2.0 * np.array([s.input_bytes for s in stages], dtype=float)
     sent_out = 2.0 * np.array([s.output_bytes for s in stages], dtype=float)
-    across = cluster.gpus_per_server / cluster.inter_bandwidth
+    q = np.array([s.tensor_parallel for s in stages], dtype=np.int64)
+    across = cluster.gpus_per_server / cluster.inter_bandwidth / q
     inside = 1.0 / cluster.intra_bandwidth
-    compute = forward + options.backward_overlap * backward
+    backward = options.backward_overlap * backward
+    sliced = 2.0 * (q - 1) / q * np.array([s.tensor_bytes for s in stages], dtype=float)
+    compute = forward + backward + sliced * inside
     ends = sent_in[0], sent_out[-1]  # what goes to no stage is never inside
     sent_in[0] = sent_out[-1] = 0.0
     beyond = np.zeros(len(k))
-    beyond[0] += ends[0] * across
-    beyond[-1] += ends[1] * across
+    beyond[0] += ends[0] * across[0]
+    beyond[-1] += ends[1] * across[-1]
     return CostTables(
         replicas=k,
+        gpus=q,
         fixed=compute + beyond + (sent_in + sent_out) * across,
         inside=compute + beyond + (sent_in + sent_out) * inside,
+        experts=_experts(job, k, across, inside, most),
         all_reduce=_all_reduce(job, k, cluster, most, options.all_reduce_overlap),
         before=sent_in * (across - inside) / np.roll(k, 1),
         after=sent_out * (across - inside) / np.roll(k, -1),
+        backward=backward,
+        micro_batches=job.micro_batches,
     )
 
 
@@ -159,41 +241,75 @@ def time_matrix(tables: CostTables, counts: Ints, options: PlacementOptions) -> 
     (S, M) float
         0 where a stage has no replica.
     """
-    previous = np.vstack((np.zeros_like(counts[:1]), counts[:-1]))
-    following = np.vstack((counts[1:], np.zeros_like(counts[:1])))
     width = _bottleneck(counts) if options.all_reduce_bandwidth == "bottleneck" else counts
     stage = np.arange(len(counts))[:, None]
-    near, before, after, replicas = tables.costs
-    time = near[stage, width]
-    time = time + before[:, None] * (np.roll(replicas, 1)[:, None] - previous)
-    time = time + after[:, None] * (np.roll(replicas, -1)[:, None] - following)
-    return np.where(counts > 0, time, 0.0)
+    near = tables.near_work[stage, counts] + tables.all_reduce[stage, width]
+    return _beside_neighbours(tables, counts, near)
+
+
+def work_matrix(tables: CostTables, counts: Ints) -> Floats:
+    """The same without the all-reduce, which a job of micro-batches does once an iteration."""
+    stage = np.arange(len(counts))[:, None]
+    return _beside_neighbours(tables, counts, tables.near_work[stage, counts])
+
+
+def placement_time(tables: CostTables, counts: Ints, options: PlacementOptions) -> float:
+    """alpha, in seconds: of (7) the slowest stage on the slowest server, or the pipeline's time.
+
+    A stage's slowest all-reduce is that of its least count under either reading of its bandwidth.
+    """
+    if tables.micro_batches is None:
+        return float(time_matrix(tables, counts, options).max())
+    reduces = tables.all_reduce[np.arange(len(counts))[:, None], counts]
+    return tables.pipeline_time(work_matrix(tables, counts).max(axis=1), reduces.max(axis=1))
 
 
 def iteration_time(
     instance: PlacementInstance, counts: Ints, options: PlacementOptions | None = None
 ) -> float:
-    """alpha of (7): the slowest stage on the slowest server, in seconds."""
+    """alpha of an instance's placement, in seconds."""
     options = options or PlacementOptions()
-    return float(time_matrix(tables_of(instance, options), counts, options).max())
+    return placement_time(tables_of(instance, options), counts, options)
 
 
 def worst_iteration_time(
     job: Job, cluster: Cluster, options: PlacementOptions | None = None
 ) -> float:
     """alpha^max: every replica alone on a server of its own."""
-    return float(cost_tables(job, cluster, 1, options).base.max())
+    tables = cost_tables(job, cluster, 1, options)
+    if tables.micro_batches is None:
+        return float(tables.base.max())
+    return tables.pipeline_time(tables.work[:, 1], tables.all_reduce[:, 1])
+
+
+def _beside_neighbours(tables: CostTables, counts: Ints, near: Floats) -> Floats:
+    """Seconds with what the neighbours elsewhere cost; 0 where a stage has no replica."""
+    previous = np.vstack((np.zeros_like(counts[:1]), counts[:-1]))
+    following = np.vstack((counts[1:], np.zeros_like(counts[:1])))
+    replicas = tables.replicas
+    time = near + tables.before[:, None] * (np.roll(replicas, 1)[:, None] - previous)
+    time = time + tables.after[:, None] * (np.roll(replicas, -1)[:, None] - following)
+    return np.where(counts > 0, time, 0.0)
+
+
+def _experts(job: Job, k: Ints, across: Floats, inside: float, most: int) -> Floats:
+    each = np.array([s.expert_bytes for s in job.stages], dtype=float) / k
+    v = np.arange(most + 1)
+    elsewhere = (each * across)[:, None] * (k[:, None] - v)
+    time = elsewhere + (each * inside)[:, None] * (v - 1)
+    return np.where((k[:, None] > 1) & (v >= 1) & (v <= k[:, None]), time, 0.0)
 
 
 def _all_reduce(job: Job, k: Ints, cluster: Cluster, most: int, overlap: float) -> Floats:
     parameters = np.array([s.parameter_bytes for s in job.stages], dtype=float)
     volume = overlap * 2.0 * (k - 1) / k * parameters
+    q = np.array([[s.tensor_parallel] for s in job.stages], dtype=np.int64)
     v = np.arange(most + 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = v * cluster.inter_bandwidth / cluster.gpus_per_server
+        share = v * q * cluster.inter_bandwidth / cluster.gpus_per_server
         time = volume[:, None] / share
     whole = v == k[:, None]
-    time = np.where(whole, volume[:, None] / cluster.intra_bandwidth, time)
+    time = np.where(whole, volume[:, None] / (q * cluster.intra_bandwidth), time)
     time = np.where(v > k[:, None], np.inf, time)
     time[:, 0] = 0.0
     return time

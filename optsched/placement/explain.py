@@ -1,15 +1,36 @@
-"""Where an iteration's time goes: each stage on each server, split into its four parts."""
+"""Where an iteration's time goes: each stage on each server, split into its parts."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from optsched.display import Explanation
+from optsched.placement.cost import iteration_time
 from optsched.placement.instance import PlacementInstance, Stage
 from optsched.placement.options import PlacementOptions
 from optsched.placement.scaling import SLOWER, measures
 from optsched.placement.solution import PlacementSolution
+
+PARTS = {
+    "compute": "compute",
+    "inter_server": "inter-server transfer",
+    "intra_server": "intra-server transfer",
+    "tensor": "tensor all-reduce",
+    "experts": "expert all-to-all",
+    "all_reduce": "all-reduce",
+}
+"""Attribute of `StageTime`: its name."""
+_HEADINGS = {
+    "compute": "compute",
+    "inter_server": "inter-server",
+    "intra_server": "intra-server",
+    "tensor": "tensor",
+    "experts": "experts",
+    "all_reduce": "all-reduce",
+}
 
 
 @dataclass(frozen=True)
@@ -24,6 +45,11 @@ class StageTime:
         Activations and gradients over the NIC, and inside the server: the two terms of (5).
     all_reduce : float
         Parameter synchronisation (6); `all_reduce_link` says over which link, if any.
+    gpus : int or None
+        GPUs of the replicas; None where every replica of the job takes one.
+    tensor, experts : float or None
+        All-reduce among a replica's slices, and all-to-all between experts; None where no stage of
+        the job has any.
     """
 
     stage: int
@@ -35,49 +61,102 @@ class StageTime:
     intra_server: float
     all_reduce: float
     all_reduce_link: str
+    gpus: int | None = None
+    tensor: float | None = None
+    experts: float | None = None
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """The parts that there are, by attribute."""
+        every = ((attribute, getattr(self, attribute)) for attribute in PARTS)
+        return {attribute: part for attribute, part in every if part is not None}
 
     @property
     def parts(self) -> dict[str, float]:
-        """The four parts by name."""
-        return {
-            "compute": self.compute,
-            "inter-server transfer": self.inter_server,
-            "intra-server transfer": self.intra_server,
-            "all-reduce": self.all_reduce,
-        }
+        """The parts that there are, by name."""
+        return {PARTS[attribute]: part for attribute, part in self.seconds.items()}
 
     @property
     def total(self) -> float:
-        """The four parts' sum."""
+        """The parts' sum."""
         return sum(self.parts.values())
+
+    @property
+    def work(self) -> float:
+        """The parts' sum without the all-reduce, which a job of micro-batches does at the end."""
+        return sum(part for name, part in self.parts.items() if name != PARTS["all_reduce"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as a JSON object, without what the job has none of."""
+        known = {name: value for name, value in asdict(self).items() if value is not None}
+        return {**known, "total": self.total}
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """An iteration of micro-batches, in seconds: its three parts add up to alpha.
+
+    Attributes
+    ----------
+    micro_batches : int
+        M.
+    bottleneck : float
+        What the slowest stage works on all micro-batches.
+    fill_and_drain : float
+        What the first of them needs through all other stages: the bubble.
+    exposed_all_reduce : float
+        What is left of the all-reduces after the last backward pass.
+    """
+
+    micro_batches: int
+    bottleneck: float
+    fill_and_drain: float
+    exposed_all_reduce: float
+
+    @property
+    def total(self) -> float:
+        """alpha."""
+        return self.bottleneck + self.fill_and_drain + self.exposed_all_reduce
 
 
 @dataclass(frozen=True, repr=False)
 class Breakdown(Explanation):
     """All parts of a placement's time, and which stage on which server is the bottleneck.
 
-    `speed_up` is over one GPU, `efficiency` the speed-up over the number of GPUs.
+    `speed_up` is over one GPU, `efficiency` the speed-up over the number of GPUs; `pipeline` is
+    None for an asynchronous job.
     """
 
-    right = (
-        *("server", "replicas", "compute", "inter-server", "intra-server", "all-reduce"),
-        "total",
-    )
+    right = ("server", "replicas", "GPUs", *_HEADINGS.values(), "total")
 
     instance: str
     rows: tuple[StageTime, ...]
     speed_up: float | None = None
     efficiency: float | None = None
+    pipeline: Pipeline | None = None
 
     @property
     def bottleneck(self) -> StageTime:
         """The slowest row; the first among equals."""
-        return max(self.rows, key=lambda row: row.total)
+        return max(self.rows, key=lambda row: row.work if self.pipeline else row.total)
 
     @property
     def iteration_time(self) -> float:
         """alpha, in seconds."""
-        return self.bottleneck.total
+        return self.pipeline.total if self.pipeline else self.bottleneck.total
+
+    @property
+    def causes(self) -> dict[str, float]:
+        """alpha by what it is spent on, in seconds: the bottleneck's parts, and the pipeline's."""
+        parts = self.bottleneck.parts
+        if self.pipeline is None:
+            return parts
+        del parts[PARTS["all_reduce"]]
+        return {
+            **parts,
+            "fill and drain": self.pipeline.fill_and_drain,
+            "exposed all-reduce": self.pipeline.exposed_all_reduce,
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """The breakdown as a JSON object."""
@@ -87,31 +166,36 @@ class Breakdown(Explanation):
             "speed_up": self.speed_up,
             "efficiency": self.efficiency,
             "bottleneck": {"stage": self.bottleneck.stage, "server": self.bottleneck.server},
-            "rows": [{**asdict(row), "total": row.total} for row in self.rows],
+            "rows": [row.to_dict() for row in self.rows],
+            **({"pipeline": asdict(self.pipeline)} if self.pipeline else {}),
         }
 
     def table(self) -> tuple[str, list[str], list[list[str]], str]:
         """Title, headings, the rows in ms, and how the bottleneck's time splits."""
-        headings = ["", "stage", *self.right[:6], "over", "total"]
         worst = self.bottleneck
+        sliced = worst.gpus is not None
+        headings = ["", "stage", "server", "replicas", *(["GPUs"] if sliced else [])]
+        headings += [*(_HEADINGS[attribute] for attribute in worst.seconds), "over", "total"]
         rows = [
             [
                 ">" if row is worst else "",
                 f"{row.stage} {row.name}",
                 str(row.server),
                 str(row.replicas),
+                *([str(row.gpus)] if sliced else []),
                 *(f"{1e3 * part:.3f}" for part in row.parts.values()),
                 row.all_reduce_link,
                 f"{1e3 * row.total:.3f}",
             ]
             for row in self.rows
         ]
-        total = worst.total or 1.0
-        split = ", ".join(f"{name} {100 * part / total:.1f}%" for name, part in worst.parts.items())
-        closing = (
-            f"bottleneck: stage {worst.stage} ({worst.name}) on server {worst.server}, "
-            f"{1e3 * worst.total:.3f} ms: {split}"
-        )
+        total = self.iteration_time or 1.0
+        split = ", ".join(f"{name} {100 * part / total:.1f}%" for name, part in self.causes.items())
+        time = f"{1e3 * self.iteration_time:.3f} ms"
+        if self.pipeline is not None:
+            time = f"{self.pipeline.micro_batches} micro-batches in {time}"
+        closing = f"bottleneck: stage {worst.stage} ({worst.name}) on server {worst.server}, "
+        closing += f"{time}: {split}"
         if self.speed_up is not None and self.efficiency is not None:
             closing += (
                 f"\nspeed-up over one GPU {self.speed_up:.2f}, "
@@ -133,7 +217,8 @@ def explain(
     Returns
     -------
     Breakdown
-        One row for each stage and server that holds it; the largest total is alpha.
+        One row for each stage and server that holds it; of an asynchronous job the largest total
+        is alpha.
     """
     stages, servers = instance.shape
     rows = tuple(
@@ -142,7 +227,29 @@ def explain(
         for m in range(servers)
         if solution.counts[s][m] > 0
     )
-    return Breakdown(instance.name, rows, **measures(instance, max(row.total for row in rows)))
+    pipeline = _pipeline(instance, solution, rows, options)
+    alpha = pipeline.total if pipeline else max(row.total for row in rows)
+    return Breakdown(instance.name, rows, **measures(instance, alpha), pipeline=pipeline)
+
+
+def _pipeline(
+    instance: PlacementInstance,
+    solution: PlacementSolution,
+    rows: tuple[StageTime, ...],
+    options: PlacementOptions,
+) -> Pipeline | None:
+    """The parts of a synchronous iteration: what is neither work nor bubble is all-reduce."""
+    micro_batches = instance.job.micro_batches
+    if micro_batches is None:
+        return None
+    slowest: dict[int, float] = {}
+    for row in rows:
+        slowest[row.stage] = max(slowest.get(row.stage, 0.0), row.work)
+    bottleneck = max(slowest.values())
+    fill_and_drain = (sum(slowest.values()) - bottleneck) / micro_batches
+    alpha = iteration_time(instance, np.array(solution.counts), options)
+    exposed = max(alpha - bottleneck - fill_and_drain, 0.0)
+    return Pipeline(micro_batches, bottleneck, fill_and_drain, exposed)
 
 
 def _row(
@@ -154,6 +261,7 @@ def _row(
 ) -> StageTime:
     stages, cluster = instance.job.stages, instance.cluster
     stage = stages[s]
+    q, nic = stage.tensor_parallel, stage.tensor_parallel * cluster.inter_bandwidth
     near = away = 0.0
     if s > 0:
         inside = counts[s - 1][m] / stages[s - 1].replicas
@@ -170,11 +278,32 @@ def _row(
         server=m,
         replicas=counts[s][m],
         compute=stage.forward_time + options.backward_overlap * stage.backward_time,
-        inter_server=away * cluster.gpus_per_server / cluster.inter_bandwidth,
+        inter_server=away * cluster.gpus_per_server / nic,
         intra_server=near / cluster.intra_bandwidth,
         all_reduce=options.all_reduce_overlap * seconds,
         all_reduce_link=link,
+        gpus=q * counts[s][m] if instance.job.is_sliced else None,
+        tensor=_tensor(instance, stage),
+        experts=_experts(instance, stage, counts[s][m]),
     )
+
+
+def _tensor(instance: PlacementInstance, stage: Stage) -> float | None:
+    if not any(each.tensor_bytes and each.tensor_parallel > 1 for each in instance.job.stages):
+        return None
+    q = stage.tensor_parallel
+    return 2 * (q - 1) / q * stage.tensor_bytes / instance.cluster.intra_bandwidth
+
+
+def _experts(instance: PlacementInstance, stage: Stage, here: int) -> float | None:
+    if not any(each.expert_bytes and each.replicas > 1 for each in instance.job.stages):
+        return None
+    k, cluster = stage.replicas, instance.cluster
+    if k == 1:
+        return 0.0
+    share = stage.tensor_parallel * cluster.inter_bandwidth / cluster.gpus_per_server
+    away, near = (k - here) / k / share, (here - 1) / k / cluster.intra_bandwidth
+    return stage.expert_bytes * (away + near)
 
 
 def _all_reduce(
@@ -188,8 +317,9 @@ def _all_reduce(
     if k == 1:
         return 0.0, "none"
     volume = 2 * (k - 1) / k * stage.parameter_bytes
+    q = stage.tensor_parallel
     if row[m] == k:
-        return volume / cluster.intra_bandwidth, "intra-server"
+        return volume / (q * cluster.intra_bandwidth), "intra-server"
     sharing = row[m] if options.all_reduce_bandwidth == "own" else min(x for x in row if x > 0)
-    share = sharing * cluster.inter_bandwidth / cluster.gpus_per_server
+    share = sharing * q * cluster.inter_bandwidth / cluster.gpus_per_server
     return volume / share, "inter-server"

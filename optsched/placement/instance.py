@@ -25,6 +25,7 @@ MOST_GPUS_PER_SERVER = 1024
 MOST_REPLICAS = 2**15
 MOST_STAGES = 4096
 MOST_SERVERS = 2**15
+MOST_MICRO_BATCHES = 2**20
 MOST_COUNTS = 2**21
 """Most stages x servers: a solution of so many counts is still a file that can be read."""
 CONSISTENCY = 1e-6
@@ -45,13 +46,19 @@ class Stage(FileModel):
     Attributes
     ----------
     replicas : int
-        Data-parallel replicas, k_s; each takes one GPU.
+        Data-parallel replicas, k_s; each takes one GPU, or `tensor_parallel` of them.
     forward_time, backward_time : float
         Seconds, p^f_s and p^b_s.
     input_bytes, output_bytes : float
         Activations in and out, d^in_s and d^out_s.
     parameter_bytes : float
         Trainable parameters, h_s.
+    tensor_parallel : int
+        GPUs that hold the slices of a replica, q_s: all in one server.
+    tensor_bytes : float
+        Bytes all-reduced among a replica's slices, c_s.
+    expert_bytes : float
+        Bytes a replica sends in the stage's all-to-all between experts, e_s.
     """
 
     name: Name
@@ -61,19 +68,45 @@ class Stage(FileModel):
     input_bytes: NonNegative
     output_bytes: NonNegative
     parameter_bytes: NonNegative
+    tensor_parallel: Annotated[int, Between(1, MOST_GPUS_PER_SERVER)] = 1
+    tensor_bytes: NonNegative = 0.0
+    expert_bytes: NonNegative = 0.0
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of all replicas, q_s k_s."""
+        return self.tensor_parallel * self.replicas
 
 
 class Job(FileModel):
-    """One job: a pipeline of replicated stages."""
+    """One job: a pipeline of replicated stages.
+
+    Attributes
+    ----------
+    micro_batches : int or None
+        Micro-batches that an iteration is cut into, M, all gradients being summed at its end;
+        None for an asynchronous pipeline.
+    """
 
     model: Name
     all_reduce: Literal["ring", "double-tree"]
     stages: Annotated[tuple[Stage, ...], FailFast(), Field(strict=False, max_length=MOST_STAGES)]
+    micro_batches: Annotated[int, Between(1, MOST_MICRO_BATCHES)] | None = None
+
+    @property
+    def replicas(self) -> int:
+        """Replicas of all stages."""
+        return sum(stage.replicas for stage in self.stages)
 
     @property
     def gpus(self) -> int:
-        """GPUs the job needs, g = sum of the replicas."""
-        return sum(stage.replicas for stage in self.stages)
+        """GPUs the job needs, g = sum of q_s k_s."""
+        return sum(stage.gpus for stage in self.stages)
+
+    @property
+    def is_sliced(self) -> bool:
+        """Whether some replica takes more than one GPU."""
+        return any(stage.tensor_parallel > 1 for stage in self.stages)
 
     @model_validator(mode="after")
     def _sizes_agree(self) -> Self:
@@ -86,8 +119,8 @@ class Job(FileModel):
             raise fault(f"stages[{last}].output_bytes", f"{self.stages[last].output_bytes:g}", "0")
         for index in range(1, len(self.stages)):
             self._transfer_agrees(index)
-        if self.gpus > MOST_REPLICAS:
-            raise fault("stages", f"{self.gpus} replicas", f"at most {MOST_REPLICAS} in all")
+        if self.replicas > MOST_REPLICAS:
+            raise fault("stages", f"{self.replicas} replicas", f"at most {MOST_REPLICAS} in all")
         return self
 
     def _transfer_agrees(self, index: int) -> None:
@@ -108,7 +141,8 @@ class PlacementInstance(InstanceFile):
     Attributes
     ----------
     free_gpus : tuple of int
-        g_m, free GPUs of each server; their sum is the job's number of replicas.
+        g_m, free GPUs of each server; their sum is the GPUs of the job, or more where replicas
+        take several GPUs each: an offer may leave some over that hold no whole replica.
     """
 
     schema_: Literal["optsched/placement"] = Field(alias="schema")
@@ -126,11 +160,28 @@ class PlacementInstance(InstanceFile):
             "placement": self.name,
             "model": self.job.model,
             "replicas by stage": listed(stage.replicas for stage in self.job.stages),
+            **self._parallelism(),
             "free GPUs by server": listed(self.free_gpus),
             "GPUs": str(self.job.gpus),
             "NIC": f"{number(8e-9 * self.cluster.inter_bandwidth)} Gbit/s",
             "all-reduce": self.job.all_reduce,
         }
+
+    def _parallelism(self) -> dict[str, str]:
+        """What there is of it besides stages and their replicas."""
+        job, said = self.job, {}
+        if job.is_sliced:
+            said["GPUs of a replica"] = listed(stage.tensor_parallel for stage in job.stages)
+        if any(stage.expert_bytes for stage in job.stages):
+            said["bytes between experts"] = listed(f"{s.expert_bytes:.3g}" for s in job.stages)
+        if job.micro_batches is not None:
+            said["micro-batches"] = str(job.micro_batches)
+        return said
+
+    @property
+    def fills_the_offer(self) -> bool:
+        """Whether the job needs every GPU on offer, so that no server may keep one free."""
+        return sum(self.free_gpus) == self.job.gpus
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -143,12 +194,13 @@ class PlacementInstance(InstanceFile):
         for server, free in enumerate(self.free_gpus):
             if free > most:
                 raise fault(f"free_gpus[{server}]", str(free), f"at most gpus_per_server = {most}")
-        if sum(self.free_gpus) != self.job.gpus:
-            raise fault(
-                "free_gpus",
-                f"a sum of {sum(self.free_gpus)}",
-                f"the {self.job.gpus} replicas of the job",
-            )
+        offered, needed = sum(self.free_gpus), self.job.gpus
+        if self.job.is_sliced:
+            if offered < needed:
+                expected = f"at least the {needed} GPUs of the job"
+                raise fault("free_gpus", f"a sum of {offered}", expected)
+        elif offered != needed:
+            raise fault("free_gpus", f"a sum of {offered}", f"the {needed} replicas of the job")
         stages, servers = self.shape
         if stages * servers > MOST_COUNTS:
             raise fault(

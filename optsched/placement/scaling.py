@@ -1,7 +1,7 @@
 """Whether a placement is worth its GPUs: its speed-up over one GPU, and its efficiency.
 
 One GPU that could hold the whole job would take, for the samples of one iteration, what all the
-replicas compute: sum over s of k_s (p^f_s + p^b_s), without any communication. The speed-up is
+GPUs compute: sum over s of q_s k_s (p^f_s + p^b_s), without any communication. The speed-up is
 that time over alpha, the efficiency the speed-up over the number of GPUs, at most 1. A placement
 of a speed-up below 1 is slower than one of its GPUs.
 """
@@ -19,7 +19,7 @@ SLOWER = "slower than one GPU, no one would run this"
 def one_gpu_time(instance: PlacementInstance) -> float:
     """Seconds that one GPU computes for the samples of an iteration."""
     return sum(
-        stage.replicas * (stage.forward_time + stage.backward_time) for stage in instance.job.stages
+        stage.gpus * (stage.forward_time + stage.backward_time) for stage in instance.job.stages
     )
 
 

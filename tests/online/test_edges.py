@@ -81,6 +81,26 @@ def test_unknown_model_is_refused_by_name() -> None:
         prepare_jobs(workload, light(), OnlineCluster.of(2, 2))
 
 
+@pytest.mark.parametrize(
+    ("of_stage", "of_job", "found"),
+    [
+        ({"tensor_parallel": 2}, {}, "slices"),
+        ({"expert_bytes": 1.0}, {}, "experts"),
+        ({}, {"micro_batches": 2}, "micro-batches"),
+    ],
+)
+def test_what_the_simulator_does_not_know_is_refused(
+    of_stage: dict, of_job: dict, found: str
+) -> None:
+    job = light().models["m"]
+    stage = job.stages[0].model_copy(update=of_stage)
+    catalogue = Catalogue.of({"m": job.model_copy(update={"stages": (stage,), **of_job})})
+    gpus = catalogue.models["m"].gpus
+    workload = Workload.of(submit_time=[0], gpus=[gpus], iterations=[1], model=["m"])
+    with pytest.raises(InputError, match=f"found {found}, expected an asynchronous job"):
+        prepare_jobs(workload, catalogue, OnlineCluster.of(2, 2))
+
+
 def test_wrong_sum_becomes_one_stage() -> None:
     workload = Workload.of(submit_time=[0, 0], gpus=[3, 1], iterations=[1, 1], model=["m", "m"])
     jobs = prepare_jobs(workload, light(), OnlineCluster.of(2, 2))

@@ -45,7 +45,8 @@ def test_every_table() -> None:
     assert same(made.after, [12 * 1.875 / 3, 4 * 1.875, 0])
     assert made.savings_are_positive
     assert same(made.base, made.fixed[:, None] + made.all_reduce)
-    near, before, after, replicas = made.costs
+    near, before, after, replicas, gpus = made.costs
+    assert gpus.tolist() == [1, 1, 1]
     assert same(near, [[3, 9, 3.375, INF], [3.75, 19.75, 11.75, 4.75], [8.5, 8.5, INF, INF]])
     assert (before is made.before, after is made.after, replicas is made.replicas) == (True,) * 3
 

@@ -37,7 +37,10 @@ class Catalogue(FileModel):
 
     def to_dict(self) -> dict[str, Any]:
         """The catalogue as the JSON object of its file."""
-        return self.model_dump(mode="json", by_alias=True)
+        models = {
+            key: job.model_dump(mode="json", exclude_unset=True) for key, job in self.models.items()
+        }
+        return {**self.model_dump(mode="json", by_alias=True), "models": models}
 
 
 def read_catalogue(path: str | Path) -> Catalogue:

@@ -93,8 +93,11 @@ def prepare_configurations(jobs: Sequence[Job], cluster: OnlineCluster) -> Confi
     Raises
     ------
     InputError
-        If a configuration's iteration takes no time at all: its jobs would have no length.
+        If a configuration's iteration takes no time at all: its jobs would have no length; or if
+        it has slices, experts or micro-batches.
     """
+    for job in jobs:
+        _refuse_parallelism(job)
     hardware = cluster.hardware
     gpus = np.array([job.gpus for job in jobs], dtype=np.int64)
     estimate = np.array([estimated_minimum(job, hardware) for job in jobs], dtype=float)
@@ -107,6 +110,19 @@ def prepare_configurations(jobs: Sequence[Job], cluster: OnlineCluster) -> Confi
     least = np.array([least_iteration_time(job, hardware) for job in jobs], dtype=float)
     packed = _pack(jobs, cluster, gpus, estimate, worst)
     return Configurations(tuple(jobs), gpus, estimate, worst, least, packed)
+
+
+def _refuse_parallelism(job: Job) -> None:
+    """The simulator knows one GPU a replica, neighbours and all-reduce."""
+    found = {
+        "slices": job.is_sliced,
+        "experts": any(stage.expert_bytes for stage in job.stages),
+        "micro-batches": job.micro_batches is not None,
+    }
+    for what, there in found.items():
+        if there:
+            expected = "an asynchronous job with one GPU a replica and no all-to-all"
+            raise InputError("catalogue", job.model, what, expected)
 
 
 def least_iteration_time(job: Job, cluster: Cluster) -> float:

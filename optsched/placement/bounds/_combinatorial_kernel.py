@@ -37,7 +37,7 @@ def best_neighbours(before: float, after: float, k_before: int, k_after: int, ro
 @njit(cache=True)
 def least_time(costs: Any, s: int, v: int, room: int) -> float:
     """Least time of v replicas of a stage that leave so much room for its neighbours."""
-    _, before, after, replicas = costs
+    before, after, replicas = costs.before, costs.after, costs.replicas
     k_before = replicas[s - 1] if s > 0 else 0
     k_after = replicas[s + 1] if s + 1 < len(replicas) else 0
     u, w = best_neighbours(before[s], after[s], k_before, k_after, room)
@@ -47,7 +47,7 @@ def least_time(costs: Any, s: int, v: int, room: int) -> float:
 @njit(cache=True)
 def stage_bound(costs: Any, most: int) -> float:
     """max over stages of the least time any server can give them."""
-    replicas = costs[3]
+    replicas = costs.replicas
     bound = 0.0
     for s in range(len(replicas)):
         least = np.inf
@@ -63,7 +63,7 @@ def pattern_bound(costs: Any, size: int) -> float:
 
     State: replicas taken of the previous stage, of this one, and in all.
     """
-    replicas = costs[3]
+    replicas = costs.replicas
     stages = len(replicas)
     largest = 0
     for s in range(stages):

@@ -20,7 +20,7 @@ def fewest_before(costs: Any, size: int, limit: float) -> Any:
         By stage, its replicas v and those w of the next stage on the server, V = min(size, max k);
         0 where v = 0, V + 1 where no count is enough. Savings must not be negative.
     """
-    replicas = costs[3]
+    replicas = costs.replicas
     stages = len(replicas)
     most = min(size, replicas.max())
     fewest = np.full((stages, most + 1, most + 1), most + 1, dtype=np.int32)

@@ -18,7 +18,7 @@ def patterns(costs: Any, size: int, limit: float, most: int) -> Any:
     -------
     (P, S) int8-like array of patterns and (P,) times; P = most + 1 means that there are more.
     """
-    replicas = costs[3]
+    replicas = costs.replicas
     stages = len(replicas)
     rest = np.zeros(stages + 1, dtype=np.int64)
     for s in range(stages - 1, -1, -1):

@@ -13,7 +13,7 @@ from optsched.placement._stage_time_kernel import stage_time
 @njit(cache=True)
 def candidate_times(costs: Any, most: int, low: float, high: float, limit: int) -> Any:
     """All `stage_time`s in [low, high), seconds, with v + u + w <= most; at most `limit` (n,)."""
-    replicas = costs[3]
+    replicas = costs.replicas
     stages = len(replicas)
     times = np.empty(1024)
     count = 0

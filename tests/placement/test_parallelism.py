@@ -1,0 +1,240 @@
+"""Slices, experts and micro-batches worked out by hand, and what they leave alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.errors import InputError
+from optsched.placement.cost import iteration_time, tables_of, worst_iteration_time
+from optsched.placement.instance import Job, PlacementInstance, Stage
+from optsched.placement.options import PlacementOptions
+from optsched.placement.solution import PlacementSolution
+
+
+def document(micro_batches: int | None = None, **of_b: Any) -> dict[str, Any]:
+    """Stages a (2 replicas of 1 GPU) and b (2 of 2 GPUs, experts) on servers of 4 and 3 of 4 GPUs.
+
+    A GPU's share of the NIC is 2/4 B/s: 2 s a byte; inside a server 1/8 s.
+    """
+    b = {"tensor_parallel": 2, "tensor_bytes": 8, "expert_bytes": 4, **of_b}
+    job: dict[str, Any] = {
+        "model": "by hand",
+        "all_reduce": "ring",
+        "stages": [
+            {"name": "a", "replicas": 2, "forward_time": 1, "backward_time": 2,
+             "input_bytes": 0, "output_bytes": 3, "parameter_bytes": 5},
+            {"name": "b", "replicas": 2, "forward_time": 2, "backward_time": 4,
+             "input_bytes": 3, "output_bytes": 0, "parameter_bytes": 6, **b},
+        ],
+    }  # fmt: skip
+    if micro_batches is not None:
+        job["micro_batches"] = micro_batches
+    return {
+        "schema": "optsched/placement",
+        "version": 1,
+        "name": "parallel",
+        "cluster": {"gpus_per_server": 4, "inter_bandwidth": 2, "intra_bandwidth": 8},
+        "free_gpus": [4, 3],
+        "job": job,
+    }
+
+
+APART = ((1, 1), (1, 1))
+TOGETHER = ((0, 2), (2, 0))
+WORK = {APART: (9.375, 12.375), TOGETHER: (15.0, 13.25)}
+ALL_REDUCE = {APART: (10.0, 6.0), TOGETHER: (0.625, 0.375)}
+"""Seconds of the slowest work and of the slowest all-reduce, by stage.
+
+a computes 3 and sends 2 * 3 = 6 bytes; b computes 6, all-reduces 2 (1/2) 8 = 8 bytes among its
+slices (1 s) and receives 6 bytes, over two GPUs' shares of the NIC (1 s a byte).
+APART     each server holds half of both
+          a: 3 bytes far 6 s, 3 near 3/8: 3 + 6 + 0.375
+          b: 3 far 3 s, 3 near 3/8; half of its experts' 4 bytes far 2 s: 6 + 1 + 3 + 0.375 + 2
+TOGETHER  b on the first server, a on the second
+          a: 6 bytes far 12 s: 3 + 12
+          b: 6 bytes far 6 s; half of its experts' 4 bytes near 2/8: 6 + 1 + 6 + 0.25
+all-reduce: a moves 2 (1/2) 5 = 5 bytes: over one share 10 s, inside 5/8
+            b moves 2 (1/2) 6 = 6 bytes: over two shares 6 s, inside over two links 6/16
+"""
+
+
+def instance(micro_batches: int | None = None, **of_b: Any) -> PlacementInstance:
+    return PlacementInstance.from_dict(document(micro_batches, **of_b))
+
+
+ASYNCHRONOUS = {APART: 19.375, TOGETHER: 15.625}
+"""a waits longest both times: 9.375 + 10, 15 + 0.625."""
+SYNCHRONOUS = {
+    (APART, 1): 31.75,  # 9.375 + 12.375 + 10
+    (APART, 2): 27.0625,  # (9.375 + 2 * 12.375)/2 + 10; b ends after 17.0625 - 2/2 + 6
+    (APART, 8): 23.546875,  # (9.375 + 8 * 12.375)/8 + 10
+    (TOGETHER, 1): 28.875,  # 15 + 13.25 + 0.625; b ends after 28.25 - 2 + 0.375
+    (TOGETHER, 2): 22.25,  # (2 * 15 + 13.25)/2 + 0.625
+}
+
+
+def values(made: PlacementInstance, counts: Any, options: dict[str, Any] | None = None) -> list:
+    """alpha by the cost, the checker and the explanation."""
+    chosen = PlacementOptions.from_dict(options or {})
+    solution = PlacementSolution.of(made.name, counts)
+    explained = optsched.explain(made, solution, options=options)
+    assert sum(explained.causes.values()) == pytest.approx(explained.iteration_time, rel=1e-12)
+    return [
+        iteration_time(made, np.array(counts), chosen),
+        optsched.check(made, solution, options).objective,
+        explained.iteration_time,
+    ]
+
+
+@pytest.mark.parametrize("counts", [APART, TOGETHER])
+def test_asynchronous_by_hand(counts: Any) -> None:
+    assert values(instance(), counts) == pytest.approx([ASYNCHRONOUS[counts]] * 3, rel=1e-12)
+
+
+@pytest.mark.parametrize(("counts", "micro_batches"), SYNCHRONOUS)
+@pytest.mark.parametrize("reading", ["own", "bottleneck"])
+def test_micro_batches_by_hand(counts: Any, micro_batches: int, reading: str) -> None:
+    expected = SYNCHRONOUS[counts, micro_batches]
+    found = values(instance(micro_batches), counts, {"all_reduce_bandwidth": reading})
+    assert found == pytest.approx([expected] * 3, rel=1e-12)
+
+
+def test_overlaps_of_micro_batches_by_hand() -> None:
+    """Half the backward passes, an eighth of the all-reduces; 2 micro-batches, apart.
+
+    a: 9.375 - 1, b: 12.375 - 2; (8.375 + 2 * 10.375)/2 = 14.5625; a ends 10/8 later, b 1/2 of a
+    micro-batch's backward pass earlier and 6/8 later.
+    """
+    options = {"backward_overlap": 0.5, "all_reduce_overlap": 0.125}
+    assert values(instance(2), APART, options) == pytest.approx([15.8125] * 3, rel=1e-12)
+
+
+def test_the_last_stage_may_end_last() -> None:
+    """Of 60 bytes b all-reduces 60 s: 17.0625 - 2/2 + 60, apart, with 2 micro-batches."""
+    made = instance(2, parameter_bytes=60)
+    assert values(made, APART) == pytest.approx([76.0625] * 3, rel=1e-12)
+    pipeline = optsched.explain(made, PlacementSolution.of(made.name, APART)).pipeline
+    assert pipeline.bottleneck == pytest.approx(12.375)
+    assert pipeline.fill_and_drain == pytest.approx(4.6875)
+    assert pipeline.exposed_all_reduce == pytest.approx(59)
+
+
+def test_tables_by_hand() -> None:
+    """By counts 0 to 4; a GPU's share costs 2 s a byte, a replica's of b 1 s, inside 1/8 s."""
+    made = tables_of(instance(2))
+    assert made.gpus.tolist() == [1, 2]
+    assert made.fixed.tolist() == pytest.approx([3 + 12, 7 + 6])
+    assert made.inside.tolist() == pytest.approx([3 + 0.75, 7 + 0.75])
+    assert made.experts.tolist() == [[0, 0, 0, 0, 0], [0, 2, 0.25, 0, 0]]
+    assert made.all_reduce[:, 1:3].tolist() == [[10, 0.625], [6, 0.375]]
+    assert made.before.tolist() == pytest.approx([0, 6 * 0.875 / 2])
+    assert made.after.tolist() == pytest.approx([6 * 1.875 / 2, 0])
+    assert made.hidden.tolist() == [0, 1]
+    assert made.micro_batches == 2
+
+
+def test_the_explanation_names_each_part() -> None:
+    explained = optsched.explain(instance(), PlacementSolution.of("parallel", APART))
+    row = next(row for row in explained.rows if (row.name, row.server) == ("b", 1))
+    assert row.parts == pytest.approx(
+        {
+            "compute": 6.0,
+            "inter-server transfer": 3.0,
+            "intra-server transfer": 0.375,
+            "tensor all-reduce": 1.0,
+            "expert all-to-all": 2.0,
+            "all-reduce": 6.0,
+        }
+    )
+    assert row.gpus == 2
+    headings = str(explained).splitlines()[1].split()
+    assert headings[2:] == [
+        *("replicas", "GPUs", "compute", "inter-server", "intra-server", "tensor", "experts"),
+        *("all-reduce", "over", "total"),
+    ]
+    assert "pipeline" not in explained.to_dict()
+    told = optsched.explain(instance(2), PlacementSolution.of("parallel", APART))
+    assert "2 micro-batches in 27062.500 ms: compute 22.2%" in str(told)
+    assert "fill and drain 17.3%, exposed all-reduce 37.0%" in str(told)
+    assert told.to_dict()["pipeline"]["micro_batches"] == 2
+
+
+def test_every_replica_alone() -> None:
+    """a: 15 + 10; b: 7 + 6 + 2 + 6; in 2 micro-batches (15 + 2 * 15)/2 + 10."""
+    for micro_batches, worst in ((None, 25.0), (2, 32.5)):
+        made = instance(micro_batches)
+        assert worst_iteration_time(made.job, made.cluster) == pytest.approx(worst)
+
+
+def test_the_checker_counts_slices() -> None:
+    """Three of a and one of b's two replicas would fit into 4 GPUs if it had one slice."""
+    report = optsched.check(instance(), PlacementSolution.of("parallel", ((2, 0), (2, 0))))
+    assert [(v.rule, v.where, v.amount) for v in report.violations] == [("capacity", "server 0", 2)]
+    report = optsched.check(instance(), PlacementSolution.of("parallel", ((2, 0), (0, 2))))
+    assert [(v.rule, v.where, v.amount) for v in report.violations] == [("capacity", "server 1", 1)]
+
+
+def test_the_checker_refuses_the_asynchronous_value_of_a_synchronous_job() -> None:
+    made = instance(2)
+    for claim, broken in ((ASYNCHRONOUS[APART], True), (SYNCHRONOUS[APART, 2], False)):
+        solution = PlacementSolution.of(made.name, APART).model_copy(update={"objective": claim})
+        rules = [violation.rule for violation in optsched.check(made, solution).violations]
+        assert rules == (["claimed objective"] if broken else [])
+
+
+def test_what_is_not_there_is_not_written() -> None:
+    plain = document()
+    for stage in plain["job"]["stages"]:
+        for key in ("tensor_parallel", "tensor_bytes", "expert_bytes"):
+            stage.pop(key, None)
+    plain["free_gpus"] = [2, 2]
+    made = PlacementInstance.from_dict(plain)
+    assert made.to_dict() == plain
+    assert "tensor" not in repr(made)
+    given = document(3)
+    assert PlacementInstance.from_dict(given).to_dict() == given
+    stage = Stage(**{**plain["job"]["stages"][1], "input_bytes": 0, "name": "only", "replicas": 2})
+    job = Job(model="one", all_reduce="ring", stages=(stage,))
+    assert (job.gpus, job.replicas, job.is_sliced, job.micro_batches) == (2, 2, False, None)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("tensor_parallel", 0),
+        ("tensor_parallel", 1025),
+        ("tensor_parallel", 2.0),
+        ("tensor_bytes", -1),
+        ("expert_bytes", float("nan")),
+        ("expert_bytes", 1e19),
+    ],
+)
+def test_values_of_a_stage_that_are_refused(key: str, value: Any) -> None:
+    with pytest.raises(InputError, match=rf"job.stages\[1\].{key}: found"):
+        instance(**{key: value})
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, 2**20 + 1, "2"])
+def test_micro_batches_that_are_refused(value: Any) -> None:
+    made = document()
+    made["job"]["micro_batches"] = value
+    with pytest.raises(InputError, match=r"job.micro_batches: found"):
+        PlacementInstance.from_dict(made)
+
+
+def test_an_offer_may_exceed_what_slices_need_and_nothing_else() -> None:
+    made = document()
+    made["free_gpus"] = [4, 4, 4]
+    assert not PlacementInstance.from_dict(made).fills_the_offer
+    made["free_gpus"] = [3, 3]
+    assert PlacementInstance.from_dict(made).fills_the_offer
+    made["free_gpus"] = [3, 2]
+    with pytest.raises(InputError, match="a sum of 5, expected at least the 6 GPUs of the job"):
+        PlacementInstance.from_dict(made)
+    made = document(tensor_parallel=1)
+    with pytest.raises(InputError, match="a sum of 7, expected the 4 replicas of the job"):
+        PlacementInstance.from_dict(made)
