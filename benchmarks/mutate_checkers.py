@@ -51,6 +51,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "optsched/online/audit_delay.py": ("tests/online/test_audit_queue_values.py",),
     "optsched/online/audit_offers.py": ("tests/online/test_audit_queue_values.py",),
     "optsched/online/audit_queue.py": ("tests/online/test_audit_queue_values.py",),
+    "optsched/online/audit_reservation.py": ("tests/online/test_audit_queue_values.py",),
     "optsched/online/audit_placement.py": (
         "tests/online/test_audit_placement_values.py",
         "tests/online/test_audit.py::test_alpha_on_any_offer_is_that_of_heavy_edge",
@@ -129,6 +130,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("optsched/rolling/audit.py", "_use_of_nodes", "0.0  ->  1.0"): (
         "nothing is in use before the first moment"
     ),
+    (
+        "optsched/online/audit_reservation.py",
+        "reservation_violations",
+        "rows < rows[i]  ->  rows <= rows[i]",
+    ): "a job that starts does not wait",
     ("optsched/online/audit_delay.py", "module", "5000  ->  5001"): (
         "how long the replay goes on, not what it finds"
     ),

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from optsched.checking import Violation
 from optsched.online.audit_delay import delay_violations
 from optsched.online.audit_placement import IterationTimes
+from optsched.online.audit_reservation import reservation_violations
 from optsched.online.records import Records
 
 if TYPE_CHECKING:
@@ -21,13 +22,14 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-STOPPING = ("spjf", "spwf")
+STOPPING = ("fifo", "spjf", "spwf")
 SCANNING = ("wcs-duration", "wcs-workload", "wcs-subtime")
 IN_ORDER = ("a-srpt", "a-srpt-perfect")
 BEYOND = ("srpt-workload-hold", "a-srpt-backfill")
+RESERVING = ("easy",)
 ARITHMETIC = 1e-9
 """Relative rounding of a recomputed alpha."""
-CHECKED = (*STOPPING, *SCANNING, *IN_ORDER, *BEYOND)
+CHECKED = (*STOPPING, *SCANNING, *IN_ORDER, *BEYOND, *RESERVING)
 """Policies whose rules are known."""
 
 
@@ -55,8 +57,10 @@ def queue_violations(
         return _stopping(records, rows, chosen, records.submit)
     if records.policy in SCANNING:
         return _scanning(records, chosen)
-    if records.policy not in (*IN_ORDER, *BEYOND) or not records.complete:
+    if records.policy not in (*IN_ORDER, *BEYOND, *RESERVING) or not records.complete:
         return []
+    if records.policy in RESERVING:
+        return reservation_violations(records, rows, spot_checks)
     done, place = _virtual_completions(jobs, records, rows)
     found = _released(records, done)
     if records.policy == "srpt-workload-hold":
@@ -71,6 +75,8 @@ def queue_violations(
 
 
 def _key(records: Records) -> Floats:
+    if records.policy == "fifo":
+        return np.zeros(len(records))
     if records.policy == "spjf":
         return np.asarray(records.predicted * records.estimate)
     return np.asarray(records.gpus * records.predicted * records.estimate)

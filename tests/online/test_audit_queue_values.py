@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -54,6 +55,89 @@ def queue(of: Records, rows: Sequence[int] | None = None, spot_checks: int = 99)
     times: Any = SimpleNamespace(estimate=lambda configuration: 1.0)
     light = np.zeros(len(of), dtype=bool)
     return listed(queue_violations(jobs, of, at, light, times, spot_checks))
+
+
+# --- reservations
+
+
+def around(complete: bool = True, **late: Any) -> list[Any]:
+    """Twelve GPUs: a holds 8 until 10 as predicted, b of 8 waits for it, c of 2 starts at 1."""
+    rows: list[dict[str, Any]] = [
+        {"predicted": 10.0, "end": 10.0, "on": {0: 4, 1: 4}},
+        {"submit": 0.5, "start": 10.0, "on": {0: 4, 1: 4}},
+        {"submit": 0.75, "start": 1.0, "predicted": 9.0, "on": {2: 2}},
+        {"submit": 0.75, "start": 30.0, "on": {2: 4}},  # d wants 4: of the 2 free no use
+    ]
+    for name, row in late.items():
+        if name == "e":
+            rows.append({})
+        rows[ord(name) - 97].update(row)
+    return queue(replace(records(*rows, policy="easy"), complete=complete))
+
+
+def test_what_ends_before_the_head_starts_delays_nothing() -> None:
+    assert around() == []  # c is predicted to end at 1 + 9 = 10, when b starts
+
+
+def test_what_takes_no_gpu_of_the_heads_delays_nothing() -> None:
+    # at 10 there are 12 GPUs, of which b leaves 4: enough for c, not for what ends later with 5
+    assert around(c={"predicted": 9.5}) == []
+    assert around(c={"predicted": 9.5, "on": {2: 4}}, d={"on": {0: 1}, "submit": 2.0}) == []
+    held = {"a": {"on": {0: 4, 1: 3}}, "b": {"on": {0: 4, 1: 4}}, "d": {"submit": 2.0}}
+    delaying = {"predicted": 9.5, "on": {1: 1, 2: 4}}  # 5 of the 4 that b leaves at 10
+    reservation = ("reservation", "EASY", "job c delays job b", 1.0)
+    assert around(**held, c=delaying) == [reservation]
+    assert around(**held, c={**delaying, "predicted": 9.0}) == []
+    slow = {"alpha": 2.0, "predicted": 4.75}  # 1 + 9.5 again
+    assert around(**held, c={**delaying, **slow}) == [reservation]
+    held["a"] |= {"alpha": 2.0, "predicted": 5.0}
+    assert around(**held, c={**delaying, "predicted": 9.0}) == []
+
+
+def test_past_its_prediction_a_job_ends_now() -> None:
+    # a ought to have ended at 0.5; b is promised 1, so c delays it unless b leaves it its GPUs
+    assert around(a={"predicted": 0.5}) == []
+    wide = {"b": {"on": {0: 4, 1: 4, 2: 3}}, "d": {"on": {0: 12}}}
+    assert around(a={"predicted": 0.5}, **wide) == [
+        ("reservation", "EASY", "job c delays job b", 1.0)
+    ]
+    assert around(a={"predicted": 0.5}, c={"predicted": 0.0}, **wide) == []
+
+
+def test_nothing_overtakes_a_head_that_fits() -> None:
+    # with 8 free b is to start at 1, so that c, which ends at 10, also delays it by its 2
+    fits = ("queue order", "EASY", "job c before job b, which fits", 1.0)
+    delays = ("reservation", "EASY", "job c delays job b", 2.0)
+    assert around(a={"on": {0: 4}}, d={"submit": 2.0}) == [fits, delays]
+    at_once = {"predicted": 0.0}
+    assert around(a={"on": {0: 4}}, c=at_once, d={"submit": 2.0}) == [fits]
+    assert around(a={"on": {0: 4}}, b={"on": {0: 2}}, c=at_once, d={"submit": 2.0}) == [fits]
+
+
+def test_what_could_start_around_the_head_does_not_wait() -> None:
+    # after c two GPUs are free now, and at 10 twelve less the 8 of b: d of 2 might start
+    left = ("work conservation", "EASY", "job d at 1 s", 1.0)
+    assert around(d={"on": {2: 2}}) == [left]
+    assert around(d={"on": {2: 2}, "submit": 1.0}) == [left]
+    assert around(d={"on": {2: 2}}, e={"on": {2: 2}, "end": 1.0}) == [left]
+    assert around(d={"on": {2: 3}}) == []
+    assert around(c={"predicted": 9.5}, d={"on": {2: 2}}) == [left]  # 4 - 2 are left at 10
+    assert around(c={"predicted": 9.5, "on": {2: 3}}, d={"on": {2: 2}}) == []
+
+
+def test_starts_that_are_alone_are_looked_at_from_the_first_to_the_last() -> None:
+    left = [("work conservation", "EASY", "job d at 1 s", 1.0)]
+    assert around(d={"on": {2: 2}, "start": 10.0}) == left  # a and c are alone
+    assert around(d={"on": {2: 2}, "start": 10.0}, e={"on": {2: 1}}) == left  # c is
+
+
+def test_behind_a_head_that_never_fits_nothing_is_judged() -> None:
+    assert around(b={"on": {0: 4, 1: 4, 2: 5}}, d={"on": {2: 1}}) == []
+
+
+def test_of_a_run_that_was_cut_the_head_is_not_known() -> None:
+    assert around(d={"on": {2: 2}}) != []
+    assert around(d={"on": {2: 2}}, complete=False) == []
 
 
 # --- stopping and scanning

@@ -130,7 +130,7 @@ def test_table_and_records(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--policy", "fifo"],
+        ["--policy", "no-such-policy"],
         ["--policy", "a-srpt", "--offer", "best"],
         ["--policy", "a-srpt", "--tau", "-1"],
         ["--policy", "a-srpt", "--comm-heavy", "0.5"],

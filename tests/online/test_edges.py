@@ -137,7 +137,7 @@ def test_bad_predictions_and_policies() -> None:
         with pytest.raises(InputError, match="predicted"):
             simulate_online(jobs, "a-srpt", np.array(bad))
     with pytest.raises(InputError, match="policy"):
-        simulate_online(jobs, "fifo")
+        simulate_online(jobs, "no-such-policy")
 
 
 @pytest.mark.parametrize("name", POLICIES)

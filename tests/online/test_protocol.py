@@ -35,6 +35,60 @@ def test_the_documented_example_is_spjf(seed: int) -> None:
     assert audit(jobs, own).violations == ()
 
 
+class Easy:
+    """EASY backfilling, in a policy's own words."""
+
+    def schedule(self, view: View) -> None:
+        queue = list(view.queue)
+        while queue and queue[0].gpus <= view.free_gpus:
+            head = queue.pop(0)
+            view.start(head, view.offer(head, "most"))
+        if not queue:
+            return
+        head, free, promised = queue[0], view.free_gpus, view.now
+        for running in sorted(view.running, key=lambda running: running.expected_end):
+            if free >= head.gpus and running.expected_end > promised:
+                break
+            free, promised = free + running.job.gpus, max(promised, running.expected_end)
+        spare = free - head.gpus
+        for job in queue[1:]:
+            if (offer := view.offer(job, "most")) is None:
+                continue
+            end = view.now + job.predicted * view.iteration_time(job, offer)
+            if end > promised and job.gpus > spare:
+                continue
+            spare -= job.gpus if end > promised else 0
+            view.start(job, offer)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_easy_on_a_view_is_the_compiled_one(seed: int) -> None:
+    jobs, predicted = random_case(seed)
+    own = simulate_policy(jobs, Easy(), predicted)
+    compiled = simulate_online(jobs, "easy", predicted)
+    assert list(own) == list(compiled)
+    assert audit(jobs, compiled).violations == ()
+
+
+def test_the_view_shows_what_runs() -> None:
+    """Whatever is expected to end when it really does has gone by then."""
+    jobs, _ = random_case(3)
+    seen: list[tuple[float, float, str]] = []
+
+    class Watching(FirstSubmitted):
+        def schedule(self, view: View) -> None:
+            super().schedule(view)
+            held = sum(sum(running.servers.values()) for running in view.running)
+            assert held == jobs.cluster.gpus - view.free_gpus
+            for running in view.running:
+                assert running.start <= view.now < running.expected_end
+                seen.append((running.start, running.expected_end, running.job.job_id))
+
+    records = simulate_policy(jobs, Watching("most"))
+    ended = {(record.start, record.end, record.job_id) for record in records}
+    assert set(seen) == ended
+
+
 class FirstSubmitted:
     """wcs-subtime under any offer rule."""
 
@@ -103,3 +157,33 @@ def test_broken_rules_are_refused(act: str) -> None:
     jobs, predicted = random_case(0)
     with pytest.raises(InputError):
         simulate_policy(jobs, Bad(act), np.asarray(predicted))
+
+
+def test_with_true_lengths_easy_keeps_its_promise() -> None:
+    """Each job at the head starts no later than the moment it was first promised."""
+    kept = 0
+    for seed in range(20):
+        jobs, _ = random_case(seed)
+        policy = Promising()
+        for record in simulate_policy(jobs, policy):
+            assert record.start <= policy.promised.get(record.job_id, record.start)
+        kept += len(policy.promised)
+    assert kept > 100
+
+
+class Promising(Easy):
+    """Notes when a head that waits is first promised its GPUs."""
+
+    def __init__(self) -> None:
+        self.promised: dict[str, float] = {}
+
+    def schedule(self, view: View) -> None:
+        super().schedule(view)
+        if not view.queue:
+            return
+        head, free = view.queue[0], view.free_gpus
+        for running in sorted(view.running, key=lambda running: running.expected_end):
+            free += running.job.gpus
+            if free >= head.gpus:
+                self.promised.setdefault(head.job_id, running.expected_end)
+                return

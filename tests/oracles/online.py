@@ -50,7 +50,7 @@ class Task:
 class Rule:
     """A policy, spelled out."""
 
-    kind: str  # "a-srpt", "a-srpt-backfill", "workload-hold", "spjf", "spwf", "wcs-..."
+    kind: str  # "a-srpt", "a-srpt-backfill", "workload-hold", "spjf", "fifo", "easy", "wcs-..."
     offer: str
     tau: float = 100.0
     comm_heavy: float = 1.5
@@ -168,7 +168,7 @@ class Simulator:
         seconds = alpha_estimate(task.job, self.cluster)
         if self.rule.kind in ("spjf", "wcs-duration"):
             return task.predicted * seconds
-        if self.rule.kind == "wcs-subtime":
+        if self.rule.kind in ("wcs-subtime", "fifo", "easy"):
             return task.submit
         return task.gpus * task.predicted * seconds
 
@@ -187,6 +187,30 @@ class Simulator:
             head = self.queue[0]
             if head.kappa is not None and self.now < head.window:
                 self.backfill()
+        if self.rule.kind == "easy" and self.queue:
+            self.fill_around(self.queue[0])
+
+    def fill_around(self, head: Task) -> None:
+        """Later jobs that fit now and by their predictions leave the head its earliest start."""
+        due = {task.row: self.due(task) for task in self.running}
+        moments = sorted(due.values())
+        promised = next(t for t in moments if self.free_at(t, due) >= head.gpus)
+        for task in list(self.queue[1:]):
+            if task.gpus > sum(self.free):
+                continue
+            spare = self.free_at(promised, due) - head.gpus
+            due_now = self.now + task.predicted * self.offered_time(task)
+            if due_now <= promised or task.gpus <= spare:
+                self.start(task)
+                due[task.row] = due_now
+
+    def due(self, task: Task) -> float:
+        """When a running job is expected to end: now, past its prediction."""
+        return max(self.now, task.start + task.predicted * task.alpha)
+
+    def free_at(self, time: float, due: dict[int, float]) -> int:
+        ended = [task.gpus for task in self.running if due[task.row] <= time]
+        return sum(self.free) + sum(ended)
 
     def backfill(self) -> None:
         """Later jobs in queue order that fit now; heavy ones on a good offer only."""

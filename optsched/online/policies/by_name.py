@@ -1,6 +1,7 @@
 """The policies by name, and the options that change what they do.
 
-Source: a-srpt, Algorithm 1 and V-A 1-d, in the readings of models/online/README.md.
+Sources: a-srpt, Algorithm 1 and V-A 1-d, in the readings of models/online/README.md; easy: Lifka,
+The ANL/IBM SP scheduling system (JSSPP 1995).
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ class Policy:
     delays : bool
         Whether heavy jobs wait for a better offer (a-srpt, lines 8-20).
     backfills : bool
-        Whether later jobs that fit start while the head waits for a better offer.
+        Whether later jobs that fit start while the head waits.
+    reserves : bool
+        Whether they do only where by the predictions they do not delay the head; otherwise, while
+        it waits for a better offer.
     offer, hold : str
         What applies unless the options say otherwise.
     perfect : bool
@@ -51,6 +55,7 @@ class Policy:
     scans_on: bool = False
     delays: bool = False
     backfills: bool = False
+    reserves: bool = False
     offer: Offer = "most"
     hold: Hold = "none"
     perfect: bool = False
@@ -87,6 +92,13 @@ _ALL = (
     ),
     Policy(
         "wcs-subtime", "work conserving, first submitted first", order="submission", scans_on=True
+    ),
+    Policy("fifo", "first submitted first, stops at the first misfit"),
+    Policy(
+        "easy",
+        "EASY backfilling: fifo, and later jobs start that by prediction do not delay the head",
+        backfills=True,
+        reserves=True,
     ),
     Policy(
         "srpt-workload-hold",

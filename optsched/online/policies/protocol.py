@@ -22,6 +22,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -71,6 +72,33 @@ class QueuedJob:
     group: str
 
 
+@dataclass(frozen=True)
+class RunningJob:
+    """What a policy may know of a job that runs.
+
+    Attributes
+    ----------
+    job : QueuedJob
+        As it was queued.
+    start : float
+        Seconds since the first submission.
+    alpha : float
+        Seconds an iteration takes where it runs.
+    servers : Offer
+        GPUs it holds, by server.
+    """
+
+    job: QueuedJob
+    start: float
+    alpha: float
+    servers: Offer
+
+    @property
+    def expected_end(self) -> float:
+        """When it ends if the prediction is right; may have passed."""
+        return self.start + self.job.predicted * self.alpha
+
+
 class OwnPolicy(Protocol):
     """What `simulate_policy` runs."""
 
@@ -98,6 +126,11 @@ class View:
     def arrived(self) -> tuple[QueuedJob, ...]:
         """Those of them that were submitted at this instant, in row order."""
         return tuple(self._run.arrived)
+
+    @property
+    def running(self) -> tuple[RunningJob, ...]:
+        """Jobs that have started and not ended, in row order."""
+        return tuple(self._run.running[row] for row in sorted(self._run.running))
 
     @property
     def free(self) -> tuple[int, ...]:
@@ -183,6 +216,7 @@ class _Run:
         self.total_free = jobs.cluster.gpus
         self.queue: dict[int, QueuedJob] = {}
         self.arrived: list[QueuedJob] = []
+        self.running: dict[int, RunningJob] = {}
         self._next = 0
         self._ends: list[tuple[float, int]] = []
         self._wakes: list[float] = []
@@ -204,6 +238,7 @@ class _Run:
             heapq.heappop(self._wakes)
         while self._ends and self._ends[0][0] <= self.now:
             _, row = heapq.heappop(self._ends)
+            del self.running[row]
             for server, gpus in self._start[row][3].items():
                 self.free[server] += gpus
                 self.total_free += gpus
@@ -265,8 +300,9 @@ class _Run:
         for server, count in pieces.items():
             self.free[server] -= count
         self.total_free -= job.gpus
-        del self.queue[job.row]
-        self._start[job.row] = (self.now, end, alpha, dict(sorted(pieces.items())))
+        queued, held = self.queue.pop(job.row), dict(sorted(pieces.items()))
+        self.running[job.row] = RunningJob(queued, self.now, alpha, MappingProxyType(held))
+        self._start[job.row] = (self.now, end, alpha, held)
         heapq.heappush(self._ends, (end, job.row))
 
     def records(self, name: str) -> Records:

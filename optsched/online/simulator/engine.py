@@ -20,6 +20,7 @@ from optsched.online.simulator.state import (
     BACKFILL,
     HOLDS,
     PIECES,
+    RESERVE,
     SCAN_ON,
     STARTED,
     STOP_AT_MISFIT,
@@ -139,7 +140,8 @@ class _Run:
 
 
 def _rules(policy: Policy, options: PolicyOptions) -> Rules:
-    scan = BACKFILL if policy.backfills else SCAN_ON if policy.scans_on else STOP_AT_MISFIT
+    backfill = RESERVE if policy.reserves else BACKFILL
+    scan = backfill if policy.backfills else SCAN_ON if policy.scans_on else STOP_AT_MISFIT
     return Rules(
         virtual=policy.virtual,
         fifo=policy.order == "release",
@@ -167,6 +169,7 @@ def _rows_and_queue(
     rows = Rows(
         submit=jobs.submit,
         iterations=jobs.iterations,
+        predicted=predicted,
         work=jobs.gpus / jobs.cluster.gpus * predicted * jobs.estimate,
         gpus=jobs.gpus,
         configuration=jobs.configuration,
@@ -204,10 +207,10 @@ def _queue_order(jobs: Jobs, policy: Policy, predicted: Floats) -> Ints:
 def _buckets(jobs: Jobs, policy: Policy, heavy: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints, Ints]:
     """Bucket of each row; size, GPUs and configuration of each bucket, in order of GPUs."""
     made = jobs.configurations
-    if policy.backfills:
+    if policy.backfills and not policy.reserves:
         kind = np.where(heavy, np.arange(len(heavy)), -1)
         key = np.stack((made.gpus, kind), axis=1)[jobs.configuration]
-    elif policy.scans_on:
+    elif policy.backfills or policy.scans_on:
         key = np.stack((jobs.gpus, np.full(len(jobs), -1)), axis=1)
     else:
         key = np.full((len(jobs), 2), -1, dtype=np.int64)

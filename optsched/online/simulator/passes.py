@@ -11,17 +11,19 @@ import numpy as np
 
 from optsched.compiled_loops import njit_borrowing
 from optsched.online.simulator.backfilling import forget, list_fitting, next_behind
-from optsched.online.simulator.heaps import pop, push, push_keyed
+from optsched.online.simulator.heaps import pop, pop_keyed, push, push_keyed
 from optsched.online.simulator.iteration_cache import cached_time
 from optsched.online.simulator.offers import pattern, rule_for, take
 from optsched.online.simulator.state import (
     BACKFILL,
     BETTER,
+    DUE,
     GOOD,
     HEAD,
     PIECES,
     QUEUED,
     RELEASED,
+    RESERVE,
     RUNNING,
     SCAN_ON,
     SEEN_RELEASED,
@@ -44,7 +46,7 @@ def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     state.index[RELEASED] += 1
     state.index[QUEUED] += 1
     bucket = rows.bucket[row]
-    if rules.scan == BACKFILL:  # ranks come in ascending order
+    if rules.scan >= BACKFILL:  # ranks come in ascending order
         queue.heap[queue.begin[bucket] + queue.size[bucket]] = rank
     else:
         push(queue.heap[queue.begin[bucket] :], queue.size[bucket], rank)
@@ -56,7 +58,7 @@ def current_head(rules: Any, queue: Any, state: Any) -> int:
     """The first row of the queue, or -1; not for policies that scan on."""
     if state.index[QUEUED] == 0:
         return -1
-    if rules.scan != BACKFILL:
+    if rules.scan < BACKFILL:
         return queue.row_at[queue.heap[0]]
     while not np.isnan(state.start[queue.row_at[state.index[HEAD]]]):
         state.index[HEAD] += 1
@@ -84,7 +86,11 @@ def schedule(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: fl
         _unqueue_head(rows, rules, queue, state, row)
         _start(rows, rules, state, row, alpha, now)
         seen = 0
-    if rules.scan == BACKFILL and state.index[QUEUED] > 0:
+    if state.index[QUEUED] == 0:
+        return
+    if rules.scan == RESERVE:
+        _fill_around(rows, packed, rules, queue, state, now)
+    elif rules.scan == BACKFILL:
         head = current_head(rules, queue, state)
         if not np.isnan(state.kappa[head]) and now < state.window[head]:
             _backfill(rows, packed, rules, queue, state, now, seen)
@@ -156,6 +162,64 @@ def _backfill(
 
 
 @njit_borrowing
+def _fill_around(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: float) -> None:
+    """Start later jobs in queue order that fit now and leave the head its reservation.
+
+    Such a job ends, by its prediction, before the head is to start, or takes GPUs that the head
+    will not need. Source: EASY backfilling.
+    """
+    head = state.index[HEAD]
+    count = list_fitting(queue, state.servers.total[0], head)
+    if count == 0:
+        return
+    start, spare = _reservation(rows, state, rows.gpus[queue.row_at[head]], now)
+    behind = head
+    while True:
+        at = next_behind(queue, count, state.servers.total[0], behind, 0)
+        if at < 0:
+            return
+        behind, bucket = queue.upcoming[at], queue.fitting[at]
+        row = queue.row_at[behind]
+        alpha = _offered_time(rows, packed, rules, state, row)
+        if now + rows.predicted[row] * alpha > start:
+            if rows.gpus[row] > spare:
+                continue
+            spare -= rows.gpus[row]
+        forget(queue, bucket, behind)
+        state.index[QUEUED] -= 1
+        _start(rows, rules, state, row, alpha, now)
+
+
+@njit_borrowing
+def _reservation(rows: Any, state: Any, gpus: int, now: float) -> tuple[float, int]:
+    """When so many GPUs are predicted to be free, and how many others will be free then.
+
+    A job that runs on past its prediction is taken to end now. O(k log n) for the k first ends.
+    """
+    free, start, looked = state.servers.total[0], now, 0
+    while state.index[DUE] > 0 and (free < gpus or state.due_time[0] <= start):
+        due, row = pop_keyed(state.due_time, state.due_row, state.index[DUE])
+        state.index[DUE] -= 1
+        if state.end[row] <= now:
+            continue
+        start = max(start, due)
+        free += rows.gpus[row]
+        state.looked_at[looked] = row
+        looked += 1
+    for row in state.looked_at[:looked]:
+        _expect(rows, state, row)
+    return start, free - gpus
+
+
+@njit_borrowing
+def _expect(rows: Any, state: Any, row: int) -> None:
+    """Note when a running job is predicted to end."""
+    due = state.start[row] + rows.predicted[row] * state.alpha[row]
+    push_keyed(state.due_time, state.due_row, state.index[DUE], due, row)
+    state.index[DUE] += 1
+
+
+@njit_borrowing
 def _offered_time(rows: Any, packed: Any, rules: Any, state: Any, row: int) -> float:
     configuration = rows.configuration[row]
     rule = rule_for(rules.offer, rows.heavy[configuration])
@@ -189,7 +253,7 @@ def _is_accepted(
 
 @njit_borrowing
 def _unqueue_head(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
-    if rules.scan == BACKFILL:
+    if rules.scan >= BACKFILL:
         forget(queue, rows.bucket[row], state.index[HEAD])
     else:
         pop(queue.heap, queue.size[0])
@@ -211,3 +275,5 @@ def _start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float
     state.end[row] = now + rows.iterations[row] * alpha
     push_keyed(state.end_time, state.end_row, state.index[RUNNING], state.end[row], row)
     state.index[RUNNING] += 1
+    if rules.scan == RESERVE:
+        _expect(rows, state, row)

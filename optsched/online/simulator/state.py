@@ -10,12 +10,12 @@ from optsched.online.data.cluster import FreeServers, all_free
 from optsched.online.simulator.iteration_cache import IterationCache, empty_cache
 from optsched.online.simulator.virtual_machine import Machine, idle_machine
 
-STOP_AT_MISFIT, SCAN_ON, BACKFILL = 0, 1, 2
+STOP_AT_MISFIT, SCAN_ON, BACKFILL, RESERVE = 0, 1, 2, 3
 BETTER, GOOD_IN_WINDOW, GOOD = 0, 1, 2
 HOLDS = {"none": BETTER, "window": GOOD_IN_WINDOW, "inf": GOOD}
 NEXT, RUNNING, PIECES, HEAD, RELEASED, QUEUED, STARTED = range(7)
-SEEN_RELEASED, SEEN_RUNNING, SEEN_STARTED = range(7, 10)
-COUNTERS = 10
+SEEN_RELEASED, SEEN_RUNNING, SEEN_STARTED, DUE = range(7, 11)
+COUNTERS = 11
 
 
 class Rules(NamedTuple):
@@ -37,8 +37,8 @@ class Rows(NamedTuple):
 
     Attributes
     ----------
-    submit, iterations, work : (n,) float
-        r (first submission at 0), n, and L in seconds of the virtual machine.
+    submit, iterations, predicted, work : (n,) float
+        r (first submission at 0), n, n~, and L in seconds of the virtual machine.
     gpus, configuration, rank, bucket : (n,) int
         g; the configuration; the place in the order of the queue's key; the queue's bucket.
     heavy : (C,) bool
@@ -47,6 +47,7 @@ class Rows(NamedTuple):
 
     submit: Any
     iterations: Any
+    predicted: Any
     work: Any
     gpus: Any
     configuration: Any
@@ -93,12 +94,15 @@ class State(NamedTuple):
     Attributes
     ----------
     index : (COUNTERS,) int
-        Next arrival, running jobs, pieces written, head, releases, queued, started; and three of
-        these as the last pass found them.
+        Next arrival, running jobs, pieces written, head, releases, queued, started; three of
+        these as the last pass found them; and entries of `due_time`.
     now : (1,) float
         The clock, in seconds.
     end_time, end_row
         Heap of the running jobs.
+    due_time, due_row, looked_at
+        Where the head has a reservation: heap of the ends that were predicted, of jobs that run
+        and some that have ended, and room for the rows taken from it.
     start, end, alpha : (n,) float
         Per job; NaN until it starts.
     first_piece, pieces : (n,) int
@@ -113,6 +117,9 @@ class State(NamedTuple):
     now: Any
     end_time: Any
     end_row: Any
+    due_time: Any
+    due_row: Any
+    looked_at: Any
     start: Any
     end: Any
     alpha: Any
@@ -134,11 +141,15 @@ def new_state(rows: int, servers: int, gpus_per_server: int, rules: Rules) -> St
     room = servers * gpus_per_server + int(1.25 * rows) + 1024
     running = min(rows, servers * gpus_per_server)
     delayed = rows if rules.delays else 0
+    reserving = rules.scan == RESERVE
     return State(
         index=np.zeros(COUNTERS, dtype=np.int64),
         now=np.full(1, -np.inf),
         end_time=np.empty(running),
         end_row=np.empty(running, dtype=np.int32),
+        due_time=np.empty(rows if reserving else 0),
+        due_row=np.empty(rows if reserving else 0, dtype=np.int32),
+        looked_at=np.empty(running if reserving else 0, dtype=np.int32),
         start=np.full(rows, np.nan),
         end=np.full(rows, np.nan),
         alpha=np.full(rows, np.nan),
