@@ -51,10 +51,7 @@ def test_gap_and_excess_by_hand() -> None:
 
 
 def test_every_method_is_listed_runs_and_is_checked() -> None:
-    assert list(optsched.METHODS["placement"]) == [
-        "heavy-edge", "repartition", "dp", "threshold", "columns",
-        "ilp", "ilp-vertex", "min-cut", "exact",
-    ]  # fmt: skip
+    assert list(optsched.METHODS["placement"])[-1] == "exact"
     best = optsched.solve("placement/fig2").objective
     for name, method in optsched.METHODS["placement"].items():
         result = optsched.solve("placement/fig2", name)
