@@ -1,20 +1,26 @@
-"""Explaining a solution's objective, whatever the problem."""
+"""Explaining a solution's objective, or why there is no solution, whatever the problem."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from optsched import interrupts
-from optsched.errors import InputError
+from optsched.conflict import Conflict
+from optsched.display import number
+from optsched.errors import InputError, NotApplicableError
 from optsched.library import load
-from optsched.methods import check, problem_for, solution_of, solve
-from optsched.problem import resolve
-from optsched.result import Result
+from optsched.methods import build_model, check, problem_for, solution_of, solve
+from optsched.problem import Problem, resolve
+from optsched.problems import PROBLEMS
+from optsched.result import Result, Settings, Termination
 
 if TYPE_CHECKING:
-    from optsched.typing import AMethod, AnInstance, Breakdown, Solution
+    from optsched.typing import AMethod, AnInstance, Explained, Solution
+
+SECONDS_FOR_ROWS = 15.0
+"""Of the search for the rows of a model that conflict."""
 
 
 def explain(
@@ -23,8 +29,8 @@ def explain(
     *,
     method: AMethod | None = None,
     options: Mapping[str, object] | None = None,
-) -> Breakdown:
-    """Break a solution's objective down.
+) -> Explained:
+    """Break a solution's objective down; where there is no solution, say why not.
 
     Parameters
     ----------
@@ -37,8 +43,10 @@ def explain(
 
     Returns
     -------
-    Breakdown
-        The problem's own: for placement, `optsched.placement.explain.Breakdown`.
+    Breakdown or Conflict
+        The problem's own: for placement, `optsched.placement.explain.Breakdown`. Of an instance
+        that is proved infeasible, an `optsched.conflict.Conflict`; with the name of a method that
+        states a linear model also the model's rows that conflict.
 
     Raises
     ------
@@ -54,15 +62,81 @@ def explain(
     if solution is None:
         solution = solve(instance, method, options=options)
         interrupts.heed()
+    if isinstance(solution, Result):
+        conflict = conflict_of(solution, thorough=True)
+        if conflict is not None:
+            return conflict
         if solution.solution is None:
-            found = f"no solution by {method}, which ended {solution.termination.value}"
             expected = "an instance it solves, or a solution's file"
-            raise InputError(instance.name, "", found, expected)
+            raise InputError(instance.name, "", _nothing(solution), expected)
     decided = solution_of(problem, solution)
     used = dict(decided.options if options is None else options)
     report = check(instance, decided, used)
     if report.objective is None and report.violations:
         raise InputError(source, "", str(report.violations[0]), "a feasible solution")
     chosen = resolve(problem.options).from_dict(used)
-    breakdown: Breakdown = resolve(problem.explain)(instance, decided, chosen)
+    if report.objective is None:  # it says that there is none, and the checker agrees
+        claimed: Conflict = resolve(problem.conflict or "")(instance, chosen, True)
+        return claimed
+    breakdown: Explained = resolve(problem.explain)(instance, decided, chosen)
     return breakdown
+
+
+def conflict_of(result: Result, *, thorough: bool = False) -> Conflict | None:
+    """Why the instance of an infeasible result has no solution; None of any other result.
+
+    Parameters
+    ----------
+    thorough : bool
+        Take seconds, not milliseconds: ask exact methods which members are needed, and which rows
+        of the model conflict if the method states one.
+    """
+    problem = PROBLEMS.get(result.problem)
+    if result.termination is not Termination.INFEASIBLE or problem is None or result.given is None:
+        return None
+    options = resolve(problem.options).from_dict(dict(result.options))
+    found: Conflict | None = None
+    if problem.conflict is not None:
+        found = resolve(problem.conflict)(result.given, options, thorough)
+    if found is None:
+        message = str(result.details.get("message", f"{result.method} proves that there is none"))
+        found = Conflict(result.instance, message, None, problem.unit, "", (), "sufficient")
+    return _with_rows(found, problem, result) if thorough else found
+
+
+def why_none(result: Result) -> str | None:
+    """One line on a result without a solution: the conflict, or what was tried to what bound."""
+    conflict = conflict_of(result)
+    if conflict is not None:
+        return conflict.line
+    if result.solution is not None or result.only_bound:
+        return None
+    return _nothing(result)
+
+
+def _nothing(result: Result) -> str:
+    """That a method found nothing, how long it tried, and how far the bound is."""
+    seconds = number(round(result.build_time + result.solve_time, 3), "s")
+    ended = f"no solution by {result.method}, which ended {result.status} after {seconds}"
+    message = result.details.get("message")
+    bound = "no bound" if result.bound is None else f"bound {number(result.bound)}"
+    source = f" ({result.bound_source})" if result.bound_source else ""
+    return f"{ended}{f': {message}' if message else ''}; {bound}{source}"
+
+
+def _with_rows(conflict: Conflict, problem: Problem, result: Result) -> Conflict:
+    """The conflict with the rows of the method's model that cannot hold together."""
+    from optsched.backends.irreducible import irreducible_rows
+
+    named: Any = problem.naming
+    methods = {method.name: method for method in problem.methods}
+    method = methods.get(result.method)
+    if named is None or method is None or method.build is None or result.given is None:
+        return conflict
+    try:
+        model = build_model(result.given, method.name, result.options)
+    except NotApplicableError:  # too large to be stated
+        return conflict
+    settings = Settings(time_limit=SECONDS_FOR_ROWS)
+    rows, proof = irreducible_rows(model, resolve(named)(result.given), settings)
+    return conflict.with_rows(rows, proof)

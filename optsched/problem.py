@@ -73,6 +73,11 @@ class Problem:
         ``module:function`` of ``(instance, solution, options) -> CheckReport``.
     explain : str or None
         ``module:function`` of ``(instance, solution, options)``: where the objective comes from.
+    conflict : str or None
+        ``module:function`` of ``(instance, options, thorough)``, of an instance without a solution:
+        the smallest part of it that has none. None where every instance has one.
+    naming : str or None
+        ``module:function`` of ``(instance)``: what the indices of its models' sets are called.
     warm_up : str or None
         ``module:function`` that loads compiled code before anything is timed.
     bound : str or None
@@ -113,6 +118,8 @@ class Problem:
     defaults: tuple[str, ...]
     methods: tuple[Method, ...]
     explain: str | None = None
+    conflict: str | None = None
+    naming: str | None = None
     warm_up: str | None = None
     bound: str | None = None
     certify: str | None = None

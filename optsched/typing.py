@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from optsched.conflict import Conflict
 from optsched.makespan.explain import MakespanBreakdown
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.solution import MakespanSolution
@@ -39,6 +40,8 @@ __all__ = [
     "AMethod",
     "AnInstance",
     "Breakdown",
+    "Conflict",
+    "Explained",
     "Instance",
     "Instances",
     "MakespanBreakdown",
@@ -89,6 +92,8 @@ Breakdown: TypeAlias = (
     | RollingBreakdown
     | OnlineBreakdown
 )
+Explained: TypeAlias = Breakdown | Conflict
+"""Where an objective comes from, or why there is no solution."""
 Run: TypeAlias = (
     rolling_records.Records | online_records.Records | rolling_runs.Run | online_runs.Run
 )

@@ -67,7 +67,8 @@ def test_a_solution_and_an_explanation_are_of_six_classes() -> None:
         typing.get_type_hints(resolve(problem.explain))["return"] for problem in PROBLEMS.values()
     }
     assert set(typing.get_args(types.Breakdown)) == explained
-    assert hints("explain")["return"] == types.Breakdown
+    assert hints("explain")["return"] == types.Explained
+    assert set(typing.get_args(types.Explained)) == {*explained, types.Conflict}
 
 
 @pytest.mark.parametrize("name", [n for n in shipped_names() if "37500" not in n])

@@ -57,6 +57,7 @@ def solve(
     from optsched import interrupts
     from optsched.backends import require_solver
     from optsched.cli import show
+    from optsched.explaining import conflict_of
     from optsched.files import write_document
     from optsched.library import files_behind
     from optsched.methods import solve as run
@@ -80,7 +81,9 @@ def solve(
     if output is not None and result.solution is not None:
         write_document(output, result.solution.to_dict())
     if as_json:
-        print_json(result.to_dict())
+        conflict = conflict_of(result)
+        told = {} if conflict is None else {"conflict": conflict.to_dict()}
+        print_json({**result.to_dict(), **told})
     elif output != STANDARD_OUTPUT:
         show.result(result)
     return INTERRUPTED if interrupts.came() else _code(result)
@@ -185,7 +188,7 @@ def explain(
     option: Options = None,
     as_json: Json = False,
 ) -> int:
-    """Say where the objective comes from: the bottleneck and how its time splits."""
+    """Say where the objective comes from, or, where nothing is feasible, what conflicts."""
     from optsched.cli import show
     from optsched.explaining import explain as run
     from optsched.library import load

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from optsched.checking import CheckReport
 from optsched.display import counted
+from optsched.explaining import why_none
 from optsched.placement.scaling import SLOWER
 from optsched.problem import Problem
 from optsched.problems import PROBLEMS
@@ -46,8 +47,10 @@ def result(result: Result) -> None:
     ]
     lines += [(key, f"{value:.4g}") for key, value in result.measures.items() if value is not None]
     lines += [(key, str(value)) for key, value in result.details.items()]
+    why = why_none(result)
+    lines += [] if why is None else [("why", why)]
     for key, value in lines:
-        out.print(f"{key:15} {escape(value)}")
+        out.print(f"{key:15} {escape(value)}", soft_wrap=True)
 
 
 def table(groups: Iterator[list[Result]], *, quiet: bool) -> tuple[list[Result], bool]:

@@ -47,6 +47,7 @@ class Incumbent:
         self.name = ""
         self.least = np.inf
         self.cut = False
+        self.tried: list[str] = []
         self._report()
 
     @property
@@ -90,6 +91,8 @@ class Incumbent:
         """Take what a search found, and whether it was cut."""
         self.offer(found.schedule, name)
         self.cut = self.cut or found.cut
+        if name and name not in self.tried:
+            self.tried.append(name)
 
     def prove(self, bound: Bound) -> None:
         """Take a bound if it is better."""
@@ -184,4 +187,5 @@ class Incumbent:
         if self.impossible:
             return f"no schedule ends within {horizon}: none takes less than {self.bound.value:g}"
         found = "" if self.least == np.inf else f"; the best found takes {self.least:g}"
-        return f"no schedule found within {horizon}{found}"
+        tried = f"; tried {', '.join(self.tried)}" if self.tried else ""
+        return f"no schedule found within {horizon}{found}{tried}"

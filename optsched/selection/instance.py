@@ -185,6 +185,19 @@ class SelectionInstance(InstanceFile):
         """Seconds from now to the job's due date, d_j - T_c; negative when it is overdue."""
         return job.due_date - self.now
 
+    def refusals(self, job: SelectionJob) -> list[str]:
+        """Of each GPU type of the cluster that cannot hold a job, why not."""
+        reasons = []
+        for name in self.largest:
+            memory = self.gpu_types[name].memory_bytes
+            if name not in job.epoch_time:
+                reasons.append(f"{name} is not in its epoch_time")
+            elif not self.gpu_types[name].holds(job.memory_bytes, Fraction(1)):
+                needed = number(job.memory_bytes, "bytes")
+                reasons.append(f"{name} has {number(memory)} of the {needed} it needs")
+        absent = [name for name in job.epoch_time if name not in self.largest]
+        return [*reasons, *(f"{name} has no node" for name in absent)]
+
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if not self.nodes or not self.jobs:
@@ -229,6 +242,6 @@ class SelectionInstance(InstanceFile):
             name in largest and self.gpu_types[name].holds(job.memory_bytes, Fraction(1))
             for name in job.epoch_time
         ):
-            found = f"job {job.name}, which no node can hold"
+            found = f"job {job.name}, which no node can hold ({listed(self.refusals(job))})"
             expected = "a node of a type in its epoch_time with GPUs of enough memory"
             raise fault(f"jobs[{index}]", found, expected)

@@ -26,7 +26,7 @@ class PieceCost:
 
 @dataclass(frozen=True, repr=False)
 class Breakdown(Explanation):
-    """A profile piece by piece; where there is none, what the deadline would need.
+    """A profile piece by piece.
 
     Attributes
     ----------
@@ -66,19 +66,12 @@ class Breakdown(Explanation):
             "deadline": self.deadline,
             "least_seconds": self.least_seconds,
             "needed_speed": self.needed_speed,
-            "energy": None if self.status == "infeasible" else self.energy,
+            "energy": self.energy,
             "rows": [asdict(row) for row in self.rows],
         }
 
     def table(self) -> tuple[str, list[str], list[list[str]], str]:
         """Title, headings, a row for each piece, and the time it takes at most."""
-        if self.status == "infeasible":
-            needed = "-" if self.needed_speed is None else f"{self.needed_speed:.6g}"
-            speeds = [
-                ["the greatest speed", f"{self.greatest_speed:.6g}", f"{self.least_seconds:.6g}"],
-                ["the deadline needs", needed, f"{self.deadline:.6g}"],
-            ]
-            return self.lines()[0], ["", "epochs/s", "seconds"], speeds, self.lines()[-1]
         headings = ["from", "to", "GPUs", "seconds", "P(W > from)", "energy"]
         rows = [
             [
@@ -95,8 +88,6 @@ class Breakdown(Explanation):
 
     def lines(self) -> list[str]:
         """The breakdown in words."""
-        if self.status == "infeasible":
-            return self._lines_of_need()
         made = [f"{self.instance}: {self.status}, expected energy {self.energy:.6g}"]
         for row in self.rows:
             made.append(
@@ -107,20 +98,11 @@ class Breakdown(Explanation):
         made.append(f"time at the most epochs {spent:.6g} s of {self.deadline:g} s")
         return made
 
-    def _lines_of_need(self) -> list[str]:
-        needed = self.needed_speed
-        would = "no speed is enough" if needed is None else f"{needed:.6g} would be needed"
-        return [
-            f"{self.instance}: infeasible, {self.work:g} epochs in {self.deadline:.6g} s",
-            f"at the greatest speed, {self.greatest_speed:.6g} epochs/s, they take "
-            f"{self.least_seconds:.6g} s; {would}, or a deadline of {self.least_seconds:.6g} s",
-        ]
-
 
 def explain(
     instance: SpeedProfileInstance, solution: SpeedProfileSolution, options: SpeedProfileOptions
 ) -> Breakdown:
-    """Break a profile's energy down, or say what an impossible deadline would need."""
+    """Break a profile's energy down; of one there is, else see `conflict`."""
     curve = curve_of(instance)
     rows = []
     for piece in solution.pieces:

@@ -15,6 +15,7 @@ SPEED_PROFILE = Problem(
     check=f"{_HERE}.check:check",
     bound=f"{_HERE}.bounds:quick_bound",
     explain=f"{_HERE}.explain:explain",
+    conflict=f"{_HERE}.conflict:find_conflict",
     warm_up=f"{_HERE}.warm_up:warm_up",
     objective="expected energy",
     unit="J",

@@ -40,12 +40,13 @@ def exact(instance: MakespanInstance, options: MakespanOptions, settings: Settin
         raise NotApplicableError(
             "exact", "progress=continuous", "floor: the exact methods work slot by slot"
         )
-    if _tiny(found):
+    if is_tiny(found):
         return replace(search_states(found), chosen="state-search")
     return replace(Pipeline(found).run(), chosen="ilp")
 
 
-def _tiny(found: Incumbent) -> bool:
+def is_tiny(found: Incumbent) -> bool:
+    """Few enough jobs on few enough GPUs for `state-search`."""
     instance = found.instance
     return (
         len(instance.jobs) <= FEW_JOBS

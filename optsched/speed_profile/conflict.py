@@ -1,0 +1,65 @@
+"""Why a deadline cannot be met: the most work against the greatest speed."""
+
+from __future__ import annotations
+
+from optsched.checking import TIME_TOLERANCE
+from optsched.conflict import Conflict, Member
+from optsched.display import counted, number
+from optsched.speed_profile.instance import SpeedProfileInstance
+from optsched.speed_profile.options import SpeedProfileOptions
+from optsched.speed_profile.profile import curve_of
+from optsched.uncertainty.survival import Curve
+
+
+def find_conflict(
+    instance: SpeedProfileInstance, options: SpeedProfileOptions, thorough: bool
+) -> Conflict | None:
+    """What an impossible deadline asks, None of a possible one; the same, thorough or not.
+
+    The deadline is kept for w^max, however unlikely that is: one value of W conflicts by itself
+    with one speed, the greatest.
+    """
+    work = instance.most_work - instance.completed
+    fastest, deadline = instance.speeds[-1], instance.deadline
+    least = work / fastest
+    if least < deadline * (1 - TIME_TOLERANCE):
+        return None
+    short = max(least - deadline, 0.0)
+    needed = work / deadline if deadline else None
+    late = _survival(curve_of(instance), instance.completed + fastest * deadline)
+    speed = "no speed is enough" if needed is None else f"{number(needed)} epochs/s would be needed"
+    reason = (
+        f"{work:g} epochs in {deadline:.6g} s: at the greatest speed, {number(fastest)} epochs/s, "
+        f"they take {number(least)} s, {number(short)} s too long"
+    )
+    asked = f"{work:g} epochs left, with probability {late:.3g} more than can be done in time"
+    gives = f"{number(fastest)} epochs/s: {number(fastest * deadline)} epochs in {deadline:.6g} s"
+    return Conflict(
+        instance.name,
+        reason,
+        short,
+        "s",
+        f"{speed}, or a deadline of {number(least)} s",
+        (
+            Member("work", f"w^max = {instance.most_work:g}", asked),
+            Member("speed", counted(len(instance.speeds), "GPU"), gives),
+        ),
+        measures={
+            "deadline": deadline,
+            "least_seconds": least,
+            "needed_speed": needed,
+            "late_probability": late,
+            "energy": None,
+            "rows": [],
+        },
+    )
+
+
+def _survival(curve: Curve, epochs: float) -> float:
+    """P(W > epochs | W > w_c)."""
+    i = max(int(curve.knots.searchsorted(epochs, side="right")) - 1, 0)
+    if i >= len(curve.high):
+        return 0.0
+    length = curve.knots[i + 1] - curve.knots[i]
+    fall = (curve.high[i] - curve.low[i]) * (epochs - curve.knots[i]) / length
+    return float(curve.high[i] - fall)

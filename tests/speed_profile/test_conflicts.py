@@ -1,0 +1,116 @@
+"""Deadlines that cannot be met: the speed named as needed is enough, a little less is not."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from oracles.conflicts import smallest_conflicts
+
+import optsched
+from optsched.conflict import Conflict
+from optsched.explaining import conflict_of
+from optsched.result import Termination
+from optsched.speed_profile.instance import SpeedProfileInstance
+
+
+def made(
+    speeds: list[float],
+    deadline: float,
+    values: list[float],
+    completed: float = 0.0,
+    weights: list[float] | None = None,
+) -> dict[str, Any]:
+    """A discrete W, uniform unless weighted."""
+    return {
+        "schema": "optsched/speed-profile",
+        "version": 1,
+        "name": "case",
+        "provenance": {},
+        "speeds": speeds,
+        "power": [10.0 * (k + 1) for k in range(len(speeds))],
+        "deadline": deadline,
+        "completed": completed,
+        "work": {"values": values, "probabilities": weights or [1 / len(values)] * len(values)},
+    }
+
+
+def linear(deadline: float, points: list[float], survival: list[float]) -> dict[str, Any]:
+    """A piecewise linear F^c, with speeds 1 and 2."""
+    work = {"points": points, "survival": survival}
+    return {**made([1.0, 2.0], deadline, [1.0]), "work": work}
+
+
+CASES = {
+    "one value, one speed": (made([1.0], 5.0, [6.0]), 1.0),
+    "the least value alone would do": (made([1.0, 2.0], 5.0, [4.0, 8.0, 12.0]), 1 / 3),
+    "two values of three are too many": (made([1.0, 2.0], 5.0, [4.0, 11.0, 12.0]), 2 / 3),
+    "no value can be done": (made([1.0, 2.0], 1.0, [4.0, 8.0]), 1.0),
+    "an unlikely value": (made([2.0], 10.0, [5.0, 30.0], weights=[0.99, 0.01]), 0.01),
+    "no time at all": (made([1.0, 3.0], 0.0, [6.0]), 1.0),
+    "epochs done count": (made([1.0], 3.0, [4.0, 9.0], completed=5.0), 1.0),
+    "a hair too short": (made([1.0, 2.0], 5.999, [3.0, 12.0]), 0.5),
+    "a straight line": (linear(2.0, [0.0, 8.0], [1.0, 0.0]), 0.5),
+    "a line with a jump": (linear(3.0, [0.0, 4.0, 10.0], [1.0, 0.5, 0.25]), 0.5 - 0.25 / 3),
+}
+SLOWED = 1 - 1e-6
+
+
+def in_time(case: dict[str, Any], speeds: list[float], values: tuple[float, ...]) -> bool:
+    """Whether these amounts of work, each at the greatest of the speeds, end by the deadline."""
+    done, deadline = Decimal(case["completed"]), Decimal(case["deadline"])
+    return all(Decimal(w) - done <= deadline * Decimal(max(speeds)) for w in values)
+
+
+def values_of(case: dict[str, Any]) -> list[float]:
+    work = case["work"]
+    return [w for w in work.get("values", work.get("points")) if w > case["completed"]]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_conflict_is_the_smallest_by_enumeration(name: str) -> None:
+    case, late = CASES[name]
+    values = values_of(case)
+    possible = smallest_conflicts(values, lambda part: in_time(case, case["speeds"], part))
+    conflict = optsched.explain(SpeedProfileInstance.from_dict(case))
+    assert isinstance(conflict, Conflict)
+    work, speed = conflict.members
+    assert frozenset([float(work.name.removeprefix("w^max = "))]) in possible
+    assert speed.name.startswith(f"{len(case['speeds'])} GPU")
+    assert conflict.measures["late_probability"] == pytest.approx(late)
+    left = max(values) - case["completed"]
+    assert conflict.excess == pytest.approx(left / max(case["speeds"]) - case["deadline"])
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name != "no time at all"])
+def test_the_speed_and_the_deadline_named_are_what_is_missing(name: str) -> None:
+    case, _ = CASES[name]
+    measures = optsched.explain(SpeedProfileInstance.from_dict(case)).to_dict()
+    needed, least = measures["needed_speed"], measures["least_seconds"]
+    power = [*case["power"], 100.0]
+    faster = {**case, "speeds": [*case["speeds"], needed], "power": power}
+    slower = {**faster, "speeds": [*case["speeds"], needed * SLOWED]}
+    later = {**case, "deadline": least}
+    sooner = {**case, "deadline": least * SLOWED}
+    ends = [
+        optsched.solve(SpeedProfileInstance.from_dict(each)).termination is Termination.INFEASIBLE
+        for each in (faster, slower, later, sooner)
+    ]
+    assert ends == [False, True, False, True]
+
+
+def test_no_time_at_all_needs_a_deadline() -> None:
+    conflict = optsched.explain(SpeedProfileInstance.from_dict(CASES["no time at all"][0]))
+    assert "no speed is enough, or a deadline of 2 s" in str(conflict)
+
+
+def test_a_solution_that_says_infeasible_is_explained_by_the_conflict() -> None:
+    instance = SpeedProfileInstance.from_dict(CASES["no value can be done"][0])
+    result = optsched.solve(instance)
+    told = optsched.explain(instance).to_dict()
+    assert optsched.explain(instance, result.solution).to_dict() == told
+    assert optsched.explain(instance, result).to_dict() == told
+    quick = conflict_of(result)
+    assert quick is not None
+    assert quick.to_dict() == told
