@@ -73,8 +73,18 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     (
         "optsched/speed_profile/check.py",
         "integral",
-        "stop > start  ->  stop >= start",
+        "right > left  ->  right >= left",
     ): "a span of no length adds nothing",
+    (
+        "optsched/speed_profile/check.py",
+        "at",
+        "w <= span[1]  ->  w < span[1]",
+    ): "two spans have the same value where they meet",
+    (
+        "optsched/speed_profile/check.py",
+        "_energy",
+        "abs(piece.to)  ->  float(piece.to)",
+    ): "a piece that ends below 0 is a violation, whatever its rounding",
     (
         "optsched/makespan/check.py",
         "_most_used",

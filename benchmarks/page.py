@@ -55,6 +55,7 @@ WITHOUT_SECTION = {
     "fuzz_mutations.py": "a part of fuzz_files",
     "mutate_checkers.py": "asks the tests, measures nothing",
     "page.py": "this script",
+    "real_traces.py": "has a page of its own, docs/real-traces.md",
     "worlds.py": "says what ships, measures nothing",
 }
 """The other scripts of this folder, and why they have none."""

@@ -135,7 +135,8 @@ def _linear(instance: SpeedProfileInstance) -> Survival:
     spans = list(zip(work.points, work.points[1:], work.survival, work.survival[1:], strict=False))
 
     def at(w: float) -> float:
-        a, b, high, low = next((span for span in spans if w <= span[1]), spans[-1])
+        w = min(w, spans[-1][1])  # where an end may lie by its tolerance
+        a, b, high, low = next(span for span in spans if w <= span[1])
         return (high * (b - w) + low * (w - a)) / (b - a)
 
     def integral(start: float, end: float) -> float:
@@ -147,4 +148,4 @@ def _linear(instance: SpeedProfileInstance) -> Survival:
                 total += (right - left) * both / (b - a) / 2
         return total / at(done)
 
-    return integral, lambda w: max(at(w), 0.0) / at(done)
+    return integral, lambda w: at(w) / at(done)

@@ -49,6 +49,26 @@ def test_energy_of_discrete_work() -> None:
     assert report.rounding == pytest.approx(terms * 2.0**-46, rel=1e-12, abs=0)
 
 
+def test_a_piece_that_starts_at_an_atom_is_reached_by_those_that_go_on() -> None:
+    """Of W = 6 and 10 only 10 goes on from 6, with 5/8: 4 epochs by 6 and 4 x 5/8 after it."""
+    report = check(instance(), solution([(2, 6, 1), (6, 10, 2)]))
+    assert report.objective == pytest.approx(2.5 * 4 + 4 * 2.5, rel=1e-12)
+    terms = 2.5 * 4 + 4 * 2.5 + 2.5 * 1 * 6 + 4 * 0.625 * 10
+    assert report.rounding == pytest.approx(terms * 2.0**-46, rel=1e-12, abs=0)
+
+
+def test_energy_of_linear_survival_in_the_middle_of_three_spans() -> None:
+    """F^c = 0.8 - 0.1 (w - 2) from 2 to 6: 0.7 at 3, 0.4 at 6; 0.2 at 8, 0 at 10."""
+    work = {"points": [0, 2, 6, 10], "survival": [1, 0.8, 0.4, 0]}
+    made = instance(work=work, completed=3, deadline=20)
+    report = check(made, solution([(3, 8, 0), (8, 10, 2)]))
+    energy = 3 * (0.55 * 3 + 0.3 * 2) / 0.7 + 4 * (0.1 * 2) / 0.7
+    terms = 3 * 1 * 8 + 4 * (0.2 / 0.7) * 10
+    assert report.violations == ()
+    assert report.objective == pytest.approx(energy, rel=1e-12)
+    assert report.rounding == pytest.approx((energy + terms) * 2.0**-46, rel=1e-12, abs=0)
+
+
 @pytest.mark.parametrize(
     ("completed", "pieces", "energy", "terms"),
     [

@@ -1,0 +1,298 @@
+"""A-SRPT, its baselines and others on real traces: does the claim hold where jobs are not drawn?
+
+    OPTSCHED_DATA=DIR python benchmarks/real_traces.py [--page docs/real-traces.md]
+        [--figure docs/real-traces.png] [--windows 10] [--only philly,muri-1]
+
+Philly, Muri, Chronus and Gavel's trace from DIR/traces, ten windows each: stretches of up to 2,000
+consecutive jobs (of short traces 90%), at even distances over the trace. The first half of a window
+teaches the predictor, the second half is scheduled from an empty cluster: *as it is*, with the
+trace's times on a cluster of 8-GPU servers that the whole trace keeps 80% busy; and compressed,
+with the window's times scaled to *load 0.8* and *load 2* on 25 x 8 GPUs. What a trace does not say,
+models and their configurations, is drawn by group as a-srpt does it; the NIC has 10 Gbit/s.
+(Gavel's trace states iterations of its own models, which are those of the drawn ones here: its jobs
+are longer than they were.) A row is the mean flow time over that of the best of the paper's
+baselines in the same window, so that below 1 is better. Every run is audited. Then A-SRPT is taken
+apart, with the true lengths known.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+
+import numpy as np
+
+from optsched.experiments.statistics import spread
+from optsched.online.audit import audit
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.jobs import prepare_jobs
+from optsched.online.metrics import compute_metrics
+from optsched.online.policies.by_name import PAPER, POLICIES, Policy
+from optsched.online.prediction.predictors import Prediction, predict, report
+from optsched.online.simulator.engine import simulate_online
+from optsched.online.traces.importing import import_trace, workload_of_trace
+from optsched.online.traces.trace import Trace
+
+TRACES = {
+    "philly": ("philly-csv", "philly_sia.csv.gz"),
+    **{f"muri-{n}": ("muri", f"muri_trace{n}.csv.gz") for n in (1, 2, 3, 4)},
+    "chronus": ("chronus", "chronus_philly_MIX1.csv.gz"),
+    "gavel": ("gavel", "gavel_msr_seed0_11cb48.trace"),
+}
+"""Format and file; sources and licences are beside the files."""
+WINDOW, SERVERS, GPUS = 2000, 25, 8
+BUSY, COMPRESSED = 0.8, (0.8, 2.0)
+KNOWN = {"the group's mean so far": "online-group-mean", "the true length": "perfect"}
+TRUE = "the true length"
+"""What policies know of a job, and the predictor's name."""
+BASELINES = PAPER[2:]
+OTHERS = ("a-srpt", "a-srpt-backfill", "srpt-workload-hold", "fifo", "easy")
+APART = {
+    "a-srpt": POLICIES["a-srpt"],
+    "without its delays": Policy("no delay", "", virtual=True, offer="adaptive"),
+    "without the virtual machine": Policy(
+        "no machine", "", order="duration", delays=True, offer="adaptive"
+    ),
+    "the machine's releases by workload, no delay": Policy(
+        "releases", "", virtual=True, order="workload", offer="best-fit-last"
+    ),
+    "the same, heavy jobs hold (srpt-workload-hold)": POLICIES["srpt-workload-hold"],
+    "by workload, heavy jobs hold, without the machine": Policy(
+        "hold", "", order="workload", delays=True, offer="best-fit-last", hold="inf"
+    ),
+    "by workload alone (spwf)": POLICIES["spwf"],
+}
+"""What A-SRPT and the policy beyond it are made of."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """The jobs of one window under one regime."""
+
+    trace: str
+    regime: str
+    window: int
+    predictions: Mapping[str, Prediction]
+
+
+def main() -> int:
+    """Run the windows; print the page, or write it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--page", type=Path)
+    parser.add_argument("--figure", type=Path)
+    parser.add_argument("--windows", type=int, default=10)
+    parser.add_argument("--only", default=",".join(TRACES))
+    arguments = parser.parse_args()
+    folder = os.environ.get("OPTSCHED_DATA")
+    if folder is None:
+        print(
+            "real_traces: OPTSCHED_DATA: not set, expected a folder with traces/", file=sys.stderr
+        )
+        return 2
+    rows: list[Row] = []
+    for name in arguments.only.split(","):
+        file_format, file = TRACES[name]
+        trace = import_trace(file_format, Path(folder) / "traces" / file)
+        for case in cases(name, trace, arguments.windows):
+            rows += rows_of(case)
+        print(f"{name}: {len(rows)} runs so far, all audited", file=sys.stderr, flush=True)
+    text = page(rows)
+    if arguments.page is None:
+        print(text)
+    else:
+        arguments.page.write_text(text, encoding="utf-8")
+    if arguments.figure is not None:
+        draw(rows, arguments.figure)
+    return 0
+
+
+# --- windows
+
+
+def cases(name: str, trace: Trace, windows: int) -> Iterator[Case]:
+    """The windows of a trace, as they are and compressed."""
+    workload, catalogue = workload_of_trace(trace)
+    workload = workload.in_row_order()
+    everything = prepare_jobs(workload, catalogue, OnlineCluster.of(2**12, GPUS))
+    busy = float((everything.gpus * everything.iterations * everything.estimate).sum())
+    needed = busy / float(everything.submit[-1])  # GPUs, on average
+    own = max(-(-int(trace.gpus.max()) // GPUS), round(needed / BUSY / GPUS))
+    size = min(WINDOW, int(0.9 * len(workload)))
+    for window, first in enumerate(np.linspace(0, len(workload) - size, windows).astype(int)):
+        chosen = workload.rows(np.arange(first, first + size))
+        small = OnlineCluster.of(SERVERS, GPUS)
+        load = prepare_jobs(chosen, catalogue, small).after(size // 2).load
+        assert load is not None
+        begin = chosen.submit_time[0]
+        regimes = {f"as it is, {own} x {GPUS}": (1.0, OnlineCluster.of(own, GPUS))}
+        regimes |= {f"load {wanted:g}": (load / wanted, small) for wanted in COMPRESSED}
+        for regime, (stretch, cluster) in regimes.items():
+            submit = begin + (chosen.submit_time - begin) * stretch
+            jobs = prepare_jobs(replace(chosen, submit_time=submit), catalogue, cluster)
+            known = {
+                said: predict(jobs, predictor, training_share=0.5)
+                for said, predictor in KNOWN.items()
+            }
+            yield Case(name, regime, window, known)
+
+
+# --- runs
+
+
+@dataclass(frozen=True)
+class Row:
+    """One policy on one case."""
+
+    trace: str
+    regime: str
+    window: int
+    known: str
+    policy: str
+    flow: float
+    load: float
+    unseen: float
+
+
+def rows_of(case: Case) -> Iterator[Row]:
+    """Every policy with each kind of knowledge; and A-SRPT's parts with the true lengths."""
+    for said, prediction in case.predictions.items():
+        named = {name: POLICIES[name] for name in (*BASELINES, *OTHERS)}
+        if said == TRUE:
+            named |= APART
+        unseen = report(prediction).unseen
+        for label, policy in named.items():
+            jobs = prediction.jobs
+            records = simulate_online(jobs, policy, prediction.iterations)
+            check = audit(jobs, records, predicted=prediction.iterations)
+            assert check.feasible, (case.trace, case.window, label, check)
+            flow = compute_metrics(records).mean_flow_time
+            yield Row(
+                case.trace, case.regime, case.window, said, label, flow, jobs.load or 0.0, unseen
+            )
+
+
+# --- tables
+
+
+def page(rows: Sequence[Row]) -> str:
+    """The page: what it shows, then a table a kind of knowledge, then the parts."""
+    lines = [
+        "# Real traces",
+        "",
+        "Written by `python benchmarks/real_traces.py --page docs/real-traces.md --figure "
+        "docs/real-traces.png`; do not edit.",
+        "",
+        (__doc__ or "").partition("\n\n")[2].partition("\n\n")[2].strip(),
+        "",
+        "Medians over windows [range]; *wins*: windows in which A-SRPT is below every baseline.",
+        "",
+        "![Mean flow over the best baseline's, a dot a window](real-traces.png)",
+        "",
+        *_in_short(rows),
+    ]
+    for said in KNOWN:
+        lines += ["", f"## Policies know {said}", "", *_table(rows, said)]
+    lines += ["", "## A-SRPT taken apart", "", *_parts(rows)]
+    return "\n".join([*lines, ""])
+
+
+def _in_short(rows: Sequence[Row]) -> list[str]:
+    """How often a policy is below every baseline, by regime and what is known."""
+    kinds = list(dict.fromkeys(regime.partition(",")[0] for _, regime in _regimes(rows)))
+    lines = [
+        f"| below every baseline | {' | '.join(kinds)} |",
+        "|---|" + "---:|" * len(kinds),
+    ]
+    for name in ("a-srpt", "srpt-workload-hold"):
+        for said in KNOWN:
+            cells = [f"{name}, knowing {said}"]
+            for kind in kinds:
+                values = [
+                    value
+                    for trace, regime in _regimes(rows)
+                    if regime.startswith(kind)
+                    for value in _over_best(_of(rows, trace, regime, said), name)
+                ]
+                cells.append(f"{sum(value < 1 for value in values)} of {len(values)}")
+            lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _of(rows: Sequence[Row], trace: str, regime: str, said: str) -> list[Row]:
+    return [r for r in rows if (r.trace, r.regime, r.known) == (trace, regime, said)]
+
+
+def _table(rows: Sequence[Row], said: str) -> list[str]:
+    heads = ["trace", "load", "unseen", *OTHERS, "wins"]
+    lines = [f"| {' | '.join(heads)} |", "|---|" + "---:|" * (len(heads) - 1)]
+    for trace, regime in _regimes(rows):
+        chosen = _of(rows, trace, regime, said)
+        each = {name: _over_best(chosen, name) for name in OTHERS}
+        own = [r for r in chosen if r.policy == "a-srpt"]
+        cells = [f"{trace}, {regime}", spread([r.load for r in own])]
+        cells.append(f"{median(r.unseen for r in own):.0%}")
+        cells += [spread(each[name]) for name in OTHERS]
+        cells.append(f"{sum(value < 1 for value in each['a-srpt'])} of {len(own)}")
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _parts(rows: Sequence[Row]) -> list[str]:
+    regimes = [(t, r) for t, r in _regimes(rows) if r == f"load {COMPRESSED[-1]:g}"]
+    heads = ["what queues and starts jobs", *(f"{trace}, {regime}" for trace, regime in regimes)]
+    lines = [f"| {' | '.join(heads)} |", "|---|" + "---:|" * len(regimes)]
+    for label in APART:
+        cells = [label]
+        for trace, regime in regimes:
+            cells.append(spread(_over_best(_of(rows, trace, regime, TRUE), label)))
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _regimes(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((row.trace, row.regime) for row in rows))
+
+
+def _over_best(rows: Sequence[Row], label: str) -> list[float]:
+    """By window: a policy's mean flow over the best baseline's."""
+    found = {(row.window, row.policy): row.flow for row in rows}
+    windows = sorted({row.window for row in rows})
+    return [found[w, label] / min(found[w, rival] for rival in BASELINES) for w in windows]
+
+
+def draw(rows: Sequence[Row], path: Path) -> None:
+    """A panel a kind of knowledge: a row a trace, a dot a window, A-SRPT and the one beyond it."""
+    import matplotlib.pyplot as plt
+
+    from optsched.plotting.axes import COLOURS
+
+    regimes = _regimes(rows)
+    figure, panels = plt.subplots(
+        1, len(KNOWN), figsize=(11, 1.5 + 0.42 * len(regimes)), sharey=True, layout="constrained"
+    )
+    for ax, said in zip(panels, KNOWN, strict=True):
+        for place, (trace, regime) in enumerate(regimes):
+            chosen = _of(rows, trace, regime, said)
+            for shift, name, colour in zip((-0.22, 0, 0.22), OTHERS[:3], COLOURS, strict=False):
+                values = _over_best(chosen, name)
+                label = name if place == 0 else None
+                ax.scatter(values, [place + shift] * len(values), s=14, color=colour, label=label)
+        ax.axvline(1.0, color="0.4", linewidth=1)
+        ax.set_xscale("log")
+        ax.set_title(f"policies know {said}")
+        ax.set_xlabel("mean flow time over the best baseline's")
+        ax.set_ylim(len(regimes) - 0.5, -0.5)
+        ax.set_yticks(range(len(regimes)), [f"{t}, {r.split(',')[0]}" for t, r in regimes])
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    figure.savefig(path, dpi=110)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
