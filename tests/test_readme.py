@@ -187,3 +187,27 @@ def test_steps_to_contribute_are_few() -> None:
     assert {"Add a method", "Add a problem", "Add an importer", "Releases"} <= set(sections)
     for heading, body in sections.items():
         assert len(body.strip().splitlines()) <= 10, heading
+
+
+def test_the_real_traces_are_those_of_their_page() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "real-traces.md").read_text(encoding="utf-8")
+    stated = " ".join(README.partition("On real traces")[2].partition("\n\n")[0].split())
+    counts = {
+        row[0]: row[1:]
+        for row in re.findall(
+            r"(?m)^\| a-srpt, knowing (.+?) \| (\d+ of 70) \| \d+ of 70 \| (\d+ of 70) \|$", page
+        )
+    }
+    own, squeezed = counts["the group's mean so far"]
+    assert f"in {own} windows with the traces' own times, and in {squeezed}" in stated
+    own, squeezed = (count.removesuffix(" of 70") for count in counts["the true length"])
+    assert f"told the true lengths, in {own} and {squeezed}." in stated
+    whole, no_delay, no_machine = (
+        [float(value) for value in re.findall(r"([\d.]+) \[", line)]
+        for name in ("a-srpt", "without its delays", "without the virtual machine")
+        for line in re.findall(rf"(?m)^\| {name} \|(.*)$", page.partition("taken apart")[2])
+    )
+    longest = max(a / b for a, b in zip(no_delay, whole, strict=True))
+    assert 5 <= longest < 6
+    near = [a / b <= 1.1 for a, b in zip(no_machine, whole, strict=True)]
+    assert (sum(near), len(near)) == (5, 7)
