@@ -1,7 +1,7 @@
 """The makespan problem's data: ring-all-reduce jobs and the servers they share.
 
 Units: seconds, bytes, bytes per second; starts, ends and the horizon in slots. Source: sjf-bco,
-section 4; FORMULATIONS of models/makespan/README.md.
+section 4; models/makespan/README.md.
 """
 
 from __future__ import annotations

@@ -1,0 +1,183 @@
+"""Why replicas do not fit on the servers: the fewest that leave no way to keep slices together.
+
+All slices of a replica are in one server, so an offer of enough GPUs may still be too scattered.
+Replicas of as many GPUs are alike here, whatever their stage.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from optsched.backends import MilpArrays, solve_arrays
+from optsched.backends.irreducible import Naming
+from optsched.conflict import Conflict, Counts, Member, smallest_conflict
+from optsched.display import counted, listed
+from optsched.placement.instance import PlacementInstance
+from optsched.placement.options import PlacementOptions
+from optsched.result import Settings, Termination
+
+SECONDS = 1.0
+"""Of one question to the solver, where sizes do not divide each other."""
+
+
+def find_conflict(
+    instance: PlacementInstance, options: PlacementOptions, thorough: bool
+) -> Conflict | None:
+    """The fewest replicas that no placement holds; None where there is one. Thorough or not.
+
+    Complexity: a greedy packing for each set asked about where each size divides the next, as
+    powers of two do; else a small MILP.
+    """
+    sizes = sorted({stage.tensor_parallel for stage in instance.job.stages}, reverse=True)
+    wanted = Counter[int]()
+    for stage in instance.job.stages:
+        wanted[stage.tensor_parallel] += stage.replicas
+    most = tuple(wanted[size] for size in sizes)
+
+    def fits(counts: Counts) -> bool | None:
+        return _fits(sizes, counts, instance.free_gpus)
+
+    if fits(most) is not False:
+        return None
+    counts, proof = smallest_conflict(most, fits)
+    replicas, servers = _replicas(instance, sizes, counts), _servers(instance, sizes, counts)
+    return Conflict(
+        instance.name,
+        _reason(instance, replicas, sum(counts)),
+        1.0,
+        "replicas",
+        _remedy(instance, sizes, most),
+        (*replicas, *servers),
+        proof,
+    )
+
+
+def naming(instance: PlacementInstance) -> Naming:
+    """What the indices of the placement's models are called."""
+
+    def stage(s: Any) -> str:
+        return f"stage {s} ({instance.job.stages[s].name})"
+
+    names: dict[str, Callable[[Any], str]] = {
+        "STAGES": stage,
+        "SERVERS": lambda m: f"server {m}",
+        "REPLICAS": lambda at: f"replica {at[1]} of {stage(at[0])}",
+        "WIDTHS": lambda at: f"{stage(at[0])} with a least count of {at[1]}",
+        "EQUAL": lambda at: f"servers {at[0]} and {at[1]}",
+    }
+    return lambda index_set, index: names.get(index_set, str)(index)
+
+
+def _replicas(
+    instance: PlacementInstance, sizes: Sequence[int], counts: Counts
+) -> tuple[Member, ...]:
+    """Which of which stage: of stages of one size the first ones."""
+    left, members = dict(zip(sizes, counts, strict=True)), []
+    for s, stage in enumerate(instance.job.stages):
+        taken = min(stage.replicas, left[stage.tensor_parallel])
+        left[stage.tensor_parallel] -= taken
+        if taken:
+            each = f"{counted(stage.tensor_parallel, 'GPU')}{' each' if taken > 1 else ''}"
+            asks = f"{counted(taken, 'replica')} of {each}"
+            members.append(Member("replica", f"stage {s} ({stage.name})", asks))
+    return tuple(members)
+
+
+def _servers(
+    instance: PlacementInstance, sizes: Sequence[int], counts: Counts
+) -> tuple[Member, ...]:
+    """What each server holds of one size alone; servers of as many free GPUs together."""
+    asked = [size for size, count in zip(sizes, counts, strict=True) if count]
+    alike: dict[int, list[int]] = {}
+    for m, free in enumerate(instance.free_gpus):
+        alike.setdefault(free, []).append(m)
+    members = []
+    for free, servers in sorted(alike.items(), reverse=True):
+        holds = " or ".join(f"{free // size} of {counted(size, 'GPU')}" for size in asked)
+        name = f"{'server' if len(servers) == 1 else 'servers'} {listed(servers)}"
+        members.append(Member("server", name, f"{counted(free, 'free GPU')}: holds {holds}"))
+    return tuple(members)
+
+
+def _reason(instance: PlacementInstance, replicas: Sequence[Member], count: int) -> str:
+    who = " and ".join(f"{member.asks} of {member.name}" for member in replicas)
+    alike = Counter(instance.free_gpus)
+    offers = " and ".join(
+        f"{counted(number, 'server')} of {counted(free, 'free GPU')}"
+        for free, number in sorted(alike.items(), reverse=True)
+    )
+    if count == 1:
+        return f"{who} does not fit on {offers}: no server is large enough"
+    return f"{who} do not fit on {offers}: at most {count - 1} of these {count} do"
+
+
+def _remedy(instance: PlacementInstance, sizes: Sequence[int], most: Counts) -> str:
+    """The fewest GPUs more on one server, or else servers more, that would do."""
+    largest = instance.cluster.gpus_per_server
+    if sizes[0] > largest:
+        return f"a server would need {sizes[0]} GPUs, and has {largest}"
+    for more in range(1, largest + 1):
+        for m, free in enumerate(instance.free_gpus):
+            offer = (*instance.free_gpus[:m], free + more, *instance.free_gpus[m + 1 :])
+            first = free not in instance.free_gpus[:m]
+            if first and free + more <= largest and _fits(sizes, most, offer):
+                return f"{counted(more, 'free GPU')} more on server {m} would do"
+    more = 1
+    while not _fits(sizes, most, (*instance.free_gpus, *[largest] * more)):
+        more += 1
+    return f"{counted(more, 'server')} more of {counted(largest, 'free GPU')} would do"
+
+
+def _fits(sizes: Sequence[int], counts: Counts, free: Sequence[int]) -> bool | None:
+    """Whether servers of so many free GPUs hold so many replicas of each size; sizes fall."""
+    asked = [(size, count) for size, count in zip(sizes, counts, strict=True) if count]
+    if sum(size * count for size, count in asked) > sum(free):
+        return False
+    if all(large % small == 0 for (large, _), (small, _) in pairwise(asked)):
+        return _fits_greedily(asked, free)
+    return _fits_by_milp(asked, free)
+
+
+def _fits_greedily(asked: Sequence[tuple[int, int]], free: Sequence[int]) -> bool:
+    """The largest first, anywhere: what it leaves free in a server is the same wherever it goes."""
+    left = list(free)
+    for size, count in asked:
+        for m, room in enumerate(left):
+            taken = min(count, room // size)
+            left[m] -= taken * size
+            count -= taken
+        if count:
+            return False
+    return True
+
+
+def _fits_by_milp(asked: Sequence[tuple[int, int]], free: Sequence[int]) -> bool | None:
+    """Replicas of each size by number of free GPUs, as integers."""
+    servers = [room for room in free if room >= asked[-1][0]]
+    n, kinds = len(servers), len(asked)
+    rows, columns, values = [], [], []
+    for k, (size, _) in enumerate(asked):
+        for m in range(n):
+            rows += [m, n + k]
+            columns += [k * n + m] * 2
+            values += [float(size), 1.0]
+    upper = [float(room // size) for size, _ in asked for room in servers]
+    problem = MilpArrays(
+        np.zeros(kinds * n),
+        csr_array((values, (rows, columns)), shape=(n + kinds, kinds * n)),
+        np.array([0.0] * n + [float(count) for _, count in asked]),
+        np.array([*map(float, servers), *(float(count) for _, count in asked)]),
+        np.zeros(kinds * n),
+        np.array(upper),
+        np.ones(kinds * n, dtype=np.bool_),
+    )
+    answer = solve_arrays(problem, Settings(time_limit=SECONDS))
+    if answer.termination is Termination.INFEASIBLE:
+        return False
+    return True if answer.has_solution else None
