@@ -21,7 +21,7 @@ README = (ROOM / "README.md").read_text(encoding="utf-8")
 OPTIMUM = json.loads((ROOM / "optimum.json").read_text("utf-8"))
 FILES = [(method, name) for method, entry in OPTIMUM.items() for name in entry["files"]]
 METHODS = ("ilp", "ilp-relaxed", "ilp-schedules", "theta")
-LABEL = re.compile(r"(?:\(\d+[a-d]?\)(?:, )?)+")
+LABEL = re.compile(r"\((?:\d+[a-d]?|[ST]\d)\)")
 NONE = "–"
 
 Row = tuple[str, str]
@@ -51,10 +51,52 @@ def test_symbol_tables_are_the_models(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_label_stands_beside_a_formula(method: str) -> None:
-    for _, label in built(method).values():
-        if label != NONE and label != "(10)":
+def test_every_constraint_stands_beside_its_formula(method: str) -> None:
+    for kind, label in built(method).values():
+        assert (label != NONE) == (kind == "Constraint")
+        if label != NONE:
             assert README.count(rf"\tag{{{label[1:-1]}}}") == 1
+
+
+def test_equations_are_numbered_without_gaps_and_say_for_what() -> None:
+    tags = re.findall(r"\\tag\{(\d+[a-d]?|[ST]\d)\}", README)
+    labels = {label[1:-1] for method in METHODS for _, label in built(method).values()}
+    assert set(tags) == labels - {NONE[1:-1]}
+    numbers = [int(re.sub(r"\D", "", tag)) for tag in tags if tag[0].isdigit()]
+    assert sorted(set(numbers)) == list(range(1, max(numbers) + 1))
+    assert numbers == sorted(numbers)
+    for series in ("S", "T"):
+        rest = [int(tag[1:]) for tag in tags if tag[0] == series]
+        assert rest == list(range(1, len(rest) + 1))
+    for number in set(numbers):
+        letters = [match[1] for tag in tags if (match := re.fullmatch(rf"{number}([a-d]?)", tag))]
+        assert letters in ([""], list("abcd"[: len(letters)]))
+    for formula in re.findall(
+        r"\$\$((?:(?!\$\$).)*?)\\tag\{(?:\d+[a-d]?|[ST]\d)\}\$\$", README, flags=re.S
+    ):
+        assert r"\text{for all }" in formula or r"\text{for each }" in formula
+
+
+def test_every_equation_is_said_to_be_valid() -> None:
+    reasons = README.split("Why each is valid", 1)[1].split("## Bounds", 1)[0]
+    named = set(re.findall(r"\((\d+[a-d]?|[ST]\d)\)", reasons))
+    for method in METHODS:
+        assert {label[1:-1] for _, label in built(method).values() if label != NONE} <= named
+
+
+def test_the_rules_named_are_the_checkers() -> None:
+    source = (TOP / "optsched" / "makespan" / "check.py").read_text(encoding="utf-8")
+    rules = set(re.findall(r"Violation\(\s*\"([\w ]+)\"", source)) | {"claimed objective"}
+    text = README.split("## Symbols", 1)[1].split("## The worked example", 1)[0]
+    in_rows = {
+        rule
+        for line in text.splitlines()
+        if line.startswith("|")
+        for bracket in re.findall(r"\((`[^)]*`)\) \|$", line)
+        for rule in re.findall(r"`([\w ]+)`", bracket)
+    }
+    assert in_rows <= rules
+    assert rules - in_rows == {"instance", "claimed end"}  # of the file, not of the model
 
 
 def test_the_room_holds_the_files_it_lists() -> None:

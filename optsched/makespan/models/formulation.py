@@ -307,14 +307,14 @@ def _iterations_are_done(model: pyo.ConcreteModel, data: MakespanModelData) -> N
         return done >= model.spanning[j]
 
 
-# Which of many equal schedules to look at: (17)-(18). Swapping two servers of one size, or two
+# Which of many equal schedules to look at: (10)-(11). Swapping two servers of one size, or two
 # jobs that are alike, turns a schedule into another of the same makespan. Servers of one size are
 # ordered by the GPU-slots they give, jobs that are alike by their starts; the first order does not
 # depend on which of two jobs is which, nor the second on servers, so both can be asked for at once.
 
 
 def _equal_servers_are_ordered(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
-    """(17), between neighbours among the servers of one size."""
+    """(10), between neighbours among the servers of one size."""
     by_server = _grouped((s, (j, a)) for j, s, a in model.INSIDE_RUNS)
     sizes = _grouped((data.capacity(s), s) for s in data.servers)
     model.EQUAL_SERVERS = pyo.Set(
@@ -330,13 +330,13 @@ def _equal_servers_are_ordered(model: pyo.ConcreteModel, data: MakespanModelData
         )
         return inside + sum(model.held[j, s, t] for j in model.SPANNERS for t in model.SLOTS)
 
-    @_family(model, data, model.EQUAL_SERVERS, doc="(17) of equal servers the first gives more")
+    @_family(model, data, model.EQUAL_SERVERS, doc="(10) of equal servers the first gives more")
     def server_order(model: pyo.ConcreteModel, s: int, other: int) -> pyo.Expression:
         return stated(model, given(s) >= given(other))
 
 
 def _equal_jobs_are_ordered(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
-    """(18), between neighbours among the jobs that are alike."""
+    """(11), between neighbours among the jobs that are alike."""
     inside = _grouped((j, (s, a)) for j, s, a in model.INSIDE_RUNS)
     spanning = _grouped((j, (k, a, d)) for j, k, a, d in model.SPANNING_RUNS)
     alike = _grouped((data.likeness(j), j) for j in data.jobs)
@@ -350,7 +350,7 @@ def _equal_jobs_are_ordered(model: pyo.ConcreteModel, data: MakespanModelData) -
         alone = sum(a * model.inside_run[j, s, a] for s, a in inside.get(j, ()))
         return alone + sum(a * model.spanning_run[j, k, a, d] for k, a, d in spanning.get(j, ()))
 
-    @_family(model, data, model.EQUAL_JOBS, doc="(18) of jobs alike the first starts first")
+    @_family(model, data, model.EQUAL_JOBS, doc="(11) of jobs alike the first starts first")
     def job_order(model: pyo.ConcreteModel, j: int, other: int) -> pyo.Expression:
         return stated(model, start(j) <= start(other))
 

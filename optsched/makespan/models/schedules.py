@@ -112,19 +112,19 @@ def _build(instance: MakespanInstance, generated: list[Evaluation]) -> pyo.Concr
         model.JOBS, model.SCHEDULES, domain=pyo.Binary, doc="x: job j follows schedule k"
     )
     model.last_end = pyo.Var(domain=pyo.NonNegativeReals, doc="max over j of (a + rho) x")
-    model.makespan = pyo.Objective(expr=model.last_end, doc="(10) min max (a + rho) x")
+    model.makespan = pyo.Objective(expr=model.last_end, doc="min max (a + rho) x")
 
-    @model.Constraint(model.JOBS, doc="(10) the makespan is no earlier than any end")
+    @model.Constraint(model.JOBS, doc="(S1) the makespan is no earlier than any end")
     def ends(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
         return model.last_end >= sum(
             float(generated[k].ends[j]) / unit * model.follows[j, k] for k in model.SCHEDULES
         )
 
-    @model.Constraint(model.JOBS, doc="(11) each job follows one schedule")
+    @model.Constraint(model.JOBS, doc="(S2) each job follows one schedule")
     def one_schedule(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
         return sum(model.follows[j, k] for k in model.SCHEDULES) == 1
 
-    @model.Constraint(model.JOBS, model.SCHEDULES, doc="(12) all jobs follow the same one")
+    @model.Constraint(model.JOBS, model.SCHEDULES, doc="(S3) all jobs follow the same one")
     def same_schedule(model: pyo.ConcreteModel, j: int, k: int) -> pyo.Expression:
         if j == 0:
             return pyo.Constraint.Skip

@@ -66,13 +66,13 @@ def _build(durations: Durations, low: float, deadline: Deadline) -> pyo.Concrete
     model.takes = pyo.Var(model.JOBS, model.GPUS, domain=pyo.Binary, doc="job j takes GPU g")
     unit = _unit(durations)
     model.theta = pyo.Var(bounds=(low / unit, None), doc="theta")
-    model.least_theta = pyo.Objective(expr=model.theta, doc="(14) min theta")
+    model.least_theta = pyo.Objective(expr=model.theta, doc="min theta")
 
-    @model.Constraint(model.JOBS, doc="(11), (13) every job gets G_j GPUs")
+    @model.Constraint(model.JOBS, doc="(T1) every job gets G_j GPUs")
     def all_gpus(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
         return sum(model.takes[j, g] for g in model.GPUS) == int(durations.gpus[j])
 
-    @model.Constraint(model.GPUS, doc="(15), (16) a GPU's estimated times stay within theta")
+    @model.Constraint(model.GPUS, doc="(T2) a GPU's estimated times stay within theta")
     def within_theta(model: pyo.ConcreteModel, g: int) -> pyo.Expression:
         load = sum(float(durations.least[j]) / unit * model.takes[j, g] for j in model.JOBS)
         return load <= model.theta
