@@ -34,14 +34,18 @@ def check_certificate(
 ) -> list[Violation]:
     """Violations of the rule "certificate": none when it proves that alpha exceeds the threshold.
 
-    Where all GPUs offered are needed, a server of g free GPUs holds counts that sum to g. With
-    prices pi, and z_g the worth of the best counts that keep every stage within theta,
-    sum k_s pi_s > sum N_g z_g shows that servers cannot hold all replicas within theta.
+    A server of g free GPUs holds counts whose replicas take g GPUs, where all GPUs offered are
+    needed, or at most g. With prices pi, and z_g the worth of the best counts that keep every stage
+    within theta, sum k_s pi_s > sum N_g z_g shows that servers cannot hold all replicas within
+    theta.
 
     Notes
     -----
     A stage's share of a NIC is taken as its server's own, which is never less than the least over
-    servers: what holds under the "own" reading holds under "bottleneck". Complexity: O(S g^3).
+    servers: what holds under the "own" reading holds under "bottleneck". A job of micro-batches
+    takes no less than the asynchronous one: every stage works on all of them and all-reduces, and
+    the first of them passes the stages whose backward passes hide its all-reduce. Complexity:
+    O(S g^3).
     """
     fault = _malformed(instance, certificate)
     if fault:
@@ -69,8 +73,6 @@ def _malformed(instance: PlacementInstance, certificate: PatternCertificate) -> 
         return "prices that are no integers in range"
     if not certificate.threshold >= 0:
         return "the threshold"
-    if sum(instance.free_gpus) != sum(stage.replicas for stage in stages):
-        return "more GPUs on offer than replicas"
     return ""
 
 
@@ -81,24 +83,30 @@ def _most_worth(
     size: int,
 ) -> list[int]:
     """z_g for every g up to the largest offer; below 0 where nothing of g GPUs is in time."""
-    counts = [min(stage.replicas, size) for stage in instance.job.stages]
-    prices = certificate.prices
+    stages, prices = instance.job.stages, certificate.prices
+    takes = [stage.tensor_parallel for stage in stages]
+    counts = [min(stage.replicas, size // each) for stage, each in zip(stages, takes, strict=True)]
     # best[u, v, used]: worth of counts up to this stage, the earlier ones in time
     best = np.full((1, counts[0] + 1, size + 1), NOTHING, dtype=np.int64)
     for v in range(counts[0] + 1):
-        best[0, v, v] = v * prices[0]
+        best[0, v, v * takes[0]] = v * prices[0]
     for s, most in enumerate(counts):
-        after, price = (counts[s + 1], prices[s + 1]) if s + 1 < len(counts) else (0, 0)
+        is_last = s + 1 == len(counts)
+        after, price, each = (0, 0, 0) if is_last else (counts[s + 1], prices[s + 1], takes[s + 1])
         following = np.full((most + 1, after + 1, size + 1), NOTHING, dtype=np.int64)
         for v in range(most + 1):
             in_time = _in_time(instance, s, v, (len(best), after + 1), certificate, options)
             for w in range(after + 1):
                 us = np.flatnonzero(in_time[:, w])
-                if len(us):
-                    worth = best[us, v].max(axis=0)[: size + 1 - w] + w * price
-                    following[v, w, w:] = np.where(worth < 0, NOTHING, worth)
+                if len(us) and w * each <= size:
+                    worth = best[us, v].max(axis=0)[: size + 1 - w * each] + w * price
+                    following[v, w, w * each :] = np.where(worth < 0, NOTHING, worth)
         best = following
-    return [int(worth) for worth in best.max(axis=(0, 1))]
+    held = [int(worth) for worth in best.max(axis=(0, 1))]
+    needed = sum(x.replicas * each for x, each in zip(stages, takes, strict=True))
+    if sum(instance.free_gpus) > needed:  # a server may keep GPUs free
+        held = [max(held[: used + 1]) for used in range(len(held))]
+    return held
 
 
 def _in_time(
@@ -113,9 +121,10 @@ def _in_time(
     if v == 0:
         return np.ones(shape, dtype=bool)
     stages, cluster = instance.job.stages, instance.cluster
-    stage, k = stages[s], stages[s].replicas
-    nic = cluster.inter_bandwidth / cluster.gpus_per_server
+    stage, k, q = stages[s], stages[s].replicas, stages[s].tensor_parallel
+    nic = q * cluster.inter_bandwidth / cluster.gpus_per_server
     time = np.full(shape, stage.forward_time + options.backward_overlap * stage.backward_time)
+    time += 2 * (q - 1) / q * stage.tensor_bytes / cluster.intra_bandwidth
     if s > 0:
         near = (np.arange(shape[0]) / stages[s - 1].replicas)[:, None]
         time += 2 * stage.input_bytes * ((1 - near) / nic + near / cluster.intra_bandwidth)
@@ -123,7 +132,9 @@ def _in_time(
         near = (np.arange(shape[1]) / stages[s + 1].replicas)[None, :]
         time += 2 * stage.output_bytes * ((1 - near) / nic + near / cluster.intra_bandwidth)
     if k > 1:
+        inside = (v - 1) / k / cluster.intra_bandwidth
+        time += stage.expert_bytes * ((k - v) / k / nic + inside)
         volume = 2 * (k - 1) / k * stage.parameter_bytes
-        bandwidth = cluster.intra_bandwidth if v == k else v * nic
+        bandwidth = q * cluster.intra_bandwidth if v == k else v * nic
         time += options.all_reduce_overlap * volume / bandwidth
     return np.asarray(time <= certificate.threshold * (1 + ROUNDING))

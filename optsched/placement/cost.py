@@ -62,6 +62,27 @@ class StageCosts(NamedTuple):
     gpus: Any
 
 
+class PipelineCosts(NamedTuple):
+    """What compiled loops take of a job of micro-batches; see `CostTables.pipeline_time`.
+
+    Attributes
+    ----------
+    work : StageCosts
+        Of the stages without their all-reduce.
+    all_reduce : (S, V + 1) float
+        As in the tables.
+    hidden : (S,) float
+        Seconds of the all-reduce that earlier stages' backward passes hide.
+    micro_batches : int
+        M.
+    """
+
+    work: StageCosts
+    all_reduce: Any
+    hidden: Any
+    micro_batches: int
+
+
 @dataclass(frozen=True)
 class CostTables:
     """The cost as arrays over stages; v runs over counts of one stage on one server.
@@ -118,9 +139,10 @@ class CostTables:
         return self._costs(self.near_work + self.all_reduce)
 
     @cached_property
-    def work_costs(self) -> StageCosts:
-        """The same of a stage's time without the all-reduce."""
-        return self._costs(np.where(np.isfinite(self.all_reduce), self.near_work, np.inf))
+    def pipeline_costs(self) -> PipelineCosts:
+        """What compiled loops work on for a job of micro-batches."""
+        work = self._costs(np.where(np.isfinite(self.all_reduce), self.near_work, np.inf))
+        return PipelineCosts(work, self.all_reduce, self.hidden, self.micro_batches or 1)
 
     def _costs(self, near: Floats) -> StageCosts:
         return StageCosts(near, self.before, self.after, self.replicas, self.gpus)

@@ -32,7 +32,8 @@ def job_graph(job: Job) -> nx.Graph:
     -------
     networkx.Graph
         A node (s, r) for each replica r of stage s, with attribute ``stage`` (its name). Edges
-        have ``weight`` in bytes per iteration and ``kind``, "activation" or "all-reduce".
+        have ``weight`` in bytes per iteration and ``kind``, "activation", "all-reduce" or
+        "all-to-all"; an edge of the last two is an "all-reduce".
 
     Raises
     ------
@@ -43,14 +44,20 @@ def job_graph(job: Job) -> nx.Graph:
 
     stages = job.stages
     edges = sum(a.replicas * b.replicas for a, b in itertools.pairwise(stages))
+    edges += sum(stage.replicas**2 // 2 for stage in stages if stage.expert_bytes)
     if edges > MOST_EDGES:
         raise InputError("job graph", "", f"{edges} edges", f"at most {MOST_EDGES}")
     graph = nx.Graph(model=job.model)
     for s, stage in enumerate(stages):
         graph.add_nodes_from(((s, r) for r in range(stage.replicas)), stage=stage.name)
+        between = expert_weight(stage)
+        if between:
+            for a, b in itertools.combinations(range(stage.replicas), 2):
+                graph.add_edge((s, a), (s, b), weight=between, kind="all-to-all")
         weight = all_reduce_weight(stage, job.all_reduce)
         for (a, b), parallel in all_reduce_edges(stage.replicas, job.all_reduce).items():
-            graph.add_edge((s, a), (s, b), weight=parallel * weight, kind="all-reduce")
+            both = parallel * weight + between
+            graph.add_edge((s, a), (s, b), weight=both, kind="all-reduce")
     for s in range(len(stages) - 1):
         weight = activation_weight(stages[s], stages[s + 1])
         for a in range(stages[s].replicas):
@@ -68,6 +75,11 @@ def all_reduce_weight(stage: Stage, kind: str) -> float:
     """Bytes on one all-reduce edge: 2 (k-1)/k h on a ring, half of it on each tree's edge."""
     share = (stage.replicas - 1) / stage.replicas * stage.parameter_bytes
     return 2.0 * share if kind == "ring" else share
+
+
+def expert_weight(stage: Stage) -> float:
+    """Bytes that every two replicas exchange in the all-to-all between experts: 2 e / k."""
+    return 2.0 * stage.expert_bytes / stage.replicas
 
 
 @lru_cache(maxsize=4096)

@@ -75,6 +75,8 @@ def iteration_time(packed: Any, c: int, taken: Any, pieces: int) -> float:
         packed.start[v[c] + c : v[c + 1] + c + 1],
         packed.neighbour[e[c] : e[c + 1]],
         packed.weight[e[c] : e[c + 1]],
+        np.ones(s[c + 1] - s[c], dtype=np.int64),
+        np.zeros(s[c + 1] - s[c]),
     )
     return _slowest(packed, c, grow_servers(graph, offer, np.arange(pieces)))
 

@@ -20,35 +20,39 @@ def fewest_before(costs: Any, size: int, limit: float) -> Any:
         By stage, its replicas v and those w of the next stage on the server, V = min(size, max k);
         0 where v = 0, V + 1 where no count is enough. Savings must not be negative.
     """
-    replicas = costs.replicas
+    replicas, gpus = costs.replicas, costs.gpus
     stages = len(replicas)
     most = min(size, replicas.max())
     fewest = np.full((stages, most + 1, most + 1), most + 1, dtype=np.int32)
     for s in range(stages):
-        most_before = min(size, replicas[s - 1]) if s > 0 else 0
-        most_after = min(size, replicas[s + 1]) if s + 1 < stages else 0
+        q_before = gpus[s - 1] if s > 0 else 1
+        q_after = gpus[s + 1] if s + 1 < stages else 1
+        most_before = min(size // q_before, replicas[s - 1]) if s > 0 else 0
+        most_after = min(size // q_after, replicas[s + 1]) if s + 1 < stages else 0
         for w in range(most_after + 1):
             fewest[s, 0, w] = 0
-        for v in range(1, min(size, replicas[s]) + 1):
-            u = 0
-            for w in range(min(most_after, size - v), -1, -1):
+        for v in range(1, min(size // gpus[s], replicas[s]) + 1):
+            u, room = 0, size - gpus[s] * v
+            for w in range(min(most_after, room // q_after), -1, -1):
                 while u <= most_before and stage_time(costs, s, v, u, w) > limit:
                     u += 1
                 if u > most_before:
                     break
-                if u + v + w <= size:
+                if q_before * u + q_after * w <= room:
                     fewest[s, v, w] = u
     return fewest
 
 
 @njit(cache=True)
-def best_patterns(fewest: Any, replicas: Any, sizes: Any, prices: Any) -> Any:
-    """For each size the most valuable pattern of exactly so many GPUs.
+def best_patterns(fewest: Any, of_stages: Any, sizes: Any, prices: Any, full: bool) -> Any:
+    """For each size the most valuable pattern of exactly so many GPUs, or at most so many.
 
     Parameters
     ----------
     fewest : (S, V + 1, V + 1) int
         Of `fewest_before`, for the largest size.
+    of_stages : (S,) int twice
+        Replicas there are, and the GPUs of one.
     sizes : (C,) int
         GPUs of a server, by class.
     prices : (S,) float
@@ -59,42 +63,46 @@ def best_patterns(fewest: Any, replicas: Any, sizes: Any, prices: Any) -> Any:
     (C,) float and (C, S) int
         The patterns' worth, -inf where there is none, and the patterns. Complexity: O(S g^3).
     """
+    replicas, gpus = of_stages
     stages, most, size = len(replicas), fewest.shape[1] - 1, sizes.max()
     # worth[u, v, used]: of the best counts so far that end in u and v, every earlier stage in time
     worth = np.full((most + 1, most + 1, size + 1), -np.inf)
     chosen = np.zeros((stages, most + 1, most + 1, size + 1), dtype=np.int16)
-    for v in range(min(replicas[0], size) + 1):
-        worth[0, v, v] = prices[0] * v
+    for v in range(min(replicas[0], size // gpus[0]) + 1):
+        worth[0, v, gpus[0] * v] = prices[0] * v
     reach = np.empty(most + 2)
     before = np.empty(most + 2, dtype=np.int16)
     for s in range(stages - 1):
         following = np.full((most + 1, most + 1, size + 1), -np.inf)
-        most_after = min(replicas[s + 1], size)
-        for v in range(min(replicas[s], size) + 1):
-            for used in range(v, size + 1):
+        q_after = gpus[s + 1]
+        most_after = min(replicas[s + 1], size // q_after)
+        for v in range(min(replicas[s], size // gpus[s]) + 1):
+            for used in range(gpus[s] * v, size + 1):
                 _best_from(worth, v, used, most, reach, before)
                 if reach[0] == -np.inf:
                     continue
-                for w in range(min(most_after, size - used) + 1):
-                    u = fewest[s, v, w]
+                for w in range(min(most_after, (size - used) // q_after) + 1):
+                    u, then = fewest[s, v, w], used + q_after * w
                     if u <= most and reach[u] > -np.inf:
-                        following[v, w, used + w] = reach[u] + prices[s + 1] * w
-                        chosen[s + 1, v, w, used + w] = before[u]
+                        following[v, w, then] = reach[u] + prices[s + 1] * w
+                        chosen[s + 1, v, w, then] = before[u]
         worth = following
     best = np.full(len(sizes), -np.inf)
     patterns = np.zeros((len(sizes), stages), dtype=np.int64)
     for c in range(len(sizes)):
-        used, last, previous = sizes[c], -1, 0
-        for v in range(most + 1):
-            for u in range(fewest[stages - 1, v, 0], most + 1):
-                if worth[u, v, used] > best[c]:
-                    best[c], last, previous = worth[u, v, used], v, u
+        used, last, previous = 0, -1, 0
+        for filled in range(sizes[c] if full else 0, sizes[c] + 1):
+            for v in range(most + 1):
+                for u in range(fewest[stages - 1, v, 0], most + 1):
+                    if worth[u, v, filled] > best[c]:
+                        best[c], used = worth[u, v, filled], filled
+                        last, previous = v, u
         if last >= 0:
             for s in range(stages - 1, -1, -1):
                 patterns[c, s] = last
                 if s > 0:
                     earlier = chosen[s, previous, last, used]
-                    used -= last
+                    used -= gpus[s] * last
                     last, previous = previous, earlier
     return best, patterns
 
@@ -111,25 +119,31 @@ def _best_from(worth: Any, v: int, used: int, most: int, reach: Any, before: Any
 
 
 @njit(cache=True)
-def worth_to_go(fewest: Any, replicas: Any, size: int, prices: Any) -> Any:
+def worth_to_go(fewest: Any, of_stages: Any, size: int, prices: Any, full: bool) -> Any:
     """Most that the stages after s can add, by s, x_{s-1}, x_s and the GPUs left: O(S g^4).
 
     Returns
     -------
     (S, V + 1, V + 1, size + 1) float
-        -inf where the stages from s on cannot be kept in time or cannot take all that is left.
+        -inf where the stages from s on cannot be kept in time, or cannot take all that is left if
+        the server is to be filled.
     """
+    replicas, gpus = of_stages
     stages, most = len(replicas), fewest.shape[1] - 1
     value = np.full((stages, most + 1, most + 1, size + 1), -np.inf)
     for v in range(most + 1):
         for u in range(fewest[stages - 1, v, 0], most + 1):
             value[stages - 1, u, v, 0] = 0.0
+            if not full:
+                for left in range(1, size + 1):
+                    value[stages - 1, u, v, left] = 0.0
     for s in range(stages - 2, -1, -1):
-        most_after = min(replicas[s + 1], size)
-        for v in range(min(replicas[s], size) + 1):
-            for left in range(size - v + 1):
-                for w in range(min(most_after, left) + 1):
-                    more = value[s + 1, v, w, left - w] + prices[s + 1] * w
+        q_after = gpus[s + 1]
+        most_after = min(replicas[s + 1], size // q_after)
+        for v in range(min(replicas[s], size // gpus[s]) + 1):
+            for left in range(size - gpus[s] * v + 1):
+                for w in range(min(most_after, left // q_after) + 1):
+                    more = value[s + 1, v, w, left - q_after * w] + prices[s + 1] * w
                     for u in range(fewest[s, v, w], most + 1):
                         if more > value[s, u, v, left]:
                             value[s, u, v, left] = more
@@ -138,12 +152,13 @@ def worth_to_go(fewest: Any, replicas: Any, size: int, prices: Any) -> Any:
 
 @njit(cache=True)
 def patterns_worth(
-    to_go: Any, fewest: Any, replicas: Any, prices: Any, least: float, most: int
+    to_go: Any, fewest: Any, of_stages: Any, prices: Any, least: float, most: int
 ) -> Any:
     """Enumerate the patterns of `size` GPUs worth at least so much; at most `most` + 1 of them.
 
     `to_go` is `worth_to_go` of the same arrays; `size` is that of its last axis, less 1.
     """
+    replicas, gpus = of_stages
     stages, size = len(replicas), to_go.shape[3] - 1
     found = np.empty((most + 1, stages), dtype=np.int16)
     count = 0
@@ -154,7 +169,8 @@ def patterns_worth(
     while s >= 0:
         x[s] += 1
         v = x[s]
-        if v > replicas[s] or used[s] + v > size:
+        taken = used[s] + gpus[s] * v
+        if v > replicas[s] or taken > size:
             x[s] = -1
             s -= 1
             continue
@@ -162,7 +178,7 @@ def patterns_worth(
         if s > 0 and fewest[s - 1, u, v] > (x[s - 2] if s > 1 else 0):
             continue
         here = worth[s] + prices[s] * v
-        if here + to_go[s, u, v, size - used[s] - v] < least:
+        if here + to_go[s, u, v, size - taken] < least:
             continue
         if s == stages - 1:
             for i in range(stages):
@@ -171,6 +187,6 @@ def patterns_worth(
             if count > most:
                 break
             continue
-        used[s + 1], worth[s + 1] = used[s] + v, here
+        used[s + 1], worth[s + 1] = taken, here
         s += 1
     return found[:count]

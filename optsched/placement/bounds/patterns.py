@@ -1,8 +1,9 @@
 """The pattern bound by column generation, with a certificate in integers.
 
-A pattern is what one server of g free GPUs holds: counts of the stages that sum to g. Where all
-GPUs on offer are needed, alpha <= theta only if servers can be given patterns that take at most
-theta, so that they hold k_s replicas of each stage together. For prices pi of a replica let z_g be
+A pattern is what one server of g free GPUs holds: counts of the stages whose replicas fill g GPUs,
+or take at most g where the job leaves GPUs on offer free. alpha <= theta only if servers can be
+given patterns that take at most theta, so that they hold k_s replicas of each stage together. For
+prices pi of a replica let z_g be
 the worth of the best pattern of g GPUs within theta. If sum k_s pi_s > sum N_g z_g, every placement
 takes longer than theta.
 
@@ -98,7 +99,11 @@ class PatternProgramme:
         self._known: dict[tuple[int, bytes], int] = {}
         self.certified: list[Floats] = []
         self._centre: Floats | None = None
+        self.full = self.instance.fills_the_offer
         self._refuse()
+        if not self.full:  # a server may keep all its GPUs
+            kinds = np.arange(len(self.sizes))
+            self.add(kinds, np.zeros((len(kinds), len(self.tables.replicas)), dtype=np.int64))
 
     def add_placement(self, counts: Ints) -> None:
         """Put the patterns of a placement, shape (S, M), into the pool."""
@@ -240,8 +245,6 @@ class PatternProgramme:
                 "g/B_inter below 1/B_intra",
                 "a NIC share slower than the link inside a server",
             )
-        if sum(self.instance.free_gpus) != int(self.tables.replicas.sum()):
-            raise NotApplicableError("columns", "more GPUs on offer than replicas", "as many")
         most = int(min(self.sizes.max(), self.tables.replicas.max())) + 1
         cells = float(most) ** 2 * (float(self.sizes.max()) + 1) * len(self.tables.replicas)
         if cells > MOST_CELLS:
@@ -258,6 +261,7 @@ class Pricing:
 
         self.theta, self.demand = theta, demand
         self._sizes, self._limits, self._replicas = programme.sizes, demand.limits, demand.replicas
+        self._gpus, self._full = programme.tables.gpus, programme.full
         largest = int(self._sizes.max())
         self._fewest = fewest_before(programme.tables.costs, largest, theta * (1 + ROUNDING))
         worth, _ = self.worth(np.zeros(len(self._replicas)))
@@ -271,12 +275,16 @@ class Pricing:
         other.every_size_has_one = bool(np.isfinite(worth[other._limits > 0]).all())
         return other
 
+    @property
+    def _stages(self) -> tuple[Ints, Ints]:
+        return self._replicas, self._gpus
+
     def worth(self, prices: Floats) -> tuple[Floats, Ints]:
         """By class the worth of its best pattern, and the pattern."""
         from optsched.placement.bounds._pattern_kernel import best_patterns
 
         worth, patterns = best_patterns(
-            self._fewest, self._replicas, self._sizes, np.asarray(prices, dtype=float)
+            self._fewest, self._stages, self._sizes, np.asarray(prices, dtype=float), self._full
         )
         return worth, patterns
 
@@ -287,8 +295,8 @@ class Pricing:
         size = int(self._sizes[kind])
         if size > MOST_ENUMERATED:
             return None
-        to_go = worth_to_go(self._fewest, self._replicas, size, prices)
-        found = patterns_worth(to_go, self._fewest, self._replicas, prices, least, most)
+        to_go = worth_to_go(self._fewest, self._stages, size, prices, self._full)
+        found = patterns_worth(to_go, self._fewest, self._stages, prices, least, most)
         return None if len(found) > most else found.astype(np.int64)
 
     def needed(self, prices: Floats, most: int) -> list[Ints] | None:

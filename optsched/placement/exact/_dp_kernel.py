@@ -11,18 +11,18 @@ from optsched.placement._stage_time_kernel import stage_time
 
 
 @njit(cache=True)
-def patterns(costs: Any, size: int, limit: float, most: int) -> Any:
-    """Enumerate one server's count vectors with `size` replicas and time <= limit.
+def patterns(costs: Any, least: int, size: int, limit: float, most: int) -> Any:
+    """Enumerate one server's count vectors on `least` to `size` GPUs with time <= limit.
 
     Returns
     -------
     (P, S) int8-like array of patterns and (P,) times; P = most + 1 means that there are more.
     """
-    replicas = costs.replicas
+    replicas, gpus = costs.replicas, costs.gpus
     stages = len(replicas)
     rest = np.zeros(stages + 1, dtype=np.int64)
     for s in range(stages - 1, -1, -1):
-        rest[s] = rest[s + 1] + replicas[s]
+        rest[s] = rest[s + 1] + gpus[s] * replicas[s]
     capacity = 64
     found = np.empty((capacity, stages), dtype=np.int16)
     times = np.empty(capacity)
@@ -34,7 +34,7 @@ def patterns(costs: Any, size: int, limit: float, most: int) -> Any:
     while depth >= 0:
         if depth == stages:
             final = max(worst[stages - 1], _time(costs, x, stages - 1, 0))
-            if used[stages] == size and final <= limit:
+            if used[stages] >= least and final <= limit:
                 if count > most:
                     break
                 if count == capacity:
@@ -47,18 +47,19 @@ def patterns(costs: Any, size: int, limit: float, most: int) -> Any:
             depth -= 1
             continue
         x[depth] += 1
-        if x[depth] > replicas[depth] or used[depth] + x[depth] > size:
+        taken = used[depth] + gpus[depth] * x[depth]
+        if x[depth] > replicas[depth] or taken > size:
             x[depth] = -1
             depth -= 1
             continue
-        if used[depth] + x[depth] + rest[depth + 1] < size:
+        if taken + rest[depth + 1] < least:
             continue
         if depth > 0:
             here = _time(costs, x, depth - 1, x[depth])
             if here > limit:
                 continue
             worst[depth] = max(worst[depth - 1], here)
-        used[depth + 1] = used[depth] + x[depth]
+        used[depth + 1] = taken
         depth += 1
     return found[:count], times[:count]
 

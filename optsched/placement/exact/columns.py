@@ -31,7 +31,7 @@ from optsched.placement.bounds.patterns import (
 )
 from optsched.placement.cost import CostTables, Floats, Ints, iteration_time, tables_of
 from optsched.placement.heuristics.repartition import starting_placement
-from optsched.placement.instance import PlacementInstance
+from optsched.placement.instance import PlacementInstance, require_asynchronous
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination, TracePoint, ended, is_proved
@@ -66,12 +66,15 @@ def columns(instance: PlacementInstance, options: PlacementOptions, settings: Se
     Raises
     ------
     NotApplicableError
-        If g/B_inter < 1/B_intra, where more GPUs are offered than needed, or where the table of
-        the chain programme would not fit.
+        For micro-batches, if g/B_inter < 1/B_intra, or where the table of the chain programme
+        would not fit.
     """
-    _, start = starting_placement(instance, options)
+    require_asynchronous("columns", instance)
+    start = starting_placement(instance, options, settings)
+    if start.counts is None:
+        return start.nothing
     bound = combinatorial_bound(instance, tables_of(instance, options))
-    return search_patterns(instance, options, settings, start, bound)
+    return search_patterns(instance, options, settings, start.counts, bound)
 
 
 def search_patterns(
@@ -235,7 +238,9 @@ class _Search:
         """Patterns for the last few servers, by a programme in integers over all of them."""
         demand = pricing.demand
         if demand.limits.sum() == 1:  # it takes what is left
-            self.programme.add(np.flatnonzero(demand.limits), demand.replicas[None, :])
+            kind = np.flatnonzero(demand.limits)
+            if demand.replicas @ self.tables.gpus <= self.programme.sizes[kind[0]]:
+                self.programme.add(kind, demand.replicas[None, :])
         indices = self._needed(pricing, np.zeros(len(demand.replicas)), SOME_PATTERNS)
         if indices is None:
             indices = self.programme.within(pricing.theta, pricing.demand)

@@ -9,15 +9,15 @@ about 10^4.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
-from optsched.placement.cost import CostTables, Floats, Ints, tables_of
-from optsched.placement.heuristics.repartition import improved_counts
-from optsched.placement.instance import PlacementInstance
+from optsched.placement.cost import CostTables, Floats, Ints, placement_time, tables_of
+from optsched.placement.heuristics.repartition import improved_start
+from optsched.placement.instance import PlacementInstance, require_asynchronous
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination
@@ -43,33 +43,38 @@ def dp(instance: PlacementInstance, options: PlacementOptions, settings: Setting
     Raises
     ------
     NotApplicableError
-        Under the "bottleneck" reading, or where states or patterns are too many.
+        Under the "bottleneck" reading, for micro-batches, or where states or patterns are too many.
     """
     options.require_own_bandwidth("dp")
+    require_asynchronous("dp", instance)
     tables = tables_of(instance, options)
-    start, _ = improved_counts(instance, tables)
-    return programme(instance, tables, start, settings)
+    start, _ = improved_start(instance, tables, replace(settings, iterations=None))
+    return programme(instance, tables, start.counts, settings)
 
 
 def programme(
-    instance: PlacementInstance, tables: CostTables, start: Ints, settings: Settings
+    instance: PlacementInstance, tables: CostTables, start: Ints | None, settings: Settings
 ) -> Outcome:
-    """Run the programme below the time of a known placement."""
-    from optsched.placement.heuristics._repartition_kernel import worst_time
-
+    """Run the programme below the time of a known placement, if there is one."""
     _refuse_large(instance)
     began = time.perf_counter()
-    known = float(worst_time(tables.costs, start))
-    settings.progress.report(known)
-    found = _optimal_counts(instance, tables, start, known, settings.deadline)
+    known = np.inf
+    if start is not None:
+        known = placement_time(tables, start, PlacementOptions())
+        settings.progress.report(known)
+    found = _optimal_counts(instance, tables, known, settings.deadline)
+    spent = time.perf_counter() - began
     counts, value = (start, known) if found is None else found
+    if counts is None or not np.isfinite(value):
+        ended = Termination.TIME_LIMIT if found is None else Termination.INFEASIBLE
+        return Outcome(None, ended, solve_time=spent)
     return Outcome(
         PlacementSolution.of(instance.name, counts.tolist()),
         Termination.TIME_LIMIT if found is None else Termination.OPTIMAL,
         bound=None if found is None else tables.rounded_down(value),
         bound_source=None if found is None else "dynamic programme",
         claimed=value,
-        solve_time=time.perf_counter() - began,
+        solve_time=spent,
     )
 
 
@@ -81,14 +86,14 @@ def states(instance: PlacementInstance) -> float:
 def _optimal_counts(
     instance: PlacementInstance,
     tables: CostTables,
-    start: Ints,
     known: float,
     deadline: Deadline,
 ) -> tuple[Ints, float] | None:
-    """Counts and optimal alpha; None when the deadline passed first."""
+    """Counts and optimal alpha, infinite if there is none; None when the deadline passed first."""
+    full = instance.fills_the_offer
     servers = [m for m, free in enumerate(instance.free_gpus) if free > 0]
     by_size = {
-        size: _patterns_of(tables, size, known * (1 + ROUNDING))
+        size: _patterns_of(tables, size if full else 0, size, known * (1 + ROUNDING))
         for size in sorted({instance.free_gpus[m] for m in servers})
     }
     digits = tables.replicas + 1
@@ -98,7 +103,9 @@ def _optimal_counts(
     found = _programme(offers, digits, strides, deadline)
     if found is None:
         return None
-    counts = np.zeros_like(start)
+    counts = np.zeros(instance.shape, dtype=np.int64)
+    if not np.isfinite(found[1]):
+        return counts, found[1]
     for m, patterns, pattern in zip(servers, offers, found[0], strict=True):
         counts[:, m] = patterns.counts[pattern]
     return counts, found[1]
@@ -107,7 +114,10 @@ def _optimal_counts(
 def _programme(
     offers: list[_Patterns], digits: Ints, strides: Ints, deadline: Deadline
 ) -> tuple[list[int], float] | None:
-    """The pattern chosen for each server and alpha, server by server and back."""
+    """The pattern chosen for each server and alpha, server by server and back.
+
+    Where no patterns place all replicas alpha is infinite, and none are chosen.
+    """
     from optsched.placement.exact._dp_kernel import relax_server
 
     full = int(np.prod(digits)) - 1
@@ -124,16 +134,18 @@ def _programme(
         choices.append(choice)
     chosen: list[int] = []
     state = 0
+    if not np.isfinite(value[state]):
+        return [], np.inf
     for patterns, choice in zip(reversed(offers), reversed(choices), strict=True):
         chosen.append(int(choice[state]))
         state += int(patterns.counts[chosen[-1]] @ strides)
     return chosen[::-1], float(value[0])
 
 
-def _patterns_of(tables: CostTables, size: int, limit: float) -> _Patterns:
+def _patterns_of(tables: CostTables, least: int, size: int, limit: float) -> _Patterns:
     from optsched.placement.exact._dp_kernel import patterns
 
-    counts, times = patterns(tables.costs, size, limit, MOST_PATTERNS)
+    counts, times = patterns(tables.costs, least, size, limit, MOST_PATTERNS)
     if len(times) > MOST_PATTERNS:
         raise NotApplicableError(
             "dp", f"more than {MOST_PATTERNS} patterns of {size} GPUs", "fewer: use threshold"

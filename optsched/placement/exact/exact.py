@@ -2,7 +2,8 @@
 
 First the combinatorial bounds against Repartition's placement: where they meet, nothing else is
 needed. Then the dynamic programme while its states are few, else threshold bisection; the model
-with the stage's least count under the "bottleneck" reading. The outcome says which it was.
+for micro-batches, and with the stage's least count under the "bottleneck" reading. The outcome says
+which it was.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ def exact(instance: PlacementInstance, options: PlacementOptions, settings: Sett
     """
     began = time.perf_counter()
     tables = tables_of(instance, options)
-    name, start = starting_placement(instance, options)
+    name, start, _ = found_first = starting_placement(instance, options, settings)
+    if start is None:
+        return found_first.nothing
     bound = combinatorial_bound(instance, tables)
     known = _outcome(instance, options, settings, start, bound)
     settings.progress.report(known.claimed, known.bound)
@@ -62,7 +65,7 @@ def _methods(
     bound: Bound,
 ) -> Iterator[tuple[str, Callable[[], Outcome]]]:
     """The exact methods to try, the quickest first; each may refuse the instance."""
-    if options.all_reduce_bandwidth == "own":
+    if options.all_reduce_bandwidth == "own" and tables.micro_batches is None:
         if states(instance) <= FEW_STATES:
             yield "dp", lambda: programme(instance, tables, start, settings)
         from optsched.placement.exact.threshold import bisect

@@ -21,7 +21,11 @@ from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
 from optsched.placement.cost import CostTables, Floats, Ints, tables_of, time_matrix
 from optsched.placement.exact._threshold_kernel import candidate_times
 from optsched.placement.heuristics.repartition import starting_placement
-from optsched.placement.instance import PlacementInstance, equal_neighbours
+from optsched.placement.instance import (
+    PlacementInstance,
+    equal_neighbours,
+    require_asynchronous,
+)
 from optsched.placement.models.limits import count_nonzeros
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
@@ -41,16 +45,19 @@ def threshold(
     Raises
     ------
     NotApplicableError
-        Under the "bottleneck" reading, if g/B_inter < 1/B_intra, or for more than five million
-        candidate times.
+        Under the "bottleneck" reading, for micro-batches, if g/B_inter < 1/B_intra, or for more
+        than five million candidate times.
     """
     options.require_own_bandwidth("threshold")
+    require_asynchronous("threshold", instance)
     if settings.solver != "highs":
         raise NotApplicableError("threshold", f"solver {settings.solver}", "highs")
     require_solver(settings.solver)
-    _, start = starting_placement(instance, options)
+    start = starting_placement(instance, options, settings)
+    if start.counts is None:
+        return start.nothing
     bound = combinatorial_bound(instance, tables_of(instance, options))
-    return bisect(instance, options, settings, start, bound)
+    return bisect(instance, options, settings, start.counts, bound)
 
 
 def bisect(
@@ -192,8 +199,8 @@ def _columns(
         allowed[offer] = [
             (s, v)
             for s, k in enumerate(tables.replicas.tolist())
-            for v in range(1, min(k, offer) + 1)
-            if least_time(tables.costs, s, v, offer - v) <= limit
+            for v in range(1, min(k, offer // int(tables.gpus[s])) + 1)
+            if least_time(tables.costs, s, v, offer) <= limit
         ]
     return [(s, m, v) for m, offer in enumerate(instance.free_gpus) for s, v in allowed[offer]]
 
@@ -225,7 +232,7 @@ def _feasibility(
     rows = [replicas_row + s, capacity_row + m, one_row + cell, theta_row + cell]
     cols = [index] * 4
     excess = np.maximum(tables.base[s, v] - theta, 0.0) / (theta or 1.0)
-    data = [v.astype(float), v.astype(float), np.ones(len(columns)), excess]
+    data = [v.astype(float), (tables.gpus[s] * v).astype(float), np.ones(len(columns)), excess]
     for shift, saving in ((1, tables.before), (-1, tables.after)):
         target = s + shift  # the stage whose time this stage's count reduces
         inside = (target >= 0) & (target < stages)

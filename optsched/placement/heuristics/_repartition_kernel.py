@@ -25,11 +25,11 @@ def server_time(costs: Any, counts: Any, m: int) -> float:
 
 
 @njit(cache=True)
-def improve(costs: Any, counts: Any, rounds: int, budget: int) -> Any:
+def improve(costs: Any, counts: Any, free: Any, rounds: int, budget: int) -> Any:
     """Re-split the worst server with each other one until nothing improves; edits `counts` (S, M).
 
-    Returns the number of accepted re-splits and the splits looked at: never more than `budget`,
-    of which one pair gets at most a hundredth.
+    ``free`` (M,) are the GPUs each server offers. Returns the number of accepted re-splits and the
+    splits looked at: never more than `budget`, of which one pair gets at most a hundredth.
     """
     servers = counts.shape[1]
     times = np.empty(servers)
@@ -45,7 +45,8 @@ def improve(costs: Any, counts: Any, rounds: int, budget: int) -> Any:
             if other == worst or spent >= budget:
                 continue
             most = min(budget // 100, budget - spent)
-            improved, looked = _resplit(costs, counts, worst, other, times[worst], most)
+            pair = (worst, other, free[worst], free[other])
+            improved, looked = _resplit(costs, counts, pair, times[worst], most)
             spent += looked
             if improved:
                 times[worst] = server_time(costs, counts, worst)
@@ -58,25 +59,19 @@ def improve(costs: Any, counts: Any, rounds: int, budget: int) -> Any:
 
 
 @njit(cache=True)
-def worst_time(costs: Any, counts: Any) -> float:
-    """Largest stage time on any server: alpha."""
-    worst = 0.0
-    for m in range(counts.shape[1]):
-        worst = max(worst, server_time(costs, counts, m))
-    return worst
+def lay_out(replicas: Any, gpus: Any, free: Any, order: Any) -> Any:
+    """Counts of stages laid out one after another over the servers in the order given.
 
-
-@njit(cache=True)
-def lay_out(replicas: Any, free: Any, order: Any) -> Any:
-    """Counts of stages laid out one after another over the servers in the order given."""
+    A server that has no room for the next replica, of ``gpus`` (S,) GPUs, is closed.
+    """
     counts = np.zeros((len(replicas), len(free)), dtype=np.int64)
     stage, left = 0, replicas[0]
     for m in order:
         room = free[m]
-        while room > 0:
-            taken = min(room, left)
+        while room >= gpus[stage] and left > 0:
+            taken = min(room // gpus[stage], left)
             counts[stage, m] += taken
-            room -= taken
+            room -= taken * gpus[stage]
             left -= taken
             if left == 0 and stage + 1 < len(replicas):
                 stage += 1
@@ -85,11 +80,9 @@ def lay_out(replicas: Any, free: Any, order: Any) -> Any:
 
 
 @njit(cache=True)
-def _resplit(costs: Any, counts: Any, a: int, b: int, limit: float, most_nodes: int) -> Any:
-    """Find a split of the two servers' replicas with both times below `limit`, depth first.
-
-    Returns whether there is one (then `counts` holds it) and the splits looked at.
-    """
+def stages_held(counts: Any, gpus: Any, a: int, b: int) -> Any:
+    """Which stages two servers hold, how many replicas, the GPUs of those that follow, and whether
+    the stage before is held as well; arrays one longer than what they say."""
     stages = counts.shape[0]
     held = np.empty(stages, dtype=np.int64)
     active = 0
@@ -99,15 +92,27 @@ def _resplit(costs: Any, counts: Any, a: int, b: int, limit: float, most_nodes: 
             active += 1
     total = np.zeros(active + 1, dtype=np.int64)
     joined = np.zeros(active + 1, dtype=np.bool_)
-    room = 0
+    after_i = np.zeros(active + 1, dtype=np.int64)
     for i in range(active):
         s = held[i]
         total[i] = counts[s, a] + counts[s, b]
-        room += counts[s, a]
         joined[i] = i > 0 and held[i - 1] == s - 1
-    after_i = np.zeros(active + 1, dtype=np.int64)
     for i in range(active - 1, -1, -1):
-        after_i[i] = after_i[i + 1] + total[i]
+        after_i[i] = after_i[i + 1] + total[i] * gpus[held[i]]
+    return held[:active], total, after_i, joined
+
+
+@njit(cache=True)
+def _resplit(costs: Any, counts: Any, pair: Any, limit: float, most_nodes: int) -> Any:
+    """Find a split of the two servers' replicas with both times below `limit`, depth first.
+
+    ``pair`` are the two servers and their GPUs. Returns whether there is a split (then `counts`
+    holds it) and the splits looked at.
+    """
+    a, b, room, room_b = pair
+    held, total, after_i, joined = stages_held(counts, costs.gpus, a, b)
+    active = len(held)
+    least = after_i[0] - room_b  # of the first server's GPUs: the second holds no more
     split = np.full(active + 1, -1, dtype=np.int64)
     used = np.zeros(active + 2, dtype=np.int64)
     below = limit * (1.0 - 1e-12)
@@ -123,19 +128,19 @@ def _resplit(costs: Any, counts: Any, a: int, b: int, limit: float, most_nodes: 
             depth -= 1
             continue
         split[depth] += 1
-        y = split[depth]
-        if y > total[depth] or used[depth] + y > room:
+        taken = used[depth] + split[depth] * costs.gpus[held[depth]]
+        if split[depth] > total[depth] or taken > room:
             split[depth] = -1
             depth -= 1
             continue
         nodes += 1
         if nodes > most_nodes:
             return False, nodes
-        if used[depth] + y + after_i[depth + 1] < room:
+        if taken + after_i[depth + 1] < least:
             continue
         if depth > 0 and not _stage_ok(costs, held, total, joined, split, depth - 1, 1, below):
             continue
-        used[depth + 1] = used[depth] + y
+        used[depth + 1] = taken
         depth += 1
     return False, nodes
 

@@ -6,6 +6,11 @@ descending order of free GPUs (ties by index); a server that can hold all that r
 server with one GPU takes the replica of least total weight in the whole graph; any other server
 starts with the heaviest edge whose ends are both free and grows by the heaviest edge to the
 outside, edges of weight zero included; ties go to the lowest (stage, replica).
+
+A replica of q GPUs is one vertex of size q; an all-to-all between experts is an edge between every
+two replicas of the stage. A vertex that does not fit in what a server has left is skipped, an edge
+starts a server only if both its ends fit, and a server that holds no more is closed: on an odd
+offer replicas may be left over although a placement exists, which ends as "infeasible".
 """
 
 from __future__ import annotations
@@ -18,8 +23,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.placement.cost import Ints, cost_tables, time_matrix
-from optsched.placement.graph import activation_weight, all_reduce_edges, all_reduce_weight
+from optsched.placement.cost import Ints, cost_tables, placement_time
+from optsched.placement.graph import (
+    activation_weight,
+    all_reduce_edges,
+    all_reduce_weight,
+    expert_weight,
+)
 from optsched.placement.heuristics._heavy_edge_kernel import JobGraph, grow_servers
 from optsched.placement.instance import Cluster, Job, PlacementInstance
 from optsched.placement.options import PlacementOptions
@@ -60,16 +70,34 @@ def heavy_edge(
     built = time.perf_counter()
     counts = heavy_edge_counts(graph, instance.free_gpus)
     solved = time.perf_counter()
+    left_over = unplaced(instance, counts)
     return Outcome(
-        PlacementSolution.of(instance.name, counts.tolist()),
-        Termination.FEASIBLE,
+        None if left_over else PlacementSolution.of(instance.name, counts.tolist()),
+        Termination.INFEASIBLE if left_over else Termination.FEASIBLE,
         build_time=built - began,
         solve_time=solved - built,
+        details={"message": left_over} if left_over else {},
     )
 
 
+def unplaced(instance: PlacementInstance, counts: Ints) -> str:
+    """Which stage's replicas a greedy left over, and where most room is; empty if it left none."""
+    for s, stage in enumerate(instance.job.stages):
+        missing = stage.replicas - int(counts[s].sum())
+        if missing:
+            sizes = np.array([each.tensor_parallel for each in instance.job.stages])
+            room = np.array(instance.free_gpus) - sizes @ counts
+            m = int(room.argmax())
+            return (
+                f"{missing} of {stage.replicas} replicas of stage {s} ({stage.name}) left over: "
+                f"each takes {stage.tensor_parallel} GPUs of one server, and most are free on "
+                f"server {m}, {room[m]} of {instance.free_gpus[m]}"
+            )
+    return ""
+
+
 def heavy_edge_counts(graph: JobGraph, free_gpus: tuple[int, ...] | NDArray[np.int64]) -> Ints:
-    """Run the algorithm on a prepared graph: counts, stages x servers."""
+    """Run the algorithm on a prepared graph: counts, stages x servers, perhaps not of all."""
     free = np.asarray(free_gpus, dtype=np.int64)
     order = np.argsort(-free, kind="stable")
     counts: Ints = grow_servers(graph, free, order)
@@ -83,7 +111,11 @@ def graph_arrays(job: Job) -> JobGraph:
     one = np.array([all_reduce_weight(stage, kind) for stage in stages])
     pair = np.array([activation_weight(a, b) for a, b in pairwise(stages)] + [0.0])
     weight = one[shape.owner] * shape.parallel
-    return JobGraph(shape.stage_of, shape.first, pair, shape.start, shape.neighbour, weight)
+    gpus = np.array([stage.tensor_parallel for stage in stages], dtype=np.int64)
+    experts = np.array([expert_weight(stage) for stage in stages])
+    return JobGraph(
+        *(shape.stage_of, shape.first, pair, shape.start, shape.neighbour, weight, gpus, experts)
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -108,10 +140,20 @@ def graph_shape(replicas: tuple[int, ...], kind: str) -> GraphShape:
 
 
 def estimated_minimum(job: Job, cluster: Cluster, options: PlacementOptions | None = None) -> float:
-    """alpha~^min: Heavy-Edge on the fewest servers. An estimate; a balanced offer can beat it."""
+    """alpha~^min: Heavy-Edge on the fewest servers. An estimate; a balanced offer can beat it.
+
+    Where slices leave servers partly empty, on the fewest that hold all replicas; infinite where
+    a server holds not even one of some stage.
+    """
     options = options or PlacementOptions()
-    full, rest = divmod(job.gpus, cluster.gpus_per_server)
-    offer = (cluster.gpus_per_server,) * full + ((rest,) if rest else ())
-    counts = heavy_edge_counts(graph_arrays(job), offer)
+    has, graph = cluster.gpus_per_server, graph_arrays(job)
+    if max(stage.tensor_parallel for stage in job.stages) > has:
+        return float("inf")
+    full, rest = divmod(job.gpus, has)
+    offer = (has,) * full + ((rest,) if rest else ())
+    counts = heavy_edge_counts(graph, offer)
+    while counts.sum() < job.replicas:
+        offer = (has,) * (len(offer) + (offer[-1] == has))
+        counts = heavy_edge_counts(graph, offer)
     tables = cost_tables(job, cluster, max(offer), options)
-    return float(time_matrix(tables, counts, options).max())
+    return placement_time(tables, counts, options)

@@ -1,20 +1,25 @@
 """Repartition: a local search that re-splits pairs of servers, from three starts.
 
 Starts: Heavy-Edge's placement, and the stages laid out in order, first to last and last to first,
-over the servers in descending order of free GPUs. Guarantee: never worse than Heavy-Edge; at the
-end no re-split of the slowest server's and one other server's replicas makes both of them faster
-(unless a pair has more than 200,000 splits to look at). Complexity: a pair has at most C(2g, g)
-splits for g GPUs per server; most are cut off early, since a stage's time is known as soon as its
-next stage is split. Beyond the paper.
+over the servers in descending order of free GPUs; where none of them holds all replicas, any
+placement that does. Guarantee: never worse than Heavy-Edge; "infeasible" only where no placement
+exists. At the end no re-split of the slowest server's and one other server's replicas makes both of
+them faster or, of a job of micro-batches, shortens its iteration (unless a pair has more than
+200,000 splits to look at). Complexity: a pair has at most C(2g, g) splits for g GPUs per server;
+most are cut off early, since a stage's time is known as soon as its next stage is split. Beyond the
+paper.
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from optsched.placement.cost import CostTables, Ints, iteration_time, tables_of
+from optsched.placement.cost import CostTables, Ints, iteration_time, placement_time, tables_of
+from optsched.placement.exact.packing import packing
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
@@ -24,6 +29,26 @@ from optsched.result import Outcome, Settings, Termination
 MOST_ROUNDS = 100_000
 MOST_SPLITS = 20_000_000
 """Splits looked at from each start, a second or so; a hundredth of it for one pair."""
+
+
+class Start(NamedTuple):
+    """The best placement known without a solver, and the method it is of.
+
+    Counts are None where no placement exists ("infeasible"), or where the time ended before one
+    was found.
+    """
+
+    method: str
+    counts: Ints | None
+    termination: Termination
+
+    @property
+    def nothing(self) -> Outcome:
+        """What a method says that has no placement to start from."""
+        said = "no placement found by the limit"
+        if self.termination is Termination.INFEASIBLE:
+            said = "the servers cannot hold all replicas"
+        return Outcome(None, self.termination, details={"message": said})
 
 
 def repartition(
@@ -39,51 +64,83 @@ def repartition(
     options.require_own_bandwidth("repartition")
     began = time.perf_counter()
     tables = tables_of(instance, options)
-    counts, accepted = improved_counts(instance, tables, settings.iterations)
+    start, accepted = improved_start(instance, tables, settings)
     seconds = time.perf_counter() - began
+    if start.counts is None:
+        return start.nothing
     return Outcome(
-        PlacementSolution.of(instance.name, counts.tolist()),
+        PlacementSolution.of(instance.name, start.counts.tolist()),
         Termination.FEASIBLE,
         solve_time=seconds,
         details={"resplits": accepted},
     )
 
 
-def improved_counts(
-    instance: PlacementInstance, tables: CostTables, rounds: int | None = None
-) -> tuple[Ints, int]:
-    """The best placement over the three starts, and the re-splits accepted in all."""
-    from optsched.placement.heuristics._repartition_kernel import improve, worst_time
-
-    most = MOST_ROUNDS if rounds is None else rounds
+def improved_start(
+    instance: PlacementInstance, tables: CostTables, settings: Settings
+) -> tuple[Start, int]:
+    """The best placement over the starts, and the re-splits accepted in all."""
+    starts = _starts(instance)
+    if not starts:
+        found = packing(instance, settings)
+        if found.counts is None:
+            return Start("repartition", None, found.termination), 0
+        starts = [found.counts]
     accepted = 0
-    found = []
-    for counts in _starts(instance):
-        accepted += int(improve(tables.costs, counts, most, MOST_SPLITS)[0])
-        found.append((float(worst_time(tables.costs, counts)), counts))
-    return min(found, key=lambda pair: pair[0])[1], accepted
+    best: list[tuple[float, Ints]] = []
+    for counts in starts:
+        accepted += _improve(instance, tables, counts, settings.iterations)
+        best.append((placement_time(tables, counts, PlacementOptions()), counts))
+    counts = min(best, key=lambda pair: pair[0])[1]
+    return Start("repartition", counts, Termination.FEASIBLE), accepted
 
 
-def starting_placement(instance: PlacementInstance, options: PlacementOptions) -> tuple[str, Ints]:
-    """The best placement without a solver, under the options given, and the method it is of.
+def starting_placement(
+    instance: PlacementInstance, options: PlacementOptions, settings: Settings | None = None
+) -> Start:
+    """The best placement without a solver, under the options given.
 
     Under the "bottleneck" reading Repartition's search still minimises the other one; its
     placement is taken where it is better all the same.
     """
+    tables = tables_of(instance, options)
+    second, _ = improved_start(instance, tables, replace(settings or Settings(), iterations=None))
     first = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
-    second, _ = improved_counts(instance, tables_of(instance, options))
-    found = [("heavy-edge", first), ("repartition", second)]
-    if options.all_reduce_bandwidth == "own":  # never worse
-        return found[1]
-    return min(found, key=lambda pair: iteration_time(instance, pair[1], options))
+    if options.all_reduce_bandwidth == "own" or first.sum() < instance.job.replicas:
+        return second  # never worse
+    assert second.counts is not None
+    greedy = iteration_time(instance, first, options)
+    if greedy <= iteration_time(instance, second.counts, options):
+        return Start("heavy-edge", first, Termination.FEASIBLE)
+    return second
+
+
+def _improve(
+    instance: PlacementInstance, tables: CostTables, counts: Ints, rounds: int | None
+) -> int:
+    """Re-split servers until nothing improves; edits the counts and returns how often."""
+    free = np.array(instance.free_gpus, dtype=np.int64)
+    most = MOST_ROUNDS if rounds is None else rounds
+    if tables.micro_batches is not None:
+        from optsched.placement.heuristics._pipeline_kernel import improve_pipeline
+
+        return int(improve_pipeline(tables.pipeline_costs, counts, free, most, MOST_SPLITS)[0])
+    from optsched.placement.heuristics._repartition_kernel import improve
+
+    return int(improve(tables.costs, counts, free, most, MOST_SPLITS)[0])
 
 
 def _starts(instance: PlacementInstance) -> list[Ints]:
+    """The three starts, without those that leave replicas over."""
     from optsched.placement.heuristics._repartition_kernel import lay_out
 
     free = np.array(instance.free_gpus, dtype=np.int64)
     order = np.argsort(-free, kind="stable")
-    replicas = np.array([stage.replicas for stage in instance.job.stages], dtype=np.int64)
-    first_to_last: Ints = lay_out(replicas, free, order)
-    last_to_first: Ints = lay_out(replicas[::-1].copy(), free, order)[::-1].copy()
-    return [heavy_edge_counts(graph_arrays(instance.job), free), first_to_last, last_to_first]
+    stages = instance.job.stages
+    replicas = np.array([stage.replicas for stage in stages], dtype=np.int64)
+    gpus = np.array([stage.tensor_parallel for stage in stages], dtype=np.int64)
+    first_to_last: Ints = lay_out(replicas, gpus, free, order)
+    last_to_first: Ints = lay_out(replicas[::-1].copy(), gpus[::-1].copy(), free, order)
+    greedy = heavy_edge_counts(graph_arrays(instance.job), free)
+    starts = [greedy, first_to_last, last_to_first[::-1].copy()]
+    return [counts for counts in starts if counts.sum() == instance.job.replicas]

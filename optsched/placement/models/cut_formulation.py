@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from dataclasses import replace
 
 import pyomo.environ as pyo
 
@@ -18,8 +19,14 @@ from optsched.backends.relations import stated
 from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.deadline import Deadline
 from optsched.placement.cost import Ints
-from optsched.placement.graph import activation_weight, all_reduce_edges, all_reduce_weight
-from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
+from optsched.placement.graph import (
+    activation_weight,
+    all_reduce_edges,
+    all_reduce_weight,
+    expert_weight,
+)
+from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts, unplaced
+from optsched.placement.heuristics.repartition import Start
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.models.counts import add_up
 from optsched.placement.models.limits import cut_nonzeros
@@ -52,6 +59,9 @@ def min_cut(instance: PlacementInstance, options: PlacementOptions, settings: Se
         details["cut_bound_bytes"] = None if answer.bound is None else answer.bound * unit
     else:
         counts = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
+        if answer.termination is Termination.INFEASIBLE or unplaced(instance, counts):
+            nothing = Start("min-cut", None, answer.termination).nothing
+            return replace(nothing, solver=answer.solver)
         details["message"] = "no cut by the limit: Heavy-Edge's placement stands"
     details["cut_termination"] = answer.termination.value
     cut_is_least = answer.termination is Termination.OPTIMAL
@@ -80,7 +90,10 @@ def total_weight(instance: PlacementInstance) -> float:
     sent = sum(
         activation_weight(a, b) * a.replicas * b.replicas for a, b in itertools.pairwise(stages)
     )
-    return reduced + sent
+    between = sum(
+        expert_weight(stage) * stage.replicas * (stage.replicas - 1) / 2 for stage in stages
+    )
+    return reduced + sent + between
 
 
 def build(instance: PlacementInstance, deadline: Deadline | None = None) -> pyo.ConcreteModel:
@@ -89,7 +102,9 @@ def build(instance: PlacementInstance, deadline: Deadline | None = None) -> pyo.
     refuse_many_nonzeros("min-cut", cut_nonzeros(instance), "use heavy-edge")
     model = pyo.ConcreteModel(name="placement-cut")
     edges_cut = _ring_edges_cut if instance.job.all_reduce == "ring" else _tree_edges_cut
-    for state in (_declare_counts, _place_everything, _pairs_inside, edges_cut, _objective):
+    between = _expert_edges_cut if _has_experts(instance) else _nothing_cut
+    families = (_declare_counts, _place_everything, _pairs_inside, edges_cut, between, _objective)
+    for state in families:
         clock.check()
         state(model, instance)
     return model
@@ -108,9 +123,9 @@ def _declare_counts(model: pyo.ConcreteModel, instance: PlacementInstance) -> No
         (s, m, v)
         for s, stage in enumerate(stages)
         for m, offer in enumerate(offers)
-        for v in range(1, min(stage.replicas, offer) + 1)
+        for v in range(1, min(stage.replicas, offer // stage.tensor_parallel) + 1)
     ]
-    model.COUNTS = pyo.Set(dimen=3, initialize=held, doc="(s, m, v), v = 1..min(k_s, g_m)")
+    model.COUNTS = pyo.Set(dimen=3, initialize=held, doc="(s, m, v), v = 1..min(k_s, g_m/q_s)")
     model.holds = pyo.Var(
         model.COUNTS, domain=pyo.Binary, doc="n: server m holds v replicas of stage s"
     )
@@ -130,7 +145,9 @@ def _place_everything(model: pyo.ConcreteModel, instance: PlacementInstance) -> 
 
     @model.Constraint(model.SERVERS, doc="(C2) a server takes at most the g_m GPUs it offers")
     def capacity(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
-        return stated(model, sum(model.count[s, m] for s in model.STAGES) <= instance.free_gpus[m])
+        gpus = [stage.tensor_parallel for stage in instance.job.stages]
+        used = sum(gpus[s] * model.count[s, m] for s in model.STAGES)
+        return stated(model, used <= instance.free_gpus[m])
 
     @model.Constraint(model.STAGES, model.SERVERS, doc="(C3) one count of a stage on a server")
     def one_count(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
@@ -153,10 +170,12 @@ def _pairs_inside(model: pyo.ConcreteModel, instance: PlacementInstance) -> None
         return model.together[s, m, v] <= model.count[s + 1, m]
 
     @model.Constraint(
-        model.JOINED, doc="(C5) p <= min(k_{s+1}, g_m - v) n: only for the count v held"
+        model.JOINED, doc="(C5) p <= min(k_{s+1}, room beside v) n: only for the count v held"
     )
     def only_then(model: pyo.ConcreteModel, s: int, m: int, v: int) -> pyo.Expression:
-        most = min(stages[s + 1].replicas, instance.free_gpus[m] - v)
+        stage, following = stages[s], stages[s + 1]
+        room = instance.free_gpus[m] - stage.tensor_parallel * v
+        most = min(following.replicas, room // following.tensor_parallel)
         return model.together[s, m, v] <= most * model.holds[s, m, v]
 
 
@@ -228,6 +247,31 @@ def _tree_edges_cut(model: pyo.ConcreteModel, instance: PlacementInstance) -> No
     )
 
 
+def _expert_edges_cut(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
+    """All pairs of a stage's replicas but those that a server holds."""
+
+    def pairs(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
+        k = instance.job.stages[s].replicas
+        together = sum(
+            v * (v - 1) / 2 * model.holds[s, m, v]
+            for m in model.SERVERS
+            for v in _counts(instance, s, m)
+        )
+        return k * (k - 1) / 2 - together
+
+    model.expert_cut = pyo.Expression(
+        model.STAGES, rule=pairs, doc="(C11) pairs of replicas apart, all-to-all"
+    )
+
+
+def _nothing_cut(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
+    """A job without an all-to-all."""
+
+
+def _has_experts(instance: PlacementInstance) -> bool:
+    return any(stage.expert_bytes for stage in instance.job.stages)
+
+
 def _objective(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
     stages, kind = instance.job.stages, instance.job.all_reduce
     unit = total_weight(instance) or 1.0
@@ -239,8 +283,11 @@ def _objective(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
         inside = sum(v * model.together[t, m, v] for t, m, v in model.JOINED if t == s)
         pairs = stage.replicas * following.replicas
         sent += activation_weight(stage, following) / unit * (pairs - inside)
+    if _has_experts(instance):
+        sent += sum(expert_weight(stages[s]) / unit * model.expert_cut[s] for s in model.STAGES)
     model.bytes_cut = pyo.Objective(expr=reduced + sent, doc="(C0) min bytes cut, share of all")
 
 
 def _counts(instance: PlacementInstance, s: int, m: int) -> range:
-    return range(1, min(instance.job.stages[s].replicas, instance.free_gpus[m]) + 1)
+    stage = instance.job.stages[s]
+    return range(1, min(stage.replicas, instance.free_gpus[m] // stage.tensor_parallel) + 1)

@@ -18,10 +18,12 @@ from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds._combinatorial_kernel import most_saving
-from optsched.placement.cost import CostTables, Ints, tables_of, time_matrix
+from optsched.placement.bounds.combinatorial import least_pipeline_times
+from optsched.placement.cost import CostTables, Ints, placement_time, tables_of, work_matrix
 from optsched.placement.instance import PlacementInstance, equal_neighbours
 from optsched.placement.models.counts import add_up
 from optsched.placement.models.limits import count_nonzeros
+from optsched.placement.models.micro_batches import declare_pipeline, longest, state_pipeline
 from optsched.placement.options import PlacementOptions
 
 ROUNDING = 1e-9
@@ -43,7 +45,8 @@ class PlacementModelData:
     bound : float
         A proven lower bound, in seconds.
     bottleneck : bool
-        Whether the all-reduce is bound by the stage's least count on any server.
+        Whether the all-reduce is bound by the stage's least count on any server, and that matters:
+        of a job of micro-batches the slowest all-reduce of a stage counts, which is that anyhow.
     """
 
     tables: CostTables
@@ -57,9 +60,32 @@ class PlacementModelData:
         """k_s."""
         return [int(k) for k in self.tables.replicas]
 
-    def base(self, stage: int, width: int) -> float:
-        """base_s(w) in units: a stage's time with no neighbour near, all-reducing w shares wide."""
-        return float(self.tables.base[stage, width]) / self.unit
+    @cached_property
+    def gpus(self) -> list[int]:
+        """q_s."""
+        return [int(q) for q in self.tables.gpus]
+
+    @property
+    def is_synchronous(self) -> bool:
+        """Whether the job has micro-batches."""
+        return self.tables.micro_batches is not None
+
+    def most(self, stage: int, server: int) -> int:
+        """Replicas of a stage that a server can hold."""
+        return min(self.replicas[stage], self.offers[server] // self.gpus[stage])
+
+    def base(self, stage: int, count: int, width: int) -> float:
+        """base_s(v) in units: a stage's time with no neighbour near, all-reducing w shares wide."""
+        tables = self.tables
+        return float(tables.work[stage, count] + tables.all_reduce[stage, width]) / self.unit
+
+    def work(self, stage: int, count: int) -> float:
+        """base_s(v) in units without the all-reduce."""
+        return float(self.tables.work[stage, count]) / self.unit
+
+    def all_reduce(self, stage: int, width: int) -> float:
+        """The all-reduce in units, w shares wide."""
+        return float(self.tables.all_reduce[stage, width]) / self.unit
 
     def saving(self, stage: int, before: float, after: float) -> float:
         """a_s u + b_s w in units, for u replicas of the stage before and w of the one after."""
@@ -68,32 +94,28 @@ class PlacementModelData:
 
     def most_saving(self, stage: int, server: int, count: int) -> float:
         """ms(s, m, v) in units: the most that neighbours in the GPUs left over can save."""
-        k, tables = self.replicas, self.tables
-        before = k[stage - 1] if stage > 0 else 0
-        after = k[stage + 1] if stage + 1 < len(k) else 0
-        room = self.offers[server] - count
-        most = most_saving(tables.before[stage], tables.after[stage], before, after, room)
-        return float(most) / self.unit
+        room = self.offers[server] - count * self.gpus[stage]
+        return float(most_saving(self.tables.costs, stage, room)) / self.unit
 
 
 def model_data(
-    instance: PlacementInstance, options: PlacementOptions, counts: Ints, bound: float
+    instance: PlacementInstance, options: PlacementOptions, counts: Ints | None, bound: float
 ) -> PlacementModelData:
-    """Gather the model's data around a known placement.
+    """Gather the model's data around a known placement; without one no time is known to be met.
 
     Raises
     ------
     NotApplicableError
         If neighbours inside a server cost time (g/B_inter < 1/B_intra): then savings are negative.
     """
-    bottleneck = options.all_reduce_bandwidth == "bottleneck"
+    bottleneck = options.all_reduce_bandwidth == "bottleneck" and not instance.job.micro_batches
     refuse_many_nonzeros("ilp", count_nonzeros(instance, widths=bottleneck), INSTEAD)
     tables = tables_of(instance, options)
     if not tables.savings_are_positive:
         raise NotApplicableError(
             "ilp", "g/B_inter below 1/B_intra", "a NIC share slower than the link inside a server"
         )
-    unit = float(time_matrix(tables, counts, options).max())
+    unit = longest(tables) if counts is None else placement_time(tables, counts, options)
     unit = unit or 1.0
     return PlacementModelData(tables.capped(unit), instance.free_gpus, unit, bound, bottleneck)
 
@@ -105,14 +127,15 @@ def build(data: PlacementModelData, deadline: Deadline | None = None) -> pyo.Con
     _declare_sets(model, data)
     _declare_variables(model, data)
     model.iteration_time = pyo.Objective(expr=model.alpha, doc="min alpha")
+    times = (_slowest_work, _slowest_work_at_best, _slowest_all_reduce, _pipeline)
     for state in (
         _every_replica_is_placed,
         _servers_hold_their_offer,
         _one_count_a_server,
-        _slowest_stage,
+        *(() if data.is_synchronous else (_slowest_stage,)),
         _savings_come_from_neighbours,
         _savings_are_limited,
-        _slowest_stage_at_best,
+        *(times if data.is_synchronous else (_slowest_stage_at_best,)),
         _equal_servers_are_ordered,
         _least_count_of_a_stage,
     ):
@@ -134,6 +157,8 @@ def set_start(model: pyo.ConcreteModel, data: PlacementModelData, counts: Ints) 
     for s, w in model.WIDTHS:
         model.least[s, w] = int(width[s].max() == w)
     model.alpha = 1.0
+    if data.is_synchronous:
+        _start_pipeline(model, data, counts)
 
 
 def read_counts(model: pyo.ConcreteModel) -> Ints:
@@ -167,6 +192,8 @@ def _declare_variables(model: pyo.ConcreteModel, data: PlacementModelData) -> No
     model.least = pyo.Var(
         model.WIDTHS, domain=pyo.Binary, doc="q: the least count of stage s on any server is w"
     )
+    if data.is_synchronous:
+        declare_pipeline(model)
     low = min(data.bound / data.unit, 1.0) * (1 - ROUNDING)
     model.alpha = pyo.Var(bounds=(low, 1 + ROUNDING), doc="alpha, iteration time")
     model.count = pyo.Expression(
@@ -186,7 +213,7 @@ def _every_replica_is_placed(model: pyo.ConcreteModel, data: PlacementModelData)
 def _servers_hold_their_offer(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
     @model.Constraint(model.SERVERS, doc="(1b) a server takes at most the g_m GPUs it offers")
     def capacity(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
-        used = sum(model.count[s, m] for s in model.STAGES)
+        used = sum(data.gpus[s] * model.count[s, m] for s in model.STAGES)
         return stated(model, used <= data.offers[m])
 
 
@@ -199,7 +226,7 @@ def _one_count_a_server(model: pyo.ConcreteModel, data: PlacementModelData) -> N
 def _slowest_stage(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
     @model.Constraint(model.STAGES, model.SERVERS, doc="(2a) alpha >= base - saving")
     def slowest(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
-        base = sum(data.base(s, w) * model.place[s, m, v, w] for v, w in model.choices[s, m])
+        base = sum(data.base(s, v, w) * model.place[s, m, v, w] for v, w in model.choices[s, m])
         return model.alpha >= base - model.saving[s, m]
 
 
@@ -224,9 +251,37 @@ def _slowest_stage_at_best(model: pyo.ConcreteModel, data: PlacementModelData) -
     @model.Constraint(model.STAGES, model.SERVERS, doc="(3) alpha >= (base - ms) z")
     def at_best(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
         return model.alpha >= sum(
-            (data.base(s, w) - data.most_saving(s, m, v)) * model.place[s, m, v, w]
+            (data.base(s, v, w) - data.most_saving(s, m, v)) * model.place[s, m, v, w]
             for v, w in model.choices[s, m]
         )
+
+
+def _slowest_work(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+    @model.Constraint(model.STAGES, model.SERVERS, doc="(6a) P_s >= work - saving")
+    def works(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
+        work = sum(data.work(s, v) * model.place[s, m, v, w] for v, w in model.choices[s, m])
+        return model.stage_work[s] >= work - model.saving[s, m]
+
+
+def _slowest_work_at_best(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+    @model.Constraint(model.STAGES, model.SERVERS, doc="(6b) P_s >= (work - ms) z")
+    def works_at_best(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
+        return model.stage_work[s] >= sum(
+            (data.work(s, v) - data.most_saving(s, m, v)) * model.place[s, m, v, w]
+            for v, w in model.choices[s, m]
+        )
+
+
+def _slowest_all_reduce(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+    @model.Constraint(model.STAGES, model.SERVERS, doc="(6c) A_s >= all-reduce z")
+    def reduces(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
+        return model.stage_all_reduce[s] >= sum(
+            data.all_reduce(s, w) * model.place[s, m, v, w] for v, w in model.choices[s, m]
+        )
+
+
+def _pipeline(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
+    state_pipeline(model, data.tables, data.unit, ("(6d)", "(6e)", "(6f)"))
 
 
 def _equal_servers_are_ordered(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
@@ -258,13 +313,17 @@ def _least_count_of_a_stage(model: pyo.ConcreteModel, data: PlacementModelData) 
 
 
 def _columns(data: PlacementModelData) -> list[tuple[int, int, int, int]]:
+    least = np.zeros_like(data.tables.base)
+    if data.is_synchronous:
+        least = least_pipeline_times(data.tables, max(data.offers)) / data.unit
     return [
         (s, m, v, w)
         for s, k in enumerate(data.replicas)
-        for m, offer in enumerate(data.offers)
-        for v in range(1, min(k, offer) + 1)
+        for m in range(len(data.offers))
+        for v in range(1, data.most(s, m) + 1)
         for w in (_common_widths(k, v) if data.bottleneck else [v])
-        if data.base(s, w) - data.most_saving(s, m, v) <= 1 + ROUNDING
+        if data.base(s, v, w) - data.most_saving(s, m, v) <= 1 + ROUNDING
+        and least[s, v] <= 1 + ROUNDING
     ]
 
 
@@ -281,6 +340,16 @@ def _placed(model: pyo.ConcreteModel, s: int, m: int) -> list[pyo.Var]:
 def _rank(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
     last = len(model.STAGES) - 1
     return sum((last - s) * model.count[s, m] for s in model.STAGES)
+
+
+def _start_pipeline(model: pyo.ConcreteModel, data: PlacementModelData, counts: Ints) -> None:
+    stage = np.arange(len(counts))[:, None]
+    work = work_matrix(data.tables, counts).max(axis=1) / data.unit
+    reduce = data.tables.all_reduce[stage, counts].max(axis=1) / data.unit
+    for s in model.STAGES:
+        model.stage_work[s], model.stage_all_reduce[s] = float(work[s]), float(reduce[s])
+    model.slowest_work = float(work.max())
+    model.exposed = float((reduce - data.tables.hidden / data.unit).max())
 
 
 def _ordered(data: PlacementModelData, counts: Ints) -> Ints:

@@ -32,7 +32,10 @@ def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settin
     """
     require_solver(settings.solver)
     began = time.perf_counter()
-    _, start = starting_placement(instance, options)
+    known = starting_placement(instance, options, settings)
+    if known.counts is None:
+        return known.nothing
+    start = known.counts
     bound = combinatorial_bound(instance, tables_of(instance, options))
     settings.progress.report(iteration_time(instance, start, options), bound.value)
     data = formulation.model_data(instance, options, start, bound.value)
@@ -56,7 +59,7 @@ def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settin
 
 def model(instance: PlacementInstance, options: PlacementOptions) -> pyo.ConcreteModel:
     """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
-    _, start = starting_placement(instance, options)
+    start = starting_placement(instance, options).counts
     bound = combinatorial_bound(instance, tables_of(instance, options))
     return formulation.build(formulation.model_data(instance, options, start, bound.value))
 

@@ -8,7 +8,7 @@ models/placement/README.md.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,11 +18,19 @@ from optsched.backends import require_solver, state_and_solve
 from optsched.backends.relations import stated
 from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.deadline import Deadline
-from optsched.placement.cost import CostTables, Ints, iteration_time, tables_of
-from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
+from optsched.placement.cost import (
+    CostTables,
+    Ints,
+    iteration_time,
+    placement_time,
+    tables_of,
+)
+from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts, unplaced
+from optsched.placement.heuristics.repartition import Start
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.models.counts import add_up
 from optsched.placement.models.limits import replica_nonzeros
+from optsched.placement.models.micro_batches import declare_pipeline, longest, state_pipeline
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings
@@ -30,11 +38,14 @@ from optsched.result import Outcome, Settings
 
 @dataclass(frozen=True)
 class VertexModelData:
-    """The cost tables, the offers g_m, Heavy-Edge's placement, its time (the unit), the reading."""
+    """The cost tables, the offers g_m, Heavy-Edge's placement, its time (the unit), the reading.
+
+    Where Heavy-Edge leaves replicas over the unit is a time that no placement exceeds.
+    """
 
     tables: CostTables
     offers: tuple[int, ...]
-    known: Ints
+    known: Ints | None
     unit: float
     bottleneck: bool
 
@@ -44,8 +55,14 @@ class VertexModelData:
         return [int(k) for k in self.tables.replicas]
 
     def counts(self, stage: int, server: int) -> range:
-        """Counts of a stage that a server can hold, v = 1..min(k_s, g_m)."""
-        return range(1, min(self.replicas[stage], self.offers[server]) + 1)
+        """Counts of a stage that a server can hold, v = 1..min(k_s, g_m/q_s)."""
+        room = self.offers[server] // int(self.tables.gpus[stage])
+        return range(1, min(self.replicas[stage], room) + 1)
+
+    @property
+    def is_synchronous(self) -> bool:
+        """Whether the job has micro-batches."""
+        return self.tables.micro_batches is not None
 
 
 def ilp_vertex(
@@ -72,6 +89,8 @@ def ilp_vertex(
     if answer.has_solution:
         counts, details = read_counts(model), {}
     bound = None
+    if counts is None:
+        return replace(Start("ilp-vertex", None, answer.termination).nothing, solver=answer.solver)
     if answer.bound is not None:
         value = iteration_time(instance, counts, options)
         bound = min(max(answer.bound * data.unit, 0.0), value)
@@ -97,12 +116,16 @@ def vertex_data(instance: PlacementInstance, options: PlacementOptions) -> Verte
     """Gather the model's data; Heavy-Edge gives the unit of time, and the solver nothing."""
     bottleneck = options.all_reduce_bandwidth == "bottleneck"
     refuse_many_nonzeros("ilp-vertex", replica_nonzeros(instance, bottleneck), "use ilp")
-    counts = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
-    unit = iteration_time(instance, counts, options) or 1.0
+    bottleneck = bottleneck and not instance.job.micro_batches
+    tables = tables_of(instance, options)
+    greedy = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
+    known = None if unplaced(instance, greedy) else greedy
+    unit = longest(tables) if known is None else placement_time(tables, known, options)
+    unit = unit or 1.0
     return VertexModelData(
-        tables_of(instance, options).capped(unit),
+        tables.capped(unit),
         instance.free_gpus,
-        counts,
+        known,
         unit,
         bottleneck,
     )
@@ -115,11 +138,11 @@ def build(data: VertexModelData, deadline: Deadline | None = None) -> pyo.Concre
     _declare_sets(model, data)
     _declare_variables(model, data)
     model.iteration_time = pyo.Objective(expr=model.alpha, doc="min alpha")
+    times = (_slowest_work, _slowest_all_reduce, _pipeline)
     for state in (
         _replicas_and_servers,
         _counts_follow_replicas,
-        _all_reduce_times,
-        _slowest_stage,
+        *(times if data.is_synchronous else (_all_reduce_times, _slowest_stage)),
     ):
         clock.check()
         state(model, data)
@@ -147,9 +170,12 @@ def _declare_variables(model: pyo.ConcreteModel, data: VertexModelData) -> None:
     model.holds = pyo.Var(
         model.COUNTS, domain=pyo.Binary, doc="n: server m holds v replicas of stage s"
     )
-    model.all_reduce = pyo.Var(
-        model.STAGES, model.SERVERS, domain=pyo.NonNegativeReals, doc="R, all-reduce time"
-    )
+    if data.is_synchronous:
+        declare_pipeline(model)
+    else:
+        model.all_reduce = pyo.Var(
+            model.STAGES, model.SERVERS, domain=pyo.NonNegativeReals, doc="R, all-reduce time"
+        )
     model.alpha = pyo.Var(domain=pyo.NonNegativeReals, doc="alpha, iteration time")
     model.count = pyo.Expression(
         model.STAGES,
@@ -172,7 +198,9 @@ def _replicas_and_servers(model: pyo.ConcreteModel, data: VertexModelData) -> No
 
     @model.Constraint(model.SERVERS, doc="(V2) a server takes at most the g_m GPUs it offers")
     def capacity(model: pyo.ConcreteModel, m: int) -> pyo.Expression:
-        return sum(model.assign[s, r, m] for s, r in model.REPLICAS) <= data.offers[m]
+        gpus = data.tables.gpus
+        used = sum(int(gpus[s]) * model.assign[s, r, m] for s, r in model.REPLICAS)
+        return used <= data.offers[m]
 
 
 def _counts_follow_replicas(model: pyo.ConcreteModel, data: VertexModelData) -> None:
@@ -203,25 +231,59 @@ def _all_reduce_times(model: pyo.ConcreteModel, data: VertexModelData) -> None:
 
 
 def _slowest_stage(model: pyo.ConcreteModel, data: VertexModelData) -> None:
-    tables = data.tables
-
     @model.Constraint(
         model.STAGES, model.SERVERS, doc="(V6) alpha >= time of a stage on a server that holds it"
     )
     def slowest(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
-        before = model.count[s - 1, m] if s > 0 else 0
-        after = model.count[s + 1, m] if s + 1 in model.STAGES else 0
-        saved = (tables.before[s] * before + tables.after[s] * after) / data.unit
-        fixed = float(tables.fixed[s]) / data.unit
-        absent = 1 - model.present[s, m]
-        time = fixed * model.present[s, m] + model.all_reduce[s, m] - saved
-        return model.alpha >= time - _largest_time(data, s) * absent
+        time = _work(model, data, s, m) + model.all_reduce[s, m] - _saved(model, data, s, m)
+        finite = data.tables.all_reduce[s][np.isfinite(data.tables.all_reduce[s])]
+        largest = float(finite.max() + _dearest(data, s)) / data.unit
+        return model.alpha >= time - largest * (1 - model.present[s, m])
 
 
-def _largest_time(data: VertexModelData, s: int) -> float:
-    """Big-M of (V6): the largest value its left-over terms can take without the stage."""
+def _slowest_work(model: pyo.ConcreteModel, data: VertexModelData) -> None:
+    @model.Constraint(
+        model.STAGES, model.SERVERS, doc="(V7) P_s >= work of a stage on a server that holds it"
+    )
+    def works(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
+        time = _work(model, data, s, m) - _saved(model, data, s, m)
+        dearest = _dearest(data, s) / data.unit
+        return model.stage_work[s] >= time - dearest * (1 - model.present[s, m])
+
+
+def _slowest_all_reduce(model: pyo.ConcreteModel, data: VertexModelData) -> None:
+    @model.Constraint(
+        model.STAGES, model.SERVERS, doc="(V8) A_s >= all-reduce of a stage on any server"
+    )
+    def longest_all_reduce(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
+        time = data.tables.all_reduce[s] / data.unit
+        return model.stage_all_reduce[s] >= sum(
+            float(time[v]) * model.holds[s, m, v] for v in data.counts(s, m)
+        )
+
+
+def _pipeline(model: pyo.ConcreteModel, data: VertexModelData) -> None:
+    state_pipeline(model, data.tables, data.unit, ("(V9)", "(V10)", "(V11)"))
+
+
+def _work(model: pyo.ConcreteModel, data: VertexModelData, s: int, m: int) -> pyo.Expression:
+    """Time of a stage but for its all-reduce, with no neighbour near; 0 without it."""
+    fixed = float(data.tables.fixed[s]) / data.unit
+    experts = data.tables.experts[s] / data.unit
+    own = sum(float(experts[v]) * model.holds[s, m, v] for v in data.counts(s, m) if experts[v])
+    return fixed * model.present[s, m] + own
+
+
+def _saved(model: pyo.ConcreteModel, data: VertexModelData, s: int, m: int) -> pyo.Expression:
+    tables = data.tables
+    before = model.count[s - 1, m] if s > 0 else 0
+    after = model.count[s + 1, m] if s + 1 in model.STAGES else 0
+    return (tables.before[s] * before + tables.after[s] * after) / data.unit
+
+
+def _dearest(data: VertexModelData, s: int) -> float:
+    """Seconds that neighbours can cost at most without the stage: with them a big-M's all."""
     tables = data.tables
     most = len(data.offers) and max(data.offers)
-    finite = tables.all_reduce[s][np.isfinite(tables.all_reduce[s])]
     dearer = -min(tables.before[s], 0.0) - min(tables.after[s], 0.0)
-    return float(finite.max() + dearer * most) / data.unit
+    return float(dearer * most)
