@@ -144,8 +144,5 @@ def _footer(out: Console, runs: Sequence[OnlineRun]) -> None:
         )
     theorem = next((run.theorem for run in runs if run.theorem is not None), None)
     if theorem is not None:
-        ratio = "undefined: a job needs the whole cluster"
-        if theorem.ratio is not None:
-            ratio = f"{theorem.ratio:.4g} times the optimal total completion time"
-        out.print(f"Theorem 1 allows A-SRPT {ratio}", markup=False)
+        out.print(theorem.sentence, markup=False, soft_wrap=True)
     _violations(out, runs)

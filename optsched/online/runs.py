@@ -10,7 +10,7 @@ from typing import Any
 from optsched.checking import CheckReport
 from optsched.online.audit import audit
 from optsched.online.bounds.flow import ITERATIONS, FlowBounds, flow_bounds
-from optsched.online.bounds.theorem import TheoremOne, theorem_one
+from optsched.online.bounds.theorem import TheoremOne, observed_ratio, theorem_one
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.instance import OnlineInstance
 from optsched.online.metrics import Metrics, compute_metrics
@@ -201,7 +201,8 @@ def _audited(run: Run, prediction: Prediction) -> CheckReport:
 def _theorem(run: Run, prediction: Prediction) -> TheoremOne | None:
     if not run.records.policy.startswith("a-srpt") or not len(run.jobs):
         return None
-    return theorem_one(run.jobs, _known(run, prediction), run.records.options.tau)
+    found = theorem_one(run.jobs, _known(run, prediction), run.records.options.tau)
+    return replace(found, observed=observed_ratio(run.jobs, run.metrics))
 
 
 def _outcome(

@@ -1,0 +1,80 @@
+"""Theorem 1's ratio: by hand, and told beside what a run shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.online.bounds.theorem import observed_ratio, theorem_one
+from optsched.online.instance import OnlineInstance
+from optsched.online.options import OnlineOptions
+from optsched.online.runs import predicted, run_policies
+
+
+@pytest.fixture(scope="module")
+def instance() -> OnlineInstance:
+    return optsched.load("online/small-400x40")
+
+
+def test_the_ratio_by_its_formula(instance: OnlineInstance) -> None:
+    prediction = predicted(instance, OnlineOptions(), 0)
+    jobs, tau = prediction.jobs, 3.0
+    found = theorem_one(jobs, prediction.iterations, tau)
+    alpha_max = jobs.configurations.worst[jobs.configuration]
+    alpha_min = jobs.configurations.estimate[jobs.configuration]
+    rho = max(a / b for a, b in zip(alpha_max, alpha_min, strict=True))
+    g, total = max(jobs.gpus), instance.cluster.servers * instance.cluster.gpus_per_server
+    share = total / (total - g)
+    error = np.mean(np.abs(jobs.iterations - prediction.iterations))
+    first = (2 + tau + rho * share) * rho
+    second = 2 * rho * g * max(alpha_max) / min(alpha_min) * (1 + tau + (1 + rho) * share) * error
+    assert found.with_perfect_predictions == pytest.approx(first)
+    assert found.ratio == pytest.approx(first + second)
+    perfect = theorem_one(jobs, jobs.iterations, tau)
+    assert perfect.ratio == perfect.with_perfect_predictions == pytest.approx(first)
+
+
+def test_what_a_run_shows_is_far_below_and_at_least_one(instance: OnlineInstance) -> None:
+    prediction = predicted(instance, OnlineOptions(), 0)
+    runs = list(run_policies(prediction, ["a-srpt", "a-srpt-perfect", "spjf"]))
+    assert runs[2].theorem is None
+    for run in runs[:2]:
+        assert run.theorem is not None
+        assert run.theorem.ratio is not None
+        assert run.theorem.observed is not None
+        records = run.records
+        completions = (
+            sum(record.end for record in records) - len(records) * prediction.jobs.submit[0]
+        )
+        assert 1 <= run.theorem.observed < run.theorem.ratio
+        assert run.metrics.total_completion_time == pytest.approx(completions)
+        part = replace(run.metrics, jobs=run.metrics.jobs - 1)
+        assert observed_ratio(run.jobs, part) is None
+
+
+def test_the_sentence_has_no_digits_that_mean_nothing(instance: OnlineInstance) -> None:
+    prediction = predicted(instance, OnlineOptions(), 0)
+    sure, unsure = (
+        run.theorem.sentence
+        for run in run_policies(prediction, ["a-srpt-perfect", "a-srpt"])
+        if run.theorem is not None
+    )
+    for sentence in (sure, unsure):
+        assert "e+" not in sentence
+        assert "this run takes at most 1.0" in sentence
+    assert "about 10^" in unsure
+    assert "with perfect predictions" in unsure
+    assert "with perfect predictions" not in sure
+
+
+def test_a_job_of_the_whole_cluster_leaves_no_ratio(instance: OnlineInstance) -> None:
+    prediction = predicted(instance, OnlineOptions(), 0)
+    cluster = prediction.jobs.cluster.model_copy(
+        update={"servers": 1, "gpus_per_server": int(max(prediction.jobs.gpus))}
+    )
+    found = theorem_one(replace(prediction.jobs, cluster=cluster), prediction.iterations, 1.0)
+    assert (found.ratio, found.with_perfect_predictions) == (None, None)
+    assert "one job needs the whole cluster" in found.sentence
