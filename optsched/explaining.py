@@ -98,6 +98,9 @@ def conflict_of(result: Result, *, thorough: bool = False) -> Conflict | None:
     found: Conflict | None = None
     if problem.conflict is not None:
         found = resolve(problem.conflict)(result.given, options, thorough)
+    heuristic = any(m.name == result.method and m.kind == "heuristic" for m in problem.methods)
+    if found is None and heuristic:
+        return None  # it found none, which proves nothing
     if found is None:
         message = str(result.details.get("message", f"{result.method} proves that there is none"))
         found = Conflict(result.instance, message, None, problem.unit, "", (), "sufficient")

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from functools import cache
 from typing import Any
 
 import pytest
-from oracles.conflicts import smallest_conflicts
+from oracles.conflicts import assert_irreducible, smallest_conflicts
 
 import optsched
 from optsched.conflict import Conflict
 from optsched.errors import InputError
-from optsched.placement.conflict import find_conflict
+from optsched.explaining import conflict_of, why_none
+from optsched.placement.conflict import find_conflict, naming
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
+from optsched.result import Termination
 
 Stages = list[tuple[int, int]]
 """Replicas and GPUs of a replica."""
@@ -173,6 +176,58 @@ def test_drawn_offers(seed: int) -> None:
     if conflict is not None:
         assert conflict.proof == "smallest"
         assert named(conflict) in possible
+
+
+@pytest.mark.parametrize("method", ["exact", "dp", "threshold", "columns", "heavy-edge"])
+def test_every_method_is_explained_by_the_same_conflict(method: str) -> None:
+    case, told = CASES["an odd offer"]
+    instance = PlacementInstance.from_dict(case)
+    result = optsched.solve(instance, method)
+    line = why_none(result)
+    assert line is not None
+    assert str(told) in line
+    assert "1 free GPU more on server 1 would do" in line
+    explained = optsched.explain(instance, method=method)
+    assert isinstance(explained, Conflict)
+    assert named(explained) in least_conflict(case)
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        ("an odd offer", "ilp"),
+        ("three and two", "ilp"),
+        ("an odd offer", "ilp-vertex"),
+        *(pytest.param(name, "ilp", marks=pytest.mark.nightly) for name in CASES),
+        *(pytest.param(name, "ilp-vertex", marks=pytest.mark.nightly) for name in CASES),
+    ],
+)
+def test_the_rows_of_the_model_are_irreducible(name: str, method: str) -> None:
+    instance = PlacementInstance.from_dict(CASES[name][0])
+    conflict = optsched.explain(instance, method=method)
+    assert isinstance(conflict, Conflict)
+    assert conflict.rows_proof == "irreducible"
+    model = optsched.build_model(instance, method)
+    assert_irreducible(model, conflict.rows, naming(instance))
+
+
+def test_a_heuristic_that_finds_none_proves_nothing() -> None:
+    """Largest first is not what Heavy-Edge does: it may leave a replica over where all fit."""
+    stages = [(2, 1), (2, 2), (1, 4)]
+    for free in itertools.product(range(1, 7), repeat=3):
+        if not 10 <= sum(free) <= 11 or not packs((4, 2, 2, 1, 1), free):
+            continue
+        instance = PlacementInstance.from_dict(made(list(free), stages))
+        result = optsched.solve(instance, "heavy-edge")
+        if result.solution is None:
+            break
+    else:
+        pytest.fail("Heavy-Edge places them all: another example is needed")
+    assert conflict_of(result) is None
+    assert "no solution by heavy-edge" in str(why_none(result))
+    with pytest.raises(InputError, match="left over"):
+        optsched.explain(instance, method="heavy-edge")
+    assert optsched.solve(instance).termination is Termination.OPTIMAL
 
 
 def test_too_few_gpus_are_bad_input() -> None:
