@@ -200,6 +200,28 @@ class CostTables:
             after=after,
         )
 
+    def floored(self, limit: float) -> CostTables:
+        """Tables without seconds below a limit, which a solver would drop or stumble over.
+
+        No time is longer than it was: what a neighbour saves so little counts as saved.
+        """
+        if not self.savings_are_positive:
+            return self
+
+        def told(seconds: Floats) -> Floats:
+            return np.where(seconds < limit, 0.0, seconds)
+
+        before, after, inside = told(self.before), told(self.after), told(self.inside)
+        return replace(
+            self,
+            fixed=inside + _if_absent(self.replicas, before, after),
+            inside=inside,
+            experts=told(self.experts),
+            all_reduce=told(self.all_reduce),
+            before=before,
+            after=after,
+        )
+
     @property
     def savings_are_positive(self) -> bool:
         """True when no neighbour on the server ever costs time (g/B_inter >= 1/B_intra)."""

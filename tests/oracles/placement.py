@@ -6,7 +6,9 @@ lists ``counts[stage][server]``. Nothing here comes from the package under test.
 Numbers in the comments "(4)" to "(7)" are the equations of the paper on A-SRPT, with two readings:
 the communication time (5) is the sum of an inter-server and an intra-server fraction, and the
 all-reduce time (6) uses the server's own count of replicas ("own"), or the smallest positive count
-of the stage on any server ("bottleneck").
+of the stage on any server ("bottleneck"). A replica may be sliced over several GPUs of one server,
+its stage may route bytes between experts, and the job may be cut into micro-batches, each passing
+the stages as a job passes machines in series.
 """
 
 import itertools
@@ -72,15 +74,24 @@ def replicas(instance: Instance) -> list[int]:
     return [stage["replicas"] for stage in instance["job"]["stages"]]
 
 
+def slices(instance: Instance) -> list[int]:
+    """GPUs of a replica of every stage."""
+    return [stage.get("tensor_parallel", 1) for stage in instance["job"]["stages"]]
+
+
 def is_placement(instance: Instance, counts: Sequence[Sequence[int]]) -> bool:
-    """Whether the counts are non-negative, with row sums k_s and column sums g_m."""
+    """Whether the counts are non-negative, with row sums k_s and on at most g_m GPUs."""
     sizes, free = replicas(instance), instance["free_gpus"]
     if len(counts) != len(sizes) or any(len(row) != len(free) for row in counts):
         return False
     if any(count < 0 for row in counts for count in row):
         return False
     rows_fit = [sum(row) for row in counts] == sizes
-    return rows_fit and [sum(column) for column in zip(*counts, strict=True)] == free
+    used = [
+        sum(x * q for x, q in zip(column, slices(instance), strict=True))
+        for column in zip(*counts, strict=True)
+    ]
+    return rows_fit and all(u <= f for u, f in zip(used, free, strict=True))
 
 
 # --- the cost, equations (4) to (7) ---------------------------------------------------------------
@@ -98,16 +109,27 @@ def stage_time(
 
     ``reducing`` is the count that stands for x in (6): the server's own, or the stage's smallest.
     """
+    work = stage_work(instance, column, s, backward_overlap)
+    return work + all_reduce_overlap * all_reduce_time(instance, column[s], s, reducing)
+
+
+def stage_work(
+    instance: Instance, column: Sequence[int], s: int, backward_overlap: float = 1.0
+) -> float:
+    """The same without the all-reduce (6)."""
     cluster, stages = instance["cluster"], instance["job"]["stages"]
     g = cluster["gpus_per_server"]
     inter, intra = cluster["inter_bandwidth"], cluster["intra_bandwidth"]
     stage = stages[s]
-    k = stage["replicas"]
+    k, q = stage["replicas"], slices(instance)[s]
 
     # (4)
     comp = stage["forward_time"] + backward_overlap * stage["backward_time"]
 
-    # (5): an absent neighbour drops its term
+    # a ring over the slices of a replica, inside its server
+    tensor = 2 * (q - 1) / q * stage.get("tensor_bytes", 0) / intra
+
+    # (5): an absent neighbour drops its term; a replica has q GPUs' shares of the NIC
     outside = inside = 0.0
     if s > 0:
         k_before, x_before = stages[s - 1]["replicas"], column[s - 1]
@@ -117,17 +139,59 @@ def stage_time(
         k_after, x_after = stages[s + 1]["replicas"], column[s + 1]
         outside += 2 * stage["output_bytes"] * (k_after - x_after) / k_after
         inside += 2 * stage["output_bytes"] * x_after / k_after
-    comm = outside * g / inter + inside / intra
+    comm = outside * g / (inter * q) + inside / intra
 
-    # (6)
+    # all-to-all: a k-th part for each replica, its own stays with it
+    experts = 0.0
+    for other in range(1, k):
+        near = other < column[s]
+        experts += stage.get("expert_bytes", 0) / k * (1 / intra if near else g / (inter * q))
+    return comp + tensor + comm + experts
+
+
+def all_reduce_time(instance: Instance, count: int, s: int, reducing: int) -> float:
+    """(6) of stage s on a server with so many of its replicas."""
+    cluster, stage = instance["cluster"], instance["job"]["stages"][s]
+    inter, intra = cluster["inter_bandwidth"], cluster["intra_bandwidth"]
+    k, q = stage["replicas"], slices(instance)[s]
     if k == 1:
-        all_reduce = 0.0
-    elif column[s] < k:
-        all_reduce = 2 * (k - 1) / k * stage["parameter_bytes"] * g / (reducing * inter)
-    else:
-        all_reduce = 2 * (k - 1) / k * stage["parameter_bytes"] / intra
+        return 0.0
+    if count < k:
+        width = reducing * q * inter / cluster["gpus_per_server"]
+        return 2 * (k - 1) / k * stage["parameter_bytes"] / width
+    return 2 * (k - 1) / k * stage["parameter_bytes"] / (q * intra)
 
-    return comp + comm + all_reduce_overlap * all_reduce
+
+def passed(times: Sequence[float], jobs: int) -> float:
+    """When the last of so many equal jobs leaves the last of machines in series."""
+    left = [0.0] * len(times)
+    for _ in range(jobs):
+        at = 0.0
+        for machine, time in enumerate(times):
+            at = left[machine] = max(at, left[machine]) + time
+    return left[-1]
+
+
+def synchronous(
+    instance: Instance,
+    counts: Sequence[Sequence[int]],
+    backward_overlap: float = 1.0,
+    all_reduce_overlap: float = 1.0,
+) -> float:
+    """The time of an iteration of micro-batches, the gradients of all of which are summed."""
+    job, columns = instance["job"], list(zip(*counts, strict=True))
+    batches = job["micro_batches"]
+    pace, reduce = [], []
+    for s in range(len(counts)):
+        there = [column for column in columns if column[s] > 0]
+        work = [stage_work(instance, column, s, backward_overlap) for column in there]
+        pace.append(max(work) / batches)
+        reduce.append(max(all_reduce_time(instance, column[s], s, column[s]) for column in there))
+    last = passed(pace, batches)
+    backward = [backward_overlap * stage["backward_time"] / batches for stage in job["stages"]]
+    return max(
+        last - sum(backward[:s]) + all_reduce_overlap * time for s, time in enumerate(reduce)
+    )
 
 
 def alpha(
@@ -147,6 +211,8 @@ def alpha(
         raise ValueError("row sums differ from the replicas")
     if all_reduce_bandwidth not in ("own", "bottleneck"):
         raise ValueError(f"all_reduce_bandwidth: {all_reduce_bandwidth!r}")
+    if "micro_batches" in instance["job"]:
+        return synchronous(instance, counts, backward_overlap, all_reduce_overlap)
     times = []
     for s, row in enumerate(counts):
         fewest = min(count for count in row if count > 0)
@@ -180,19 +246,19 @@ def rows_within(total: int, room: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def placements(instance: Instance) -> Iterator[Counts]:
-    """All placements: row sums k_s, column sums exactly g_m, in lexicographic order."""
+    """All placements: row sums k_s, on at most g_m GPUs, in lexicographic order."""
+    sizes, gpus = replicas(instance), slices(instance)
 
-    def fill(sizes: Sequence[int], room: Sequence[int]) -> Iterator[Counts]:
-        if not sizes:
-            if all(left == 0 for left in room):
-                yield []
+    def fill(s: int, room: Sequence[int]) -> Iterator[Counts]:
+        if s == len(sizes):
+            yield []
             return
-        for row in rows_within(sizes[0], room):
-            left = [r - x for r, x in zip(room, row, strict=True)]
-            for below in fill(sizes[1:], left):
+        for row in rows_within(sizes[s], [r // gpus[s] for r in room]):
+            left = [r - x * gpus[s] for r, x in zip(room, row, strict=True)]
+            for below in fill(s + 1, left):
                 yield [list(row), *below]
 
-    yield from fill(replicas(instance), instance["free_gpus"])
+    yield from fill(0, instance["free_gpus"])
 
 
 def brute_force(
@@ -222,7 +288,7 @@ def brute_force(
 
     best: tuple[float, Counts] | None = None
     for counts in placements(instance):
-        if all_reduce_bandwidth == "own":
+        if all_reduce_bandwidth == "own" and "micro_batches" not in instance["job"]:
             value = max(column_time(column) for column in zip(*counts, strict=True))
         else:
             value = alpha(
@@ -231,7 +297,7 @@ def brute_force(
         if best is None or value < best[0]:
             best = (value, counts)
     if best is None:
-        raise ValueError("no placement: free_gpus do not sum to the replicas")
+        raise ValueError("no placement: the servers do not hold the replicas")
     return best
 
 
@@ -293,6 +359,9 @@ def job_graph(instance: Instance) -> nx.Graph:
         k = stage["replicas"]
         share = Fraction(k - 1, k) * Fraction(stage["parameter_bytes"])
         weight = 2 * share if kind == "ring" else share
+        if stage.get("expert_bytes", 0) > 0:
+            for a, b in itertools.combinations(range(k), 2):
+                graph.add_edge((s, a), (s, b), weight=2 * Fraction(stage["expert_bytes"]) / k)
         for a, b in all_reduce_edges(kind, k):
             u, v = (s, a), (s, b)
             if graph.has_edge(u, v):
@@ -306,35 +375,42 @@ def job_graph(instance: Instance) -> nx.Graph:
 
 
 def heavy_edge_vertices(instance: Instance) -> dict[Vertex, int]:
-    """Heavy-Edge on the job graph: the server of every replica."""
+    """Heavy-Edge on the job graph: the server of every replica, but for those left over."""
     graph, free = job_graph(instance), instance["free_gpus"]
+    size = {(s, r): slices(instance)[s] for s, r in graph.nodes}
     unassigned = set(graph.nodes)
     server_of: dict[Vertex, int] = {}
 
     for m in sorted(range(len(free)), key=lambda m: (-free[m], m)):
         chosen: set[Vertex] = set()
-        if free[m] == len(unassigned):
+        room = free[m]
+        if sum(size[v] for v in unassigned) <= room:
             chosen = set(unassigned)
         elif free[m] == 1:
             # degree in the original graph, edges to replicas placed before included
-            chosen = {min(unassigned, key=lambda v: (graph.degree(v, weight="weight"), v))}
+            fitting = [v for v in unassigned if size[v] == 1]
+            if fitting:
+                chosen = {min(fitting, key=lambda v: (graph.degree(v, weight="weight"), v))}
         else:
-            while len(chosen) < free[m]:
-                chosen |= heaviest_addition(graph, chosen, unassigned - chosen)
+            while any(size[v] <= room for v in unassigned - chosen):
+                chosen |= heaviest_addition(graph, chosen, unassigned - chosen, size, room)
+                room = free[m] - sum(size[v] for v in chosen)
         for vertex in chosen:
             server_of[vertex] = m
         unassigned -= chosen
     return server_of
 
 
-def heaviest_addition(graph: nx.Graph, chosen: set[Vertex], outside: set[Vertex]) -> set[Vertex]:
+def heaviest_addition(
+    graph: nx.Graph, chosen: set[Vertex], outside: set[Vertex], size: dict[Vertex, int], room: int
+) -> set[Vertex]:
     """The vertices that one step of growing adds to ``chosen``, out of ``outside``."""
     if not chosen:
         # both ends outside; ties by the pair (lower end, higher end)
         edges = [
             (-weight, min(u, v), max(u, v))
             for u, v, weight in graph.edges(data="weight")
-            if u in outside and v in outside
+            if u in outside and v in outside and size[u] + size[v] <= room
         ]
         if edges:
             _, u, v = min(edges)
@@ -342,16 +418,19 @@ def heaviest_addition(graph: nx.Graph, chosen: set[Vertex], outside: set[Vertex]
     else:
         # one end chosen; ties by the vertex that would be added
         ends = [
-            (-graph[u][v]["weight"], v) for u in chosen for v in graph.neighbors(u) if v in outside
+            (-graph[u][v]["weight"], v)
+            for u in chosen
+            for v in graph.neighbors(u)
+            if v in outside and size[v] <= room
         ]
         if ends:
             _, v = min(ends)
             return {v}
-    return {min(outside)}
+    return {min(v for v in outside if size[v] <= room)}
 
 
 def heavy_edge(instance: Instance) -> Counts:
-    """Heavy-Edge's placement as counts."""
+    """Heavy-Edge's placement as counts; without those it leaves over."""
     counts = [[0] * len(instance["free_gpus"]) for _ in replicas(instance)]
     for (s, _), m in heavy_edge_vertices(instance).items():
         counts[s][m] += 1
@@ -472,3 +551,39 @@ def random_instance(rng: random.Random) -> Instance:
             "stages": stages,
         },
     }
+
+
+def random_parallel_instance(rng: random.Random) -> Instance:
+    """`random_instance` with slices, experts and micro-batches, alone and together.
+
+    At most 7 replicas. Bytes between experts are multiples of 12, so that ties stay ties. With
+    slices the offer may leave GPUs free, or not hold the replicas at all.
+    """
+    instance = random_instance(rng)
+    while sum(replicas(instance)) > 7:
+        instance = random_instance(rng)
+    job, cluster = instance["job"], instance["cluster"]
+    sliced, tensor, experts, synchronous = (rng.random() < 0.6 for _ in range(4))
+    for stage in job["stages"]:
+        if sliced:
+            stage["tensor_parallel"] = rng.choice([1, 2, 2, 3, 3, 4])
+        if tensor:
+            stage["tensor_bytes"] = float(rng.choice([0, 5e6, 2e7, 3e8]))
+        if experts:
+            stage["expert_bytes"] = float(rng.choice([0, 12 * 500_000, 12 * 4_000_000]))
+    if synchronous:
+        job["micro_batches"] = rng.choice([1, 2, 3, 4, 8, 64])
+    needed = sum(k * q for k, q in zip(replicas(instance), slices(instance), strict=True))
+    if max(slices(instance)) > 1:
+        needed += rng.choice([0, 0, 1, 1, 2])
+        fewest = -(-needed // 8)
+        servers = rng.randint(fewest, max(fewest, 5))
+        free = [needed // servers + (m < needed % servers) for m in range(servers)]
+        for _ in range(5):
+            a, b = rng.randrange(servers), rng.randrange(servers)
+            if free[a] > 0 and free[b] < 8:
+                free[a] -= 1
+                free[b] += 1
+        instance["free_gpus"] = free
+        cluster["gpus_per_server"] = rng.choice([8, max(*free, 1)])
+    return instance

@@ -23,7 +23,12 @@ from optsched.placement.cost import CostTables, Ints, placement_time, tables_of,
 from optsched.placement.instance import PlacementInstance, equal_neighbours
 from optsched.placement.models.counts import add_up
 from optsched.placement.models.limits import count_nonzeros
-from optsched.placement.models.micro_batches import declare_pipeline, longest, state_pipeline
+from optsched.placement.models.micro_batches import (
+    declare_pipeline,
+    longest,
+    state_pipeline,
+    told_apart,
+)
 from optsched.placement.options import PlacementOptions
 
 ROUNDING = 1e-9
@@ -117,7 +122,8 @@ def model_data(
         )
     unit = longest(tables) if counts is None else placement_time(tables, counts, options)
     unit = unit or 1.0
-    return PlacementModelData(tables.capped(unit), instance.free_gpus, unit, bound, bottleneck)
+    tables = told_apart(tables, unit)
+    return PlacementModelData(tables, instance.free_gpus, unit, bound, bottleneck)
 
 
 def build(data: PlacementModelData, deadline: Deadline | None = None) -> pyo.ConcreteModel:

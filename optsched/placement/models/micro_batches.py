@@ -10,6 +10,15 @@ import pyomo.environ as pyo
 
 from optsched.placement.cost import CostTables
 
+SMALLEST = 1e-9
+"""In units: HiGHS drops smaller coefficients from rows, and its presolve may then find none met."""
+
+
+def told_apart(tables: CostTables, unit: float) -> CostTables:
+    """Tables capped above the unit; for a sum over stages also without what is next to nothing."""
+    capped = tables.capped(unit)
+    return capped if tables.micro_batches is None else capped.floored(SMALLEST * unit)
+
 
 def declare_pipeline(model: pyo.ConcreteModel) -> None:
     """Declare what alpha is made of, in the model's unit; the model has the set STAGES."""

@@ -30,7 +30,12 @@ from optsched.placement.heuristics.repartition import Start
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.models.counts import add_up
 from optsched.placement.models.limits import replica_nonzeros
-from optsched.placement.models.micro_batches import declare_pipeline, longest, state_pipeline
+from optsched.placement.models.micro_batches import (
+    declare_pipeline,
+    longest,
+    state_pipeline,
+    told_apart,
+)
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings
@@ -123,7 +128,7 @@ def vertex_data(instance: PlacementInstance, options: PlacementOptions) -> Verte
     unit = longest(tables) if known is None else placement_time(tables, known, options)
     unit = unit or 1.0
     return VertexModelData(
-        tables.capped(unit),
+        told_apart(tables, unit),
         instance.free_gpus,
         known,
         unit,

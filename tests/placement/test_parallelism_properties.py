@@ -1,0 +1,234 @@
+"""What must hold of slices, experts and micro-batches whatever the numbers."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from oracles import placement as oracle
+
+import optsched
+from optsched.errors import NotApplicableError
+from optsched.placement.bounds.combinatorial import combinatorial_bound
+from optsched.placement.check_certificate import check_certificate
+from optsched.placement.cost import iteration_time, tables_of, work_matrix
+from optsched.placement.exact.packing import packing
+from optsched.placement.instance import PlacementInstance
+from optsched.placement.options import PlacementOptions
+from optsched.result import Settings, Termination
+
+METHODS = ("heavy-edge", "repartition", "dp", "threshold", "columns", "ilp", "ilp-vertex", "exact")
+SEEDS = range(40)
+
+
+def placed(seed: int) -> tuple[dict[str, Any], np.ndarray] | None:
+    """A random document with slices and experts, and one of its placements."""
+    given = oracle.random_parallel_instance(random.Random(seed))
+    given["job"].pop("micro_batches", None)
+    every = list(oracle.placements(given))
+    return (given, np.array(random.Random(seed).choice(every))) if every else None
+
+
+def alpha(given: dict[str, Any], counts: np.ndarray, micro_batches: int | None) -> float:
+    job = dict(given["job"])
+    if micro_batches is not None:
+        job["micro_batches"] = micro_batches
+    return iteration_time(PlacementInstance.from_dict({**given, "job": job}), counts)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_micro_batch_of_one_stage_is_the_asynchronous_job(seed: int) -> None:
+    """Its least count has both the longest work and the longest all-reduce."""
+    given = oracle.random_parallel_instance(random.Random(seed))
+    stage = {**given["job"]["stages"][0], "output_bytes": 0.0}
+    given["job"] = {**given["job"], "stages": [stage]}
+    given["job"].pop("micro_batches", None)
+    q, k = stage.get("tensor_parallel", 1), stage["replicas"]
+    given["free_gpus"] = [q] * k if seed % 2 else [8] * k
+    given["cluster"]["gpus_per_server"] = 8
+    if q == 1:
+        given["free_gpus"] = [1] * k if k < 3 else [2] + [1] * (k - 2)
+    for counts in oracle.placements(given):
+        values = [alpha(given, np.array(counts), batches) for batches in (None, 1)]
+        assert values[0] == pytest.approx(values[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_many_micro_batches_tend_to_the_bottleneck_stage(seed: int) -> None:
+    """No bubble is left: the slowest work, and the slowest all-reduce after it."""
+    found = placed(seed)
+    if found is None:
+        return
+    given, counts = found
+    tables = tables_of(PlacementInstance.from_dict(given))
+    stage = np.arange(len(counts))[:, None]
+    reduce = float(tables.all_reduce[stage, counts].max())
+    limit = float(work_matrix(tables, counts).max()) + reduce
+    many = alpha(given, counts, 2**20)
+    assert many == pytest.approx(limit, rel=1e-4, abs=1e-12)
+    few = [abs(alpha(given, counts, batches) - limit) for batches in (1, 2**10, 2**20)]
+    assert few == sorted(few, reverse=True)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_micro_batches_never_take_less_than_the_asynchronous_job(seed: int) -> None:
+    """So that every bound of the one is a bound of the other."""
+    found = placed(seed)
+    if found is not None:
+        for batches in (1, 2, 7, 64):
+            assert alpha(*found, batches) >= alpha(*found, None) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_one_gpu_a_replica_and_no_bytes_change_no_digit(seed: int) -> None:
+    document = oracle.random_instance(random.Random(seed))
+    stages = [
+        {**stage, "tensor_parallel": 1, "tensor_bytes": 0, "expert_bytes": 0}
+        for stage in document["job"]["stages"]
+    ]
+    spelled = {**document, "job": {**document["job"], "stages": stages}}
+    plain, said = map(PlacementInstance.from_dict, (document, spelled))
+    assert (plain.to_dict(), said.to_dict()) == (document, spelled)
+    for method in METHODS:
+        a, b = (optsched.solve(made, method, time_limit=60) for made in (plain, said))
+        assert a.solution.counts == b.solution.counts
+        assert (a.objective, a.bound, a.termination) == (b.objective, b.bound, b.termination)
+    assert optsched.explain(plain).to_dict() == optsched.explain(said).to_dict()
+
+
+def sliced(sizes: list[tuple[int, int]], free: list[int], **of_job: Any) -> PlacementInstance:
+    """Stages of so many replicas of so many GPUs, on servers of 8."""
+    stages = [
+        {"name": f"s{s}", "replicas": k, "forward_time": 1 + s, "backward_time": 2,
+         "input_bytes": 0, "output_bytes": 0, "parameter_bytes": 1e9, "tensor_parallel": q}
+        for s, (k, q) in enumerate(sizes)
+    ]  # fmt: skip
+    return PlacementInstance.from_dict(
+        {
+            "schema": "optsched/placement",
+            "version": 1,
+            "name": "sliced",
+            "cluster": {"gpus_per_server": 8, "inter_bandwidth": 1e9, "intra_bandwidth": 1e11},
+            "free_gpus": free,
+            "job": {"model": "sliced", "all_reduce": "ring", "stages": stages, **of_job},
+        }
+    )
+
+
+IMPOSSIBLE = [
+    ([(2, 2)], [3, 1]),  # one of 2 on the 3, none on the 1
+    ([(2, 2)], [1, 1, 1, 1]),
+    ([(1, 4)], [2, 3]),
+    ([(3, 3)], [5, 5]),
+    ([(2, 3), (1, 2)], [4, 4]),  # the two of 3 leave 1 and 1
+    ([(1, 8), (1, 1)], [7, 7]),
+    ([(2, 4), (4, 2)], [6, 7, 3]),  # the two of 4 leave 2, 3 and 3: room for three of 2
+]
+
+
+@pytest.mark.parametrize(("sizes", "free"), IMPOSSIBLE)
+@pytest.mark.parametrize("batches", [None, 4])
+def test_offers_that_cannot_hold_the_replicas(
+    sizes: list[tuple[int, int]], free: list[int], batches: int | None
+) -> None:
+    """A status, of every method that takes the job at all; Heavy-Edge says what is left over."""
+    made = sliced(sizes, free, **({} if batches is None else {"micro_batches": batches}))
+    for method in (*METHODS, "min-cut"):
+        if batches and method in ("dp", "threshold", "columns"):
+            with pytest.raises(NotApplicableError, match=r"micro_batches=4, expected an asynchr"):
+                optsched.solve(made, method)
+            continue
+        result = optsched.solve(made, method)
+        assert result.termination is Termination.INFEASIBLE, method
+        assert (result.solution, result.objective, result.bound) == (None, None, None)
+    bound = combinatorial_bound(made, tables_of(made))
+    assert np.isfinite(bound.value)
+
+
+def test_heavy_edge_names_the_stage_and_the_server() -> None:
+    """s0's two of 3 GPUs are too many for 5, so that s1's two come first; then one of s0.
+
+    One of each on both servers would have been a placement.
+    """
+    made = sliced([(2, 3), (2, 2)], [5, 5])
+    result = optsched.solve(made, "heavy-edge")
+    assert result.termination is Termination.INFEASIBLE
+    assert result.details["message"] == (
+        "1 of 2 replicas of stage 0 (s0) left over: each takes 3 GPUs of one server, and most are "
+        "free on server 1, 2 of 5"
+    )
+    for method in METHODS[1:]:
+        assert optsched.solve(made, method).solution.counts == ((1, 1), (1, 1)), method
+
+
+PUZZLE = ([(1, 3), (1, 2), (1, 1), (1, 2)], [4, 3, 1])
+"""Both of 2 GPUs belong on the server of 4; whoever starts with 3, or with 2 and 1, fails."""
+
+
+def test_where_every_start_fails_and_a_placement_exists() -> None:
+    made = sliced(*PUZZLE)
+    found = packing(made, Settings())
+    assert found.termination is Termination.FEASIBLE
+    assert found.counts.tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 0, 0]]
+    assert optsched.solve(made, "heavy-edge").solution is None
+    for method in METHODS[1:]:
+        counts = optsched.solve(made, method).solution.counts
+        assert np.array(counts).tolist() == found.counts.tolist(), method
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_packings_against_enumeration(seed: int) -> None:
+    """Sizes of 2, 3 and 5, of which none divides another, need the programme in integers."""
+    rng = random.Random(seed)
+    sizes = [(rng.randint(1, 2), q) for q in rng.sample([2, 3, 5, 4], rng.randint(2, 3))]
+    needed = sum(k * q for k, q in sizes) + rng.choice([0, 0, 1, 2])
+    free = []
+    while needed:
+        free.append(min(needed, rng.randint(2, 8)))
+        needed -= free[-1]
+    made = sliced(sizes, free)
+    exists = next(oracle.placements(made.to_dict()), None) is not None
+    found = packing(made, Settings())
+    assert found.termination is (Termination.FEASIBLE if exists else Termination.INFEASIBLE)
+    if exists:
+        assert oracle.is_placement(made.to_dict(), found.counts.tolist())
+
+
+def test_a_short_limit_may_leave_it_open() -> None:
+    """Whether the replicas fit takes a programme in integers, and there is no time for it."""
+    made = sliced(*PUZZLE)
+    result = optsched.solve(made, "threshold", time_limit=0.0)
+    assert result.termination is Termination.TIME_LIMIT
+    assert result.solution is None
+    assert result.details["message"] == "no placement found by the limit"
+
+
+@pytest.mark.parametrize("spare", [0, 3])
+def test_a_certified_bound_of_slices(spare: int) -> None:
+    """32 GPUs: the exact methods agree, and the bound of columns is shown without a solver."""
+    made = sliced([(4, 2), (6, 1), (4, 4), (2, 1)], [8, 8, 7, 5, 4 + spare])
+    best = optsched.solve(made, "threshold", gap=0.0)
+    dynamic = optsched.solve(made, "dp", gap=0.0)
+    assert best.termination is dynamic.termination is Termination.OPTIMAL
+    assert best.objective == pytest.approx(dynamic.objective, rel=1e-12)
+    found = optsched.solve(made, "columns", time_limit=20)
+    assert found.bound <= best.objective * (1 + 1e-9)
+    if found.certificate is not None:
+        assert check_certificate(made, found.certificate) == []
+    assert found.objective == pytest.approx(best.objective, rel=1e-6)
+
+
+def test_micro_batches_choose_another_placement() -> None:
+    """Few micro-batches: the all-reduces count as much as the work, and are worth a slower stage.
+
+    Two stages of two replicas on servers of 3 and 1. All of one stage together saves its all-reduce
+    (9 s to 0.01 s), whichever it is; stage 1's is hidden by the first stage's backward pass.
+    """
+    made = sliced([(2, 1), (2, 1)], [3, 1], micro_batches=1)
+    assert optsched.solve(made).solution.counts == ((2, 0), (1, 1))
+    assert optsched.solve(made, "repartition").solution.counts == ((2, 0), (1, 1))
+    both = PlacementOptions()
+    other = iteration_time(made, np.array(((1, 1), (2, 0))), both)
+    assert optsched.solve(made).objective < other
