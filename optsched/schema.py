@@ -154,6 +154,7 @@ def _check_version(value: Any) -> Any:
 
 
 Version = Annotated[Literal[1], BeforeValidator(_check_version)]
+Number = Annotated[float, Between(-LARGEST, LARGEST)]
 NonNegative = Annotated[float, Between(0.0, LARGEST)]
 Positive = Annotated[float, Between(SMALLEST_POSITIVE, LARGEST)]
 Name = Annotated[
@@ -185,6 +186,23 @@ class InstanceFile(FileModel):
     def to_dict(self) -> dict[str, Any]:
         """The instance as the JSON object of its file."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+class SolutionFile(FileModel):
+    """What every solution file has, and how it is read and written."""
+
+    schema_: str = Field(alias="schema")
+    version: Version
+    instance: Name
+
+    @classmethod
+    def from_dict(cls, document: Any, source: str = "solution") -> Self:
+        """Make a solution of a parsed JSON document; raises InputError."""
+        return parse(cls, document, source)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The solution as the JSON object of its file."""
+        return self.model_dump(mode="json", by_alias=True)
 
 
 def parse(model: type[Model], document: Any, source: str) -> Model:

@@ -9,9 +9,8 @@ from pydantic import FailFast, Field, StringConstraints
 
 from optsched.display import number
 from optsched.makespan.instance import MOST_GPUS, MOST_JOBS, MOST_SERVERS
-from optsched.schema import LARGEST, Between, FileModel, Name, parse
+from optsched.schema import Between, FileModel, Name, Number, SolutionFile
 
-_Number = Annotated[float, Between(-LARGEST, LARGEST)]
 _Server = Annotated[str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,5})$")]
 _Count = Annotated[int, Between(-MOST_GPUS, MOST_GPUS)]  # a negative count is the checker's affair
 
@@ -30,12 +29,12 @@ class ScheduledJob(FileModel):
     """
 
     name: Name
-    start: _Number
+    start: Number
     gpus: Annotated[dict[_Server, _Count], Field(max_length=MOST_SERVERS)]
-    end: _Number | None = None
+    end: Number | None = None
 
 
-class MakespanSolution(FileModel):
+class MakespanSolution(SolutionFile):
     """Starts and placements of all jobs.
 
     Attributes
@@ -47,12 +46,10 @@ class MakespanSolution(FileModel):
     """
 
     schema_: Literal["optsched/makespan-solution"] = Field(alias="schema")
-    version: Literal[1]
-    instance: Name
     jobs: Annotated[
         tuple[ScheduledJob, ...], FailFast(), Field(strict=False, max_length=2 * MOST_JOBS)
     ]
-    objective: _Number | None = None
+    objective: Number | None = None
     options: dict[str, Any] = Field(default_factory=dict)
 
     def facts(self) -> dict[str, str]:
@@ -63,11 +60,6 @@ class MakespanSolution(FileModel):
             "spanning servers": str(sum(len(job.gpus) > 1 for job in self.jobs)),
             "objective": number(self.objective, "slots"),
         }
-
-    @classmethod
-    def from_dict(cls, document: Any, source: str = "solution") -> Self:
-        """Make a solution of a parsed JSON document; raises InputError."""
-        return parse(cls, document, source)
 
     @classmethod
     def of(
@@ -90,10 +82,6 @@ class MakespanSolution(FileModel):
                 for name, start, placed, end in runs
             ),
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The solution as the JSON object of its file."""
-        return self.model_dump(mode="json", by_alias=True)
 
 
 def _plain(value: float) -> float:

@@ -11,13 +11,12 @@ from optsched.errors import InputError
 from optsched.online.data.cluster import MOST_SERVERS
 from optsched.online.options import OnlineOptions
 from optsched.online.records import Records
-from optsched.schema import LARGEST, Between, FileModel, Name, Version, parse
+from optsched.schema import Between, FileModel, Name, Number, SolutionFile, parse
 
 SCHEMA = "optsched/online-solution"
 MOST_JOBS = 100_000
 """Of a run's file; .csv and .parquet hold more."""
 
-_Number = Annotated[float, Between(-LARGEST, LARGEST)]
 _Server = Annotated[str, Field(pattern=r"^[0-9]{1,7}$")]
 _Gpus = Annotated[int, Between(-1, 2**24)]  # a wrong count is the audit's to report
 
@@ -26,12 +25,12 @@ class JobRun(FileModel):
     """A job's run: seconds since the first submission, and GPUs by server."""
 
     job_id: Annotated[str, Field(max_length=1000)]
-    start: _Number
-    end: _Number
+    start: Number
+    end: Number
     servers: Annotated[dict[_Server, _Gpus], Field(max_length=MOST_SERVERS)]
 
 
-class OnlineSolution(FileModel):
+class OnlineSolution(SolutionFile):
     """One policy's run on a workload, as `optsched simulate --records FILE.json` writes it.
 
     Attributes
@@ -45,13 +44,11 @@ class OnlineSolution(FileModel):
     """
 
     schema_: Literal["optsched/online-solution"] = Field(alias="schema")
-    version: Version
-    instance: Name
     instance_sha256: Name | None = None
     policy: Name
     seed: Seed = 0
     options: dict[str, Any] = Field(default_factory=dict)
-    objective: _Number | None = None
+    objective: Number | None = None
     jobs: Annotated[tuple[JobRun, ...], FailFast(), Field(strict=False, max_length=2 * MOST_JOBS)]
 
     @classmethod
@@ -89,7 +86,3 @@ class OnlineSolution(FileModel):
         head = {"schema": SCHEMA, "version": 1, "instance": instance, "instance_sha256": sha256}
         what = {"policy": records.policy, "seed": seed, "options": options, "objective": flow}
         return cls.from_dict({**head, **what, "jobs": jobs})
-
-    def to_dict(self) -> dict[str, Any]:
-        """The run as the JSON object of its file."""
-        return self.model_dump(mode="json", by_alias=True)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import FailFast, Field, model_validator
 
-from optsched.schema import LARGEST, Between, NonNegative, Positive, fault
+from optsched.schema import NonNegative, Number, Positive, fault
 from optsched.selection.instance import MOST_JOBS, SelectionInstance, SelectionJob
 
 SCHEMA = "optsched/rolling"
@@ -28,7 +28,7 @@ class RollingJob(SelectionJob):
         distribution by the run's seed when left out. No policy sees it.
     """
 
-    submit_time: Annotated[float, Between(-LARGEST, LARGEST)]
+    submit_time: Number
     true_epochs: Positive | None = None
 
     @model_validator(mode="after")

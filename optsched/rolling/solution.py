@@ -8,52 +8,51 @@ from pydantic import FailFast, Field
 
 from optsched.declared import Seed
 from optsched.rolling.records import Decision, JobRecord, NodeInterval, Records, Segment
-from optsched.schema import LARGEST, Between, FileModel, Name, Version, parse
+from optsched.schema import Between, FileModel, Name, Number, SolutionFile
 
 SCHEMA = "optsched/rolling-solution"
 MOST_ROWS = 500_000
 
-_Number = Annotated[float, Between(-LARGEST, LARGEST)]
 _Index = Annotated[int, Between(-(2**31), 2**31)]  # a wrong one is the audit's to report
 _Count = Annotated[int, Between(0, 2**53)]
 
 
 class _Segment(FileModel):
     job: _Index
-    start: _Number
-    end: _Number
+    start: Number
+    end: Number
     node: _Index
     gpus: Annotated[tuple[_Index, ...], FailFast(), Field(strict=False, max_length=1024)]
-    fraction: _Number
-    setup: _Number
-    epochs: _Number
+    fraction: Number
+    setup: Number
+    epochs: Number
 
 
 class _NodeInterval(FileModel):
     node: _Index
-    start: _Number
-    end: _Number
+    start: Number
+    end: Number
     used: _Index
 
 
 class _JobRecord(FileModel):
     job: _Index
-    epochs: _Number
-    first_start: _Number
-    completion: _Number
+    epochs: Number
+    first_start: Number
+    completion: Number
     preemptions: _Count
     migrations: _Count
     changes: _Count
 
 
 class _Decision(FileModel):
-    time: _Number
+    time: Number
     present: _Count
     placed: _Count
     cause: Name
 
 
-class RollingSolution(FileModel):
+class RollingSolution(SolutionFile):
     """One policy's run on an instance, as `optsched roll --records` writes it.
 
     Attributes
@@ -69,13 +68,11 @@ class RollingSolution(FileModel):
     """
 
     schema_: Literal["optsched/rolling-solution"] = Field(alias="schema")
-    version: Version
-    instance: Name
     instance_sha256: Name | None = None
     policy: Name
     seed: Seed
     options: dict[str, Any] = Field(default_factory=dict)
-    objective: _Number | None = None
+    objective: Number | None = None
     segments: Annotated[tuple[_Segment, ...], FailFast(), Field(strict=False, max_length=MOST_ROWS)]
     nodes: Annotated[
         tuple[_NodeInterval, ...], FailFast(), Field(strict=False, max_length=MOST_ROWS)
@@ -86,19 +83,10 @@ class RollingSolution(FileModel):
     ] = ()
 
     @classmethod
-    def from_dict(cls, document: Any, source: str = "solution") -> Self:
-        """Make a run of a parsed JSON document; raises InputError."""
-        return parse(cls, document, source)
-
-    @classmethod
     def of(cls, run: Records, objective: float | None, sha256: str | None = None) -> Self:
         """The file of a run that is said to cost `objective` dollars."""
         head = {"schema": SCHEMA, "version": 1, "instance_sha256": sha256, "objective": objective}
         return cls.from_dict({**head, **run.to_dict()})
-
-    def to_dict(self) -> dict[str, Any]:
-        """The run as the JSON object of its file."""
-        return self.model_dump(mode="json", by_alias=True)
 
     @property
     def run(self) -> Records:

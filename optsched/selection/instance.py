@@ -19,6 +19,7 @@ from optsched.schema import (
     InstanceFile,
     Name,
     NonNegative,
+    Number,
     Positive,
     fault,
 )
@@ -121,7 +122,7 @@ class SelectionJob(FileModel):
     """
 
     name: Name
-    due_date: Annotated[float, Between(-LARGEST, LARGEST)]
+    due_date: Number
     tardiness_weight: NonNegative
     memory_bytes: NonNegative
     completed_epochs: NonNegative = 0
@@ -155,7 +156,7 @@ class SelectionInstance(InstanceFile):
     """
 
     schema_: Literal["optsched/selection"] = Field(alias="schema")
-    now: Annotated[float, Between(-LARGEST, LARGEST)]
+    now: Number
     interval: NonNegative
     postponement_penalty: NonNegative
     gpu_types: Annotated[dict[Name, GpuType], Field(max_length=MOST_TYPES)]

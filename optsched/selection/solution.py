@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import FailFast, Field
 
 from optsched.display import number
-from optsched.schema import LARGEST, Between, FileModel, Name, parse
+from optsched.schema import Between, FileModel, Name, Number, SolutionFile
 from optsched.selection.instance import MOST_GPUS_PER_NODE, MOST_JOBS, MOST_TYPES
 
-_AnyNumber = Annotated[float, Between(-LARGEST, LARGEST)]
 _Gpu = Annotated[int, Between(-MOST_GPUS_PER_NODE, 2**20)]  # a bad index is the checker's to report
-_Prices = dict[Name, Annotated[tuple[_AnyNumber, ...], Field(strict=False, max_length=1024)]]
+_Prices = dict[Name, Annotated[tuple[Number, ...], Field(strict=False, max_length=1024)]]
 
 
 class Certificate(FileModel):
@@ -30,10 +29,10 @@ class Certificate(FileModel):
         The bound claimed, dollars.
     """
 
-    jobs: Annotated[tuple[_AnyNumber, ...], FailFast(), Field(strict=False, max_length=MOST_JOBS)]
+    jobs: Annotated[tuple[Number, ...], FailFast(), Field(strict=False, max_length=MOST_JOBS)]
     slots: Annotated[_Prices, Field(max_length=MOST_TYPES)]
-    opening: _AnyNumber = 0.0
-    bound: _AnyNumber
+    opening: Number = 0.0
+    bound: Number
 
 
 class JobPlacement(FileModel):
@@ -44,10 +43,10 @@ class JobPlacement(FileModel):
     gpus: Annotated[
         tuple[_Gpu, ...], FailFast(), Field(strict=False, max_length=4 * MOST_GPUS_PER_NODE)
     ] = ()
-    fraction: _AnyNumber = 1.0
+    fraction: Number = 1.0
 
 
-class SelectionSolution(FileModel):
+class SelectionSolution(SolutionFile):
     """The decisions: node, GPUs and fraction by job.
 
     Attributes
@@ -61,12 +60,10 @@ class SelectionSolution(FileModel):
     """
 
     schema_: Literal["optsched/selection-solution"] = Field(alias="schema")
-    version: Literal[1]
-    instance: Name
     jobs: Annotated[
         tuple[JobPlacement, ...], FailFast(), Field(strict=False, max_length=2 * MOST_JOBS)
     ]
-    objective: _AnyNumber | None = None
+    objective: Number | None = None
     options: dict[str, Any] = Field(default_factory=dict)
     certificate: Certificate | None = None
 
@@ -79,11 +76,6 @@ class SelectionSolution(FileModel):
             "placed": str(placed),
             "objective": number(self.objective, "$"),
         }
-
-    @classmethod
-    def from_dict(cls, document: Any, source: str = "solution") -> Self:
-        """Make a solution of a parsed JSON document; raises InputError."""
-        return parse(cls, document, source)
 
     def to_dict(self) -> dict[str, Any]:
         """The solution as the JSON object of its file."""

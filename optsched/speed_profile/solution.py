@@ -8,22 +8,21 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import FailFast, Field
 
 from optsched.display import number
-from optsched.schema import LARGEST, Between, FileModel, Name, parse
+from optsched.schema import Between, FileModel, Number, SolutionFile
 from optsched.speed_profile.instance import MOST_SPEEDS
 
-_AnyNumber = Annotated[float, Between(-LARGEST, LARGEST)]
 Status = Literal["slack", "binding", "infeasible"]
 
 
 class Piece(FileModel):
     """Epochs ``from``..``to`` at one speed, given by its 0-based index."""
 
-    from_: _AnyNumber = Field(alias="from")
-    to: _AnyNumber
+    from_: Number = Field(alias="from")
+    to: Number
     speed: Annotated[int, Between(-1, MOST_SPEEDS)]
 
 
-class SpeedProfileSolution(FileModel):
+class SpeedProfileSolution(SolutionFile):
     """Pieces that cover completed..w^max, and what the deadline did to them.
 
     Attributes
@@ -33,11 +32,9 @@ class SpeedProfileSolution(FileModel):
     """
 
     schema_: Literal["optsched/speed-profile-solution"] = Field(alias="schema")
-    version: Literal[1]
-    instance: Name
     pieces: Annotated[tuple[Piece, ...], FailFast(), Field(strict=False, max_length=10**6)]
     status: Status
-    objective: _AnyNumber | None = None
+    objective: Number | None = None
     options: dict[str, Any] = Field(default_factory=dict)
 
     def facts(self) -> dict[str, str]:
@@ -48,11 +45,6 @@ class SpeedProfileSolution(FileModel):
             "pieces": str(len(self.pieces)),
             "objective": number(self.objective, "J"),
         }
-
-    @classmethod
-    def from_dict(cls, document: Any, source: str = "solution") -> Self:
-        """Make a solution of a parsed JSON document; raises InputError."""
-        return parse(cls, document, source)
 
     @classmethod
     def of(cls, name: str, pieces: Sequence[tuple[float, float, int]], status: str) -> Self:
@@ -66,7 +58,3 @@ class SpeedProfileSolution(FileModel):
                 "status": status,
             }
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The solution as the JSON object of its file."""
-        return self.model_dump(mode="json", by_alias=True)
