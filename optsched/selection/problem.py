@@ -6,6 +6,8 @@ from optsched.problem import Method, Problem
 
 _HERE = "optsched.selection"
 _PICTURES = "optsched.plotting"
+_QUEUE = f"{_HERE}.heuristics.baselines:queue"
+_RANDOMISED = f"{_HERE}.heuristics.baselines:randomised_greedy"
 
 SELECTION = Problem(
     name="selection",
@@ -38,29 +40,45 @@ SELECTION = Problem(
             "edf",
             "heuristic",
             "earliest due date first, cheapest GPUs in time at w^max",
-            f"{_HERE}.heuristics.baselines:edf",
+            _QUEUE,
+            by_name=True,
         ),
         Method(
             "fifo",
             "heuristic",
             "in the file's order, cheapest GPUs in time at w^max",
-            f"{_HERE}.heuristics.baselines:fifo",
+            _QUEUE,
+            by_name=True,
         ),
         Method(
             "rg",
             "heuristic",
             "randomised greedy by pressure, the best of several starts",
-            f"{_HERE}.heuristics.baselines:rg",
+            _RANDOMISED,
+            by_name=True,
         ),
         Method(
             "dp",
             "heuristic",
             "dynamic programme over jobs x GPUs with proxy (28)",
             f"{_HERE}.heuristics.dp:dp",
+            by_name=True,
         ),
-        Method("avg-edf", "heuristic", "edf at E[W]", f"{_HERE}.heuristics.baselines:avg_edf"),
-        Method("avg-rg", "heuristic", "rg at E[W]", f"{_HERE}.heuristics.baselines:avg_rg"),
-        Method("avg-dp", "heuristic", "dp at E[W]", f"{_HERE}.heuristics.dp:avg_dp"),
+        Method(
+            "avg-edf",
+            "heuristic",
+            "edf at E[W]",
+            _QUEUE,
+            by_name=True,
+        ),
+        Method(
+            "avg-rg",
+            "heuristic",
+            "rg at E[W]",
+            _RANDOMISED,
+            by_name=True,
+        ),
+        Method("avg-dp", "heuristic", "dp at E[W]", f"{_HERE}.heuristics.dp:dp", by_name=True),
         Method(
             "minlp",
             "exact",

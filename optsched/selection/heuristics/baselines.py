@@ -33,29 +33,45 @@ CHOICES = 3
 Floats = NDArray[np.float64]
 
 
-def edf(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
-    """Earliest due date first."""
-    return _single(instance, options, "edf", average=False)
+def queue(
+    name: str, instance: SelectionInstance, options: SelectionOptions, settings: Settings
+) -> Outcome:
+    """``edf`` and ``avg-edf``, earliest due date first, and ``fifo``, the file's order."""
+    options.require_free_opening(name)
+    began = time.perf_counter()
+    tables = tables_of(instance, options)
+    order = list(range(tables.jobs))
+    if name != "fifo":
+        order = [int(j) for j in np.argsort(tables.due, kind="stable")]
+    return heuristic_outcome(tables, Greedy(tables, is_average(name)).run(order), began)
 
 
-def fifo(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
-    """First in, first out: the file's order."""
-    return _single(instance, options, "fifo", average=False)
+def randomised_greedy(
+    name: str, instance: SelectionInstance, options: SelectionOptions, settings: Settings
+) -> Outcome:
+    """``rg`` and ``avg-rg``, the best of several starts."""
+    options.require_free_opening(name)
+    began = time.perf_counter()
+    tables, average = tables_of(instance, options), is_average(name)
+    greedy, rng = Greedy(tables, average), np.random.default_rng(settings.seed)
+    fastest = planned_times(tables, average).reshape(tables.jobs, -1).min(axis=1)
+    order = np.argsort(tables.due - fastest, kind="stable")
+    best = greedy.run(order.tolist())
+    value = expected_cost(tables, best)
+    starts = STARTS if settings.iterations is None else max(settings.iterations, 1)
+    for _ in range(starts - 1):
+        seats = greedy.run(shuffled(order, rng).tolist(), rng)
+        cost = expected_cost(tables, seats)
+        if cost < value:
+            best, value = seats, cost
+        if settings.time_limit is not None and time.perf_counter() - began > settings.time_limit:
+            break
+    return heuristic_outcome(tables, best, began)
 
 
-def avg_edf(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
-    """Earliest due date first, planned at E[W]."""
-    return _single(instance, options, "avg-edf", average=True)
-
-
-def rg(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
-    """Randomised greedy, the best of several starts."""
-    return _randomised(instance, options, settings, "rg", average=False)
-
-
-def avg_rg(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
-    """Randomised greedy, planned at E[W]."""
-    return _randomised(instance, options, settings, "avg-rg", average=True)
+def is_average(name: str) -> bool:
+    """Whether a method plans at E[W] instead of w^max."""
+    return name.startswith("avg-")
 
 
 def planned_times(tables: Tables, average: bool) -> Floats:
@@ -101,46 +117,6 @@ class Greedy:
             return None
         index = 0 if rng is None else int(rng.integers(min(CHOICES, len(fitting))))
         return state.seat(*fitting[index])
-
-
-def _single(
-    instance: SelectionInstance, options: SelectionOptions, method: str, *, average: bool
-) -> Outcome:
-    options.require_free_opening(method)
-    began = time.perf_counter()
-    tables = tables_of(instance, options)
-    order = list(range(tables.jobs))
-    if method != "fifo":
-        order = [int(j) for j in np.argsort(tables.due, kind="stable")]
-    seats = Greedy(tables, average).run(order)
-    return heuristic_outcome(tables, seats, began)
-
-
-def _randomised(
-    instance: SelectionInstance,
-    options: SelectionOptions,
-    settings: Settings,
-    method: str,
-    *,
-    average: bool,
-) -> Outcome:
-    options.require_free_opening(method)
-    began = time.perf_counter()
-    tables = tables_of(instance, options)
-    greedy, rng = Greedy(tables, average), np.random.default_rng(settings.seed)
-    fastest = planned_times(tables, average).reshape(tables.jobs, -1).min(axis=1)
-    order = np.argsort(tables.due - fastest, kind="stable")
-    best = greedy.run(order.tolist())
-    value = expected_cost(tables, best)
-    starts = STARTS if settings.iterations is None else max(settings.iterations, 1)
-    for _ in range(starts - 1):
-        seats = greedy.run(shuffled(order, rng).tolist(), rng)
-        cost = expected_cost(tables, seats)
-        if cost < value:
-            best, value = seats, cost
-        if settings.time_limit is not None and time.perf_counter() - began > settings.time_limit:
-            break
-    return heuristic_outcome(tables, best, began)
 
 
 def shuffled(order: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:

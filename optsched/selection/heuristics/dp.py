@@ -24,7 +24,7 @@ from optsched.result import Outcome, Settings
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables, tables_of
 from optsched.selection.heuristics._dp_kernel import allocate
-from optsched.selection.heuristics.baselines import heuristic_outcome, planned_times
+from optsched.selection.heuristics.baselines import heuristic_outcome, is_average, planned_times
 from optsched.selection.heuristics.cluster_state import ClusterState
 from optsched.selection.heuristics.profiles import type_rates
 from optsched.selection.instance import SelectionInstance
@@ -33,23 +33,14 @@ from optsched.selection.options import SelectionOptions
 Floats = NDArray[np.float64]
 
 
-def dp(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
-    """Select resources by dynamic programming at w^max."""
-    return _dp(instance, options, "dp", average=False)
-
-
-def avg_dp(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
-    """Select resources by dynamic programming at E[W]."""
-    return _dp(instance, options, "avg-dp", average=True)
-
-
-def _dp(
-    instance: SelectionInstance, options: SelectionOptions, method: str, *, average: bool
+def dp(
+    name: str, instance: SelectionInstance, options: SelectionOptions, settings: Settings
 ) -> Outcome:
-    options.require_free_opening(method)
+    """Select resources by dynamic programming, ``dp`` at w^max and ``avg-dp`` at E[W]."""
+    options.require_free_opening(name)
     began = time.perf_counter()
     tables = tables_of(instance, options)
-    order = dp_jobs(tables, planned_times(tables, average))
+    order = dp_jobs(tables, planned_times(tables, is_average(name)))
     return heuristic_outcome(tables, fastest_seats(tables, ClusterState(tables), order), began)
 
 
