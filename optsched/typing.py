@@ -10,63 +10,31 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from optsched.conflict import Conflict
-from optsched.makespan.explain import MakespanBreakdown
-from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.solution import MakespanSolution
+from optsched.conflict import Conflict as Conflict
+from optsched.makespan.explain import MakespanBreakdown as MakespanBreakdown
+from optsched.makespan.instance import MakespanInstance as MakespanInstance
+from optsched.makespan.solution import MakespanSolution as MakespanSolution
 from optsched.online import records as online_records
 from optsched.online import runs as online_runs
-from optsched.online.explain import OnlineBreakdown
-from optsched.online.instance import OnlineInstance
-from optsched.online.solution import OnlineSolution
+from optsched.online.explain import OnlineBreakdown as OnlineBreakdown
+from optsched.online.instance import OnlineInstance as OnlineInstance
+from optsched.online.solution import OnlineSolution as OnlineSolution
 from optsched.placement.explain import Breakdown as PlacementBreakdown
-from optsched.placement.instance import PlacementInstance
-from optsched.placement.solution import PlacementSolution
+from optsched.placement.instance import PlacementInstance as PlacementInstance
+from optsched.placement.solution import PlacementSolution as PlacementSolution
 from optsched.problem import Method
 from optsched.result import Result
 from optsched.rolling import records as rolling_records
 from optsched.rolling import runs as rolling_runs
-from optsched.rolling.explain import RollingBreakdown
-from optsched.rolling.instance import RollingInstance
-from optsched.rolling.solution import RollingSolution
+from optsched.rolling.explain import RollingBreakdown as RollingBreakdown
+from optsched.rolling.instance import RollingInstance as RollingInstance
+from optsched.rolling.solution import RollingSolution as RollingSolution
 from optsched.selection.explain import Breakdown as SelectionBreakdown
-from optsched.selection.instance import SelectionInstance
-from optsched.selection.solution import SelectionSolution
+from optsched.selection.instance import SelectionInstance as SelectionInstance
+from optsched.selection.solution import SelectionSolution as SelectionSolution
 from optsched.speed_profile.explain import Breakdown as SpeedProfileBreakdown
-from optsched.speed_profile.instance import SpeedProfileInstance
-from optsched.speed_profile.solution import SpeedProfileSolution
-
-__all__ = [
-    "AMethod",
-    "AnInstance",
-    "Breakdown",
-    "Conflict",
-    "Explained",
-    "Instance",
-    "Instances",
-    "MakespanBreakdown",
-    "MakespanInstance",
-    "MakespanSolution",
-    "OnlineBreakdown",
-    "OnlineInstance",
-    "OnlineSolution",
-    "PlacementBreakdown",
-    "PlacementInstance",
-    "PlacementSolution",
-    "Policy",
-    "RollingBreakdown",
-    "RollingInstance",
-    "RollingSolution",
-    "Run",
-    "SelectionBreakdown",
-    "SelectionInstance",
-    "SelectionSolution",
-    "Solution",
-    "Solved",
-    "SpeedProfileBreakdown",
-    "SpeedProfileInstance",
-    "SpeedProfileSolution",
-]
+from optsched.speed_profile.instance import SpeedProfileInstance as SpeedProfileInstance
+from optsched.speed_profile.solution import SpeedProfileSolution as SpeedProfileSolution
 
 Instance: TypeAlias = (
     PlacementInstance

@@ -21,7 +21,7 @@ _HOMES = {
     "sweep": "run.runner",
     "write_report": "report.page",
 }
-__all__ = ["ARTEFACTS", "gap_table", "read_plan", "reproduce", "sweep", "write_report"]
+__all__ = [*_HOMES]
 
 
 def __getattr__(name: str) -> Any:

@@ -39,11 +39,7 @@ _HOMES = {
     "simulate_online": "simulator.engine",
     "simulate_policy": "policies.protocol",
 }
-__all__ = [
-    "POLICIES", "OnlineCluster", "PolicyOptions", "Workload", "compute_metrics", "flow_bounds",
-    "predict", "prepare_jobs", "read_catalogue", "read_cluster", "read_workload", "simulate_online",
-    "simulate_policy",
-]  # fmt: skip
+__all__ = [*_HOMES]
 
 
 def __getattr__(name: str) -> Any:
