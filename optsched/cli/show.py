@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -18,6 +18,9 @@ from optsched.problem import Problem
 from optsched.problems import PROBLEMS
 from optsched.result import Result
 from optsched.writing import csv_text, write_text
+
+if TYPE_CHECKING:
+    from optsched.experiments.report.table import FamilyTable
 
 
 def console() -> Console:
@@ -95,15 +98,27 @@ def report(report: CheckReport, problem: Problem) -> None:
 def breakdown(breakdown: Any) -> None:
     """Where an objective comes from, by the breakdown's own table."""
     title, headings, rows, closing = breakdown.table()
-    made = Table(title=escape(title), title_justify="left")
-    right = getattr(breakdown, "right", ())
-    for heading in headings:
-        made.add_column(heading, justify="right" if heading in right else "left", no_wrap=True)
-    for row in rows:
-        made.add_row(*(escape(cell) for cell in row))
     out = console()
-    out.print(made)
+    out.print(_titled(title, headings, rows, getattr(breakdown, "right", ())))
     out.print(escape(closing))
+
+
+def gap_tables(tables: Sequence[FamilyTable]) -> None:
+    """A table and the paired counts for each family of a store."""
+    from optsched.experiments.report.table import REFERENCE
+    from optsched.experiments.report.table_formats import HEADINGS, cells, title
+
+    out = console()
+    for table in tables:
+        out.print(_titled(title(table), HEADINGS, map(cells, table.lines), HEADINGS[1:]))
+        for pair in table.pairings:
+            words = f"{pair.wins} wins, {pair.ties} ties, {pair.losses} losses"
+            out.print(escape(f"{pair.first} against {pair.second}: {words}"))
+        out.print()
+    out.print(
+        "excess over the best proven bound; interval of its mean by bootstrap over instances; "
+        f"time ratio: median of seconds / seconds of {REFERENCE}"
+    )
 
 
 def methods(rows: list[dict[str, Any]]) -> None:
@@ -121,6 +136,18 @@ def methods(rows: list[dict[str, Any]]) -> None:
             row["summary"],
         )
     console().print(made)
+
+
+def _titled(
+    title: str, headings: Iterable[str], rows: Iterable[Iterable[str]], right: Collection[str]
+) -> Table:
+    """A table of texts as they are, some columns to the right."""
+    made = Table(title=escape(title), title_justify="left")
+    for heading in headings:
+        made.add_column(heading, justify="right" if heading in right else "left", no_wrap=True)
+    for row in rows:
+        made.add_row(*map(escape, row))
+    return made
 
 
 FIRST_TO_GO = ("checked", "seconds", "best bound", "speed-up", "objective")

@@ -78,8 +78,7 @@ def table(
     ] = None,
 ) -> int:
     """Print the gap table of each family, or write it as CSV, LaTeX or Markdown."""
-    from optsched.cli.gap_tables import show_tables
-    from optsched.cli.show import note
+    from optsched.cli import show
     from optsched.experiments.report import table_formats
     from optsched.experiments.report.table import gap_table
     from optsched.experiments.store.store import files_of_store
@@ -96,9 +95,9 @@ def table(
         if path is not None:
             write_text(path, form(tables))
             if path != STANDARD_OUTPUT:
-                note(f"wrote {path}")
+                show.note(f"wrote {path}")
     if not any(path for path, _ in formats):
-        show_tables(tables)
+        show.gap_tables(tables)
     return DONE
 
 

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from optsched.experiments.report.plots import excess_plot
-from optsched.experiments.report.table import FamilyTable, Run
+from optsched.experiments.report.table import PAIR_HEADINGS, FamilyTable, Run
 from optsched.experiments.report.table_formats import HEADINGS, cells, percent, title
 from optsched.experiments.store.row import FAILURES, Status
 from optsched.problems import PROBLEMS
@@ -73,11 +73,8 @@ def _figure(table: FamilyTable) -> str:
 
 
 def _pairings(table: FamilyTable) -> str:
-    rows = [
-        (f"{p.first} against {p.second}", str(p.wins), str(p.ties), str(p.losses))
-        for p in table.pairings
-    ]
-    return html_table(("pair", "wins", "ties", "losses"), rows) if rows else ""
+    rows = [pair.cells for pair in table.pairings]
+    return html_table(PAIR_HEADINGS, rows) if rows else ""
 
 
 def _failures(runs: Sequence[Run]) -> str:

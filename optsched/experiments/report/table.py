@@ -26,6 +26,7 @@ from optsched.result import Termination, is_proved
 REFERENCE = "exact"
 """Times are set against this method's, where a family runs it."""
 
+PAIR_HEADINGS = ("pair", "wins", "ties", "losses")
 PROVED_GAP = 1e-6
 TIE = 1e-9
 """Relative difference up to which two objectives tie."""
@@ -120,6 +121,11 @@ class Pairing:
     wins: int
     ties: int
     losses: int
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """As the tables show it, under `PAIR_HEADINGS`."""
+        return f"{self.first} against {self.second}", *map(str, (self.wins, self.ties, self.losses))
 
 
 @dataclass(frozen=True)

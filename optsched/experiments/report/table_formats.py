@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from optsched.experiments.report.table import FamilyTable, Line
+from optsched.display import counted
+from optsched.experiments.report.table import PAIR_HEADINGS, FamilyTable, Line
 from optsched.problems import PROBLEMS
 from optsched.writing import csv_text
 
@@ -73,7 +74,7 @@ def checked(line: Line) -> str:
 def title(table: FamilyTable) -> str:
     """A family's heading."""
     options = ", ".join(f"{k} = {v}" for k, v in table.options.items() if not_default(table, k, v))
-    count = f"{table.instances} instance{'s' if table.instances != 1 else ''}"
+    count = counted(table.instances, "instance")
     return f"{table.family} ({table.problem}, {count}{'; ' + options if options else ''})"
 
 
@@ -86,54 +87,40 @@ def as_markdown(tables: Sequence[FamilyTable]) -> str:
     """Markdown, a heading and two tables a family."""
     text: list[str] = []
     for table in tables:
-        text += [f"### {_plain(title(table))}", "", f"| {' | '.join(HEADINGS)} |"]
-        text += [f"|---|{'---:|' * (len(HEADINGS) - 1)}"]
-        text += [f"| {' | '.join(_plain(c) for c in cells(line))} |" for line in table.lines]
-        text += ["", "| pair | wins | ties | losses |", "|---|---:|---:|---:|"]
-        text += [
-            f"| {p.first} against {p.second} | {p.wins} | {p.ties} | {p.losses} |"
-            for p in table.pairings
-        ]
-        text.append("")
+        text += [f"### {_plain(title(table))}", ""]
+        text += [*_rows_of_markdown(HEADINGS, map(cells, table.lines)), ""]
+        text += [*_rows_of_markdown(PAIR_HEADINGS, (pair.cells for pair in table.pairings)), ""]
     return "\n".join(text)
+
+
+def _rows_of_markdown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    return [
+        f"| {' | '.join(headings)} |",
+        f"|---|{'---:|' * (len(headings) - 1)}",
+        *(f"| {' | '.join(map(_plain, row))} |" for row in rows),
+    ]
 
 
 def as_latex(tables: Sequence[FamilyTable]) -> str:
     """LaTeX tables for ``\\usepackage{booktabs}``."""
     text = ["% Needs \\usepackage{booktabs}. Excess in percent over the best proven bound."]
-    heading = " & ".join(_tex(h) for h in HEADINGS)
     for table in tables:
-        text += [
-            r"\begin{table}",
-            rf"\caption{{{_tex(title(table))}}}",
-            rf"\begin{{tabular}}{{l{'r' * (len(HEADINGS) - 1)}}}",
-            r"\toprule",
-            rf"{heading} \\",
-            r"\midrule",
-            *(" & ".join(_tex(c) for c in cells(line)) + r" \\" for line in table.lines),
-            r"\bottomrule",
-            r"\end{tabular}",
-            *_latex_pairs(table),
-            r"\end{table}",
-            "",
-        ]
+        pairs = [pair.cells for pair in table.pairings]
+        text += [r"\begin{table}", rf"\caption{{{_tex(title(table))}}}"]
+        text += _tabular(HEADINGS, map(cells, table.lines))
+        text += [r"\par\medskip", *_tabular(PAIR_HEADINGS, pairs)] if pairs else []
+        text += [r"\end{table}", ""]
     return "\n".join(text)
 
 
-def _latex_pairs(table: FamilyTable) -> list[str]:
-    if not table.pairings:
-        return []
-    rows = (
-        (f"{p.first} against {p.second}", f"{p.wins}", f"{p.ties}", f"{p.losses}")
-        for p in table.pairings
-    )
+def _tabular(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    heading, *others = (" & ".join(map(_tex, row)) + r" \\" for row in (headings, *rows))
     return [
-        r"\par\medskip",
-        r"\begin{tabular}{lrrr}",
+        rf"\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}",
         r"\toprule",
-        r"pair & wins & ties & losses \\",
+        heading,
         r"\midrule",
-        *(" & ".join(_tex(cell) for cell in row) + r" \\" for row in rows),
+        *others,
         r"\bottomrule",
         r"\end{tabular}",
     ]
