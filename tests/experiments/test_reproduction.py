@@ -26,7 +26,7 @@ from optsched.library import shipped_names
 from optsched.plotting.axes import house_style
 
 ROOT = Path(__file__).resolve().parents[2]
-VERDICT = Verdict("a-srpt-table2", Finding.PARTLY, "6%", "26%", "3-56%", "ours", False, "Because.")
+VERDICT = Verdict(Finding.PARTLY, "6%", "26%", "3-56%", "ours", "Because.", "a-srpt-table2")
 
 
 @pytest.mark.full

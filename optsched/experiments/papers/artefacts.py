@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from optsched.errors import InputError, shown
@@ -93,7 +94,7 @@ def reproduce(
     except OSError as error:
         raise InputError(str(folder), "", error.strerror or str(error), "a folder") from None
     rows = artefact.rows(runs_of(artefact, folder, scale, progress), scale)
-    verdict = artefact.judge(rows, scale)
+    verdict = replace(artefact.judge(rows, scale), artefact=name, smoke=scale.quick)
     words = [f"Verdict: {verdict}", *([verdict.paragraph] if verdict.paragraph else [])]
     text = "\n".join(
         [f"# {artefact.where}: {artefact.claim}", "", *artefact.lines(rows, scale), "", *words]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from pathlib import Path
@@ -18,6 +19,12 @@ class Finding(StrEnum):
     FAILS = "does not hold"
     NOT_TESTABLE = "not testable here"
 
+    @classmethod
+    def of(cls, claims: Iterable[bool]) -> Finding:
+        """Whether all parts of a claim hold, some of them, or none."""
+        held = list(claims)
+        return cls.HOLDS if all(held) else cls.PARTLY if any(held) else cls.FAILS
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -25,28 +32,28 @@ class Verdict:
 
     Attributes
     ----------
-    artefact : str
-        A name of `optsched.experiments.ARTEFACTS`.
     finding : Finding
         Whether the claim holds.
     paper, ours, spread : str
         The paper's value, ours, and how ours varies.
     setting : str
         What it was measured on, where the paper leaves it open.
-    smoke : bool
-        Too few seeds to conclude anything: a test that the command works.
     paragraph : str
         For a claim that does not hold or cannot be tested: why, in plain words.
+    artefact : str
+        A name of `optsched.experiments.ARTEFACTS`; `reproduce` fills it in.
+    smoke : bool
+        Too few seeds to conclude anything: a test that the command works. `reproduce` knows.
     """
 
-    artefact: str
     finding: Finding
     paper: str
     ours: str
     spread: str
     setting: str
-    smoke: bool = False
     paragraph: str = ""
+    artefact: str = ""
+    smoke: bool = False
 
     def __str__(self) -> str:
         smoke = "smoke: " if self.smoke else ""

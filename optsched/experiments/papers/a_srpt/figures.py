@@ -86,7 +86,7 @@ def judge_4(rows: pd.DataFrame, scale: Scale) -> Verdict:
     """Whether the forest predicts 60% exactly."""
     exact = {name: list(rows["exact"][rows["predictor"] == name]) for name in PREDICTORS}
     holds = abs(median(exact["forest"]) - 0.6) <= 0.1
-    return recurrence(Claim("a-srpt-fig4", "60% exact"), scale, holds, exact, "")
+    return recurrence("60% exact", scale, holds, exact, "")
 
 
 def draw_4(rows: pd.DataFrame) -> Figure:
@@ -241,7 +241,7 @@ def judge_9(rows: pd.DataFrame, scale: Scale) -> Verdict:
     middle = {name: median(found) for name, found in above.items()}
     ordered = middle["forest"] <= min(middle[n] for n in above if n != "forest")
     near = abs(middle["forest"] - 0.14) <= 0.1
-    claim = Claim("a-srpt-fig9", "forest 14% above perfect; mean and median worse")
+    claim = "forest 14% above perfect; mean and median worse"
     return recurrence(claim, scale, ordered and near, above, "tau 100")
 
 
@@ -321,7 +321,7 @@ ARTEFACTS = (
         plan=plan_5,
         rows=outcomes,
         lines=table_5,
-        judge=partial(testbed, "a-srpt-fig5"),
+        judge=testbed,
         draw=draw_strips,
         scales=True,
         where="a-srpt, Fig. 5",

@@ -83,7 +83,7 @@ def ranged(claim: Claim, rows: pd.DataFrame, scale: Scale) -> Verdict:
         f"below every baseline in {wins} of {len(every)} runs; medians against single baselines "
         f"{min(medians):.0%} to {max(medians):.0%}"
     )
-    found = _joined(parts)
+    found = Finding.of(parts.values())
     told = [f"On {scale.source} jobs {ours}. {_parts(parts)}"]
     told.append(
         f"Against the best baseline of each seed the median goes from {ends[0]:.0%} "
@@ -92,18 +92,16 @@ def ranged(claim: Claim, rows: pd.DataFrame, scale: Scale) -> Verdict:
     )
     told.append(WHY.format(**_by_flow(rows, among)))
     return Verdict(
-        claim.name,
         found,
         claim.paper,
         ours,
         f"best baseline of a seed {percent(every)}",
         setting(scale, "tau 100"),
-        scale.quick,
         "" if found is Finding.HOLDS else " ".join(told),
     )
 
 
-def testbed(name: str, rows: pd.DataFrame, scale: Scale) -> Verdict:
+def testbed(rows: pd.DataFrame, scale: Scale) -> Verdict:
     """Of figure 5."""
     (case,) = cases(rows)
     above = [-v for v in reduction(rows, case, "a-srpt", "a-srpt-perfect", "completion")]
@@ -122,7 +120,7 @@ def testbed(name: str, rows: pd.DataFrame, scale: Scale) -> Verdict:
         "up to 44% below the baselines": max(largest) >= 0.44 - 0.05,
         "a work-conserving baseline has the shorter makespan": wcs <= own,
     }
-    found = _joined(parts)
+    found = Finding.of(parts.values())
     told = (
         f"{_parts(parts)} Total completion time is {percent(above)} above perfect prediction; the "
         f"largest reduction of a seed is {percent(largest)}; the shortest median makespan of a "
@@ -131,19 +129,17 @@ def testbed(name: str, rows: pd.DataFrame, scale: Scale) -> Verdict:
         "one long job early or late moves everything; the paper's job mix is not given in full."
     )
     return Verdict(
-        name,
         found,
         "7% above perfect, up to 44% below the baselines",
         f"{median(above):.0%} above perfect, up to {max(largest):.0%} below",
         f"above perfect {percent(above)}; largest reduction {percent(largest)}",
         setting(scale, "tau 0", "75 jobs on 1 x 14 GPUs"),
-        scale.quick,
         "" if found is Finding.HOLDS else told,
     )
 
 
 def recurrence(
-    claim: Claim, scale: Scale, holds: bool, ours: Mapping[str, Sequence[float]], tau: str
+    paper: str, scale: Scale, holds: bool, ours: Mapping[str, Sequence[float]], tau: str
 ) -> Verdict:
     """Of figures 4 and 9, which need the PAI trace's recurrence."""
     found_of = "; ".join(f"{label} {percent(each)}" for label, each in ours.items())
@@ -152,13 +148,11 @@ def recurrence(
     if scale.trace is None:
         found, paragraph = Finding.NOT_TESTABLE, NEEDS_TRACE.format(found_of)
     return Verdict(
-        claim.name,
         found,
-        claim.paper,
+        paper,
         ", ".join(f"{label} {median(each):.0%}" for label, each in ours.items()),
         ", ".join(f"{span([100 * x for x in each], '.0f')}%" for each in ours.values()),
         setting(scale, tau, "first 80% to fit"),
-        scale.quick,
         paragraph,
     )
 
@@ -170,12 +164,6 @@ def setting(scale: Scale, tau: str, more: str = "") -> str:
     load = "" if scale.trace else f", load {LOAD}"
     run = f", {tau}, COMM_HEAVY 1.5, baselines by most-available" if tau else ""
     return f"{scale.source}, {where}{load}{run}, {len(seeds(scale))} seeds"
-
-
-def _joined(parts: Mapping[str, bool]) -> Finding:
-    if all(parts.values()):
-        return Finding.HOLDS
-    return Finding.PARTLY if any(parts.values()) else Finding.FAILS
 
 
 def _parts(parts: Mapping[str, bool]) -> str:

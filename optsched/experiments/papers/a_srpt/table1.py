@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-NAME = "a-srpt-table1"
 PAPER = {
     "VGG19": (144e6, 32),
     "ResNet152": (60e6, 4),
@@ -80,13 +79,11 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
     worst = max(agree, key=lambda row: abs(row["difference"]))
     other = ", ".join(f"{r['model']} {_count(r['ours'])}" for r in every if not agrees(r))
     return Verdict(
-        artefact=NAME,
         finding=Finding.PARTLY if other else Finding.HOLDS,
         paper=", ".join(f"{row['model']} {_count(row['paper'])}" for row in every),
         ours=f"{len(agree)} of {len(rows)} agree" + (f"; {other}" if other else ""),
         spread=f"of those, at most {100 * abs(worst['difference']):.1f}% apart ({worst['model']})",
         setting="counted from the published architectures; the same mini-batches",
-        smoke=scale.quick,
         paragraph=PARAGRAPH if other else "",
     )
 
@@ -118,7 +115,7 @@ def _count(value: float) -> str:
 
 ARTEFACTS = (
     Artefact(
-        NAME,
+        "a-srpt-table1",
         "parameters and mini-batches of nine models",
         rows=counts,
         lines=table,

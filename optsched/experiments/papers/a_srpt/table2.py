@@ -138,13 +138,11 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
     """The verdict is the curve: where Heavy-Edge's distance is the paper's."""
     values = {case: [mean(excesses(rows, s)) for s in case.curve] for case in CASES}
     holding = [v <= case.claimed + TOLERANCE for case, each in values.items() for v in each]
-    findings = {0: Finding.FAILS, len(holding): Finding.HOLDS}
     nics = ", ".join(str(gbits) for gbits in GBITS)
     said = [words for case in CASES for words in (_curve(rows, case), _search(rows, case))]
     every = {case: [x for s in case.curve for x in excesses(rows, s)] for case in CASES}
     return Verdict(
-        artefact=NAME,
-        finding=findings.get(sum(holding), Finding.PARTLY),
+        finding=Finding.of(holding),
         paper=", ".join(f"{case.setting.model} {case.claimed:.1f}%" for case in CASES),
         ours="; ".join(
             f"{case.setting.model} {', '.join(f'{v:.1f}%' for v in each)} at {nics} Gbit/s"
@@ -153,7 +151,6 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
         spread=", ".join(f"{c.setting.model} {span(v, '.1f')}%" for c, v in every.items()),
         setting=f"a mini-batch per GPU, V100, {QUICK_VECTORS if scale.quick else VECTORS} "
         "availability vectors",
-        smoke=scale.quick,
         paragraph=" ".join(said),
     )
 

@@ -81,14 +81,11 @@ def points(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     return made[list(COLUMNS)].explode("x", ignore_index=True).astype({"x": int})
 
 
-def judge(
-    name: str, paper: str, said: Sequence[Claim], runs: pd.DataFrame, scale: Scale
-) -> Verdict:
+def judge(paper: str, said: Sequence[Claim], runs: pd.DataFrame, scale: Scale) -> Verdict:
     """The verdict on a figure's claims."""
     found = [Tally.of(claim, runs) for claim in said]
     findings = {tally.finding for tally in found}
     return Verdict(
-        artefact=name,
         finding=findings.pop() if len(findings) == 1 else Finding.PARTLY,
         paper=paper,
         ours="; ".join(f"{tally.claim.words}: {tally.counts()}" for tally in found),
@@ -97,7 +94,6 @@ def judge(
             f"our generator of its section 7 (the paper states no seed), mild and strong "
             f"contention, {found[0].draws} draws each, horizon {HORIZON} slots"
         ),
-        smoke=scale.quick,
         paragraph=" ".join(
             tally.claim.why or f"In some draws not: {tally.claim.words}."
             for tally in found
@@ -169,15 +165,14 @@ def _figure(
     claim: str,
     runtime: str,
 ) -> Artefact:
-    name, where = f"sjf-bco-fig{number}", f"sjf-bco, Fig. {number}"
     return Artefact(
-        name,
+        f"sjf-bco-fig{number}",
         plan=plan,
         rows=points,
         lines=partial(table, said),
-        judge=partial(judge, name, paper, said),
+        judge=partial(judge, paper, said),
         draw=partial(draw, title, axis),
-        where=where,
+        where=f"sjf-bco, Fig. {number}",
         claim=claim,
         runtime=runtime,
     )

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-NAME = "sts-fig2"
 SEEDS, QUICK_SEEDS = 20, 3
 BIN = 10
 REAL = "traces/zeus_summary_train.csv.gz"
@@ -105,13 +104,11 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
     held = [_described(name, epochs) for name, each in samples.items() for epochs in each]
     means = {name: [float(epochs.mean()) for epochs in each] for name, each in samples.items()}
     return Verdict(
-        artefact=NAME,
         finding=Finding.PARTLY if all(held) else Finding.FAILS,
         paper="AlexNet heavy at 100 epochs, ResNet and VGG16 early, MobileNetV2 centred",
         ours="mean epochs " + ", ".join(f"{n} {np.mean(m):.0f}" for n, m in means.items()),
         spread=", ".join(span(m, ".0f") for m in means.values()),
         setting=f"stand-ins of the described shapes, {rows['seed'].nunique()} seeds",
-        smoke=scale.quick,
         paragraph=PARAGRAPH,
     )
 
@@ -159,7 +156,7 @@ def _described(network: str, epochs: np.ndarray) -> bool:
 
 ARTEFACTS = (
     Artefact(
-        NAME,
+        "sts-fig2",
         "jobs end late (AlexNet), early (ResNet, VGG16) or in the middle (MobileNetV2)",
         rows=drawn,
         lines=table,

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-NAME = "sts-fig3"
 NODES, JOBS = 1000, 10_000
 ARRIVALS = ("exponential", "poisson-low", "poisson-high")
 SEEDS, QUICK_SEEDS = 10, 3
@@ -95,13 +94,11 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
     near = (abs(g / GAP - 1) <= NEAR for g in gaps), (abs(r / TIMES - 1) <= NEAR for r in ratios)
     holds = [all(each) for each in near]
     return Verdict(
-        artefact=NAME,
-        finding=Finding.HOLDS if all(holds) else Finding.PARTLY if any(holds) else Finding.FAILS,
+        finding=Finding.of(holds),
         paper=f"a plot; its text: a mean gap of {GAP:.0f} s, and a high rate {TIMES:.0f} x the low",
         ours=f"mean gap {mean(gaps):.1f} s; high over low {mean(ratios):.2f}",
         spread=f"{span(gaps, '.1f')} s; {span(ratios)}",
         setting=f"our generator, {NODES} nodes, {JOBS} jobs, {len(gaps)} seeds",
-        smoke=scale.quick,
         paragraph="" if all(holds) else PARAGRAPH,
     )
 
@@ -129,7 +126,7 @@ def _gaps(rows: pd.DataFrame, arrivals: str) -> list[float]:
 
 ARTEFACTS = (
     Artefact(
-        NAME,
+        "sts-fig3",
         "jobs arrive 50,000 s / nodes apart, or as Poisson arrivals, high at four times low",
         plan=plan,
         rows=points,

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-NAME = "optimum-over-time"
 POLICIES = ("sts", "patterns", "price", "price-patterns")
 LOADS = (("light", 0.2), ("medium", 0.6), ("saturated", 1.0))
 NODES, JOBS, QUICK_JOBS = 3, 30, 12
@@ -71,7 +70,6 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
     dearer = {name: sum(x > 1 for x in values) for name, values in optimum.items()}
     most = [2 * dearer[name] > len(values) for name, values in optimum.items()]
     return Verdict(
-        artefact=NAME,
         finding=Finding.HOLDS
         if all(most)
         else Finding.PARTLY
@@ -83,7 +81,6 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
         + ", ".join(f"{dearer[name]} of {len(v)} ({name})" for name, v in optimum.items()),
         spread=", ".join(f"{name} {deviation(values)}" for name, values in optimum.items()),
         setting=f"{_setting(rows)}; rho 0.2, 0.6, 1.0 asked for; decisions of patterns cut at 5 s",
-        smoke=scale.quick,
         paragraph=PARAGRAPH,
     )
 
@@ -109,7 +106,7 @@ def _setting(rows: pd.DataFrame) -> str:
 
 ARTEFACTS = (
     Artefact(
-        NAME,
+        "optimum-over-time",
         "every interval's optimum, rolled forward, against STS and price",
         plan=plan,
         rows=outcomes,

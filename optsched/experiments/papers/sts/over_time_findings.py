@@ -56,13 +56,11 @@ def finding4(rows: pd.DataFrame, scale: Scale) -> Verdict:
     wins = ", ".join(f"{case} / {other}" for (case, other), x in means.items() if x > 0) or "none"
     below = {p: _energy_below(rows, p) for p in ("avg-edf", "avg-rg")}
     return Verdict(
-        artefact="sts-fig4",
-        finding=_finding([*ok, max(late.values()) == 0]),
+        finding=Finding.of([*ok, max(late.values()) == 0]),
         paper="PCR about 40% on average, to 80%; no due date missed",
         ours=f"PCR over {ours}",
         spread=_spread([x for values in pcr.values() for x in values]),
         setting=f"{setting(rows)}; {_loads(rows)}",
-        smoke=scale.quick,
         paragraph=(
             f"STS is cheaper on average in these cells: {wins}. Late jobs of STS: "
             + ", ".join(f"{case} {share:.1f}%" for case, share in late.items())
@@ -100,13 +98,11 @@ def finding5(rows: pd.DataFrame, scale: Scale) -> Verdict:
         for other in claims
     }
     return Verdict(
-        artefact="sts-fig5",
-        finding=_finding([x >= claims[other] - NEAR for (_, other), x in means.items()]),
+        finding=Finding.of([x >= claims[other] - NEAR for (_, other), x in means.items()]),
         paper="PCR of the energy 67% over DP, 32% over avgDP",
         ours=f"PCR of the energy over {ours}",
         spread=_spread([x for values in pcr.values() for x in values]),
         setting=f"{setting(rows)}; {_loads(rows)}",
-        smoke=scale.quick,
         paragraph=(
             "The paper neither states its dynamic programme beyond the proxy (28) nor the load of "
             "its runs. Ours is exact for (28) over the pooled GPUs of each type, and seats what it "
@@ -135,14 +131,12 @@ def finding6(rows: pd.DataFrame, scale: Scale) -> Verdict:
         for a in dict.fromkeys(case.split(", ")[1] for case in means)
     )
     return Verdict(
-        artefact="sts-fig6",
-        finding=_finding([*ok, order]),
+        finding=Finding.of([*ok, order]),
         paper="PCR about 17%, on A100 about 29%",
         ours="PCR " + "; ".join(f"{case}: {x:.0f}%" for case, x in means.items()),
         spread=_spread([x for values in found.values() for x in values]),
         setting=f"{setting(rows)}, one family of GPU types a cluster; "
         f"{_loads(of(rows, sharing='off'))}",
-        smoke=scale.quick,
         paragraph=(
             f"An A100 gains {'more than' if order else 'not in every case more than'} the smaller "
             "GPUs from being shared. What sharing saves depends on the load, which the paper does "
@@ -157,12 +151,6 @@ def finding6(rows: pd.DataFrame, scale: Scale) -> Verdict:
 def _energy_below(rows: pd.DataFrame, other: str) -> str:
     pairs = list(zip(*(of(rows, policy=p)["energy"] for p in (other, "sts")), strict=True))
     return f"{sum(a < b for a, b in pairs)} of {len(pairs)} runs"
-
-
-def _finding(claims: Sequence[bool]) -> Finding:
-    if all(claims):
-        return Finding.HOLDS
-    return Finding.PARTLY if any(claims) else Finding.FAILS
 
 
 def _spread(values: Sequence[float]) -> str:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-NAME = "price-robustness"
 POLICIES = ("sts", "price", "price-patterns", "edf", "rg")
 OURS = ("price", "price-patterns")
 LOADS = (("light", 0.2), ("medium", 0.6), ("saturated", 1.0))
@@ -129,7 +128,6 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
     cheaper = [mean(_ratios(rows, case, "price")) <= NEAR for case in every_case]
     best = [case for case in every_case if _is_best(rows, case)]
     return Verdict(
-        artefact=NAME,
         finding=(
             Finding.HOLDS
             if all(cheaper) and len(best) == len(every_case)
@@ -143,7 +141,6 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
         spread="; ".join(spreads),
         setting=f"{NODES} nodes x 4 GPUs, {rows['jobs'].max()} jobs, "
         f"{rows['seed'].nunique()} seeds a cell; rho 0.2, 0.6, 1.0 asked for",
-        smoke=scale.quick,
         paragraph=_paragraph(rows, best),
     )
 
@@ -186,7 +183,7 @@ def _paragraph(rows: pd.DataFrame, best: list[str]) -> str:
 
 ARTEFACTS = (
     Artefact(
-        NAME,
+        "price-robustness",
         "the price policy against STS by load and regime, 20 seeds each",
         plan=plan,
         rows=outcomes,
