@@ -59,9 +59,10 @@ def generate_placement(
     Parameters
     ----------
     model : str
-        A name of `optsched.zoo.MODELS`.
+        A name of `optsched.zoo.MODELS` or `optsched.zoo.MIXTURES`.
     gpus : int
-        GPUs of the job; the plan uses all of them, unless `fewer_gpus` is set.
+        GPUs of the job; the plan uses all of them, unless `fewer_gpus` is set. A multiple of
+        `tensor_parallel`.
     stages : int, optional
         Stages of the plan; by default as many as make its bottleneck least, up to 8.
     all_reduce : str
@@ -92,14 +93,23 @@ def generate_placement(
         raise InputError("generate placement", "seed", shown(seed), "0 to 2^63 - 1")
     hardware, training = hardware or Hardware(), training or Training()
     profile = profile_model(
-        model, device=device_named(training.device), batch_size=training.mini_batch
+        model,
+        device=device_named(training.device),
+        batch_size=training.mini_batch,
+        tensor_parallel=training.tensor_parallel,
+        experts=training.experts,
     )
-    offer = random_offer(gpus, hardware.gpus_per_server, np.random.default_rng(seed))
+    offer = random_offer(
+        gpus,
+        hardware.gpus_per_server,
+        np.random.default_rng(seed),
+        replica_gpus=training.tensor_parallel,
+    )
     arguments = {
         "model": model,
         "gpus": gpus,
         "stages": stages,
-        "training": asdict(training),
+        "training": _told(training),
         "seed": seed,
     }
     return instance_from_profile(
@@ -110,7 +120,7 @@ def generate_placement(
         all_reduce=all_reduce,
         hardware=hardware,
         training=training,
-        name=name or _name(model, gpus, stages, all_reduce, seed),
+        name=name or _name(model, gpus, stages, all_reduce, training, seed),
         provenance={"generator": "optsched generate placement", "arguments": arguments},
     )
 
@@ -135,7 +145,7 @@ def instance_from_profile(
     profile : LayerProfile
         Of one mini-batch.
     free_gpus : list of int
-        Free GPUs by server, summing to `gpus`.
+        Free GPUs by server, summing to `gpus`; in tensor slices, enough for so many.
     source : str
         What an error line names: the profile's file, say.
     stages, all_reduce, hardware, training, name
@@ -153,12 +163,21 @@ def instance_from_profile(
     gpu_memory = training.gpu_memory or device_named(training.device).memory_bytes
     bandwidth = hardware.planning_bandwidth
     choice = choose_plan(
-        profile, gpus, training, gpu_memory, bandwidth=bandwidth, stages=stages, source=source
+        profile,
+        gpus,
+        training,
+        gpu_memory,
+        bandwidth=bandwidth,
+        intra_bandwidth=hardware.intra_bandwidth,
+        stages=stages,
+        source=source,
     )
     plan = choice.plan
-    if choice.gpus < sum(free_gpus):
-        offered = sorted(free_gpus, reverse=True)
-        free_gpus = [taken for taken in truncate_offer(offered, choice.gpus) if taken]
+    if choice.gpus < gpus:
+        free_gpus = _enough(free_gpus, choice.gpus, profile.tensor_parallel)
+    micro_batches = (
+        {} if training.micro_batches is None else {"micro_batches": training.micro_batches}
+    )
     document = {
         "schema": SCHEMA,
         "version": 1,
@@ -192,6 +211,7 @@ def instance_from_profile(
         "job": {
             "model": profile.model,
             "all_reduce": all_reduce,
+            **micro_batches,
             "stages": stage_table(choice.iteration, plan),
         },
     }
@@ -214,17 +234,41 @@ def _with_scaling(instance: PlacementInstance, source: str) -> PlacementInstance
     return PlacementInstance.from_dict(document, source)
 
 
-def _name(model: str, gpus: int, stages: int | None, all_reduce: str, seed: int) -> str:
+def _told(training: Training) -> dict[str, Any]:
+    """A training's settings; what few jobs have is said only of those."""
+    few = ("tensor_parallel", "micro_batches", "experts")
+    plain = asdict(Training())
+    return {
+        name: value
+        for name, value in asdict(training).items()
+        if name not in few or value != plain[name]
+    }
+
+
+def _name(
+    model: str,
+    gpus: int,
+    stages: int | None,
+    all_reduce: str,
+    training: Training,
+    seed: int,
+) -> str:
     parts = [model.lower(), str(gpus)]
     parts += [] if stages is None else [f"{stages}stages"]
+    parts += [] if training.tensor_parallel == 1 else [f"q{training.tensor_parallel}"]
+    parts += [] if training.micro_batches is None else [f"m{training.micro_batches}"]
+    parts += [] if training.experts is None else [f"{training.experts}experts"]
     parts += [] if all_reduce == "ring" else ["tree"]
     return "-".join([*parts, f"s{seed}"])
 
 
-def random_offer(gpus: int, gpus_per_server: int, rng: np.random.Generator) -> list[int]:
+def random_offer(
+    gpus: int, gpus_per_server: int, rng: np.random.Generator, *, replica_gpus: int = 1
+) -> list[int]:
     """Free GPUs of servers met one after another, uniform in 1..g, until the job is served.
 
-    The offer is cut to what the job needs and listed in descending order.
+    The offer is cut to what the job needs and listed in descending order. Replicas of several
+    GPUs fit into one server each; a server's GPUs that hold no whole replica stay in the offer.
     """
     if not 1 <= gpus <= MOST_GPUS:
         raise InputError("generate placement", "gpus", shown(gpus), f"1 to {MOST_GPUS}")
@@ -235,7 +279,23 @@ def random_offer(gpus: int, gpus_per_server: int, rng: np.random.Generator) -> l
             shown(gpus_per_server),
             f"1 to {MOST_GPUS_PER_SERVER}",
         )
+    if not 1 <= replica_gpus <= gpus_per_server:
+        expected = f"1 to the {gpus_per_server} GPUs of a server, which holds all slices"
+        raise InputError("generate placement", "tensor_parallel", shown(replica_gpus), expected)
     free: list[int] = []
-    while sum(free) < gpus:
+    while sum(_whole(each, replica_gpus) for each in free) < gpus:
         free.append(int(rng.integers(1, gpus_per_server + 1)))
-    return [taken for taken in truncate_offer(sorted(free, reverse=True), gpus) if taken]
+    return _enough(free, gpus, replica_gpus)
+
+
+def _enough(free_gpus: list[int], gpus: int, replica_gpus: int) -> list[int]:
+    """The largest servers of an offer that serve a job, the last with just what it needs of it."""
+    offered = sorted(free_gpus, reverse=True)
+    whole = [_whole(free, replica_gpus) for free in offered]
+    used = zip(offered, whole, truncate_offer(whole, gpus), strict=True)
+    return [free if taken == all_ else taken for free, all_, taken in used if taken]
+
+
+def _whole(free: int, replica_gpus: int) -> int:
+    """GPUs of a server in whole replicas."""
+    return free - free % replica_gpus

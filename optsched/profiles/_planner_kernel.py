@@ -26,6 +26,12 @@ class Room(NamedTuple):
         Whether a stage's replicas share a part, so that each keeps only the k-th of it.
     limit : float
         A GPU's bytes.
+    experts : ndarray
+        Prefix sums of what the experts' parameters take in all with their optimiser.
+    most_shares : int
+        Most replicas that share out a stage's experts: so many there are.
+    most_in_flight : int
+        Most parts in flight, however many stages follow.
     """
 
     parameters: Floats
@@ -33,6 +39,9 @@ class Room(NamedTuple):
     entering: Floats
     shared: bool
     limit: float
+    experts: Floats
+    most_shares: int
+    most_in_flight: int
 
 
 @njit(cache=True)
@@ -74,7 +83,7 @@ def fill_choices(
         last = stage == stages
         for gpus in range(total if last else stage, most[stage] + 1):
             for end in range(layers if last else stage, layers + 1):
-                in_flight = stages - stage + 1
+                in_flight = min(stages - stage + 1, room.most_in_flight)
                 value, start, k = _best_last_stage(
                     previous, (compute, transfer, sync), stage, end, gpus, in_flight, room
                 )
@@ -106,7 +115,8 @@ def _best_last_stage(
             # rounded), so no earlier start can be strictly better.
             if floor >= value:
                 break
-            parameters = room.parameters[end] - room.parameters[start]
+            experts = (room.experts[end] - room.experts[start]) / min(k, room.most_shares)
+            parameters = room.parameters[end] - room.parameters[start] + experts
             if parameters > room.limit:  # as they do
                 break
             kept = room.entering[start] + room.outputs[end] - room.outputs[start]

@@ -6,6 +6,10 @@ up. Without a flush, stage s of S (from 0) has let S - s parts through forward b
 them comes back. Of each it keeps what entered the stage and each layer's output; what a layer
 makes inside itself is computed again. No copies of older parameters are counted.
 
+With a flush (`micro_batches`, 1F1B) a stage keeps min(M, S - s) micro-batches, each the M-th of
+its replica's share of the iteration. Of q tensor slices each holds the q-th of the parameters and
+every activation; of E experts each of k replicas holds the k-th, and at least one.
+
 Source: D. Narayanan et al., "Memory-Efficient Pipeline-Parallel DNN Training", ICML 2021 (the
 parts in flight); S. Rajbhandari et al., "ZeRO", SC 2020, section 3.1 (bytes a parameter).
 """
@@ -20,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optsched.errors import InputError, shown
+from optsched.placement.instance import MOST_GPUS_PER_SERVER
 from optsched.profiles.planner import Plan
 from optsched.profiles.profile import LayerProfile
 
@@ -27,8 +32,6 @@ if TYPE_CHECKING:
     from optsched.profiles._planner_kernel import Room
 
 BATCHES = ("per-gpu", "global")
-BYTES_PER_NUMBER = 4
-"""Parameters of a profile are in single precision."""
 OPTIMISERS = {"sgd": 12.0, "adam": 16.0}
 """Bytes a parameter: itself, its gradient and one moment (sgd) or two (adam), 4 bytes each; adam's
 16 are also those of mixed precision (2 + 2, and 12 in single precision)."""
@@ -62,6 +65,12 @@ class Training:
         Bytes of a GPU; by default the device's.
     oversized : bool
         Accept a plan that no GPU of so much memory can hold.
+    tensor_parallel : int
+        GPUs that slice a replica's layers, as Megatron does, in one server: transformers only.
+    micro_batches : int, optional
+        M of a synchronous pipeline (1F1B with a flush); by default the pipeline is asynchronous.
+    experts : int, optional
+        Experts of each mixture of a model that has them; by default the model's.
     """
 
     batch: str = "per-gpu"
@@ -72,6 +81,9 @@ class Training:
     accumulation_steps: int | None = None
     gpu_memory: float | None = None
     oversized: bool = False
+    tensor_parallel: int = 1
+    micro_batches: int | None = None
+    experts: int | None = None
 
     def __post_init__(self) -> None:
         def refuse(name: str, expected: str) -> InputError:
@@ -85,10 +97,20 @@ class Training:
             raise refuse("accumulation_steps", f"1 to {MOST_STEPS}")
         if self.gpu_memory is not None and not 0 < self.gpu_memory < math.inf:
             raise refuse("gpu_memory", "a positive number of bytes")
+        if not 1 <= self.tensor_parallel <= MOST_GPUS_PER_SERVER:
+            raise refuse("tensor_parallel", f"1 to {MOST_GPUS_PER_SERVER}")
+        if self.micro_batches is not None and not 1 <= self.micro_batches <= MOST_STEPS:
+            raise refuse("micro_batches", f"1 to {MOST_STEPS}")
+        if self.experts is not None and not 1 <= self.experts <= MOST_STEPS:
+            raise refuse("experts", f"1 to {MOST_STEPS}")
+        if self.micro_batches is not None and self.accumulation_steps is not None:
+            raise refuse("accumulation_steps", "none beside micro_batches, which cut alike")
 
 
 def steps_to_try(profile: LayerProfile, training: Training) -> list[int]:
     """Numbers of accumulation steps, the most first: one sample is the smallest part."""
+    if training.micro_batches is not None:
+        return [1]
     if training.accumulation_steps is not None:
         return [training.accumulation_steps]
     samples = profile.provenance.get("batch_size")
@@ -97,7 +119,13 @@ def steps_to_try(profile: LayerProfile, training: Training) -> list[int]:
 
 
 def bytes_per_gpu(
-    profile: LayerProfile, plan: Plan, batch: str, optimiser: str, steps: int
+    profile: LayerProfile,
+    plan: Plan,
+    batch: str,
+    optimiser: str,
+    steps: int,
+    *,
+    micro_batches: int | None = None,
 ) -> tuple[float, ...]:
     """Bytes that each GPU of each stage holds.
 
@@ -113,31 +141,62 @@ def bytes_per_gpu(
         A name of `OPTIMISERS`.
     steps : int
         Accumulation steps.
+    micro_batches : int, optional
+        M of a pipeline with a flush.
     """
     bounds = (0, *plan.cuts, len(profile.layers))
     entering = (0.0, *profile.cut_bytes())
+    gpus = profile.tensor_parallel * sum(plan.replicas)
+    parts, shared = _parts(batch, steps, gpus, micro_batches)
     held = []
     for stage, ((start, end), k) in enumerate(zip(pairwise(bounds), plan.replicas, strict=True)):
         layers = profile.layers[start:end]
-        parameters = math.fsum(layer.parameter_bytes for layer in layers) / BYTES_PER_NUMBER
+        experts = math.fsum(layer.expert_parameter_bytes for layer in layers)
+        parameters = math.fsum(layer.parameter_bytes for layer in layers)
+        parameters += experts / min(k, max(profile.experts, 1))
         activations = entering[start] + math.fsum(layer.output_bytes for layer in layers)
-        share = 1.0 if batch == "per-gpu" else 1.0 / k
-        in_flight = (len(plan.replicas) - stage) * share / steps
-        held.append(OPTIMISERS[optimiser] * parameters + in_flight * activations)
+        share = 1.0 / k if shared else 1.0
+        most = min(micro_batches or MOST_STEPS, len(plan.replicas) - stage)
+        in_flight = most * share / parts
+        held.append(_held_a_byte(profile, optimiser) * parameters + in_flight * activations)
     return tuple(held)
 
 
 def room_of(
-    profile: LayerProfile, batch: str, optimiser: str, steps: int, gpu_memory: float
+    profile: LayerProfile,
+    batch: str,
+    optimiser: str,
+    steps: int,
+    gpu_memory: float,
+    *,
+    gpus: int = 1,
+    micro_batches: int | None = None,
 ) -> Room:
-    """The same for the planner: what fits into a GPU of so many bytes."""
+    """The same for the planner: what fits into a GPU of so many bytes, in a plan on `gpus`."""
     from optsched.profiles._planner_kernel import Room
 
+    parts, shared = _parts(batch, steps, gpus, micro_batches)
+    factor = _held_a_byte(profile, optimiser)
     outputs = np.cumsum([0.0, *(layer.output_bytes for layer in profile.layers)])
     return Room(
-        OPTIMISERS[optimiser] / BYTES_PER_NUMBER * profile.totals.parameter_bytes,
-        outputs / steps,
-        np.array([0.0, *profile.cut_bytes(), 0.0]) / steps,
-        batch == "global",
+        factor * profile.totals.parameter_bytes,
+        outputs / parts,
+        np.array([0.0, *profile.cut_bytes(), 0.0]) / parts,
+        shared,
         gpu_memory * (1 - ROUNDING),
+        factor * profile.totals.expert_parameter_bytes,
+        max(profile.experts, 1),
+        micro_batches or MOST_STEPS,
     )
+
+
+def _parts(batch: str, steps: int, gpus: int, micro_batches: int | None) -> tuple[float, bool]:
+    """Parts of a mini-batch that pass one after another, and whether replicas share each."""
+    if micro_batches is None:
+        return steps, batch == "global"
+    return micro_batches / (gpus if batch == "per-gpu" else 1), True
+
+
+def _held_a_byte(profile: LayerProfile, optimiser: str) -> float:
+    """Bytes on a GPU for each byte of its replica's parameters."""
+    return OPTIMISERS[optimiser] / profile.bytes_per_number / profile.tensor_parallel

@@ -1,7 +1,8 @@
 r"""From a layer profile and a number of GPUs to pipeline stages and their replicas.
 
 Model. Layers :math:`0..L-1` in topological order are cut into :math:`S` contiguous stages; stage
-:math:`s` holds layers :math:`i_s..j_s` on :math:`k_s \ge 1` replicas, one GPU each, with
+:math:`s` holds layers :math:`i_s..j_s` on :math:`k_s \ge 1` replicas, one GPU each (of several:
+`profiles.replicas`), with
 :math:`\sum_s k_s = G`. A mini-batch is split evenly over the replicas of a stage, so with
 :math:`c_\ell` the forward plus backward time of layer :math:`\ell`, :math:`h_\ell` its parameter
 bytes, :math:`A_i` the bytes that cross the cut before layer :math:`i` (:math:`A_0 = A_L = 0`) and
@@ -45,7 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import InputError, shown
-from optsched.profiles.profile import LayerProfile
+from optsched.profiles.profile import Layer, LayerProfile
 
 if TYPE_CHECKING:
     from optsched.profiles._planner_kernel import Room
@@ -72,7 +73,7 @@ class Plan:
     cuts : tuple of int
         Position of the first layer of stages 2..S.
     replicas : tuple of int
-        GPUs of each of the S stages.
+        Replicas of each of the S stages.
     bottleneck : float
         Largest stage time, in seconds per mini-batch.
     """
@@ -196,7 +197,8 @@ def stage_table(profile: LayerProfile, plan: Plan) -> list[dict[str, Any]]:
         Per stage ``name``, ``replicas``, and of each replica ``forward_time``, ``backward_time``
         (s), ``input_bytes``, ``output_bytes`` (per iteration) and ``parameter_bytes`` (a full
         copy). What crosses a cut is split over the replicas on either side, so the outputs of a
-        stage's replicas sum to the inputs of the next one's.
+        stage's replicas sum to the inputs of the next one's. Where they are not 1 or 0, also
+        ``tensor_parallel``, and ``tensor_bytes`` and ``expert_bytes`` of a replica per iteration.
 
     Raises
     ------
@@ -205,8 +207,9 @@ def stage_table(profile: LayerProfile, plan: Plan) -> list[dict[str, Any]]:
     """
     rows = _stage_numbers(profile, plan)
     names = _stage_names(profile, plan)
+    q = {} if profile.tensor_parallel == 1 else {"tensor_parallel": profile.tensor_parallel}
     return [
-        {"name": name, "replicas": k, **row}
+        {"name": name, "replicas": k, **row, **q}
         for name, k, row in zip(names, plan.replicas, rows, strict=True)
     ]
 
@@ -238,7 +241,27 @@ def _stage_numbers(profile: LayerProfile, plan: Plan) -> list[dict[str, float]]:
                 "parameter_bytes": math.fsum(layer.parameter_bytes for layer in layers),
             }
         )
+        _add_experts(rows[-1], profile, layers, k)
+        tensor = math.fsum(layer.tensor_bytes for layer in layers)
+        if tensor:
+            rows[-1]["tensor_bytes"] = tensor / k
     return rows
+
+
+def _add_experts(
+    row: dict[str, float], profile: LayerProfile, layers: tuple[Layer, ...], k: int
+) -> None:
+    """What k replicas send to the experts of a stage, which they share out.
+
+    With more replicas than experts each holds one, whose gradient goes into the stage's all-reduce:
+    more than the ring of its copies, which is shorter.
+    """
+    sent = math.fsum(layer.expert_bytes for layer in layers)
+    if sent:
+        row["expert_bytes"] = sent / k
+    if profile.experts and k > profile.experts:
+        held = math.fsum(layer.expert_parameter_bytes for layer in layers)
+        row["parameter_bytes"] += held / profile.experts
 
 
 def _crossing_bytes(profile: LayerProfile) -> NDArray[np.float64]:
@@ -270,7 +293,7 @@ def _choices(
 
     if room is None:
         nothing = np.zeros(compute.size)
-        room = Room(nothing, nothing, nothing, False, math.inf)
+        room = Room(nothing, nothing, nothing, False, math.inf, nothing, 1, 1)
     starts, counts, value = fill_choices(compute, transfer, sync, np.array(most, np.int64), room)
     if math.isinf(value):
         raise InputError(source, "room", "no plan that fits", f"{room.limit:g} bytes per GPU")

@@ -27,7 +27,13 @@ class Layer:
     output_bytes : float
         Bytes of its output per mini-batch.
     parameter_bytes : float
-        Bytes of its parameters.
+        Bytes of its parameters, but for those of experts.
+    tensor_bytes : float
+        Bytes that the slices of a replica all-reduce, per mini-batch.
+    expert_bytes : float
+        Bytes sent to experts and back, per mini-batch.
+    expert_parameter_bytes : float
+        Bytes of all its experts' parameters.
     """
 
     name: str
@@ -35,6 +41,9 @@ class Layer:
     backward_time: float
     output_bytes: float
     parameter_bytes: float
+    tensor_bytes: float = 0.0
+    expert_bytes: float = 0.0
+    expert_parameter_bytes: float = 0.0
 
 
 class Totals(NamedTuple):
@@ -47,6 +56,7 @@ class Totals(NamedTuple):
     forward_time: NDArray[np.float64]
     backward_time: NDArray[np.float64]
     parameter_bytes: NDArray[np.float64]
+    expert_parameter_bytes: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,12 @@ class LayerProfile:
         ``(u, v)``: layer ``v`` reads the output of layer ``u``, with ``u < v``.
     provenance : dict
         Where the numbers come from.
+    tensor_parallel : int
+        GPUs of a replica: times are those of one of so many slices, bytes of all of them.
+    experts : int
+        Experts of a layer that has any; 0: none has.
+    bytes_per_number : int
+        Of a parameter.
 
     Raises
     ------
@@ -75,6 +91,9 @@ class LayerProfile:
     layers: tuple[Layer, ...]
     edges: tuple[tuple[int, int], ...]
     provenance: dict[str, object] = field(default_factory=dict, hash=False)
+    tensor_parallel: int = 1
+    experts: int = 0
+    bytes_per_number: int = 4
 
     def __post_init__(self) -> None:
         source = f"profile {self.model}"
@@ -96,6 +115,8 @@ class LayerProfile:
                 forward_time=times * layer.forward_time,
                 backward_time=times * layer.backward_time,
                 output_bytes=times * layer.output_bytes,
+                tensor_bytes=times * layer.tensor_bytes,
+                expert_bytes=times * layer.expert_bytes,
             )
             for layer in self.layers
         )
@@ -133,7 +154,7 @@ class LayerProfile:
         return np.array(list(accumulate(values, initial=0.0)))
 
 
-_NUMBERS = ("forward_time", "backward_time", "output_bytes", "parameter_bytes")
+_NUMBERS = tuple(name for name in Layer.__dataclass_fields__ if name != "name")
 
 
 def _check_layer(source: str, where: str, layer: Layer) -> None:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from optsched.zoo.catalogue import MODELS, profile_model
+from optsched.zoo.catalogue import MIXTURES, MODELS, profile_model, profile_network
 from optsched.zoo.device import DEVICES, V100, device_named
 
-__all__ = ["DEVICES", "MODELS", "V100", "device_named", "profile_model"]
+__all__ = [
+    "DEVICES",
+    "MIXTURES",
+    "MODELS",
+    "V100",
+    "device_named",
+    "profile_model",
+    "profile_network",
+]

@@ -20,6 +20,7 @@ from optsched.zoo.transformer import (
 BLOCKS = 24
 WIDTH = 1024
 FEED_FORWARD_WIDTH = 4096
+HEADS = 16
 VOCABULARY = 30522
 POSITIONS = 512
 SEGMENTS = 2
@@ -30,7 +31,7 @@ ANSWER_ENDS = 2
 
 def bert_large() -> Network:
     """Build BERT-large: a chain of the embedding, 24 x 2 sublayers and the head."""
-    net = NetworkBuilder("BERT-large", f"sequence of {SEQUENCE_LENGTH} tokens")
+    net = NetworkBuilder("BERT-large", f"sequence of {SEQUENCE_LENGTH} tokens", HEADS)
     rows = VOCABULARY + POSITIONS + SEGMENTS
     x = embedding(net, "embedding", token_input(SEQUENCE_LENGTH), WIDTH, rows=rows, extra=2 * WIDTH)
     for block in range(1, BLOCKS + 1):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from optsched.errors import InputError, shown
 from optsched.profiles.profile import Layer, LayerProfile
 from optsched.zoo.bert import bert_large
-from optsched.zoo.device import BACKWARD_PER_FORWARD, BYTES_PER_NUMBER, V100, Device
+from optsched.zoo.device import BACKWARD_PER_FORWARD, V100, Device
 from optsched.zoo.gpt import GPT_6_7B, GPT_13B, GPT_175B, gpt
 from optsched.zoo.inception import inception_v3
-from optsched.zoo.network import LayerSpec, Network
+from optsched.zoo.mixtral import mixtral
+from optsched.zoo.network import UNSLICED, LayerSpec, Network
 from optsched.zoo.resnet import resnet152
 from optsched.zoo.t5 import t5_11b
 from optsched.zoo.vgg import vgg19
@@ -37,14 +38,17 @@ class ZooModel:
         The architecture's paper, and where the count is published if elsewhere.
     note : str
         What a reader should know before using the model.
+    experts : int
+        Experts of each mixture, which `build` then takes; 0: it has none.
     """
 
     name: str
-    build: Callable[[], Network]
+    build: Callable[..., Network]
     batch_size: int
     published_parameters: float
     source: str
     note: str = ""
+    experts: int = 0
 
 
 _GPT_SOURCE = "Brown et al., Language Models are Few-Shot Learners, 2020, table 2.1"
@@ -126,22 +130,45 @@ _ALL = (
 )
 
 MODELS: dict[str, ZooModel] = {model.name: model for model in _ALL}
-"""Every model, by name."""
+"""The models of Table I of a-srpt, by name."""
+
+MIXTURES: dict[str, ZooModel] = {
+    "Mixtral-8x7B": ZooModel(
+        "Mixtral-8x7B",
+        mixtral,
+        batch_size=8,
+        published_parameters=46.7e9,
+        source="Jiang et al., Mixtral of Experts, 2024; count: 46.7B in its announcement",
+        note="8 experts a block, 2 active; balanced loads, no token dropped; mini-batch ours",
+        experts=8,
+    )
+}
+"""Mixtures of experts, beyond Table I, by name."""
 
 
 def profile_model(
-    name: str, *, device: Device = V100, batch_size: int | None = None
+    name: str,
+    *,
+    device: Device = V100,
+    batch_size: int | None = None,
+    tensor_parallel: int = 1,
+    experts: int | None = None,
 ) -> LayerProfile:
     """Profile a model from first principles: nothing in it is measured.
 
     Parameters
     ----------
     name : str
-        A key of `MODELS`.
+        A key of `MODELS` or of `MIXTURES`.
     device : Device
         What runs the layers, one at a time.
     batch_size : int, optional
         Samples in a mini-batch; by default the model's.
+    tensor_parallel : int
+        GPUs that slice each layer of a replica, as Megatron does: transformers only, and a number
+        that divides their attention heads.
+    experts : int, optional
+        Experts of each mixture, for a model of `MIXTURES`; by default the model's.
 
     Returns
     -------
@@ -151,7 +178,43 @@ def profile_model(
     Raises
     ------
     InputError
-        For an unknown model, or a batch size that is not a whole number from 1 up.
+        For an unknown model, a batch size that is not a whole number from 1 up, or slices or
+        experts that the model cannot have.
+    """
+    model = MODELS.get(name) or MIXTURES.get(name)
+    if model is None:
+        raise InputError("zoo", "model", shown(name), f"one of {', '.join([*MODELS, *MIXTURES])}")
+    batch = _count("batch_size", model.batch_size if batch_size is None else batch_size)
+    if experts is not None and not model.experts:
+        raise InputError("zoo", "experts", f"{shown(experts)} of {name}", "a mixture of experts")
+    network = model.build() if experts is None else model.build(experts=_count("experts", experts))
+    profile = profile_network(network, device, batch, tensor_parallel=tensor_parallel)
+    return replace(
+        profile,
+        model=name,
+        provenance=_provenance(model, network, device, batch, tensor_parallel),
+    )
+
+
+def profile_network(
+    network: Network,
+    device: Device,
+    batch: int,
+    *,
+    tensor_parallel: int = 1,
+    recompute: bool = False,
+) -> LayerProfile:
+    """Profile a network of the zoo's builders, perhaps in slices.
+
+    Parameters
+    ----------
+    batch : int
+        Samples in a mini-batch.
+    tensor_parallel : int
+        q: GPUs of a replica.
+    recompute : bool
+        Count the forward pass again in the backward pass, all-reduces of the slices included, as
+        where only the layers' inputs are kept. Off in `profile_model`.
 
     Notes
     -----
@@ -159,48 +222,76 @@ def profile_model(
     inputs and outputs once a sample, its parameters once a mini-batch, as if everything inside
     the layer stayed on chip. A batch twice as large thus takes twice as long where FLOPs or
     activations decide, and less where reading the parameters does. The backward time is twice
-    the forward time, also in the first layer.
+    the forward time, also in the first layer. A slice has the q-th of the FLOPs and parameters,
+    and every activation.
     """
-    model = MODELS.get(name)
-    if model is None:
-        raise InputError("zoo", "model", shown(name), f"one of {', '.join(MODELS)}")
-    batch = model.batch_size if batch_size is None else batch_size
-    if not isinstance(batch, int) or batch < 1:
-        raise InputError("zoo", "batch_size", shown(batch), "a whole number from 1 up")
-    network = model.build()
+    q = _slices(network, tensor_parallel)
+    found = [layer.experts.count for layer in network.layers if layer.experts is not None]
     return LayerProfile(
-        model=name,
-        layers=tuple(_timed(layer, device, batch) for layer in network.layers),
+        model=network.name,
+        layers=tuple(_timed(layer, device, batch, q, recompute) for layer in network.layers),
         edges=network.edges,
-        provenance=_provenance(model, network, device, batch),
+        tensor_parallel=q,
+        experts=max(found, default=0),
+        bytes_per_number=device.bytes_per_number,
     )
 
 
-def _timed(layer: LayerSpec, device: Device, batch: int) -> Layer:
-    moved = BYTES_PER_NUMBER * _moved_elements(layer, batch)
-    forward = device.seconds(batch * layer.forward_flops, moved)
+def _count(where: str, count: int) -> int:
+    if not isinstance(count, int) or count < 1:
+        raise InputError("zoo", where, shown(count), "a whole number from 1 up")
+    return count
+
+
+def _slices(network: Network, tensor_parallel: int) -> int:
+    q = _count("tensor_parallel", tensor_parallel)
+    if q > 1 and not network.heads:
+        raise InputError("zoo", "tensor_parallel", f"{q} for {network.name}", "1: no transformer")
+    if q > 1 and network.heads % q:
+        expected = f"a divisor of the {network.heads} attention heads of {network.name}"
+        raise InputError("zoo", "tensor_parallel", shown(q), expected)
+    return q
+
+
+def _timed(layer: LayerSpec, device: Device, batch: int, q: int, recompute: bool) -> Layer:
+    again = 1 if recompute else 0
+    shared = 1 if layer.slices == UNSLICED else q
+    size = float(device.bytes_per_number)
+    expert_parameters = layer.experts.parameters if layer.experts else 0
+    moved = _moved_elements(layer, batch, (layer.parameters + expert_parameters) / shared)
+    inner = layer.slices.inner_elements / shared + layer.slices.outer_elements
+    forward = device.layer_seconds(
+        batch * layer.forward_flops / shared, size * moved, size * batch * inner
+    )
+    reduced = (1 + again) * layer.slices.forward_reduced + layer.slices.backward_reduced
     return Layer(
         name=layer.name,
         forward_time=forward,
-        backward_time=BACKWARD_PER_FORWARD * forward,
-        output_bytes=float(BYTES_PER_NUMBER * batch * layer.output_elements),
-        parameter_bytes=float(BYTES_PER_NUMBER * layer.parameters),
+        backward_time=(BACKWARD_PER_FORWARD + again) * forward,
+        output_bytes=size * batch * layer.output_elements,
+        parameter_bytes=size * layer.parameters,
+        tensor_bytes=size * batch * reduced if q > 1 else 0.0,
+        expert_bytes=size * batch * layer.experts.routed_elements if layer.experts else 0.0,
+        expert_parameter_bytes=size * expert_parameters,
     )
 
 
-def _moved_elements(layer: LayerSpec, batch: int) -> int:
+def _moved_elements(layer: LayerSpec, batch: int, parameters: float) -> float:
     """Numbers that a mini-batch moves; a lookup reads one row for each that it writes."""
     activations = batch * (layer.input_elements + layer.output_elements)
-    read = batch * layer.output_elements if layer.lookup else layer.parameters
-    return activations + read
+    return activations + (batch * layer.output_elements if layer.lookup else parameters)
 
 
-def _provenance(model: ZooModel, network: Network, device: Device, batch: int) -> dict[str, object]:
+def _provenance(
+    model: ZooModel, network: Network, device: Device, batch: int, tensor_parallel: int
+) -> dict[str, object]:
+    slices = {} if tensor_parallel == 1 else {"tensor_parallel": tensor_parallel}
     return {
         "kind": "first-principles model: computed from the architecture, not measured",
         "sample": network.sample,
         "batch_size": batch,
-        "bytes_per_number": BYTES_PER_NUMBER,
+        **slices,
+        "bytes_per_number": device.bytes_per_number,
         "device": device.name,
         "device_source": device.source,
         "peak_flops": device.peak_flops,

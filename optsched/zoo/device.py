@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from optsched.errors import InputError, shown
 
 BYTES_PER_NUMBER = 4
-"""Single precision, for activations and parameters alike."""
+"""Single precision, for activations and parameters alike: that of all devices but `A100_BF16`."""
 
 BACKWARD_PER_FORWARD = 2.0
 """A backward pass computes gradients with respect to inputs and to weights: a product each."""
@@ -36,6 +36,8 @@ class Device:
         hold more go to the driver and to fragments.
     source : str
         Where the peaks and the memory are published.
+    bytes_per_number : int
+        Of an activation, a parameter and its gradient.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Device:
     efficiency: float
     memory_bytes: float
     source: str
+    bytes_per_number: int = BYTES_PER_NUMBER
 
     def __post_init__(self) -> None:
         if not 0 < self.efficiency <= 1:
@@ -57,6 +60,13 @@ class Device:
         """
         ideal = max(flops / self.peak_flops, moved_bytes / self.memory_bandwidth)
         return ideal / self.efficiency
+
+    def layer_seconds(self, flops: float, moved_bytes: float, inner_bytes: float) -> float:
+        """Time of a layer's forward pass; `inner_bytes` pass between its kernels, if not fused.
+
+        Here they stay on chip. A device that says otherwise overrides this.
+        """
+        return self.seconds(flops, moved_bytes)
 
 
 V100 = Device(
@@ -89,6 +99,17 @@ A100_TF32 = Device(
 )
 """Numbers are kept in four bytes, so nothing but the time differs from single precision."""
 
+A100_BF16 = Device(
+    name="NVIDIA A100 SXM4 80 GB, bfloat16",
+    peak_flops=312e12,
+    memory_bandwidth=2039e9,
+    efficiency=0.5,
+    memory_bytes=80e9,
+    source="NVIDIA A100 Tensor Core GPU data sheet, 2021",
+    bytes_per_number=2,
+)
+"""Mixed precision, in which large language models are trained."""
+
 H100_TF32 = Device(
     name="NVIDIA H100 NVL 94 GB, TF32",
     peak_flops=417.5e12,
@@ -99,7 +120,13 @@ H100_TF32 = Device(
 )
 """The GPU of a-srpt's testbed (V-A)."""
 
-DEVICES = {"V100": V100, "A100": A100, "A100-TF32": A100_TF32, "H100-TF32": H100_TF32}
+DEVICES = {
+    "V100": V100,
+    "A100": A100,
+    "A100-TF32": A100_TF32,
+    "A100-BF16": A100_BF16,
+    "H100-TF32": H100_TF32,
+}
 """The devices by the name of the command line."""
 
 

@@ -29,16 +29,21 @@ SEQUENCE_LENGTH = 512
 
 @dataclass(frozen=True)
 class GptSize:
-    """One line of the paper's table: the blocks and the heads make the model's size."""
+    """One line of the paper's table: the blocks and the heads make the model's size.
+
+    Others may have heads of another width, and sequences of another length.
+    """
 
     name: str
     blocks: int
     heads: int
+    head_width: int = HEAD_WIDTH
+    tokens: int = SEQUENCE_LENGTH
 
     @property
     def width(self) -> int:
         """Features of a token."""
-        return self.heads * HEAD_WIDTH
+        return self.heads * self.head_width
 
 
 GPT_6_7B = GptSize("GPT-6.7B", blocks=32, heads=32)
@@ -48,9 +53,9 @@ GPT_175B = GptSize("GPT-175B", blocks=96, heads=96)
 
 def gpt(size: GptSize) -> Network:
     """Build a GPT: a chain of the embedding, two sublayers a block and the tied head."""
-    net = NetworkBuilder(size.name, f"sequence of {SEQUENCE_LENGTH} tokens")
+    net = NetworkBuilder(size.name, f"sequence of {size.tokens} tokens", size.heads)
     width = size.width
-    ids = token_input(SEQUENCE_LENGTH)
+    ids = token_input(size.tokens)
     x = embedding(net, "embedding", ids, width, rows=VOCABULARY + CONTEXT)
     for block in range(1, size.blocks + 1):
         x = attention(net, f"block{block}.attention", x, width)

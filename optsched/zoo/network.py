@@ -20,6 +20,49 @@ Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
+class Slices:
+    """A layer in Megatron's slices: each GPU holds a part of every matrix; counts of one sample.
+
+    Attributes
+    ----------
+    forward_reduced, backward_reduced : int
+        Numbers that the slices add up in all-reduces, in a forward and in a backward pass.
+    inner_elements, outer_elements : int
+        Numbers that pass through memory between the kernels of a forward pass, beside the layer's
+        input and output, where kernels are not fused: those that slices share, and those that
+        each of them moves.
+    """
+
+    forward_reduced: int = 0
+    backward_reduced: int = 0
+    inner_elements: int = 0
+    outer_elements: int = 0
+
+
+UNSLICED = Slices()
+"""Of a layer that nobody has said how to slice."""
+
+
+@dataclass(frozen=True)
+class Experts:
+    """Experts of a layer: networks of the same size, of which each token passes through a few.
+
+    Attributes
+    ----------
+    count : int
+        How many there are.
+    parameters : int
+        Learned numbers of all of them; the layer's own count holds only what every GPU needs.
+    routed_elements : int
+        Numbers of one sample that are sent to experts and back, in a forward and backward pass.
+    """
+
+    count: int
+    parameters: int
+    routed_elements: int
+
+
+@dataclass(frozen=True)
 class LayerSpec:
     """One layer, as one sample sees it.
 
@@ -37,6 +80,10 @@ class LayerSpec:
         Numbers that the layer reads from other layers, or from the network's input.
     lookup : bool
         True when the layer reads only the rows of its table that the sample names: an embedding.
+    slices : Slices
+        What is different where GPUs share the layer's matrices.
+    experts : Experts, optional
+        The experts that a sample's tokens are routed to, and what is sent.
     """
 
     name: str
@@ -45,6 +92,8 @@ class LayerSpec:
     output_shape: Shape
     input_elements: int
     lookup: bool = False
+    slices: Slices = UNSLICED
+    experts: Experts | None = None
 
     @property
     def output_elements(self) -> int:
@@ -66,17 +115,23 @@ class Network:
         In topological order.
     edges : tuple of (int, int)
         Pairs (u, v), u < v: layer v reads the output of layer u.
+    heads : int
+        Attention heads: a number of slices must divide them. 0: the network cannot be sliced.
     """
 
     name: str
     sample: str
     layers: tuple[LayerSpec, ...]
     edges: tuple[tuple[int, int], ...]
+    heads: int = 0
 
     @property
     def parameters(self) -> int:
-        """Learned numbers of the whole network."""
-        return sum(layer.parameters for layer in self.layers)
+        """Learned numbers of the whole network, experts included."""
+        return sum(
+            layer.parameters + (layer.experts.parameters if layer.experts else 0)
+            for layer in self.layers
+        )
 
     @property
     def forward_flops(self) -> int:
@@ -103,6 +158,7 @@ class NetworkBuilder:
 
     name: str
     sample: str
+    heads: int = 0
     _layers: list[LayerSpec] = field(default_factory=list)
     _edges: list[tuple[int, int]] = field(default_factory=list)
 
@@ -115,15 +171,19 @@ class NetworkBuilder:
         flops: int,
         parameters: int = 0,
         lookup: bool = False,
+        slices: Slices = UNSLICED,
+        experts: Experts | None = None,
     ) -> Tensor:
         """Append a layer that reads `inputs`; return its output."""
         index = len(self._layers)
         read = sum(tensor.elements for tensor in inputs)
-        self._layers.append(LayerSpec(name, flops, parameters, output_shape, read, lookup))
+        self._layers.append(
+            LayerSpec(name, flops, parameters, output_shape, read, lookup, slices, experts)
+        )
         sources = {tensor.layer for tensor in inputs if tensor.layer is not None}
         self._edges.extend((source, index) for source in sorted(sources))
         return Tensor(output_shape, index)
 
     def build(self) -> Network:
         """The finished network."""
-        return Network(self.name, self.sample, tuple(self._layers), tuple(self._edges))
+        return Network(self.name, self.sample, tuple(self._layers), tuple(self._edges), self.heads)

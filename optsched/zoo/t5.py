@@ -36,7 +36,7 @@ _STYLE = Style(bias=False, norm_vectors=1)
 def t5_11b() -> Network:
     """Build T5-11B: an encoder whose output feeds every block of a decoder."""
     sample = f"sequences of {SEQUENCE_LENGTH} tokens in the encoder and in the decoder"
-    net = NetworkBuilder("T5-11B", sample)
+    net = NetworkBuilder("T5-11B", sample, HEADS)
     memory = _encoder(net)
     x = _decoder(net, memory)
     vocabulary_head(net, "head", x, VOCABULARY, norm_parameters=WIDTH)

@@ -4,13 +4,18 @@ Source: A. Vaswani et al., "Attention Is All You Need", NeurIPS 2017. Tensors ar
 features). Each sublayer is one layer: its normalisation and its residual sum are part of it, so
 a stack of them is a chain. Attention scores are counted for all pairs of tokens, also where a
 causal mask then discards half of them, as dense implementations compute them.
+
+Slices are those of M. Shoeybi et al., "Megatron-LM: Training Multi-Billion Parameter Language
+Models Using Model Parallelism", 2019, section 3: heads and hidden features are shared out, so that
+a sublayer ends in one all-reduce of its output in the forward pass and one of the gradient of its
+input in the backward pass: two and two a block. Normalisations and residual sums are not sliced.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from optsched.zoo.network import NetworkBuilder, Tensor
+from optsched.zoo.network import Experts, NetworkBuilder, Slices, Tensor
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,13 @@ class Style:
     norm_vectors: int = 2
 
 
+_SCORE_MOVES = 6
+"""Times that an unfused attention writes or reads a score."""
+_AROUND = 5
+"""Times that each token's features are written or read around a sublayer's products, beside its
+input and output: the norm writes and the first product reads, the last product writes and the
+dropout, in one kernel with the residual sum, reads that and the sublayer's input again."""
+
 BERT_STYLE = Style()
 """Biases and layer norms: those of BERT and of GPT, the default."""
 
@@ -41,9 +53,21 @@ def token_input(tokens: int) -> Tensor:
 def embedding(
     net: NetworkBuilder, name: str, ids: Tensor, width: int, *, rows: int, extra: int = 0
 ) -> Tensor:
-    """Add a table of `rows` vectors looked up by token; `extra` parameters (a norm) besides."""
+    """Add a table of `rows` vectors looked up by token; `extra` parameters (a norm) besides.
+
+    Slices hold rows: each finds the vectors of its own, and an all-reduce adds up the rest.
+    """
     shape = (*ids.shape, width)
-    return net.add(name, (ids,), shape, flops=0, parameters=rows * width + extra, lookup=True)
+    slices = Slices(forward_reduced=ids.elements * width)
+    return net.add(
+        name,
+        (ids,),
+        shape,
+        flops=0,
+        parameters=rows * width + extra,
+        lookup=True,
+        slices=slices,
+    )
 
 
 def attention(
@@ -53,6 +77,7 @@ def attention(
     inner: int,
     *,
     context: Tensor | None = None,
+    shared_inner: int | None = None,
     style: Style = BERT_STYLE,
     extra_parameters: int = 0,
     extra_flops: int = 0,
@@ -65,6 +90,8 @@ def attention(
         Number of heads times the width of a head.
     context : Tensor, optional
         What keys and values are made from; by default `x` (self-attention).
+    shared_inner : int, optional
+        The same for keys and values, where several heads share them; by default `inner`.
     extra_parameters, extra_flops : int
         Those of relative positions, where the family has them.
 
@@ -73,14 +100,28 @@ def attention(
     With s queries, t keys, width d and inner width i, the multiply-accumulates are s d i
     (queries), 2 t d i (keys and values), s t i (scores), s t i (weighted values) and s i d
     (output): the seq^2 terms do not depend on the number of heads.
+
+    Slices add up the gradient of the context too. Of unfused kernels, queries, keys, values and
+    what the heads give are written and read; a score is written, read and written by the softmax
+    and by the dropout, and read; see `_AROUND` for the rest.
     """
     source = x if context is None else context
     (queries, width), keys = x.shape, source.shape[0]
-    projections = linear_flops(queries, width, inner) + 2 * linear_flops(keys, width, inner)
+    kept = inner if shared_inner is None else shared_inner
+    projections = linear_flops(queries, width, inner) + 2 * linear_flops(keys, width, kept)
     pairs = 2 * linear_flops(queries, inner, keys)
     output = linear_flops(queries, inner, width)
+    read = 0 if context is None else context.elements
+    slices = Slices(
+        forward_reduced=x.elements,
+        backward_reduced=x.elements + read,
+        inner_elements=4 * (queries * inner + keys * kept)
+        + _SCORE_MOVES * net.heads * queries * keys,
+        outer_elements=_AROUND * x.elements,
+    )
     parameters = (
-        3 * linear_parameters(width, inner, style.bias)
+        linear_parameters(width, inner, style.bias)
+        + 2 * linear_parameters(width, kept, style.bias)
         + linear_parameters(inner, width, style.bias)
         + style.norm_vectors * width
     )
@@ -90,6 +131,7 @@ def attention(
         x.shape,
         flops=projections + pairs + output + x.elements + extra_flops,
         parameters=parameters + extra_parameters,
+        slices=slices,
     )
 
 
@@ -109,7 +151,58 @@ def feed_forward(
         + linear_parameters(hidden, width, style.bias)
         + style.norm_vectors * width
     )
-    return net.add(name, (x,), x.shape, flops=products + x.elements, parameters=parameters)
+    return net.add(
+        name,
+        (x,),
+        x.shape,
+        flops=products + x.elements,
+        parameters=parameters,
+        slices=_feed_forward_slices(x, 4 * hidden),
+    )
+
+
+def expert_feed_forward(
+    net: NetworkBuilder,
+    name: str,
+    x: Tensor,
+    hidden: int,
+    *,
+    experts: int,
+    active: int,
+    products: int = 3,
+) -> Tensor:
+    """Add a sublayer of experts, of which a router picks `active` for each token.
+
+    Parameters
+    ----------
+    hidden : int
+        Features inside an expert.
+    products : int
+        Matrix products of an expert without biases: 3 where one is a gate (SwiGLU), else 2.
+
+    Notes
+    -----
+    A token's features are sent to each expert that it is routed to and come back, and so do the
+    gradients: 4 all-to-alls of tokens x width x `active` numbers. Loads are taken as balanced, and
+    no token is dropped. Source: N. Shazeer et al., "Outrageously Large Neural Networks", ICLR 2017;
+    D. Lepikhin et al., "GShard", ICLR 2021.
+    """
+    tokens, width = x.shape
+    router = linear_flops(tokens, width, experts)
+    passed = active * products * linear_flops(tokens, width, hidden)
+    return net.add(
+        name,
+        (x,),
+        x.shape,
+        flops=router + passed + x.elements,
+        parameters=linear_parameters(width, experts, bias=False) + width,
+        slices=_feed_forward_slices(x, 2 * products * active * hidden),
+        experts=Experts(
+            experts,
+            parameters=experts * products * linear_parameters(width, hidden, bias=False),
+            routed_elements=4 * active * x.elements,
+        ),
+    )
 
 
 def vocabulary_head(
@@ -122,7 +215,19 @@ def vocabulary_head(
     """
     tokens, width = x.shape
     flops = linear_flops(tokens, width, vocabulary)
-    return net.add(name, (x,), (tokens, vocabulary), flops=flops, parameters=norm_parameters)
+    slices = Slices(backward_reduced=x.elements)
+    return net.add(
+        name, (x,), (tokens, vocabulary), flops=flops, parameters=norm_parameters, slices=slices
+    )
+
+
+def _feed_forward_slices(x: Tensor, moved_a_token: int) -> Slices:
+    return Slices(
+        forward_reduced=x.elements,
+        backward_reduced=x.elements,
+        inner_elements=moved_a_token * x.shape[0],
+        outer_elements=_AROUND * x.elements,
+    )
 
 
 def linear_flops(rows: int, inputs: int, outputs: int) -> int:

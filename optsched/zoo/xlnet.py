@@ -26,6 +26,7 @@ from optsched.zoo.transformer import (
 BLOCKS = 24
 WIDTH = 1024
 FEED_FORWARD_WIDTH = 4096
+HEADS = 16
 VOCABULARY = 32000
 SEGMENT_RELATIONS = 2
 """Two tokens lie in the same segment, or they do not."""
@@ -36,7 +37,7 @@ ANSWER_ENDS = 2
 
 def xlnet_large() -> Network:
     """Build XLNet-large: a chain of the embedding, 24 x 2 sublayers and the head."""
-    net = NetworkBuilder("XLNet-large", f"sequence of {SEQUENCE_LENGTH} tokens")
+    net = NetworkBuilder("XLNet-large", f"sequence of {SEQUENCE_LENGTH} tokens", HEADS)
     # The mask's vector is a parameter of the released network, although fine-tuning skips it.
     x = embedding(
         net, "embedding", token_input(SEQUENCE_LENGTH), WIDTH, rows=VOCABULARY, extra=WIDTH
