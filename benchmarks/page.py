@@ -53,6 +53,8 @@ SECTIONS = {
 WITHOUT_SECTION = {
     "fuzz_kinds.py": "a part of fuzz_files",
     "fuzz_mutations.py": "a part of fuzz_files",
+    "measured.py": "writes docs/measured.md",
+    "measured_model.py": "a part of measured",
     "mutate_checkers.py": "asks the tests, measures nothing",
     "page.py": "this script",
     "real_traces.py": "has a page of its own, docs/real-traces.md",

@@ -46,14 +46,20 @@ class Room(NamedTuple):
 
 @njit(cache=True)
 def fill_choices(
-    compute: Floats, transfer: Floats, sync: Floats, most: NDArray[np.int64], room: Room
+    compute: Floats,
+    transfer: Floats,
+    sync: Floats,
+    copies: Floats,
+    most: NDArray[np.int64],
+    room: Room,
 ) -> tuple[NDArray[np.int32], NDArray[np.int16], float]:
     """Best last stage of every subproblem "first `end` layers, `stage` stages, `gpus` GPUs".
 
     Parameters
     ----------
-    compute, sync : ndarray, shape (layers + 1,)
-        Prefix sums, in seconds, of the layers' times and of ``2 h / bandwidth``.
+    compute, sync, copies : ndarray, shape (layers + 1,)
+        Prefix sums, in seconds, of the layers' times, of ``2 h / bandwidth``, and of the same of
+        one expert, where more replicas than there are experts hold copies of them.
     transfer : ndarray, shape (layers + 1,)
         Seconds ``2 A / bandwidth`` of the cut before each position; 0 at both ends.
     most : ndarray, shape (stages + 1,)
@@ -85,7 +91,7 @@ def fill_choices(
             for end in range(layers if last else stage, layers + 1):
                 in_flight = min(stages - stage + 1, room.most_in_flight)
                 value, start, k = _best_last_stage(
-                    previous, (compute, transfer, sync), stage, end, gpus, in_flight, room
+                    previous, (compute, transfer, sync, copies), stage, end, gpus, in_flight, room
                 )
                 best[gpus, end] = value
                 starts[stage, gpus, end] = start
@@ -96,7 +102,7 @@ def fill_choices(
 @njit(cache=True)
 def _best_last_stage(
     previous: Floats,
-    seconds: tuple[Floats, Floats, Floats],
+    seconds: tuple[Floats, Floats, Floats, Floats],
     stage: int,
     end: int,
     gpus: int,
@@ -104,12 +110,15 @@ def _best_last_stage(
     room: Room,
 ) -> tuple[float, int, int]:
     # Strict improvement in this order gives the tie rule: fewest replicas, then fewest layers.
-    compute, transfer, sync = seconds
+    compute, transfer, sync, copies = seconds
     value, best_start, best_k = np.inf, end - 1, 1
     first = gpus if stage == 1 else 1
     for k in range(first, gpus - stage + 2):
         for start in range(0 if stage == 1 else end - 1, stage - 2, -1):
-            layer_time = compute[end] - compute[start] + (k - 1) * (sync[end] - sync[start])
+            reduced = sync[end] - sync[start]
+            if k > room.most_shares:
+                reduced += copies[end] - copies[start]
+            layer_time = compute[end] - compute[start] + (k - 1) * reduced
             floor = (layer_time + transfer[end]) / k
             # Without the bytes that come in, a stage's time only grows with its layers (also as
             # rounded), so no earlier start can be strictly better.

@@ -286,15 +286,18 @@ def _choices(
         compute = totals.forward_time + totals.backward_time
         transfer = 2 * _crossing_bytes(profile) / bandwidth
         sync = 2 * totals.parameter_bytes / bandwidth
-        largest = compute[-1] + 2 * transfer.max() + most[-1] * sync[-1]
+        copies = 2 * totals.expert_parameter_bytes / max(profile.experts, 1) / bandwidth
+        largest = compute[-1] + 2 * transfer.max() + most[-1] * (sync[-1] + copies[-1])
     if not math.isfinite(largest):
         raise InputError(source, "", "stage times that overflow", "times that a float can hold")
     from optsched.profiles._planner_kernel import Room, fill_choices
 
     if room is None:
         nothing = np.zeros(compute.size)
-        room = Room(nothing, nothing, nothing, False, math.inf, nothing, 1, 1)
-    starts, counts, value = fill_choices(compute, transfer, sync, np.array(most, np.int64), room)
+        room = Room(nothing, nothing, nothing, False, math.inf, nothing, max(profile.experts, 1), 1)
+    starts, counts, value = fill_choices(
+        compute, transfer, sync, copies, np.array(most, np.int64), room
+    )
     if math.isinf(value):
         raise InputError(source, "room", "no plan that fits", f"{room.limit:g} bytes per GPU")
     return starts, counts
