@@ -189,7 +189,8 @@ def _named(group: str, error: Floats, least: float) -> list[str]:
     if abs(mean) < least:
         return []
     way = "long" if mean > 0 else "short"
-    return [f"- {group}: {100 * abs(mean):.0f}% too {way} on average ({error.shape[1]} rows)"]
+    rows = "1 row" if error.shape[1] == 1 else f"{error.shape[1]} rows"
+    return [f"- {group}: {100 * abs(mean):.0f}% too {way} on average ({rows})"]
 
 
 def draw(found: Sequence[Judged], path: str) -> None:
@@ -248,6 +249,9 @@ drawn to them. **Taken as given**: 312 TFLOP/s and 2.04 TB/s of an A100; two byt
 pass through memory from kernel to kernel; a backward pass is two forward passes; the jobs of many
 servers run the forward pass again in it, those of one server do not; a replica of 16 slices spans
 two servers, given as one whose inside is as fast as their NICs.
+
+Only the constants are judged blindly: which of them there are, and what is taken as given, was
+settled with all rows in sight.
 
 {text}
 ## What the errors say

@@ -1,0 +1,271 @@
+"""`benchmarks/measured.py`: reading rows, predicting one by hand, fitting constants, the page."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from optsched.errors import InputError
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAD = (
+    "# GPUs,global batch,micro batch,hidden size,attention heads,# layers,sequence length,"
+    "tensor parallelism,data parallelism,pipeline parallelism,iteration time (ms)"
+)
+GOOD = "8,16,2,64,4,4,32,2,2,2,372.5"
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import measured_model
+
+    return measured_model
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import measured
+
+    return measured
+
+
+def written(folder: Path, *lines: str, head: str = HEAD) -> Path:
+    path = folder / "rows.csv"
+    path.write_text("\n".join([head, *lines]) + "\n", encoding="utf-8-sig")
+    return path
+
+
+def test_rows_are_read_with_their_byte_order_mark(model: ModuleType, tmp_path: Path) -> None:
+    (row,) = model.read_rows(written(tmp_path, GOOD))
+    assert row == model.Row(8, 16, 2, 64, 4, 4, 32, 2, 2, 2, 0.3725)
+    assert row.micro_batches == 4
+    further = written(tmp_path, f"0.4,{GOOD}", head=f"Parameters (billion),{HEAD}")
+    assert model.read_rows(further) == [row]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("8,16,2,64,4,4,32,2,2,2,fast", "line 2, iteration time (ms): found 'fast'"),
+        ("8,16,2,64,4,4,32,2,2,2,-3", "line 2, iteration time (ms): found '-3'"),
+        ("8,16,2,64,4,4,32,2,2,2,nan", "line 2, iteration time (ms): found 'nan'"),
+        ("8,16,2.5,64,4,4,32,2,2,2,3", "line 2, micro batch: found '2.5', expected a whole number"),
+        ("8,16,2,64,4,4,32,2,2", "line 2, pipeline parallelism: found None"),
+        (
+            "8,16,2,64,4,4,32,2,2,1,3",
+            "line 2: found 4 against 8, expected tensor x data x pipeline",
+        ),
+        ("8,15,2,64,4,4,32,2,2,2,3", "expected whole micro-batches of a replica"),
+        ("8,16,2,64,4,5,32,2,2,2,3", "expected as many layers in each stage"),
+        ("8,16,2,66,4,4,32,2,2,2,3", "expected heads that divide hidden features"),
+        ('8,16,2,64,4,4,32,2,2,2,"3', "unexpected end of data"),
+    ],
+)
+def test_garbage_is_refused_in_one_line(
+    model: ModuleType, tmp_path: Path, line: str, told: str
+) -> None:
+    with pytest.raises(InputError) as refused:
+        model.read_rows(written(tmp_path, line))
+    assert told in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_files_that_are_none_are_refused(model: ModuleType, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no column 'data parallelism'"):
+        model.read_rows(written(tmp_path, GOOD, head=HEAD.replace("data par", "date par")))
+    with pytest.raises(InputError, match="found no row"):
+        model.read_rows(written(tmp_path))
+    with pytest.raises(InputError, match=r"gone\.csv: found FileNotFoundError"):
+        model.read_rows(tmp_path / "gone.csv")
+    (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="UnicodeDecodeError, expected a CSV file in UTF-8"):
+        model.read_rows(tmp_path / "bytes.csv")
+
+
+@pytest.mark.parametrize("unset", [True, False])
+def test_missing_data_is_one_line_on_stderr(
+    measured: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    unset: bool,
+) -> None:
+    monkeypatch.setattr("sys.argv", ["measured.py"])
+    monkeypatch.setenv("OPTSCHED_DATA", "" if unset else str(tmp_path))
+    assert measured.main() == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert "vtrain_single_node.csv" in err
+
+
+def test_one_row_by_hand(model: ModuleType) -> None:
+    """Two stages of two replicas of two slices on one server, two micro-batches of one sample.
+
+    Each line in seconds, with F = 0.5 x 312e12 FLOP/s, W = 0.5 x 2039e9 bytes/s, n = 32 tokens,
+    h = 64 features, 4 heads, 1 block a stage, two bytes a number:
+
+    attention, forward: the matrices and pairs 8 n h^2 + 4 n^2 h FLOPs, and n h of the residual
+    sum, halved by the slices; memory: input and output 2 n h, half of the 4 h^2 + 6 h parameters,
+    half of 8 n h + 6 x 4 n^2 between kernels, 5 n h around them; and the overhead. Feed-forward:
+    16 n h^2 + n h FLOPs, 8 h^2 + 7 h parameters, 16 n h between kernels. An all-reduce of 2 n h
+    bytes in each direction of each sublayer takes 2 (1/2) 2 n h / B.
+    """
+    n, h, peak, memory, overhead, inside = 32, 64, 0.5 * 312e12, 0.5 * 2039e9, 1e-5, 1e11
+    constants = model.Constants(0.5, overhead, 1e-9, inside, 1e10)
+    row = model.Row(8, 4, 1, h, 4, 2, n, 2, 2, 2, 1.0)
+
+    def seconds(flops: float, elements: float) -> float:
+        return flops / peak + 2 * elements / memory + overhead
+
+    attention = seconds(
+        (8 * n * h**2 + 4 * n**2 * h + n * h) / 2,
+        2 * n * h + (4 * h**2 + 6 * h) / 2 + (8 * n * h + 24 * n**2) / 2 + 5 * n * h,
+    )
+    feed_forward = seconds(
+        (16 * n * h**2 + n * h) / 2,
+        2 * n * h + (8 * h**2 + 7 * h) / 2 + 16 * n * h / 2 + 5 * n * h,
+    )
+    embedding = seconds(0, n + 2 * n * h)
+    head = seconds(
+        2 * n * h * 50_257 / 2,
+        n * h + n * 50_257 + 2 * h / 2,  # the table is the embedding's
+    )
+    one_reduce = 2 * (1 / 2) * (2 * n * h) / inside
+    block = 3 * (attention + feed_forward) + 4 * one_reduce
+    # All of a neighbour's replicas are on the server: activations and their gradients at B_intra.
+    across = 2 * (2 * n * h) / inside
+    first = 3 * embedding + one_reduce + block + across
+    last = block + 3 * head + one_reduce + across
+    # Parameters of a block, and of the tables in the first stage and the last norm in the last;
+    # two replicas of two slices all-reduce them inside the server.
+    reduced = [
+        2 * (1 / 2) * 2 * (12 * h**2 + 13 * h + own) / (2 * inside)
+        for own in ((50_257 + 2048) * h, 2 * h)
+    ]
+    hidden = 2 * (embedding + attention + feed_forward)  # the first stage's backward pass
+    slowest = max(first, last)
+    expected = slowest + first + last + max(reduced[0], reduced[1] - hidden)
+    assert model.predicted(row, constants, False) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_pass_lasts_no_less_than_its_launches(model: ModuleType) -> None:
+    """Four sublayers in one stage, a launch of a second each: 1 s forward and 2 s backward."""
+    row = model.Row(1, 3, 1, 64, 4, 2, 32, 1, 1, 1, 1.0)
+    slow = model.Constants(launch=1.0)
+    # The embedding and the head are launched too.
+    assert model.predicted(row, slow, False) == pytest.approx(3 * 6 * (1 + 2), rel=1e-12)
+    assert model.predicted(row, slow, True) == pytest.approx(3 * 6 * (1 + 3), rel=1e-12)
+    # The all-reduces of two slices are launched in that second, not after it.
+    sliced = replace(row, gpus=2, tensor=2)
+    assert model.predicted(sliced, slow, False) == pytest.approx(3 * 6 * 3, rel=1e-9)
+
+
+def test_ranks_are_laid_out_as_megatron_does(model: ModuleType) -> None:
+    row = model.Row(32, 64, 1, 64, 4, 8, 32, 2, 8, 2, 1.0)
+    instance, counts = model.placement_of(row, model.Constants(), False)
+    assert instance.free_gpus == (8, 8, 8, 8)
+    assert counts.tolist() == [[4, 4, 0, 0], [0, 0, 4, 4]]
+    assert instance.job.micro_batches == 8
+    # 16 slices span two servers: one of 16 GPUs, inside which the NICs decide.
+    wide = model.Row(32, 64, 1, 64, 16, 8, 32, 16, 2, 1, 1.0)
+    instance, counts = model.placement_of(wide, model.Constants(), False)
+    assert instance.free_gpus == (16, 16)
+    assert counts.tolist() == [[1, 1]]
+    assert instance.cluster.intra_bandwidth == model.Constants().inter_bandwidth
+    assert instance.cluster.inter_bandwidth == 2 * model.Constants().inter_bandwidth
+
+
+def test_a_fit_recovers_the_constants_of_made_up_rows(
+    model: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model, "UNSURE", 50.0)  # the rows alone decide
+    true = model.Constants(0.65, 2e-4, 5e-4, 1.5e11, 6e10)
+    cuts = ((1, 8, 1), (2, 4, 1), (8, 1, 1), (1, 8, 2), (4, 4, 2), (8, 2, 2), (16, 2, 1))
+    rows = [
+        model.Row(t * d * p, 4 * d * samples, samples, hidden, 16, 2, 1024, t, d, p, 1.0)
+        for t, d, p in cuts
+        for samples, hidden in ((1, 1024), (8, 1024), (4, 4096))
+    ]
+    rows = [replace(row, seconds=model.predicted(row, true, False)) for row in rows]
+    found = model.fit(rows, False)
+    for name in model.NAMES:
+        assert getattr(found, name) == pytest.approx(getattr(true, name), rel=0.01), name
+    # One row that took twice as long, of which least squares would make a tenth of all times.
+    rows[9] = replace(rows[9], seconds=2 * rows[9].seconds)
+    found = model.fit(rows, False)
+    for name in ("efficiency", "launch", "intra_bandwidth"):
+        assert getattr(found, name) == pytest.approx(getattr(true, name), rel=0.1), name
+
+
+def test_the_nic_stays_where_no_row_has_two_servers(model: ModuleType) -> None:
+    row = model.Row(8, 16, 2, 1024, 16, 4, 1024, 2, 2, 2, 1.0)
+    rows = [replace(row, seconds=0.9 * model.predicted(row, model.Constants(), False))]
+    found = model.fit(rows, False)
+    assert found.inter_bandwidth == model.Constants().inter_bandwidth
+    assert found.efficiency != model.Constants().efficiency
+
+
+def test_rows_are_judged_by_the_draws_that_left_them_out(
+    measured: ModuleType, model: ModuleType
+) -> None:
+    row = model.Row(2, 4, 1, 64, 4, 2, 32, 2, 1, 1, 1.0)
+    time = model.predicted(row, model.Constants(), False)
+    rows = [replace(row, seconds=time) for _ in range(18)]
+    rows += [replace(row, seconds=2 * time, global_batch=4) for _ in range(2)]
+    found = measured.judged("single-node", rows, range(3))
+    assert found.ratios.shape == (3, 20)
+    assert (np.isnan(found.ratios).sum(axis=1) == 2).all()  # a tenth is fitted on
+    for draw, ratios in enumerate(found.ratios):
+        kept = ratios[~np.isnan(ratios)]
+        assert found.means[draw] == pytest.approx(np.mean(np.abs(kept)))
+        assert found.medians[draw] == pytest.approx(np.median(np.abs(kept)))
+    told = measured.report(found)
+    assert "20 rows, 2 to 2 GPUs" in told
+    assert "| tensor parallelism 2 | 20 |" in told
+
+
+def test_the_page_is_of_the_files_and_under_the_target() -> None:
+    """What the page prints: all rows of both files, and mean errors below a tenth."""
+    page = (ROOT / "docs" / "measured.md").read_text(encoding="utf-8")
+    rows = [int(count) for count in re.findall(r"^## \S+: (\d+) rows", page, re.MULTILINE)]
+    assert rows == [1440, 109]
+    means = [float(mean) for mean in re.findall(r"^\| mean \| ([0-9.]+)%", page, re.MULTILINE)]
+    assert len(means) == 2
+    assert max(means) < 10
+    assert (ROOT / "docs" / "measured.png").is_file()
+
+
+@pytest.mark.skipif("OPTSCHED_DATA" not in os.environ, reason="OPTSCHED_DATA is unset")
+def test_the_constants_of_the_page_predict_the_rows_as_it_says(model: ModuleType) -> None:
+    """The medians of its draws, on some rows of each file; no fit."""
+    page = (ROOT / "docs" / "measured.md").read_text(encoding="utf-8")
+    files = model.measured_files()
+    assert [len(rows) for rows in files.values()] == [1440, 109]
+    for name, text in zip(files, re.split(r"^## \S+: ", page, flags=re.MULTILINE)[1:], strict=True):
+        found = re.findall(r"^\| (\w+) \([^)]*\) \| \S+ \| (\S+) \|", text, re.MULTILINE)
+        constants = model.Constants(**{name: float(value) for name, value in found})
+        told = re.search(r"^\| mean \| ([0-9.]+)%", text, re.MULTILINE)
+        assert told is not None
+        rows = files[name][:: 12 if name == "single-node" else 3]
+        errors = [
+            abs(model.predicted(row, constants, model.RECOMPUTED[name]) / row.seconds - 1)
+            for row in rows
+        ]
+        assert 100 * np.mean(errors) == pytest.approx(float(told[1]), abs=2.5)
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif("OPTSCHED_DATA" not in os.environ, reason="OPTSCHED_DATA is unset")
+def test_a_draw_of_the_real_rows(measured: ModuleType, model: ModuleType) -> None:
+    files = model.measured_files()
+    for name, rows in files.items():
+        assert measured.judged(name, rows, range(1)).means[0] < 0.1
