@@ -33,11 +33,16 @@ Batch = Annotated[
     typer.Option(help="per-gpu: an iteration has a mini-batch for each GPU; global: one in all."),
 ]
 DeviceName = Annotated[
-    str, typer.Option(metavar="NAME", help="The GPU: V100, A100, A100-TF32 or H100-TF32.")
+    str,
+    typer.Option(metavar="NAME", help="The GPU: V100, A100, A100-TF32, A100-BF16 or H100-TF32."),
 ]
 Optimiser = Annotated[str, typer.Option(help="sgd or adam: 12 or 16 bytes a parameter.")]
 Steps = Annotated[
     int | None, typer.Option(metavar="N", help="Parts in which a GPU's mini-batch passes.")
+]
+MicroBatches = Annotated[
+    int | None,
+    typer.Option(metavar="M", help="Micro-batches (1F1B, with a flush); else asynchronous."),
 ]
 Memory = Annotated[
     float | None, typer.Option(metavar="B", help="Bytes of a GPU; by default the device's.")
@@ -77,6 +82,7 @@ def import_pipedream(
     gpu_memory: Memory = None,
     oversized: Oversized = False,
     fewer_gpus: Fewer = False,
+    micro_batches: MicroBatches = None,
     name: Annotated[str | None, typer.Option(help="The instance's name.")] = None,
 ) -> int:
     """A placement instance of a measured layer profile."""
@@ -101,7 +107,15 @@ def import_pipedream(
         name=name,
         hardware=Hardware(gpus_per_server, inter_bandwidth, intra_bandwidth),
         training=Training(
-            batch, None, device, fewer_gpus, optimiser, accumulation_steps, gpu_memory, oversized
+            batch,
+            None,
+            device,
+            fewer_gpus,
+            optimiser,
+            accumulation_steps,
+            gpu_memory,
+            oversized,
+            micro_batches=micro_batches,
         ),
         provenance={"importer": "optsched import pipedream"},
         source=file,

@@ -1,0 +1,105 @@
+"""Generated instances with tensor slices, experts and micro-batches, from Python and as files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.cli import _code
+from optsched.errors import InputError
+from optsched.generators.placement import random_offer
+from optsched.typing import PlacementInstance
+from optsched.zoo import MODELS
+
+GPT = {"model": "GPT-6.7B", "gpus": 16, "device": "A100-BF16", "inter_bandwidth": 1e11}
+
+
+def made(**arguments: Any) -> PlacementInstance:
+    return optsched.generate("placement", **{**GPT, **arguments})
+
+
+def test_a_tensor_parallel_gpt_says_what_its_slices_all_reduce() -> None:
+    instance = made(tensor_parallel=4, micro_batches=8, stages=2)
+    job = instance.job
+    assert job.micro_batches == 8
+    assert [stage.tensor_parallel for stage in job.stages] == [4, 4]
+    assert job.gpus == 16
+    # 16 mini-batches of 32 sequences of 512 tokens, width 4096, two bytes: four times a block of
+    # 32, and at either end of the network once; shared by a stage's replicas.
+    sent = sum(stage.replicas * stage.tensor_bytes for stage in job.stages)
+    assert sent == pytest.approx((4 * 32 + 2) * 16 * 32 * 512 * 4096 * 2)
+    assert instance.name == "gpt-6.7b-16-2stages-q4-m8-s0"
+    assert optsched.solve(instance, "exact").check.feasible
+
+
+def test_what_is_not_asked_for_is_not_in_the_file() -> None:
+    document = made().to_dict()
+    assert "micro_batches" not in document["job"]
+    told = document["provenance"]["arguments"]["training"]
+    assert not {"tensor_parallel", "micro_batches", "experts"} & set(told)
+    asked = made(tensor_parallel=2).to_dict()["provenance"]["arguments"]["training"]
+    assert asked["tensor_parallel"] == 2
+
+
+def test_a_slice_holds_its_part_of_the_parameters() -> None:
+    """One stage of 16 GPUs, four micro-batches: parameters in q parts, activations in four."""
+    training: dict[str, Any] = {"micro_batches": 4, "stages": 1, "oversized": True}
+    held = {
+        q: made(tensor_parallel=q, **training).provenance["memory"]["bytes_per_gpu"]
+        for q in (1, 2, 8)
+    }
+    parameters = 16 * MODELS["GPT-6.7B"].build().parameters
+    # A replica of q GPUs has q mini-batches in four parts; each slice keeps all of one part.
+    activations = held[1] - parameters
+    for q in (2, 8):
+        assert held[q] == pytest.approx(parameters / q + q * activations, rel=1e-9)
+
+
+def test_a_mixture_routes_bytes_in_every_stage_with_experts() -> None:
+    instance = optsched.generate(
+        "placement", model="Mixtral-8x7B", gpus=16, device="A100-BF16", oversized=True
+    )
+    sent = sum(stage.replicas * stage.expert_bytes for stage in instance.job.stages)
+    # 32 blocks; 16 x 8 sequences, 2 experts a token, there and back, forward and backward.
+    assert sent == pytest.approx(32 * 4 * 2 * 16 * 8 * 512 * 4096 * 2)
+    assert optsched.solve(instance, "dp").check.feasible
+
+
+def test_offers_hold_whole_replicas_and_keep_what_is_over() -> None:
+    over = 0
+    for seed in range(60):
+        for replica in (1, 2, 3, 4, 8):
+            gpus = 4 * replica
+            free = random_offer(gpus, 8, np.random.default_rng(seed), replica_gpus=replica)
+            whole = [each // replica for each in free]
+            assert sum(whole) == 4
+            assert min(whole) >= 1
+            assert free == sorted(free, reverse=True)
+            over += sum(free) > gpus
+            if replica == 1:
+                assert sum(free) == gpus
+    assert over > 0
+
+
+def test_replicas_of_more_gpus_than_a_server_has_are_refused() -> None:
+    with pytest.raises(InputError, match="tensor_parallel: found 16, expected 1 to the 8 GPUs"):
+        made(model="BERT-large", tensor_parallel=16, gpus=32)
+
+
+def test_files_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = "generate placement --model BERT-large --gpus 8 --tensor-parallel 2 --micro-batches 4"
+    assert _code([*command.split(), "--seed", "3", "-o", str(tmp_path)]) == 0
+    (path,) = tmp_path.glob("*.json")
+    assert path.name == "bert-large-8-q2-m4-s3.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert document["job"]["micro_batches"] == 4
+    assert {stage["tensor_parallel"] for stage in document["job"]["stages"]} == {2}
+    assert optsched.load(path).to_dict() == document
+    command = "generate placement --model VGG19 --tensor-parallel 2"
+    assert _code([*command.split(), "-o", str(tmp_path)]) == 2
+    assert "tensor_parallel: found 2 for VGG19" in capsys.readouterr().err
