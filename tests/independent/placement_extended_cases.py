@@ -30,8 +30,13 @@ FAMILIES = (
 )
 """As many as have no divisor in common with the combinations: each family meets each of them."""
 
-COMBINATIONS = tuple(product((False, True), (False, True), (False, True), (None, 1, 2, 3, 8, 1000)))
-"""Whether there are tensor slices, tensor bytes, expert bytes; micro-batches."""
+PARTS = (None, 1, None, 2, 3, 8, 1000)
+
+COMBINATIONS = tuple(
+    (PARTS[number % 7], *flags)
+    for number, flags in enumerate(7 * tuple(product((False, True), (False, True), (False, True))))
+)
+"""Micro-batches; whether there are tensor slices, tensor bytes, expert bytes."""
 
 ABSENT = {"tensor_parallel": 1, "tensor_bytes": 0.0, "expert_bytes": 0.0}
 """What a stage without these fields has."""
@@ -51,7 +56,7 @@ def draw(seed: int, number: int) -> Case:
     """Case ``number`` of a seed; the family and the combination follow from the number."""
     rng = np.random.default_rng([seed, number, 14])
     family = FAMILIES[number % len(FAMILIES)]
-    sliced, tensor, expert, parts = COMBINATIONS[number % len(COMBINATIONS)]
+    parts, sliced, tensor, expert = COMBINATIONS[number % len(COMBINATIONS)]
     replicas, slices, free = _shape(rng, family, sliced)
     instance = asynchronous(rng, family, replicas, free, number)
     stages = instance["job"]["stages"]
@@ -70,6 +75,26 @@ def draw(seed: int, number: int) -> Case:
         options["backward_overlap"] = float(rng.choice([0, 0.3, 1, 2.5]))
         options["all_reduce_overlap"] = float(rng.choice([0, 0.7, 1, 3]))
     return Case(family, instance, options, float(rng.choice([1e-6, 1e-6, 0])), rng)
+
+
+def larger(seed: int, number: int) -> dict:
+    """An asynchronous instance whose tables are too many to list; its servers hold it or not."""
+    rng = np.random.default_rng([seed, number, 15])
+    stages, servers = int(rng.integers(3, 6)), int(rng.integers(4, 9))
+    slices = [int(q) for q in rng.choice([1, 2, 2, 4], stages)]
+    free = [int(g) for g in rng.integers(5, 9, servers)]
+    replicas = [1] * stages
+    for s in rng.integers(stages, size=200):
+        asked = sum(k * q for k, q in zip(replicas, slices, strict=True)) + slices[s]
+        replicas[s] += replicas[s] < 8 and asked <= sum(free)
+    if max(slices) == 1:
+        slices[0], replicas[0] = 2, max(replicas[0] // 2, 1)
+    instance = asynchronous(rng, "balanced", replicas, free, number)
+    for stage, gpus in zip(instance["job"]["stages"], slices, strict=True):
+        stage["tensor_parallel"] = gpus
+    _give(rng, "balanced", instance, "tensor_bytes")
+    _give(rng, "balanced", instance, "expert_bytes")
+    return instance
 
 
 def altered(instance: dict, values: dict[str, Any]) -> dict:
@@ -118,7 +143,7 @@ def _shape(
         most = {"one replica": 1, "one stage": 12}.get(family, int(rng.choice([1, 2, 3, 4, 6])))
         replicas = [int(k) for k in rng.integers(1, most + 1, stages)]
         if family == "balanced":
-            replicas = [int(k) for k in rng.integers(1, 6, rng.integers(2, 5))]
+            replicas = [int(k) for k in rng.integers(1, 7, rng.choice([2, 3, 3, 4]))]
             stages = len(replicas)
         slices = [1] * stages
         while sliced and max(slices) == 1:
@@ -127,7 +152,7 @@ def _shape(
         asked = sum(k * q for k, q in zip(replicas, slices, strict=True))
         free = _offer(rng, family, asked, max(slices) if sliced else 0)
         count = np.prod([comb(k + len(free) - 1, len(free) - 1) for k in replicas])
-        if count <= 20_000 and len(free) <= 12 and asked <= 24:
+        if count <= 400_000 and len(free) <= 12 and asked <= 24:
             return replicas, slices, free
 
 
@@ -135,7 +160,7 @@ def _offer(rng: np.random.Generator, family: str, asked: int, widest: int) -> li
     """Free GPUs of servers, just those asked for where ``widest`` is 0: no slices."""
     spare = int(rng.choice([0, 0, 1, 2, 4])) if widest else 0
     servers = 1 if family == "one server" else int(rng.choice([1, 2, 2, 3, 3, 4, 5]))
-    servers = int(rng.integers(2, 5)) if family == "balanced" else servers
+    servers = int(rng.integers(3, 6)) if family == "balanced" else servers
     if family == "one GPU each":
         return [1] * (asked + spare)
     if family == "odd offer" and widest:
@@ -169,4 +194,4 @@ def _give(rng: np.random.Generator, family: str, instance: dict, key: str) -> No
             stage[key] = float(
                 cluster["inter_bandwidth"] * time * 10 ** rng.uniform(high - 3, high)
             )
-            stage[key] = stage[key] or float(rng.choice([1.0, 1e9]))
+            stage[key] = min(stage[key], 1e18) or float(rng.choice([1.0, 1e9]))

@@ -37,7 +37,7 @@ def test_five_gpus_hold_two_pairs() -> None:
     assert oracle.broken_rule(instance, [[2, 0]]) == "capacity"
 
 
-@pytest.mark.parametrize("numbers", batches(nightly=1248, default=96, size=96))
+@pytest.mark.parametrize("numbers", batches(nightly=1904, default=112, size=112))
 def test_the_oracle_against_a_simulation(numbers: range) -> None:
     counts: Counter[str] = Counter()
     for number in numbers:
@@ -159,10 +159,10 @@ def _reduce(
 def test_every_combination_is_drawn(number: int) -> None:
     job = cases.draw(seed_of_the_day(), number).instance["job"]
     drawn = (
+        job.get("micro_batches"),
         any(one.get("tensor_parallel", 1) > 1 for one in job["stages"]),
         any(one.get("tensor_bytes", 0) > 0 for one in job["stages"]),
         any(one.get("expert_bytes", 0) > 0 for one in job["stages"]),
-        job.get("micro_batches"),
     )
     assert drawn == cases.COMBINATIONS[number]
 
