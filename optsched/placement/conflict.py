@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from optsched.backends import MilpArrays, solve_arrays
 from optsched.backends.irreducible import Naming
 from optsched.conflict import Conflict, Counts, Member, smallest_conflict
 from optsched.display import counted, listed
+from optsched.placement.exact.packing import pack
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.result import Settings, Termination
@@ -31,8 +29,7 @@ def find_conflict(
 ) -> Conflict | None:
     """The fewest replicas that no placement holds; None where there is one. Thorough or not.
 
-    Complexity: a greedy packing for each set asked about where each size divides the next, as
-    powers of two do; else a small MILP.
+    Complexity: a packing for each set asked about.
     """
     sizes = sorted({stage.tensor_parallel for stage in instance.job.stages}, reverse=True)
     wanted = Counter[int]()
@@ -135,49 +132,7 @@ def _remedy(instance: PlacementInstance, sizes: Sequence[int], most: Counts) -> 
 
 
 def _fits(sizes: Sequence[int], counts: Counts, free: Sequence[int]) -> bool | None:
-    """Whether servers of so many free GPUs hold so many replicas of each size; sizes fall."""
-    asked = [(size, count) for size, count in zip(sizes, counts, strict=True) if count]
-    if sum(size * count for size, count in asked) > sum(free):
-        return False
-    if all(large % small == 0 for (large, _), (small, _) in pairwise(asked)):
-        return _fits_greedily(asked, free)
-    return _fits_by_milp(asked, free)
-
-
-def _fits_greedily(asked: Sequence[tuple[int, int]], free: Sequence[int]) -> bool:
-    """The largest first, anywhere: what it leaves free in a server is the same wherever it goes."""
-    left = list(free)
-    for size, count in asked:
-        for m, room in enumerate(left):
-            taken = min(count, room // size)
-            left[m] -= taken * size
-            count -= taken
-        if count:
-            return False
-    return True
-
-
-def _fits_by_milp(asked: Sequence[tuple[int, int]], free: Sequence[int]) -> bool | None:
-    """Replicas of each size by number of free GPUs, as integers."""
-    servers = [room for room in free if room >= asked[-1][0]]
-    n, kinds = len(servers), len(asked)
-    rows, columns, values = [], [], []
-    for k, (size, _) in enumerate(asked):
-        for m in range(n):
-            rows += [m, n + k]
-            columns += [k * n + m] * 2
-            values += [float(size), 1.0]
-    upper = [float(room // size) for size, _ in asked for room in servers]
-    problem = MilpArrays(
-        np.zeros(kinds * n),
-        csr_array((values, (rows, columns)), shape=(n + kinds, kinds * n)),
-        np.array([0.0] * n + [float(count) for _, count in asked]),
-        np.array([*map(float, servers), *(float(count) for _, count in asked)]),
-        np.zeros(kinds * n),
-        np.array(upper),
-        np.ones(kinds * n, dtype=np.bool_),
-    )
-    answer = solve_arrays(problem, Settings(time_limit=SECONDS))
-    if answer.termination is Termination.INFEASIBLE:
-        return False
-    return True if answer.has_solution else None
+    """Whether servers of so many free GPUs hold so many replicas of each size; None: not known."""
+    asked = (np.array(sizes, dtype=np.int64), np.array(counts, dtype=np.int64))
+    ended = pack(*asked, tuple(free), Settings(time_limit=SECONDS)).termination
+    return {Termination.FEASIBLE: True, Termination.INFEASIBLE: False}.get(ended)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from optsched.placement.bounds.combinatorial import combinatorial_bound
+from optsched.placement.cost import tables_of
 from optsched.placement.exact.dp import dp
 from optsched.placement.exact.threshold import threshold
 from optsched.placement.heuristics.heavy_edge import heavy_edge
+from optsched.placement.heuristics.repartition import repartition
 from optsched.placement.instance import SCHEMA, PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.result import Settings
@@ -15,6 +18,8 @@ def warm_up() -> None:
     options, settings = PlacementOptions(), Settings()
     for solve in (heavy_edge, dp, threshold):
         solve(_TINY, options, settings)
+    repartition(_SYNCHRONOUS, options, settings)
+    combinatorial_bound(_SYNCHRONOUS, tables_of(_SYNCHRONOUS, options))
 
 
 def _stage(name: str, received: int, sent: int) -> dict[str, object]:
@@ -29,17 +34,18 @@ def _stage(name: str, received: int, sent: int) -> dict[str, object]:
     }
 
 
-_TINY = PlacementInstance.from_dict(
-    {
-        "schema": SCHEMA,
-        "version": 1,
-        "name": "tiny",
-        "cluster": {"gpus_per_server": 3, "inter_bandwidth": 1, "intra_bandwidth": 2},
-        "free_gpus": [3, 1],
-        "job": {
-            "model": "tiny",
-            "all_reduce": "ring",
-            "stages": [_stage("a", 0, 1), _stage("b", 1, 0)],
-        },
-    }
-)
+def _tiny(**of_job: object) -> PlacementInstance:
+    stages = [_stage("a", 0, 1), _stage("b", 1, 0)]
+    return PlacementInstance.from_dict(
+        {
+            "schema": SCHEMA,
+            "version": 1,
+            "name": "tiny",
+            "cluster": {"gpus_per_server": 3, "inter_bandwidth": 1, "intra_bandwidth": 2},
+            "free_gpus": [3, 1],
+            "job": {"model": "tiny", "all_reduce": "ring", "stages": stages, **of_job},
+        }
+    )
+
+
+_TINY, _SYNCHRONOUS = _tiny(), _tiny(micro_batches=2)

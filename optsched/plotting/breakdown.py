@@ -1,4 +1,4 @@
-"""A placement's time by stage and server, split into its four parts."""
+"""A placement's time by stage and server, split into its parts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optsched.placement.explain import Breakdown, StageTime
+from optsched.display import counted
+from optsched.placement.explain import PARTS, Breakdown, StageTime
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.solution import PlacementSolution
 from optsched.plotting.arguments import breakdown_of
@@ -15,13 +16,15 @@ from optsched.plotting.axes import MARK, axes, figures, legend_above, literal, s
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PARTS = {
-    "compute": ("compute", "#4477aa"),
-    "inter_server": ("inter-server transfer", "#ee6677"),
-    "intra_server": ("intra-server transfer", "#66ccee"),
-    "all_reduce": ("all-reduce", "#ccbb44"),
+COLOUR = {
+    "compute": "#4477aa",
+    "inter_server": "#ee6677",
+    "intra_server": "#66ccee",
+    "tensor": "#228833",
+    "experts": "#aa3377",
+    "all_reduce": "#ccbb44",
 }
-"""Attribute of `StageTime`: its name and its colour, in the order they are stacked."""
+"""Colour of each part of a `StageTime` by its attribute, in the order they are stacked."""
 
 MOST_ROWS = 64
 BAR = 0.8
@@ -58,10 +61,10 @@ def plot_breakdown(
         If matplotlib is not installed.
     """
     breakdown = breakdown_of(instance, solution, Breakdown, options)
-    rows = _slowest(breakdown.rows)
+    rows = _slowest(breakdown)
     ax = axes(ax, 9.0, 1.8 + 0.24 * len(rows))
     _draw_parts(ax, rows)
-    _mark_bottleneck(ax, rows.index(breakdown.bottleneck), breakdown.bottleneck)
+    _mark_bottleneck(ax, rows, breakdown)
     names = [f"{short(row.name)} on server {row.server} (x{row.replicas})" for row in rows]
     ax.set_yticks(range(len(rows)), [literal(name) for name in names])
     ax.set_ylim(len(rows) - 0.4, -0.6)
@@ -70,34 +73,57 @@ def plot_breakdown(
     ax.set_xlabel("time an iteration (ms)")
     ax.spines[["top", "right"]].set_visible(False)
     time = figures(1e3 * breakdown.iteration_time)
-    title = f"{short(breakdown.instance)}: {time} ms an iteration"
+    title = f"{short(breakdown.instance)}: {time} ms an iteration{_pipeline(breakdown)}"
     ax.set_title(literal(title), loc="left")
     legend_above(ax, ax.get_legend_handles_labels()[0])
     return ax
 
 
-def _slowest(rows: Sequence[StageTime]) -> list[StageTime]:
+def _pipeline(breakdown: Breakdown) -> str:
+    """Of an iteration of micro-batches: what it is besides the work of the slowest stage."""
+    pipeline = breakdown.pipeline
+    if pipeline is None:
+        return ""
+    return (
+        f" of {counted(pipeline.micro_batches, 'micro-batch', 'micro-batches')}\n"
+        f"= slowest work {figures(1e3 * pipeline.bottleneck)} "
+        f"+ fill and drain {figures(1e3 * pipeline.fill_and_drain)} "
+        f"+ exposed all-reduce {figures(1e3 * pipeline.exposed_all_reduce)} ms"
+    )
+
+
+def _slowest(breakdown: Breakdown) -> list[StageTime]:
     """The slowest rows, in their own order; the first among equals stay."""
-    kept = sorted(range(len(rows)), key=lambda index: -rows[index].total)[:MOST_ROWS]
+    rows = breakdown.rows
+    kept = sorted(range(len(rows)), key=lambda index: -_time(breakdown, rows[index]))[:MOST_ROWS]
     return [rows[index] for index in sorted(kept)]
+
+
+def _time(breakdown: Breakdown, row: StageTime) -> float:
+    """What makes a row the bottleneck."""
+    return row.work if breakdown.pipeline else row.total
 
 
 def _draw_parts(ax: Axes, rows: Sequence[StageTime]) -> None:
     left = [0.0] * len(rows)
-    for attribute, (name, colour) in PARTS.items():
-        times = [1e3 * getattr(row, attribute) for row in rows]
+    for attribute in rows[0].seconds:
+        times = [1e3 * row.seconds[attribute] for row in rows]
+        name, colour = PARTS[attribute], COLOUR[attribute]
         ax.barh(range(len(rows)), times, BAR, left=left, color=colour, label=name)
         left = [start + time for start, time in zip(left, times, strict=True)]
 
 
-def _mark_bottleneck(ax: Axes, position: int, worst: StageTime) -> None:
+def _mark_bottleneck(ax: Axes, rows: Sequence[StageTime], breakdown: Breakdown) -> None:
     from matplotlib.patches import Rectangle
 
-    total = 1e3 * worst.total
+    worst = breakdown.bottleneck
+    position, total = rows.index(worst), 1e3 * _time(breakdown, worst)
     frame = Rectangle((0, position - BAR / 2), total, BAR, fill=False, zorder=4, clip_on=False)
     frame.set(edgecolor=MARK, linewidth=2.5, gid="bottleneck")
     ax.add_patch(frame)
     ax.axvline(total, color=MARK, linewidth=1, linestyle=":", zorder=0)
-    words = f" ◀ bottleneck, {figures(total)} ms"
-    ax.text(total, position, words, color=MARK, fontweight="bold", va="center")
-    ax.set_xlim(0, total * 1.3 or 1.0)
+    end = 1e3 * worst.total
+    words = f" ◀ {'slowest work' if breakdown.pipeline else 'bottleneck'}, {figures(total)} ms"
+    ax.text(end, position, words, color=MARK, fontweight="bold", va="center")
+    longest = 1e3 * max(row.total for row in rows)
+    ax.set_xlim(0, max(end * 1.3, longest * 1.05 if breakdown.pipeline else 0.0) or 1.0)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optsched.placement.explain import Breakdown, StageTime
-from optsched.placement.instance import PlacementInstance
+from optsched.placement.instance import PlacementInstance, Stage
 from optsched.placement.solution import PlacementSolution
 from optsched.plotting.arguments import breakdown_of, instance_of
 from optsched.plotting.axes import COLOURS, MARK, axes, figures, ink, literal, short
@@ -32,8 +32,9 @@ def plot_placement(
 ) -> Axes:
     """Draw where each stage's replicas stand, and which of them the job waits for.
 
-    A row is a server, a cell one of its GPUs; the hatched cells are those it does not offer. Up
-    to nine stages are named in a legend; more are numbered in their cells, beside a colour bar.
+    A row is a server, a cell one of its GPUs, or a whole replica where replicas take several; the
+    hatched cells are those it does not offer, the empty ones those that stay free. Up to nine
+    stages are named in a legend; more are numbered in their cells, beside a colour bar.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def plot_placement(
     colour = _stage_colours(stages)
     starts = _draw_replicas(ax, breakdown.rows, colour)
     _draw_not_offered(ax, given)
-    _separate_cells(ax, given)
+    _separate_cells(ax, given, breakdown.rows, starts)
     if stages > len(COLOURS):
         _add_numbers(ax, given, breakdown.rows, starts, colour)
         _add_colour_bar(ax, stages)
@@ -93,11 +94,16 @@ def _draw_replicas(
     starts = {}
     for row in rows:
         start = used.get(row.server, 0)
-        bar = ax.barh(row.server, row.replicas, BAR, left=start, color=colour(row.stage))[0]
+        bar = ax.barh(row.server, _gpus(row), BAR, left=start, color=colour(row.stage))[0]
         bar.set_gid(f"stage-{row.stage}-server-{row.server}")
         starts[row.stage, row.server] = start
-        used[row.server] = start + row.replicas
+        used[row.server] = start + _gpus(row)
     return starts
+
+
+def _gpus(row: StageTime) -> int:
+    """GPUs of the row's replicas."""
+    return row.replicas if row.gpus is None else row.gpus
 
 
 def _draw_not_offered(ax: Axes, instance: PlacementInstance) -> None:
@@ -117,10 +123,24 @@ def _draw_not_offered(ax: Axes, instance: PlacementInstance) -> None:
             )
 
 
-def _separate_cells(ax: Axes, instance: PlacementInstance) -> None:
+def _separate_cells(
+    ax: Axes,
+    instance: PlacementInstance,
+    rows: Sequence[StageTime],
+    starts: Mapping[tuple[int, int], int],
+) -> None:
     has = instance.cluster.gpus_per_server
-    if has <= MOST_NUMBERED_GPUS:
+    if has > MOST_NUMBERED_GPUS:
+        return
+    if not instance.job.is_sliced:
         ax.vlines(range(1, has), -0.5, len(instance.free_gpus) - 0.5, color="white", linewidth=1.5)
+        return
+    for row in rows:
+        start, each = starts[row.stage, row.server], _gpus(row) // row.replicas
+        ends = [start + each * (replica + 1) for replica in range(row.replicas)]
+        low, high = row.server - 0.5, row.server + 0.5
+        lines = ax.vlines(ends, low, high, color="white", linewidth=2.5)
+        lines.set_gid(f"replicas-{row.stage}-server-{row.server}")
 
 
 def _add_numbers(
@@ -133,9 +153,10 @@ def _add_numbers(
     if instance.cluster.gpus_per_server > MOST_NUMBERED_GPUS:
         return
     for row in rows:
-        for cell in range(row.replicas):
+        each = _gpus(row) // row.replicas
+        for replica in range(row.replicas):
             ax.text(
-                starts[row.stage, row.server] + cell + 0.5,
+                starts[row.stage, row.server] + each * (replica + 0.5),
                 row.server,
                 str(row.stage),
                 color=ink(colour(row.stage)),
@@ -158,7 +179,7 @@ def _add_legend(ax: Axes, instance: PlacementInstance, colour: Callable[[int], C
 
     stages = instance.job.stages
     handles = [Patch(color=colour(s), label=str(s)) for s in range(len(stages))]
-    names = [f"{short(stage.name)} (x{stage.replicas})" for stage in stages]
+    names = [f"{short(stage.name)} ({_size(stage)})" for stage in stages]
     if any(free < instance.cluster.gpus_per_server for free in instance.free_gpus):
         handles.append(
             Patch(facecolor=NOT_OFFERED, edgecolor="#bbbbbb", linewidth=0, hatch="////", label="-")
@@ -175,6 +196,11 @@ def _add_legend(ax: Axes, instance: PlacementInstance, colour: Callable[[int], C
         text.set_text(literal(name))  # not a handle's label: "_name" would be left out
 
 
+def _size(stage: Stage) -> str:
+    each = stage.tensor_parallel
+    return f"x{stage.replicas}" + (f" of {each} GPUs" if each > 1 else "")
+
+
 def _mark_bottleneck(
     ax: Axes,
     instance: PlacementInstance,
@@ -185,7 +211,7 @@ def _mark_bottleneck(
 
     corner = (starts[worst.stage, worst.server], worst.server - BAR / 2)
     for colour, width in (("white", 5.0), (MARK, 2.5)):
-        frame = ax.add_patch(Rectangle(corner, worst.replicas, BAR, fill=False, zorder=4))
+        frame = ax.add_patch(Rectangle(corner, _gpus(worst), BAR, fill=False, zorder=4))
         frame.set(edgecolor=colour, linewidth=width, clip_on=False)
     frame.set_gid("bottleneck")
     has = instance.cluster.gpus_per_server
@@ -209,13 +235,8 @@ def _label_axes(ax: Axes, instance: PlacementInstance) -> None:
 
 def _title(breakdown: Breakdown) -> str:
     worst = breakdown.bottleneck
-    parts = {
-        "compute": worst.compute,
-        "inter-server": worst.inter_server,
-        "intra-server": worst.intra_server,
-        "all-reduce": worst.all_reduce,
-    }
-    split = " + ".join(f"{name} {figures(1e3 * seconds)}" for name, seconds in parts.items())
+    causes = {name.removesuffix(" transfer"): part for name, part in breakdown.causes.items()}
+    split = " + ".join(f"{name} {figures(1e3 * seconds)}" for name, seconds in causes.items())
     return (
         f"{short(breakdown.instance)}: {figures(1e3 * breakdown.iteration_time)} ms an iteration, "
         f"set by stage {worst.stage} ({short(worst.name)}) on server {worst.server}\n= {split} ms"

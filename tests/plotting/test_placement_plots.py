@@ -13,11 +13,11 @@ from matplotlib.patches import Rectangle
 
 import optsched
 from optsched.errors import InputError, MissingExtraError
+from optsched.placement.explain import PARTS
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.solution import PlacementSolution
 from optsched.plotting import plot_breakdown, plot_placement
 from optsched.plotting.axes import COLOURS
-from optsched.plotting.breakdown import PARTS
 
 # Server 0 has 4 GPUs of which it offers 2; the cost of every part is known by hand.
 COUNTS = ((1, 1), (1, 0))
@@ -93,6 +93,59 @@ def test_bars_fill_a_server_from_its_first_gpu_to_its_last_offered() -> None:
     }
 
 
+def _sliced(micro_batches: int | None = None) -> tuple[PlacementInstance, PlacementSolution]:
+    """Two replicas of 2 GPUs and one of 1, on servers that offer 4 and 3."""
+    document = _instance().to_dict()
+    document["free_gpus"] = [4, 3]
+    document["job"]["stages"][0] |= {
+        "tensor_parallel": 2, "tensor_bytes": 500, "expert_bytes": 10
+    }  # fmt: skip
+    if micro_batches is not None:
+        document["job"]["micro_batches"] = micro_batches
+    return PlacementInstance.from_dict(document), _solution()
+
+
+def test_replicas_of_two_gpus_take_two_cells() -> None:
+    ax = plot_placement(*_sliced())
+    bars = {**_bars(ax, "stage-"), **_bars(ax, "not-offered-")}
+    spans = {gid: (bar.get_x(), bar.get_x() + bar.get_width()) for gid, bar in bars.items()}
+    assert spans == {
+        "stage-0-server-0": (0, 2),
+        "stage-1-server-0": (2, 3),
+        "stage-0-server-1": (0, 2),
+        "not-offered-server-1": (3, 4),
+    }
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["front (x2 of 2 GPUs)", "back (x1)", "not offered"]
+    frame = _bars(ax, "bottleneck")["bottleneck"]
+    assert frame.get_width() == 2
+
+
+def test_slices_experts_and_micro_batches_in_titles_and_stacks() -> None:
+    """front on server 1: 20 bytes out over two tenths of the NIC 1 s, slices' 500 bytes 0.5 s,
+    half of the experts' 10 bytes 0.25 s, a ring of 30 bytes 1.5 s; two micro-batches.
+
+    Its work is 3 + 1 + 0.5 + 0.25 = 4.75 s; back works 3 s and receives half of 40 bytes over the
+    NIC's tenth, 2 s, half inside, 0.02 s: 5.02 s.
+    """
+    instance, solution = _sliced()
+    title = plot_placement(instance, solution).get_title(loc="left")
+    assert title.endswith(
+        "= compute 3,000 + inter-server 1,000 + intra-server 0 + tensor all-reduce 500 "
+        "+ expert all-to-all 250 + all-reduce 1,500 ms"
+    )
+    ax = plot_breakdown(instance, solution)
+    assert [container.get_label() for container in ax.containers] == list(PARTS.values())
+    ax = plot_breakdown(*_sliced(2))
+    title = ax.get_title(loc="left")
+    assert title == (
+        "by hand: 8,895 ms an iteration of 2 micro-batches\n"
+        "= slowest work 5,020 + fill and drain 2,375 + exposed all-reduce 1,500 ms"
+    )
+    assert "slowest work, 5,020 ms" in _words(ax)
+    assert ax.get_xlim()[1] > 6250
+
+
 def test_few_stages_are_named_in_a_legend_in_their_own_colours() -> None:
     ax = plot_placement(_instance(), _solution())
     legend = ax.get_legend()
@@ -153,9 +206,9 @@ def test_the_stack_of_each_row_is_its_breakdown() -> None:
     rows = optsched.explain(instance, solution).rows
     ax = plot_breakdown(instance, solution)
     left = [0.0] * len(rows)
-    assert len(ax.containers) == len(PARTS)
-    for container, (attribute, (label, _)) in zip(ax.containers, PARTS.items(), strict=True):
-        assert container.get_label() == label
+    drawn = [name for name in PARTS if name not in ("tensor", "experts")]
+    for container, attribute in zip(ax.containers, drawn, strict=True):
+        assert container.get_label() == PARTS[attribute]
         widths = [bar.get_width() for bar in container]
         assert widths == pytest.approx([1e3 * getattr(row, attribute) for row in rows])
         assert [bar.get_x() for bar in container] == pytest.approx(left)

@@ -21,86 +21,91 @@ from optsched.result import Settings, Termination
 
 
 class Packing(NamedTuple):
-    """Counts, stages x servers; None where there are none, or where the time ended first."""
+    """Counts on servers; None where there are none, or where the time ended first."""
 
     counts: Ints | None
     termination: Termination
 
 
 def packing(instance: PlacementInstance, settings: Settings) -> Packing:
-    """Some placement of the job: "feasible", or "infeasible" where there is none."""
+    """Some placement of the job, stages x servers: "infeasible" where there is none."""
     sizes = np.array([stage.tensor_parallel for stage in instance.job.stages], dtype=np.int64)
     replicas = np.array([stage.replicas for stage in instance.job.stages], dtype=np.int64)
-    free = np.array(instance.free_gpus, dtype=np.int64)
-    counts = _largest_first(sizes, replicas, free)
+    distinct, of_stage = np.unique(sizes, return_inverse=True)
+    total = np.bincount(of_stage, weights=replicas).astype(np.int64)
+    found = pack(distinct, total, instance.free_gpus, settings)
+    if found.counts is None:
+        return found
+    counts = np.zeros(instance.shape, dtype=np.int64)
+    left = found.counts.copy()
+    for s, size in enumerate(of_stage.tolist()):  # stages of a size share its places
+        counts[s] = _first(left[size], int(replicas[s]))
+        left[size] -= counts[s]
+    return Packing(counts, found.termination)
+
+
+def pack(sizes: Ints, wanted: Ints, free_gpus: tuple[int, ...], settings: Settings) -> Packing:
+    """So many replicas of each of some distinct sizes on servers: counts are sizes x servers."""
+    counts = _largest_first(sizes, wanted, free_gpus)
     if counts is not None:
         return Packing(counts, Termination.FEASIBLE)
-    distinct = sorted(set(sizes.tolist()))
-    if all(larger % smaller == 0 for smaller, larger in pairwise(distinct)):
+    needed = sorted(sizes[wanted > 0].tolist())
+    divisible = all(larger % smaller == 0 for smaller, larger in pairwise(needed))
+    if divisible or int(sizes @ wanted) > sum(free_gpus):
         return Packing(None, Termination.INFEASIBLE)
-    return _by_size(instance, sizes, replicas, settings)
+    return _in_integers(sizes, wanted, free_gpus, settings)
 
 
-def _largest_first(sizes: Ints, replicas: Ints, free: Ints) -> Ints | None:
-    """Each stage in turn, the largest replicas first, on the first servers with room."""
-    room = free.copy()
-    counts = np.zeros((len(sizes), len(free)), dtype=np.int64)
-    for s in np.argsort(-sizes, kind="stable").tolist():
-        fits = room // sizes[s]
-        taken = np.diff(np.minimum(np.cumsum(fits), replicas[s]), prepend=0)
-        if taken.sum() < replicas[s]:
+def _first(room: Ints, most: int) -> Ints:
+    """The first so many places of each server's."""
+    return np.diff(np.minimum(np.cumsum(room), most), prepend=0)
+
+
+def _largest_first(sizes: Ints, wanted: Ints, free_gpus: tuple[int, ...]) -> Ints | None:
+    room = np.array(free_gpus, dtype=np.int64)
+    counts = np.zeros((len(sizes), len(room)), dtype=np.int64)
+    for size in np.argsort(-sizes, kind="stable").tolist():
+        counts[size] = _first(room // sizes[size], int(wanted[size]))
+        if counts[size].sum() < wanted[size]:
             return None
-        counts[s] = taken
-        room -= taken * sizes[s]
+        room -= counts[size] * sizes[size]
     return counts
 
 
-def _by_size(
-    instance: PlacementInstance, sizes: Ints, replicas: Ints, settings: Settings
+def _in_integers(
+    sizes: Ints, wanted: Ints, free_gpus: tuple[int, ...], settings: Settings
 ) -> Packing:
-    """The same decided by a programme over the replicas of each size on each server."""
+    """Rows: replicas by size, GPUs by server, and equal servers in order of the last size."""
     from scipy.sparse import csr_array
 
     from optsched.backends import MilpArrays, solve_arrays
 
-    distinct, of_stage = np.unique(sizes, return_inverse=True)
-    free = np.array(instance.free_gpus, dtype=np.int64)
-    kinds, servers = len(distinct), len(free)
-    total = np.bincount(of_stage, weights=replicas).astype(np.int64)
+    free = np.array(free_gpus, dtype=np.int64)
+    kinds, servers = len(sizes), len(free)
     kind = np.repeat(np.arange(kinds), servers)
     server = np.tile(np.arange(servers), kinds)
     index = np.arange(kinds * servers)
     rows, columns = [kind, kinds + server], [index, index]
-    data = [np.ones(len(index)), distinct[kind].astype(float)]
-    pairs = equal_neighbours(instance.free_gpus)
-    for row, pair in enumerate(pairs):  # equal servers: the largest size in falling counts
+    data = [np.ones(len(index)), sizes[kind].astype(float)]
+    pairs = equal_neighbours(free_gpus)
+    for row, pair in enumerate(pairs):
         rows.append(np.full(2, kinds + servers + row))
         columns.append((kinds - 1) * servers + np.array(pair))
         data.append(np.array([-1.0, 1.0]))
     lower = np.full(kinds + servers + len(pairs), -np.inf)
     upper = np.zeros(len(lower))
-    lower[:kinds] = upper[:kinds] = total
+    lower[:kinds] = upper[:kinds] = wanted
     upper[kinds : kinds + servers] = free
     matrix = csr_array(
         (np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))),
         shape=(len(lower), len(index)),
     )
-    most = np.minimum(free[server] // distinct[kind], total[kind]).astype(float)
+    most = np.minimum(free[server] // sizes[kind], wanted[kind]).astype(float)
     zeros = np.zeros(len(index))
     integer = np.ones(len(index), dtype=bool)
     problem = MilpArrays(zeros, matrix, lower, upper, zeros, most, integer)
     answer = solve_arrays(problem, replace(settings, solver="highs"))
     if answer.values is None:
         return Packing(None, answer.termination)
-    placed = np.rint(answer.values).astype(np.int64).reshape(kinds, servers)
-    return Packing(_shared(placed, of_stage, replicas), Termination.FEASIBLE)
-
-
-def _shared(placed: Ints, of_stage: Ints, replicas: Ints) -> Ints:
-    """The places of each size handed to the stages of that size, one after another."""
-    counts = np.zeros((len(replicas), placed.shape[1]), dtype=np.int64)
-    left = placed.copy()
-    for s, kind in enumerate(of_stage.tolist()):
-        counts[s] = np.diff(np.minimum(np.cumsum(left[kind]), replicas[s]), prepend=0)
-        left[kind] -= counts[s]
-    return counts
+    counts = np.rint(answer.values).astype(np.int64).reshape(kinds, servers)
+    return Packing(counts, Termination.FEASIBLE)
