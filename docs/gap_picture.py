@@ -2,68 +2,93 @@
 
 A row a family: a tick at the mean excess of the paper's heuristic, a bar for its 95% interval, a
 thin line to the largest. The axis is logarithmic in 1 + excess, so that 2% and 2000% both can be
-read. It is written by hand: a test compares it with the table, so it must be the same everywhere.
+read.
 """
 
 from __future__ import annotations
 
-from html import escape
-from math import log1p
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Self
 
-COLOURS = (
-    "#332288", "#cc6677", "#117733", "#ddcc77", "#88ccee", "#aa4499", "#44aa99", "#882255",
-)  # fmt: skip
-"""Paul Tol's muted scheme, the darkest first."""
-WIDTH, ROW, LEFT, RIGHT, TOP, AXIS = 960, 26, 450, 110, 40, 48
+import numpy as np
+
+from optsched.plotting.axes import COLOURS, house_style, literal
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 TICKS = (0, 1, 3, 10, 30, 100, 300, 1000, 10_000, 100_000, 1_000_000)
-FONT = "13px system-ui, sans-serif"
 
 
-def picture(rows: list[str]) -> str:
-    """SVG of the rows of a summary table."""
-    cells = [[cell.strip() for cell in row.strip("| ").split(" | ")] for row in rows]
-    cells = [row for row in cells if row[4] != "-"]
-    plans = list(dict.fromkeys(row[0] for row in cells))
-    most = max((float(row[6]) for row in cells), default=1.0)
-    last = next((tick for tick in TICKS if tick >= most), most)
-    bottom = TOP + ROW * len(cells)
-    parts = [_tick(tick, last, bottom) for tick in TICKS if tick <= last]
-    for number, row in enumerate(cells):
-        colour = COLOURS[plans.index(row[0]) % len(COLOURS)]
-        parts.append(_row(row, TOP + ROW * (number + 0.5), last, colour))
-    title = "How far the papers' heuristics are above the best proven bound"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + AXIS}" '
-        f'role="img" aria-label="{title}"><style>text{{font:{FONT};fill:#222}}</style>'
-        f'<rect width="{WIDTH}" height="{bottom + AXIS}" fill="#fff"/>'
-        f'<text x="14" y="22" style="font-weight:600">{title}</text>{"".join(parts)}'
-        f'<text x="{(LEFT + WIDTH - RIGHT) / 2:g}" y="{bottom + 40}" text-anchor="middle">'
-        "excess % (logarithm of 1 + excess): mean, its 95% interval, largest</text></svg>\n"
+class Row(NamedTuple):
+    """A row of the summary: a family, its method, and that method's excess in percent."""
+
+    plan: str
+    family: str
+    method: str
+    mean: float
+    low: float
+    high: float
+    largest: float
+
+    @classmethod
+    def of(cls, line: str) -> Self | None:
+        """The row of a line of the table; None for a family without a gap."""
+        plan, family, method, _, mean, interval, largest, _ = (
+            cell.strip() for cell in line.strip("| ").split(" | ")
+        )
+        if mean == "-":
+            return None
+        low, high = (mean, mean) if interval == "-" else interval.split(" to ")
+        return cls(plan, family, method, *map(float, (mean, low, high, largest)))
+
+    @property
+    def label(self) -> str:
+        """What stands beside it."""
+        return f"{self.plan}: {self.family}, {self.method}"
+
+
+def write_picture(lines: Sequence[str], path: Path) -> None:
+    """Write the picture of a summary table's lines as SVG."""
+    with house_style():
+        draw(lines).savefig(path, metadata={"Date": None})
+
+
+def draw(lines: Sequence[str]) -> Figure:
+    """The picture: what is drawn of a family has the gid of its part, as "mean", and its label."""
+    from matplotlib.figure import Figure
+
+    rows = [row for row in map(Row.of, lines) if row is not None]
+    plans = list(dict.fromkeys(row.plan for row in rows))
+    figure = Figure(figsize=(13.0, 1.2 + 0.27 * len(rows)), layout="constrained")
+    ax = figure.subplots()
+    for at, row in enumerate(rows):
+        _draw_row(ax, at, row, COLOURS[plans.index(row.plan) % len(COLOURS)])
+    most = max((row.largest for row in rows), default=1.0)
+    ticks = [tick for tick in TICKS if tick <= most]
+    ax.set_xscale("function", functions=(np.log1p, np.expm1))
+    ax.set_xlim(0, 4 * most)  # room for the words
+    ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks], fontsize="small")
+    ax.set_yticks(range(len(rows)), [literal(row.label) for row in rows])
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="x", color="#dddddd")
+    ax.set_axisbelow(True)
+    ax.set_xlabel("excess %: mean, its 95% interval, largest")
+    figure.suptitle("How far the papers' heuristics are above the best proven bound")
+    return figure
+
+
+def _draw_row(ax: Axes, at: int, row: Row, colour: str) -> None:
+    ax.plot(
+        [row.mean, row.largest], [at, at], color=colour, linewidth=1, gid=f"largest {row.label}"
     )
-
-
-def _row(row: list[str], y: float, last: float, colour: str) -> str:
-    plan, family, method, _, mean, interval, largest, _ = row
-    low, high = (_x(float(end), last) for end in (interval.split(" to ") * 2)[:2])
-    at, most = _x(float(mean), last), _x(float(largest), last)
-    return (
-        f'<text x="{LEFT - 12}" y="{y + 4:g}" text-anchor="end">'
-        f'{escape(f"{plan}: {family}")} <tspan font-weight="600">{escape(method)}</tspan></text>'
-        f'<line x1="{at:.1f}" x2="{most:.1f}" y1="{y:g}" y2="{y:g}" stroke="{colour}"/>'
-        f'<rect x="{low:.1f}" y="{y - 5:g}" width="{max(high - low, 1):.1f}" height="10" '
-        f'fill="{colour}" fill-opacity=".45"/>'
-        f'<rect x="{at - 1.5:.1f}" y="{y - 9:g}" width="3" height="18" fill="{colour}"/>'
-        f'<text x="{most + 6:.1f}" y="{y + 4:g}">mean {float(mean):.1f}</text>'
+    width = row.high - row.low
+    bars = ax.barh(at, width, 0.4, row.low, color=colour, alpha=0.45)
+    bars[0].set_gid(f"interval {row.label}")
+    ax.vlines(row.mean, at - 0.35, at + 0.35, color=colour, linewidth=3, gid=f"mean {row.label}")
+    ax.annotate(
+        f"mean {row.mean:.1f}", (row.largest, at), (5, 0), textcoords="offset points", va="center"
     )
-
-
-def _tick(tick: float, last: float, bottom: int) -> str:
-    x = _x(tick, last)
-    return (
-        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{bottom}" stroke="#ddd"/>'
-        f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{tick:g}</text>'
-    )
-
-
-def _x(value: float, last: float) -> float:
-    return LEFT + log1p(value) / log1p(last) * (WIDTH - LEFT - RIGHT)

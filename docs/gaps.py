@@ -12,7 +12,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from gap_picture import picture
+from gap_picture import write_picture
 
 from optsched.experiments import gap_table, read_plan, sweep
 from optsched.experiments.report.table import FamilyTable
@@ -48,7 +48,7 @@ def main() -> None:
     ordered = [kept[name] for name in sorted(shipped_plans(), key=place) if name in kept]
     PAGE.write_text("\n".join([HEAD, *ordered]), encoding="utf-8")
     lines = [line for text in ordered for line in summary_of(text)]
-    PICTURE.write_text(picture(lines), encoding="utf-8")
+    write_picture(lines, PICTURE)
     put_into_readme(SUMMARY + "".join(f"{line}\n" for line in lines))
 
 
