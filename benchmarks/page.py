@@ -51,12 +51,15 @@ SECTIONS = {
 }
 """Sections by name: heading, and the script of this folder with its arguments."""
 WITHOUT_SECTION = {
+    "errata.py": "has a page of its own, docs/errata.md",
+    "errata_results.py": "a part of errata",
     "fuzz_kinds.py": "a part of fuzz_files",
     "fuzz_mutations.py": "a part of fuzz_files",
     "measured.py": "writes docs/measured.md",
     "measured_model.py": "a part of measured",
     "mutate_checkers.py": "asks the tests, measures nothing",
     "page.py": "this script",
+    "printed_selection.py": "a part of errata",
     "real_traces.py": "has a page of its own, docs/real-traces.md",
     "worlds.py": "says what ships, measures nothing",
 }

@@ -1,0 +1,51 @@
+"""docs/errata.md is what its command writes, and each slip on it changes an answer."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "errata.md"
+
+
+@pytest.fixture
+def errata(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")  # the script's own folder, as when it is run
+    spec = spec_from_file_location("errata", ROOT / "benchmarks" / "errata.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    monkeypatch.setitem(__import__("sys").modules, "errata", module)  # dataclasses look it up
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_is_what_the_command_writes(errata: ModuleType) -> None:
+    """Otherwise: python benchmarks/errata.py --page docs/errata.md."""
+    assert PAGE.read_text(encoding="utf-8") == errata.page_text()
+
+
+def test_each_slip_changes_an_answer() -> None:
+    rows = [
+        [cell.strip() for cell in line.strip("|").split(" | ")]
+        for line in PAGE.read_text(encoding="utf-8").splitlines()
+        if line.startswith("| ") and line.count(" | ") == 5 and "result as printed" not in line
+    ]
+    assert len(rows) >= 20
+    for row in rows:
+        assert row[4] != row[5], row[0]
+
+
+def test_the_shipped_instances_named_are_there() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:makespan|speed-profile)/[\w-]+)`", text))
+    assert len(named) == 4
+    for name in named:
+        assert (ROOT / "instances" / f"{name}.json").is_file()
+    for path in set(re.findall(r"`(models/[\w/]+\.json)`", text)):
+        assert (ROOT / path).is_file()
