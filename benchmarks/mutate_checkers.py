@@ -59,132 +59,90 @@ TARGETS: dict[str, tuple[str, ...]] = {
 }
 """The files, and the tests that have to notice."""
 
-EQUIVALENT: dict[tuple[str, str, str], str] = {
-    (
-        "optsched/makespan/check.py",
-        "_iterations_per_slot",
-        "0  ->  1",
-    ): "the default is for one server, where contention is not looked at",
-    (
-        "optsched/makespan/check.py",
-        "_Progress",
-        "0.0  ->  1.0",
-    ): "a run takes its first speed where it starts",
-    (
-        "optsched/speed_profile/check.py",
-        "integral",
-        "right > left  ->  right >= left",
-    ): "a span of no length adds nothing",
-    (
-        "optsched/speed_profile/check.py",
-        "at",
-        "w <= span[1]  ->  w < span[1]",
-    ): "two spans have the same value where they meet",
-    (
-        "optsched/speed_profile/check.py",
-        "_energy",
-        "abs(piece.to)  ->  float(piece.to)",
-    ): "a piece that ends below 0 is a violation, whatever its rounding",
-    (
-        "optsched/makespan/check.py",
-        "_most_used",
-        "0.0  ->  1.0",
-    ): "told only with a use above 0, whose time it then is",
-    ("optsched/online/audit.py", "_match", "1  ->  2"): (
-        "any row below 0 stands for a job that is not known"
-    ),
-    ("optsched/selection/cost.py", "tables_of", "0.0  ->  1.0"): (
-        "stands in for an infinity that the outer choice puts back"
-    ),
-    (
-        "optsched/selection/check_certificate.py",
-        "module",
-        "100000  ->  100001",
-    ): "how fine fractions may be, not what is found",
-    (
-        "optsched/selection/check_certificate.py",
-        "certificate_violations",
-        "abs(proved)  ->  float(proved)",
-    ): "it is at least 0",
-    (
-        "optsched/selection/check_certificate.py",
-        "certificate_violations",
-        "abs(objective)  ->  float(objective)",
-    ): "no cost is negative",
-    (
-        "optsched/selection/check_certificate.py",
-        "_tables",
-        "0  ->  1",
-    ): "every job runs somewhere, and its slowest epoch takes time",
-    (
-        "optsched/selection/check_certificate.py",
-        "_tardiness",
-        "seconds * w > due  ->  seconds * w >= due",
-    ): "what ends when it is due adds nothing",
-    (
-        "optsched/selection/check_certificate.py",
-        "_lines",
-        "here is not None and slope is not None  ->  here is not None or slope is not None",
-    ): "both are None where a job cannot run",
-    (
-        "optsched/selection/check_certificate.py",
-        "_lower_envelope",
-        "hull[-1][1] >= fixed  ->  hull[-1][1] > fixed",
-    ): "it gives way at rate 0, before any rate",
-    (
-        "optsched/selection/check_certificate.py",
-        "_is_above",
-        "to_middle * (first[0] - last[0]) >= to_last * (first[0] - middle[0])  ->  "
-        "to_middle * (first[0] - last[0]) > to_last * (first[0] - middle[0])",
-    ): "through the point where the others meet it is nowhere below them",
-    ("optsched/rolling/audit.py", "_use_of_nodes", "0.0  ->  1.0"): (
-        "nothing is in use before the first moment"
-    ),
-    (
-        "optsched/online/audit_reservation.py",
-        "reservation_violations",
-        "rows < rows[i]  ->  rows <= rows[i]",
-    ): "a job that starts does not wait",
-    ("optsched/online/audit_delay.py", "module", "5000  ->  5001"): (
-        "how long the replay goes on, not what it finds"
-    ),
-    ("optsched/online/audit_delay.py", "start_of", "window < now  ->  window <= now"): (
-        "at the window's end a job starts with or without a better offer"
-    ),
-    ("optsched/online/audit_delay.py", "_moments", "records.end > head  ->  records.end >= head"): (
-        "the head's first moment twice, with the same GPUs free"
-    ),
-    (
-        "optsched/online/audit_offers.py",
-        "expected_offer",
-        "free[server] >= left  ->  free[server] > left",
-    ): "the largest server left is then the tightest that fits",
-    ("optsched/online/audit_queue.py", "_backfilled", "place < place[i]  ->  place <= place[i]"): (
-        "the job itself does not wait once it has started"
-    ),
-    ("optsched/online/audit_queue.py", "virtual_order", "0.0  ->  1.0"): (
-        "the clock is read only once a job has been submitted"
-    ),
-    ("optsched/online/audit_placement.py", "grown", "self.left -= room  ->  self.left += room"): (
-        "a shortcut missed: the last server takes all that are left either way"
-    ),
-    ("optsched/online/audit_placement.py", "_heaviest_end", "u > v  ->  u >= v"): (
-        "no replica has an edge to itself"
-    ),
-    ("optsched/online/audit_placement.py", "_all_reduce", "r + 1  ->  r - 1"): (
-        "the same ring, walked the other way"
-    ),
-    ("optsched/online/audit_placement.py", "module", "1.0  ->  2.0"): (
-        "any number below 0 is less than every weight"
-    ),
-    ("optsched/online/audit_placement.py", "_total", "0.0  ->  1.0"): (
-        "as much for every replica: the lightest stays the lightest"
-    ),
-    ("optsched/online/audit_queue.py", "_stopping", "rows < rows[i]  ->  rows <= rows[i]"): (
-        "the job itself does not wait once it has started"
-    ),
+EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
+    "optsched/makespan/check.py": {
+        ("_iterations_per_slot", "0  ->  1"): (
+            "the default is for one server, where contention is not looked at"
+        ),
+        ("_Progress", "0.0  ->  1.0"): "a run takes its first speed where it starts",
+        ("_most_used", "0.0  ->  1.0"): "told only with a use above 0, whose time it then is",
+    },
+    "optsched/speed_profile/check.py": {
+        ("integral", "right > left  ->  right >= left"): "a span of no length adds nothing",
+        ("at", "w <= span[1]  ->  w < span[1]"): "two spans have the same value where they meet",
+        ("_energy", "abs(piece.to)  ->  float(piece.to)"): (
+            "a piece that ends below 0 is a violation, whatever its rounding"
+        ),
+    },
+    "optsched/online/audit.py": {
+        ("_match", "1  ->  2"): "any row below 0 stands for a job that is not known",
+    },
+    "optsched/selection/cost.py": {
+        ("tables_of", "0.0  ->  1.0"): "stands in for an infinity that the outer choice puts back",
+    },
+    "optsched/selection/check_certificate.py": {
+        ("module", "100000  ->  100001"): "how fine fractions may be, not what is found",
+        ("certificate_violations", "abs(proved)  ->  float(proved)"): "it is at least 0",
+        ("certificate_violations", "abs(objective)  ->  float(objective)"): "no cost is negative",
+        ("_tables", "0  ->  1"): "every job runs somewhere, and its slowest epoch takes time",
+        ("_tardiness", "seconds * w > due  ->  seconds * w >= due"): (
+            "what ends when it is due adds nothing"
+        ),
+        (
+            "_lines",
+            "here is not None and slope is not None  ->  here is not None or slope is not None",
+        ): "both are None where a job cannot run",
+        ("_lower_envelope", "hull[-1][1] >= fixed  ->  hull[-1][1] > fixed"): (
+            "it gives way at rate 0, before any rate"
+        ),
+        (
+            "_is_above",
+            "to_middle * (first[0] - last[0]) >= to_last * (first[0] - middle[0])  ->  "
+            "to_middle * (first[0] - last[0]) > to_last * (first[0] - middle[0])",
+        ): "through the point where the others meet it is nowhere below them",
+    },
+    "optsched/rolling/audit.py": {
+        ("_use_of_nodes", "0.0  ->  1.0"): "nothing is in use before the first moment",
+    },
+    "optsched/online/audit_reservation.py": {
+        ("reservation_violations", "rows < rows[i]  ->  rows <= rows[i]"): (
+            "a job that starts does not wait"
+        ),
+    },
+    "optsched/online/audit_delay.py": {
+        ("module", "5000  ->  5001"): "how long the replay goes on, not what it finds",
+        ("start_of", "window < now  ->  window <= now"): (
+            "at the window's end a job starts with or without a better offer"
+        ),
+        ("_moments", "records.end > head  ->  records.end >= head"): (
+            "the head's first moment twice, with the same GPUs free"
+        ),
+    },
+    "optsched/online/audit_offers.py": {
+        ("expected_offer", "free[server] >= left  ->  free[server] > left"): (
+            "the largest server left is then the tightest that fits"
+        ),
+    },
+    "optsched/online/audit_queue.py": {
+        ("_backfilled", "place < place[i]  ->  place <= place[i]"): (
+            "the job itself does not wait once it has started"
+        ),
+        ("virtual_order", "0.0  ->  1.0"): "the clock is read only once a job has been submitted",
+        ("_stopping", "rows < rows[i]  ->  rows <= rows[i]"): (
+            "the job itself does not wait once it has started"
+        ),
+    },
+    "optsched/online/audit_placement.py": {
+        ("grown", "self.left -= room  ->  self.left += room"): (
+            "a shortcut missed: the last server takes all that are left either way"
+        ),
+        ("_heaviest_end", "u > v  ->  u >= v"): "no replica has an edge to itself",
+        ("_all_reduce", "r + 1  ->  r - 1"): "the same ring, walked the other way",
+        ("module", "1.0  ->  2.0"): "any number below 0 is less than every weight",
+        ("_total", "0.0  ->  1.0"): "as much for every replica: the lightest stays the lightest",
+    },
 }
-"""(file, function, alteration): why no value changes."""
+"""By file, (function, alteration): why no value changes."""
 
 OTHER_OPERATORS: dict[type, tuple[type, ...]] = {
     ast.Lt: (ast.LtE, ast.GtE),
@@ -435,7 +393,7 @@ def _survey(file: str) -> int:
         count += 1
         if not passes(tests, alteration, seconds):
             continue
-        reason = EQUIVALENT.get((file, alteration.function, alteration.change))
+        reason = EQUIVALENT.get(file, {}).get((alteration.function, alteration.change))
         if reason is None:
             unexplained += 1
             print(f"survives: {alteration}", flush=True)
