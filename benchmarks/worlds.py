@@ -5,6 +5,10 @@ thing. Each problem says its own: `WORLDS` maps a problem to the function that g
 by heading. Nothing is solved beyond heuristics: where a value depends on a solution it is that of
 the best known one.
 
+Makespan: jobs, servers and GPUs; jobs larger than every server; and of the best schedule that a
+short search finds: how many jobs it runs across servers, how many of these share a link at some
+time, its GPU time over the least, and its makespan.
+
 Placement: GPUs, NIC, speed-up over one GPU and efficiency at the best known placement, and the
 bytes that a GPU holds beside what it has (-: the instance says nothing of it).
 """
@@ -18,6 +22,7 @@ from typing import Any
 import optsched
 from optsched.best_known import read_best_known
 from optsched.library import BEST_KNOWN, shipped_folder, shipped_names
+from optsched.makespan.instance import MakespanInstance
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.scaling import measures
 
@@ -53,7 +58,30 @@ def placement(name: str) -> Cells:
     }
 
 
-WORLDS: dict[str, Callable[[str], Cells]] = {"placement": placement}
+SEARCHES = ("sjf-bco", "list-scheduling", "local-search", "nested")
+MOVES = 20_000
+
+
+def makespan(name: str) -> Cells:
+    """Whether jobs must span servers, and whether contention is seen where they do."""
+    instance: MakespanInstance = optsched.load(name)
+    found = [optsched.solve(instance, method, iterations=MOVES) for method in SEARCHES]
+    best = min((r for r in found if r.solution is not None), key=lambda r: r.objective or 0.0)
+    said: Any = optsched.explain(instance, best.solution)
+    largest = max(instance.servers)
+    return {
+        "jobs": str(len(instance.jobs)),
+        "servers": str(len(instance.servers)),
+        "GPUs": str(instance.gpus),
+        "must span": str(sum(job.gpus > largest for job in instance.jobs)),
+        "span": str(said.spanning),
+        "share a link": str(said.contended),
+        "GPU time": f"{said.inflation:.3f}",
+        "makespan": f"{best.objective:g}",
+    }
+
+
+WORLDS: dict[str, Callable[[str], Cells]] = {"placement": placement, "makespan": makespan}
 
 
 def print_table(rows: list[Cells]) -> None:

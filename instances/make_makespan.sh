@@ -15,3 +15,9 @@ make paper-160x20
 make paper-160x20-strong --contention strong
 make large-1600x200 --jobs 1600 --servers 200
 make large-1600x200-strong --jobs 1600 --servers 200 --contention strong
+# Every job is larger than every server; jobs that pack badly, so that to span is worth its slowdown; jobs that pack
+# well, where it is worth nothing.
+make must-span-8x6 --jobs 8 --servers 6 --server-sizes 4 --sizes 5,6,7,8 --slot 15 --contention strong
+make must-span-40x8 --jobs 40 --servers 8 --server-sizes 4 --sizes 5,6,7,8 --slot 5 --contention strong --horizon 4800
+make spanning-pays-10x4 --jobs 10 --servers 4 --server-sizes 4 --sizes 3 --slot 15
+make spanning-never-24x8 --jobs 24 --servers 8 --server-sizes 4 --sizes 1,2,4 --slot 15 --contention prohibitive

@@ -19,6 +19,8 @@ from optsched.makespan.instance import MOST_JOBS, MOST_SERVERS, SCHEMA, Makespan
 JOB_SIZES = (1, 2, 4, 8, 16, 32)
 JOB_SHARES = (80, 14, 26, 30, 8, 2)
 SERVER_SIZES = (4, 8, 16, 32)
+MOST_GPUS = 4096
+"""Of a server, and of a job whose size is drawn."""
 INTER_BANDWIDTH, INTRA_BANDWIDTH, COMPUTE_RATE = 1.25e9, 3e11, 1e11
 BATCH_SIZE = 32
 
@@ -47,6 +49,7 @@ class Contention:
 CONTENTION = {
     "mild": Contention(0.5, 0.2, 1e-4, (0.01, 0.05), 1200.0),
     "strong": Contention(1.0, 0.5, 1e-3, (0.1, 0.5), 4800.0),
+    "prohibitive": Contention(1.0, 0.5, 1e-3, (2.0, 5.0), 4800.0),
 }
 
 
@@ -76,6 +79,7 @@ def generate_makespan(
     contention: str = "mild",
     server_sizes: tuple[int, ...] = SERVER_SIZES,
     largest_job: int = JOB_SIZES[-1],
+    sizes: tuple[int, ...] | None = None,
     workload: Workload | None = None,
     slot: float = 1.0,
     progress: str = "floor",
@@ -90,12 +94,14 @@ def generate_makespan(
     jobs, servers : int
         How many; jobs keep the shares of the sizes up to `largest_job`.
     contention : str
-        "mild" as in the paper, or "strong": a job across two servers is 1.1 to 1.5 times as slow
-        alone, and several times under contention.
+        "mild" as in the paper; "strong": a job across two servers is 1.1 to 1.5 times as slow
+        alone, and several times under contention; "prohibitive": 3 to 6 times alone.
     server_sizes : tuple of int
         Sizes to draw from, uniformly.
     largest_job : int
         GPUs of the largest jobs there are; at most all GPUs.
+    sizes : tuple of int, optional
+        GPUs to draw each job's from, uniformly, in place of the paper's shares.
     workload : Workload, optional
         Ranges to draw from, uniformly.
     slot : float
@@ -113,11 +119,17 @@ def generate_makespan(
         If an argument cannot be used, or a job fits nowhere.
     """
     _refuse_bad(jobs, servers, contention, server_sizes, largest_job, slot)
+    if sizes is not None and not (sizes and all(1 <= size <= MOST_GPUS for size in sizes)):
+        raise InputError("generate makespan", "sizes", shown(sizes), f"sizes from 1 to {MOST_GPUS}")
     rng = np.random.default_rng(seed)
     strength, ranges = CONTENTION[contention], workload or Workload()
     capacities = [int(size) for size in rng.choice(server_sizes, size=servers)]
-    sizes = rng.permutation(job_sizes(jobs, min(largest_job, sum(capacities))))
-    made = [_job(f"j{index}", int(size), strength, ranges, rng) for index, size in enumerate(sizes)]
+    wanted = (
+        rng.permutation(job_sizes(jobs, min(largest_job, sum(capacities))))
+        if sizes is None
+        else rng.choice(sizes, size=jobs)
+    )
+    made = [_job(f"j{i}", int(size), strength, ranges, rng) for i, size in enumerate(wanted)]
     document = {
         "schema": SCHEMA,
         "version": 1,
@@ -203,8 +215,8 @@ def _refuse_bad(
         raise refuse("servers", servers, f"1 to {MOST_SERVERS}")
     if contention not in CONTENTION:
         raise refuse("contention", contention, " or ".join(CONTENTION))
-    if not server_sizes or not all(1 <= size <= 4096 for size in server_sizes):
-        raise refuse("server_sizes", server_sizes, "sizes from 1 to 4096")
+    if not server_sizes or not all(1 <= size <= MOST_GPUS for size in server_sizes):
+        raise refuse("server_sizes", server_sizes, f"sizes from 1 to {MOST_GPUS}")
     if largest_job < 1:
         raise refuse("largest_job", largest_job, "1 or more")
     if not 1e-6 <= slot <= 1e6:

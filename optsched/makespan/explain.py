@@ -67,6 +67,22 @@ class MakespanBreakdown(Explanation):
         """Slots."""
         return sum(row.end for row in self.rows) / len(self.rows)
 
+    @property
+    def spanning(self) -> int:
+        """How many jobs run across servers."""
+        return sum(len(row.servers) > 1 for row in self.rows)
+
+    @property
+    def contended(self) -> int:
+        """How many of them share a link at some time: p_j above 1."""
+        return sum(row.level > 1 for row in self.rows)
+
+    @property
+    def inflation(self) -> float:
+        """GPU time held, as a multiple of what it would be on the best servers, alone."""
+        held = sum(row.gpus * (row.end - row.start) for row in self.rows)
+        return held / sum(row.gpus * (row.alone - row.spread) for row in self.rows)
+
     def to_dict(self) -> dict[str, Any]:
         """The breakdown as a JSON object."""
         return {
@@ -77,6 +93,9 @@ class MakespanBreakdown(Explanation):
             "bound": self.bound,
             "bound_source": self.bound_source,
             "busy_share": self.busy,
+            "spanning_jobs": self.spanning,
+            "contended_jobs": self.contended,
+            "inflation": self.inflation,
             "rows": [asdict(row) for row in self.rows],
         }
 
@@ -99,6 +118,8 @@ class MakespanBreakdown(Explanation):
         closing = (
             f"makespan {self.makespan:g} slots, by job {self.bottleneck.name}; mean completion "
             f"{self.mean_completion_time:.6g}; GPUs busy {100 * self.busy:.1f}%\n"
+            f"{self.spanning} of {len(self.rows)} jobs across servers, {self.contended} of them "
+            f"sharing a link; GPU time {self.inflation:.3f} times the least\n"
             f"bound {self.bound:g} ({self.bound_source})"
         )
         return f"{self.instance}: slots of each job", headings, rows, closing
