@@ -29,10 +29,12 @@ from measured_model import (
     Row,
     fit,
     measured_files,
+    memory_of,
     predicted,
 )
 
 from optsched.errors import InputError
+from optsched.zoo.device import A100_BF16
 
 SOURCE = (
     "the validation runs of J. Bang, Y. Choi, M. Kim, Y. Kim and M. Rhu, vTrain: A Simulation\n"
@@ -158,7 +160,18 @@ def report(found: Judged) -> str:
         error = _errors(found, lambda row, o=own: (row.tensor, row.micro_batch, row.hidden) == o)  # type: ignore[misc]
         group = f"tensor parallelism {tensor}, micro batch {samples} and hidden size {hidden}"
         off += _named(group, error, 2 * SYSTEMATIC)
-    return "\n".join([*lines, "", "Systematically off:", "", *(off or ["nothing."]), ""])
+    lines += ["", "Systematically off:", "", *(off or ["nothing."]), "", _memory(found.rows), ""]
+    return "\n".join(lines)
+
+
+def _memory(rows: Sequence[Row]) -> str:
+    held = [1e-9 * memory_of(row) for row in rows]
+    room = 1e-9 * A100_BF16.memory_bytes
+    over = sum(each > room for each in held)
+    return (
+        f"Memory: by the planner's reading these jobs hold {min(held):.1f} to {max(held):.1f} GB\n"
+        f"on their fullest GPU, {over} of {len(rows)} more than the {room:g} GB of an A100."
+    )
 
 
 def _known(found: Judged) -> int:
@@ -264,6 +277,8 @@ settled with all rows in sight.
 - Many servers: of the 3.6-billion model the micro-batch of 64 on 8 slices, and those of 2 on 4 and
   8, take 1.3 to 2 times as long as their neighbours. The 39-billion model on 2 slices is slower
   than its work and its bytes say. These few rows make much of the mean error.
+- Memory: the planner keeps the output of each sublayer, where recomputing whole blocks keeps that
+  of each block; so it would refuse a few jobs that ran.
 - Not in the cost: the optimiser's step, the exchange of the table that the first and the last
   stage share, and gradients' all-reduce while a GPU computes.
 """

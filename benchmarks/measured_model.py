@@ -23,7 +23,7 @@ from optsched.errors import InputError, shown
 from optsched.numerals import real_of
 from optsched.placement.cost import iteration_time
 from optsched.placement.instance import SCHEMA, PlacementInstance
-from optsched.profiles import LayerProfile, Plan, stage_table
+from optsched.profiles import LayerProfile, Plan, bytes_per_gpu, stage_table
 from optsched.zoo import profile_network
 from optsched.zoo.device import A100_BF16, Device
 from optsched.zoo.gpt import GptSize, gpt
@@ -192,17 +192,8 @@ def placement_of(
     """
     spanned = math.ceil(row.tensor / GPUS_PER_SERVER)
     per_server = GPUS_PER_SERVER * spanned
-    profile = _micro_batch_profile(
-        GptSize("GPT", row.layers, row.heads, row.hidden // row.heads, row.tokens),
-        row.micro_batch,
-        row.tensor,
-        constants,
-        constants.intra_bandwidth if spanned == 1 else constants.inter_bandwidth,
-        recompute,
-    )
-    each = 2 * row.layers // row.pipeline  # sublayers; the embedding is before, the head after
-    cuts = tuple(1 + stage * each for stage in range(1, row.pipeline))
-    plan = Plan(cuts, (row.data,) * row.pipeline, 0.0)
+    inside = constants.intra_bandwidth if spanned == 1 else constants.inter_bandwidth
+    iteration, plan = _cut(row, constants, inside, recompute)
     document = {
         "schema": SCHEMA,
         "version": 1,
@@ -210,9 +201,7 @@ def placement_of(
         "cluster": {
             "gpus_per_server": per_server,
             "inter_bandwidth": spanned * constants.inter_bandwidth,
-            "intra_bandwidth": constants.intra_bandwidth
-            if spanned == 1
-            else constants.inter_bandwidth,
+            "intra_bandwidth": inside,
         },
         "free_gpus": [
             min(per_server, row.gpus - first) for first in range(0, row.gpus, per_server)
@@ -221,7 +210,7 @@ def placement_of(
             "model": "GPT",
             "all_reduce": "ring",
             "micro_batches": row.micro_batches,
-            "stages": stage_table(profile.repeated(row.micro_batches * row.data), plan),
+            "stages": stage_table(iteration, plan),
         },
     }
     instance = PlacementInstance.from_dict(document, "measured")
@@ -229,6 +218,31 @@ def placement_of(
     for replica in range(row.pipeline * row.data):
         counts[replica // row.data, replica * row.tensor // per_server] += 1
     return instance, counts
+
+
+def memory_of(row: Row) -> float:
+    """Bytes on the fullest GPU, by the planner's reading (`optsched.profiles.memory`)."""
+    iteration, plan = _cut(row, Constants(), Constants.intra_bandwidth, False)
+    parts = row.micro_batches
+    return max(bytes_per_gpu(iteration, plan, "global", "adam", 1, micro_batches=parts))
+
+
+def _cut(
+    row: Row, constants: Constants, inside: float, recompute: bool
+) -> tuple[LayerProfile, Plan]:
+    """The profile of an iteration, and the stages: as many blocks in each."""
+    profile = _micro_batch_profile(
+        GptSize("GPT", row.layers, row.heads, row.hidden // row.heads, row.tokens),
+        row.micro_batch,
+        row.tensor,
+        constants,
+        inside,
+        recompute,
+    )
+    each = 2 * row.layers // row.pipeline  # sublayers; the embedding is before, the head after
+    cuts = tuple(1 + stage * each for stage in range(1, row.pipeline))
+    plan = Plan(cuts, (row.data,) * row.pipeline, 0.0)
+    return profile.repeated(row.micro_batches * row.data), plan
 
 
 @lru_cache(maxsize=4096)

@@ -11,6 +11,9 @@ time, its GPU time over the least, and its makespan.
 
 Placement: GPUs, NIC, speed-up over one GPU and efficiency at the best known placement, and the
 bytes that a GPU holds beside what it has (-: the instance says nothing of it).
+
+Plans: the same of large language models in tensor slices and micro-batches, made on the spot
+(`PLANS`), at Heavy-Edge's placement improved by repartition; or why there is none.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from typing import Any
 
 import optsched
 from optsched.best_known import read_best_known
+from optsched.errors import InputError
 from optsched.library import BEST_KNOWN, shipped_folder, shipped_names
 from optsched.makespan.instance import MakespanInstance
 from optsched.placement.instance import PlacementInstance
@@ -32,8 +36,11 @@ Cells = dict[str, str]
 def main() -> None:
     """Print a table a problem."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("problems", nargs="*", default=list(WORLDS), metavar="PROBLEM")
+    parser.add_argument("problems", nargs="*", default=[*WORLDS, "plans"], metavar="PROBLEM")
     for problem in parser.parse_args().problems:
+        if problem == "plans":
+            print_table([plan(model, *how) for model, how in PLANS])
+            continue
         names = [name for name in shipped_names() if name.startswith(f"{problem}/")]
         rows = [{"instance": name, **WORLDS[problem](name)} for name in names]
         print_table(rows)
@@ -44,7 +51,43 @@ def placement(name: str) -> Cells:
     instance: PlacementInstance = optsched.load(name)
     folder = (shipped_folder() / name).parent
     best = read_best_known(folder / BEST_KNOWN)[instance.name]["objective"]
-    found = measures(instance, best)
+    return _cells(instance, best)
+
+
+def plan(model: str, gpus: int, slices: int, micro_batches: int) -> Cells:
+    """A plan on 80 GB A100s with NICs of 800 Gbit/s a server."""
+    named = {"model": model, "slices": str(slices), "micro-batches": str(micro_batches)}
+    try:
+        instance = optsched.generate(
+            "placement",
+            seed=1,
+            model=model,
+            gpus=gpus,
+            tensor_parallel=slices,
+            micro_batches=micro_batches,
+            device="A100-BF16",
+            inter_bandwidth=1e11,
+        )
+    except InputError as error:
+        empty = dict.fromkeys(("replicas", "GPUs", *_SAID), "-")
+        return {**named, **empty, "GPUs": str(gpus), "": f"found {error.found}"}
+    replicas = "-".join(str(stage.replicas) for stage in instance.job.stages)
+    time = instance.provenance["scaling"]["iteration_time"]
+    return {**named, "replicas": replicas, **_cells(instance, time)}
+
+
+_SAID = ("Gbit/s", "speed-up", "efficiency", "GB a GPU", "of")
+PLANS = (
+    *(("GPT-13B", (64, slices, 32)) for slices in (1, 2, 4, 8)),
+    *(("GPT-175B", (128, slices, 64)) for slices in (1, 4, 8)),
+    *(("T5-11B", (64, slices, 16)) for slices in (1, 8)),
+    *(("Mixtral-8x7B", (64, slices, 16)) for slices in (1, 2)),
+)
+"""Models, with GPUs, tensor slices and micro-batches."""
+
+
+def _cells(instance: PlacementInstance, objective: float) -> Cells:
+    found = measures(instance, objective)
     memory: dict[str, Any] = instance.provenance.get("memory", {})
     held, room = memory.get("bytes_per_gpu"), memory.get("gpu_memory")
     return {

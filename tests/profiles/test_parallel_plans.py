@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +105,40 @@ def test_files_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixtu
     command = "generate placement --model VGG19 --tensor-parallel 2"
     assert _code([*command.split(), "-o", str(tmp_path)]) == 2
     assert "tensor_parallel: found 2 for VGG19" in capsys.readouterr().err
+
+
+def test_the_page_says_what_its_commands_print(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """docs/parallel-plans.md; what compare and explain print has times in it and is not quoted."""
+    page = (Path(__file__).parents[2] / "docs" / "parallel-plans.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    quoted = re.findall(r"^\$ optsched (generate .*)\n(?!\$)(.+)$", page, re.MULTILINE)
+    assert len(quoted) == 4
+    for command, told in quoted:
+        assert _code(command.split()) == (2 if told.startswith("optsched:") else 0)
+        assert told in capsys.readouterr().err.splitlines()
+    for name, slower in (("gpt-13b-64-m32-s1", "5.1%"), ("gpt-13b-64-q4-m32-s1", "0.0%")):
+        times = [
+            optsched.solve(f"plans/{name}.json", method).objective
+            for method in ("heavy-edge", "repartition")
+        ]
+        assert f"{100 * (times[0] / times[1] - 1):.1f}%" == slower
+    (python,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    made_there: dict[str, Any] = {}
+    exec(python, made_there)  # the page's own example
+    assert [stage.tensor_parallel for stage in made_there["instance"].job.stages] == [8, 8]
+
+
+def test_the_worlds_of_plans_have_a_row_for_each(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+    worlds = import_module("worlds")
+    monkeypatch.setattr(worlds, "PLANS", (("BERT-large", (8, 2, 4)), ("GPT-175B", (8, 8, 4))))
+    monkeypatch.setattr("sys.argv", ["worlds.py", "plans"])
+    worlds.main()
+    heading, first, second = capsys.readouterr().out.strip().splitlines()
+    assert heading.split()[:3] == ["model", "slices", "micro-batches"]
+    assert first.split()[:3] == ["BERT-large", "2", "4"]
+    assert "GB on each GPU of stage 0 of 1 of GPT-175B" in second

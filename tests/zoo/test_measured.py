@@ -184,6 +184,15 @@ def test_ranks_are_laid_out_as_megatron_does(model: ModuleType) -> None:
     assert instance.cluster.inter_bandwidth == 2 * model.Constants().inter_bandwidth
 
 
+def test_memory_of_a_row_by_hand(model: ModuleType) -> None:
+    """The first of two stages: two micro-batches of one sample in flight, two slices, Adam."""
+    n, h = 32, 64
+    row = model.Row(8, 4, 1, h, 4, 2, n, 2, 2, 2, 1.0)
+    first = (50_257 + 2048) * h + 12 * h**2 + 13 * h
+    # The outputs of the embedding and of two sublayers, two bytes a number.
+    assert model.memory_of(row) == pytest.approx(16 * first / 2 + 2 * 3 * 2 * n * h)
+
+
 def test_a_fit_recovers_the_constants_of_made_up_rows(
     model: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
