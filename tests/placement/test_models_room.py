@@ -30,7 +30,11 @@ README = (ROOM / "README.md").read_text(encoding="utf-8")
 OPTIMUM: dict[str, dict[str, Any]] = json.loads((ROOM / "optimum.json").read_text("utf-8"))
 FILES = [(method, name) for method, entry in OPTIMUM.items() for name in entry["files"]]
 BOTTLENECK = {"all_reduce_bandwidth": "bottleneck"}
-LABEL = re.compile(r"\((?:\d[a-c]?|V\d|C\d+)\)")
+LABEL = re.compile(r"\((?:\d[a-f]?|V\d+|C\d+)\)")
+WHEN = {
+    *("always", "asynchronous", "micro-batches", "experts"),
+    *("bottleneck", "double-tree"),
+}
 NO_LABEL = "–"
 
 Counts = tuple[tuple[int, ...], ...]
@@ -40,6 +44,17 @@ Row = tuple[str, str]
 def tiny(all_reduce: str = "ring") -> PlacementInstance:
     document = json.loads((ROOM / "tiny.json").read_text(encoding="utf-8"))
     document["job"]["all_reduce"] = all_reduce
+    return PlacementInstance.from_dict(document)
+
+
+def parallel(all_reduce: str = "ring") -> PlacementInstance:
+    """The worked example with slices, experts and micro-batches."""
+    document = tiny(all_reduce).to_dict()
+    document["free_gpus"] = [4, 4, 1]
+    document["job"]["micro_batches"] = 4
+    document["job"]["stages"][1] |= {
+        "tensor_parallel": 2, "tensor_bytes": 1e7, "expert_bytes": 2e7
+    }  # fmt: skip
     return PlacementInstance.from_dict(document)
 
 
@@ -59,7 +74,7 @@ def documented(method: str, present: set[str]) -> dict[str, Row]:
     rows = table(f"### Symbols: `{method}`", 6)
     names = [row[1].strip("`") for row in rows]
     assert len(names) == len(set(names))
-    assert {row[4].strip("`") for row in rows} <= {"always", "bottleneck", "double-tree"}
+    assert {row[4].strip("`") for row in rows} <= WHEN
     return {
         name: (row[2], row[3])
         for name, row in zip(names, rows, strict=True)
@@ -83,12 +98,15 @@ def built(model: Any) -> dict[str, Row]:
 def test_symbol_tables_are_the_models(method: str, all_reduce: str, reading: str) -> None:
     options = {"all_reduce_bandwidth": reading}
     model = optsched.build_model(tiny(all_reduce), method, options)
-    assert built(model) == documented(method, {all_reduce, reading})
+    assert built(model) == documented(method, {all_reduce, reading, "asynchronous"})
+    model = optsched.build_model(parallel(all_reduce), method, options)
+    present = {all_reduce, "micro-batches", "experts"}  # under one reading of the all-reduce
+    assert built(model) == documented(method, present)
 
 
 @pytest.mark.parametrize("method", OPTIMUM)
 def test_every_label_stands_beside_a_formula(method: str) -> None:
-    rows = documented(method, {"bottleneck", "double-tree"}).values()
+    rows = documented(method, WHEN).values()
     labels = [label for _, label in rows if label != NO_LABEL]
     assert len(labels) == len(set(labels))
     assert all(kind != "Constraint" or label != NO_LABEL for kind, label in rows)
@@ -124,6 +142,30 @@ def test_exported_files_have_the_stored_optimum(method: str, name: str, relaxed:
     assert highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
     stored = OPTIMUM[method]["relaxation_units" if relaxed else "objective_units"]
     assert highs.getInfo().objective_function_value == pytest.approx(stored, rel=1e-6)
+
+
+@pytest.mark.parametrize("file_format", ["lp", "mps", "nl"])
+@pytest.mark.parametrize("method", ["ilp", "ilp-vertex"])
+def test_slices_experts_and_micro_batches_can_be_exported(
+    method: str, file_format: str, tmp_path: Path
+) -> None:
+    """And what any solver finds in the file, in the model's unit, is the method's optimum."""
+    import highspy
+
+    path = tmp_path / f"model.{file_format}"
+    export(parallel(), method, file_format, path)
+    if file_format == "nl":
+        assert path.read_text("utf-8").startswith("g3 ")
+        return
+    highs = highspy.Highs()
+    highs.silent()
+    highs.readModel(str(path))
+    highs.run()
+    units = {m: optsched.solve(parallel(), m, gap=0.0).objective for m in ("exact", "heavy-edge")}
+    unit = units["heavy-edge"]
+    if method == "ilp":
+        unit = optsched.solve(parallel(), "repartition").objective
+    assert highs.getInfo().objective_function_value == pytest.approx(units["exact"] / unit)
 
 
 @pytest.mark.parametrize("method", OPTIMUM)

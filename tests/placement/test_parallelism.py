@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,24 @@ def test_micro_batches_by_hand(counts: Any, micro_batches: int, reading: str) ->
     expected = SYNCHRONOUS[counts, micro_batches]
     found = values(instance(micro_batches), counts, {"all_reduce_bandwidth": reading})
     assert found == pytest.approx([expected] * 3, rel=1e-12)
+
+
+def test_the_second_example_of_the_readme() -> None:
+    """models/placement/README.md works this instance out; (15 + 13.25 + 7 * 15)/8 + 0.625."""
+    readme = Path(__file__).parents[2] / "models" / "placement" / "README.md"
+    lines = readme.read_text(encoding="utf-8").split("| placement | asynchronous |")[1].splitlines()
+    rows = {name: [float(x) for x in rest] for name, *rest in map(_cells, lines[2:4])}
+    assert set(rows) == {"apart", "together"}
+    for name, counts in (("apart", APART), ("together", TOGETHER)):
+        solution = PlacementSolution.of("parallel", counts)
+        found = [optsched.check(instance(m), solution).objective for m in (None, 1, 2, 8)]
+        assert found == pytest.approx(rows[name], rel=1e-12)
+    for batches in (None, 1, 2, 8):
+        assert optsched.solve(instance(batches)).solution.counts == TOGETHER
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
 
 
 def test_overlaps_of_micro_batches_by_hand() -> None:
