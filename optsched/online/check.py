@@ -6,7 +6,6 @@ Nothing of the file is believed but which servers each job held from when to whe
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -85,24 +84,18 @@ def _records(
         _alpha(times, int(jobs.configuration[row]), tuple(g for _, g in each))
         for row, each in zip(rows, pieces, strict=True)
     ]
-    return Records(
+    made = Records.of(
+        jobs,
+        rows,
         policy=solution.policy,
         options=options,
-        servers=jobs.cluster.servers,
-        gpus_per_server=jobs.cluster.gpus_per_server,
-        job_id=np.array([job.job_id for job in in_order], dtype=object),
-        submit=jobs.submit[rows],
         start=np.array([job.start for job in in_order], dtype=np.float64),
         end=np.array([job.end for job in in_order], dtype=np.float64),
-        gpus=jobs.gpus[rows],
         alpha=np.array(alpha, dtype=np.float64),
-        estimate=jobs.estimate[rows],
-        iterations=jobs.iterations[rows],
         predicted=known[rows],
-        first=np.array([0, *accumulate(map(len, pieces))], dtype=np.int64),
-        server=np.array([m for each in pieces for m, _ in each], dtype=np.int64),
-        taken=np.array([g for each in pieces for _, g in each], dtype=np.int64),
+        pieces=pieces,
     )
+    return replace(made, job_id=np.array([job.job_id for job in in_order], dtype=object))
 
 
 def _alpha(times: IterationTimes, configuration: int, held: tuple[int, ...]) -> float:

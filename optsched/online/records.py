@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.online.policies.by_name import PolicyOptions
+
+if TYPE_CHECKING:
+    from optsched.online.data.jobs import Jobs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -76,6 +79,29 @@ class Records:
     server: Ints
     taken: Ints
     complete: bool = True
+
+    @classmethod
+    def of(cls, jobs: Jobs, rows: Ints, **decided: Any) -> Self:
+        """The records of some rows of a workload, in their order; `decided` are the other columns.
+
+        In place of `first`, `server` and `taken` may stand `pieces`: by row, (server, GPUs).
+        """
+        pieces = decided.pop("pieces", None)
+        if pieces is not None:
+            flat = [piece for each in pieces for piece in each]
+            decided["first"] = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
+            decided["server"] = np.array([server for server, _ in flat], dtype=np.int64)
+            decided["taken"] = np.array([gpus for _, gpus in flat], dtype=np.int64)
+        return cls(
+            servers=jobs.cluster.servers,
+            gpus_per_server=jobs.cluster.gpus_per_server,
+            job_id=jobs.workload.job_id[rows],
+            submit=jobs.submit[rows],
+            gpus=jobs.gpus[rows],
+            estimate=jobs.estimate[rows],
+            iterations=jobs.iterations[rows],
+            **decided,
+        )
 
     def __len__(self) -> int:
         return len(self.submit)

@@ -112,23 +112,16 @@ def _records_of(instance: OnlineInstance, run: OnlineSolution) -> Records:
     rows = np.array([row_of[job.job_id] for job in run.jobs], dtype=np.int64)
     start, end = (np.array([getattr(job, name) for job in run.jobs]) for name in ("start", "end"))
     pieces = [sorted((int(m), gpus) for m, gpus in job.servers.items()) for job in run.jobs]
-    return Records(
+    return Records.of(
+        jobs,
+        rows,
         policy=run.policy,
         options=OnlineOptions.from_dict(run.options).policy,
-        servers=jobs.cluster.servers,
-        gpus_per_server=jobs.cluster.gpus_per_server,
-        job_id=np.array([job.job_id for job in run.jobs], dtype=object),
-        submit=jobs.submit[rows],
         start=start,
         end=end,
-        gpus=jobs.gpus[rows],
         alpha=(end - start) / jobs.iterations[rows],
-        estimate=jobs.estimate[rows],
-        iterations=jobs.iterations[rows],
         predicted=np.full(len(rows), np.nan),
-        first=np.cumsum([0, *map(len, pieces)], dtype=np.int64),
-        server=np.array([m for each in pieces for m, _ in each], dtype=np.int64),
-        taken=np.array([gpus for each in pieces for _, gpus in each], dtype=np.int64),
+        pieces=pieces,
     )
 
 

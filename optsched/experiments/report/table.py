@@ -38,6 +38,11 @@ SELECT m.plan, m.family, m.method, m.seed, m.options AS asked, i.name AS instanc
 FROM members m JOIN instances i ON i.sha256 = m.sha256 LEFT JOIN results r ON r.key = m.key
 GROUP BY m.plan, m.family, m.key ORDER BY m.plan, min(m.number)
 """
+AS_STORED = (
+    *("plan", "family", "problem", "instance", "sha256", "method", "seed"),
+    *("status", "message", "termination", "chosen", "objective"),
+)
+"""Columns of the query that a run has as they are."""
 BOUNDS = """
 SELECT problem, sha256, options, seed, bound, bound_source FROM results
 WHERE bound IS NOT NULL AND status = 'done' AND termination <> 'error'
@@ -191,22 +196,12 @@ def _bounded_by(row: Mapping[str, Any], options: str) -> tuple[str, str, int | N
 
 def _run(row: Mapping[str, Any], best: tuple[float | None, str | None]) -> Run:
     times = [t for t in (row["build_time"], row["solve_time"]) if t is not None]
+    bound, source = best
     return Run(
-        plan=row["plan"],
-        family=row["family"],
-        problem=row["problem"],
-        instance=row["instance"],
-        sha256=row["sha256"],
-        method=row["method"],
-        seed=row["seed"],
+        **{name: row[name] for name in AS_STORED},
         options=row["asked"],
-        status=row["status"],
-        message=row["message"],
-        termination=row["termination"],
-        chosen=row["chosen"],
-        objective=row["objective"],
-        bound=best[0],
-        bound_source=best[1],
+        bound=bound,
+        bound_source=source,
         seconds=sum(times) if times else None,
         feasible=bool(row["feasible"]) and row["status"] == Status.DONE,
     )

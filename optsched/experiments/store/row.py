@@ -111,14 +111,5 @@ def now() -> str:
 
 
 def _unit_part(unit: Unit) -> dict[str, Any]:
-    return {
-        "key": unit.key,
-        "sha256": unit.sha256,
-        "problem": unit.problem,
-        "instance": unit.instance,
-        "method": unit.method,
-        "options": unit.options,
-        "settings": unit.settings,
-        "seed": unit.seed,
-        "version": unit.version,
-    }
+    said = {name: value for name, value in vars(unit).items() if name != "family"}
+    return {"key": unit.key, **said}

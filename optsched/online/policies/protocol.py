@@ -23,7 +23,7 @@ import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -306,26 +306,18 @@ class _Run:
         heapq.heappush(self._ends, (end, job.row))
 
     def records(self, name: str) -> Records:
-        jobs, rows = self.jobs, range(len(self.jobs))
-        done = [self._start[row] for row in rows]
-        first = np.concatenate(([0], np.cumsum([len(each[3]) for each in done], dtype=np.int64)))
-        return Records(
+        rows = np.arange(len(self.jobs), dtype=np.int64)
+        done = [self._start[row] for row in rows.tolist()]
+        return Records.of(
+            self.jobs,
+            rows,
             policy=name,
             options=self.options,
-            servers=jobs.cluster.servers,
-            gpus_per_server=jobs.cluster.gpus_per_server,
-            job_id=jobs.workload.job_id,
-            submit=jobs.submit,
             start=np.array([each[0] for each in done]),
             end=np.array([each[1] for each in done]),
-            gpus=jobs.gpus,
             alpha=np.array([each[2] for each in done]),
-            estimate=jobs.estimate,
-            iterations=jobs.iterations,
             predicted=self.predicted,
-            first=first.astype(np.int64),
-            server=_flat([list(each[3]) for each in done]),
-            taken=_flat([list(each[3].values()) for each in done]),
+            pieces=[list(each[3].items()) for each in done],
         )
 
     def _queued(self, row: int) -> QueuedJob:
@@ -342,7 +334,3 @@ class _Run:
             table.user.values[table.user.codes[row]],
             table.group.values[table.group.codes[row]],
         )
-
-
-def _flat(lists: list[list[int]]) -> Any:
-    return np.array([value for each in lists for value in each], dtype=np.int64)

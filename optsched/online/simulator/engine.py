@@ -118,19 +118,14 @@ class _Run:
         first, server, taken = in_server_order(
             state.first_piece, state.pieces, state.piece_server[:end], state.piece_gpus[:end], kept
         )
-        return Records(
+        return Records.of(
+            jobs,
+            kept,
             policy=self.policy.name,
             options=self.options,
-            servers=jobs.cluster.servers,
-            gpus_per_server=jobs.cluster.gpus_per_server,
-            job_id=jobs.workload.job_id[kept],
-            submit=jobs.submit[kept],
             start=state.start[kept],
             end=state.end[kept],
-            gpus=jobs.gpus[kept],
             alpha=state.alpha[kept],
-            estimate=jobs.estimate[kept],
-            iterations=jobs.iterations[kept],
             predicted=self.predicted[kept],
             first=first,
             server=server,
