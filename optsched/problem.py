@@ -61,6 +61,20 @@ class Method:
         return (self.name,) if self.by_name else ()
 
 
+@dataclass(frozen=True)
+class Varied:
+    """A parameter that ``explain --sensitivity`` varies: its name, its path in the file, its unit.
+
+    `shown_per_unit` is how many of the unit one of the file's is; a `share` lies between 0 and 1.
+    """
+
+    name: str
+    path: tuple[str, ...]
+    unit: str = ""
+    shown_per_unit: float = 1.0
+    share: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class Problem:
     """One problem: where its data, checker and methods live, and how its objective is shown.
@@ -78,6 +92,8 @@ class Problem:
         the smallest part of it that has none. None where every instance has one.
     naming : str or None
         ``module:function`` of ``(instance)``: what the indices of its models' sets are called.
+    varied : tuple of Varied
+        Parameters against which the heuristics' distance from the optimum is shown.
     warm_up : str or None
         ``module:function`` that loads compiled code before anything is timed.
     bound : str or None
@@ -120,6 +136,7 @@ class Problem:
     explain: str | None = None
     conflict: str | None = None
     naming: str | None = None
+    varied: tuple[Varied, ...] = ()
     warm_up: str | None = None
     bound: str | None = None
     certify: str | None = None

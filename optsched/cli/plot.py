@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -41,10 +43,33 @@ def plot(
     option: Options = None,
 ) -> int:
     """Draw a solution of an instance, or how far the runs of a store are from optimal."""
-    from optsched.cli.show import note
     from optsched.experiments.store.store import files_of_store
-    from optsched.extras import require_extras
     from optsched.library import files_behind
+
+    stores = files_of_store(solution) if solution is not None else ()
+    given = read_options(option) or None
+
+    def drawn() -> Any:
+        from optsched.picturing import plot as draw
+
+        return draw(file, solution, picture=picture, method=method, options=given)
+
+    save_picture(output, [*files_behind(file), *files_of_store(file), *stores], drawn)
+    return DONE
+
+
+def save_picture(output: str, inputs: Iterable[str | Path], draw: Callable[[], Any]) -> None:
+    """Write the picture whose Axes `draw` returns, in the format that the file's name ends in.
+
+    Raises
+    ------
+    InputError
+        For another ending, or a file that is one of `inputs`.
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    from optsched.cli.show import note
+    from optsched.extras import require_extras
     from optsched.outputs import require_outputs
     from optsched.writing import replacing
 
@@ -52,21 +77,16 @@ def plot(
     if ending not in FORMATS:
         expected = "a file that ends in .png, .svg or .pdf"
         raise InputError("plot", "-o", shown(output), expected)
-    stores = files_of_store(solution) if solution is not None else ()
-    require_outputs([output], [*files_behind(file), *files_of_store(file), *stores])
+    require_outputs([output], inputs)
     require_extras(["matplotlib"])
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    from optsched.picturing import plot as draw
-
     mpl.use("Agg")
-    given = read_options(option) or None
     with mpl.rc_context({"svg.hashsalt": "optsched"}):
-        figure = draw(file, solution, picture=picture, method=method, options=given).figure
+        figure = draw().figure
         assert isinstance(figure, Figure)
         with replacing(output) as made:
             told = {FORMATS[ending]: None}
             figure.savefig(made, format=ending, dpi=DOTS_PER_INCH, metadata=told)
     note(f"wrote {output}")
-    return DONE

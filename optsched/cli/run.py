@@ -18,7 +18,7 @@ from optsched.cli.settings import (
     print_json,
     read_options,
 )
-from optsched.errors import InputError
+from optsched.errors import InputError, shown
 from optsched.outputs import require_file, require_outputs
 from optsched.writing import STANDARD_OUTPUT
 
@@ -187,9 +187,28 @@ def explain(
     ] = None,
     option: Options = None,
     as_json: Json = False,
+    sensitivity: Annotated[
+        bool,
+        typer.Option(
+            "--sensitivity", help="Optimum and gap against bandwidths and contention instead."
+        ),
+    ] = False,
+    time_limit: TimeLimit = None,
+    output: Annotated[
+        str | None,
+        typer.Option("-o", metavar="F.png|svg|pdf", help="Of --sensitivity: write a picture."),
+    ] = None,
 ) -> int:
     """Say where the objective comes from, or, where nothing is feasible, what conflicts."""
     from optsched.cli import show
+
+    if sensitivity:
+        if solution is not None:
+            raise InputError("explain", "SOLUTION", shown(solution), "none with --sensitivity")
+        return _sensitivity(file, method, read_options(option), time_limit, as_json, output)
+    for name, given in (("-o", output), ("--time-limit", time_limit)):
+        if given is not None:
+            raise InputError("explain", name, shown(given), "it with --sensitivity only")
     from optsched.explaining import explain as run
     from optsched.library import load
     from optsched.methods import check as check_solution
@@ -206,6 +225,36 @@ def explain(
         print_json(breakdown.to_dict())
     else:
         show.breakdown(breakdown)
+    return DONE
+
+
+def _sensitivity(
+    file: str,
+    method: str | None,
+    options: dict[str, str],
+    time_limit: float | None,
+    as_json: bool,
+    output: str | None,
+) -> int:
+    """Print the curves, or draw them."""
+    from optsched.cli import show
+    from optsched.cli.plot import save_picture
+    from optsched.sensitivity import TIME_LIMIT
+    from optsched.sensitivity import sensitivity as run
+
+    def found() -> Any:
+        seconds = TIME_LIMIT if time_limit is None else time_limit
+        return run(file, method=method, options=options or None, time_limit=seconds)
+
+    if output is not None:
+        from optsched.library import files_behind
+        from optsched.plotting.sensitivity import plot_sensitivity
+
+        save_picture(output, files_behind(file), lambda: plot_sensitivity(found()))
+    elif as_json:
+        print_json(found().to_dict())
+    else:
+        show.breakdown(found())
     return DONE
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optsched.problem import Method, Problem
+from optsched.problem import Method, Problem, Varied
 
 _HERE = "optsched.makespan"
 _PICTURES = "optsched.plotting"
@@ -17,6 +17,11 @@ MAKESPAN = Problem(
     explain=f"{_HERE}.explain:explain",
     conflict=f"{_HERE}.conflict:find_conflict",
     naming=f"{_HERE}.conflict:naming",
+    varied=(
+        Varied("NIC bandwidth", ("network", "inter_bandwidth"), "Gbit/s", 8e-9),
+        Varied("intra bandwidth", ("network", "intra_bandwidth"), "Gbit/s", 8e-9),
+        Varied("contention share", ("network", "contention_share"), share=True),
+    ),
     warm_up=f"{_HERE}.warm_up:warm_up",
     certify=f"{_HERE}.check_certificate:check_certificate",
     objective="makespan",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optsched.problem import Method, Problem
+from optsched.problem import Method, Problem, Varied
 
 _HERE = "optsched.placement"
 _PICTURES = "optsched.plotting"
@@ -17,6 +17,10 @@ PLACEMENT = Problem(
     explain=f"{_HERE}.explain:explain",
     conflict=f"{_HERE}.conflict:find_conflict",
     naming=f"{_HERE}.conflict:naming",
+    varied=(
+        Varied("NIC bandwidth", ("cluster", "inter_bandwidth"), "Gbit/s", 8e-9),
+        Varied("intra bandwidth", ("cluster", "intra_bandwidth"), "Gbit/s", 8e-9),
+    ),
     warm_up=f"{_HERE}.warm_up:warm_up",
     certify=f"{_HERE}.check_certificate:check_certificate",
     measures=f"{_HERE}.scaling:measures",

@@ -20,5 +20,6 @@ from optsched.plotting.rolling import plot_run as plot_run
 from optsched.plotting.selection import plot_cost_against_deadline as plot_cost_against_deadline
 from optsched.plotting.selection import plot_cost_split as plot_cost_split
 from optsched.plotting.selection import plot_selection as plot_selection
+from optsched.plotting.sensitivity import plot_sensitivity as plot_sensitivity
 from optsched.plotting.speed_profile import plot_speed_profile as plot_speed_profile
 from optsched.plotting.trace import plot_trace as plot_trace

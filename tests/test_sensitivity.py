@@ -1,0 +1,113 @@
+"""explain --sensitivity: each parameter varied alone, heuristic and optimum found anew."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import optsched
+from optsched.cli import execute
+from optsched.errors import InputError
+from optsched.problems import PROBLEMS
+from optsched.sensitivity import Sensitivity, sensitivity
+
+PLACEMENT = "placement/fig2"
+MAKESPAN = "makespan/theorem5-2x1"
+
+
+@pytest.fixture(scope="module")
+def of_placement() -> Sensitivity:
+    return sensitivity(PLACEMENT)
+
+
+@pytest.fixture(scope="module")
+def of_makespan() -> Sensitivity:
+    return sensitivity(MAKESPAN)
+
+
+def test_a_curve_for_each_parameter(of_placement: Sensitivity, of_makespan: Sensitivity) -> None:
+    names = [curve.parameter for curve in of_placement.curves]
+    assert names == ["NIC bandwidth", "intra bandwidth"]
+    names = [curve.parameter for curve in of_makespan.curves]
+    assert names == ["NIC bandwidth", "intra bandwidth", "contention share"]
+    assert (of_placement.heuristic, of_makespan.heuristic) == ("heavy-edge", "sjf-bco")
+
+
+@pytest.mark.parametrize("name", [PLACEMENT, MAKESPAN])
+def test_the_own_value_is_the_instance_as_it_is(
+    name: str, of_placement: Sensitivity, of_makespan: Sensitivity
+) -> None:
+    found = of_placement if name == PLACEMENT else of_makespan
+    instance = optsched.load(name)
+    document = instance.to_dict()
+    problem = PROBLEMS[found.problem]
+    quick = optsched.solve(instance, found.heuristic).objective
+    best = optsched.solve(instance).objective
+    for curve, varied in zip(found.curves, problem.varied, strict=True):
+        (own,) = [point for point in curve.points if point.own]
+        stated = document
+        for key in varied.path:
+            stated = stated[key]
+        assert own.value == pytest.approx(stated * varied.shown_per_unit)
+        assert (own.heuristic, own.optimum) == (quick, best)
+        assert own.excess == pytest.approx(quick / best - 1, abs=1e-9)
+        assert list(curve.points) == sorted(curve.points, key=lambda point: point.value)
+
+
+def test_other_values_are_those_of_changed_files(of_placement: Sensitivity) -> None:
+    instance = optsched.load(PLACEMENT)
+    document = instance.to_dict()
+    slowest = of_placement.curves[0].points[0]
+    document["cluster"]["inter_bandwidth"] = slowest.value / 8e-9
+    changed = type(instance).from_dict(document)
+    assert slowest.heuristic == optsched.solve(changed, "heavy-edge").objective
+    assert slowest.optimum == optsched.solve(changed).objective
+    assert slowest.optimum > of_placement.curves[0].points[-1].optimum
+
+
+def test_what_cannot_be_is_said() -> None:
+    curve = sensitivity("makespan/contended-3x3", time_limit=1.0).curves[0]
+    first = curve.points[0]
+    assert (first.heuristic, first.optimum, first.excess) == (None, None, None)
+    assert "an iteration longer than a slot" in first.note
+
+
+def test_the_table_says_where_each_curve_is_lowest_and_highest(of_placement: Sensitivity) -> None:
+    _, headings, rows, closing = of_placement.table()
+    assert len(rows) == sum(len(curve.points) for curve in of_placement.curves)
+    assert all(len(row) == len(headings) for row in rows)
+    assert [row[0] for row in rows].count(">") == 2
+    lines = closing.splitlines()
+    assert len(lines) == 2
+    for line, curve in zip(lines, of_placement.curves, strict=True):
+        worst = max(point.excess for point in curve.points if point.excess is not None)
+        assert f"{100 * worst:.2f}%" in line
+
+
+def test_the_command_prints_json_or_draws(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], of_makespan: Sensitivity
+) -> None:
+    assert execute(["explain", MAKESPAN, "--sensitivity", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == json.loads(json.dumps(of_makespan.to_dict()))
+    picture = tmp_path / "s.svg"
+    assert execute(["explain", MAKESPAN, "--sensitivity", "-o", str(picture)]) == 0
+    drawn = picture.read_text(encoding="utf-8")
+    for gid in ("heuristic", "optimum", "excess", "own"):
+        assert f'id="{gid}"' in drawn
+    assert drawn.count('id="excess"') == 3
+
+
+def test_what_does_not_go_together_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for argv in (
+        ["explain", PLACEMENT, "-o", "p.svg"],
+        ["explain", PLACEMENT, "--time-limit", "3"],
+        ["explain", PLACEMENT, "solution.json", "--sensitivity"],
+        ["explain", PLACEMENT, "--sensitivity", "-o", "p.txt"],
+    ):
+        assert execute(argv) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
+    with pytest.raises(InputError, match="expected placement or makespan"):
+        sensitivity("speed-profile/plateau")
