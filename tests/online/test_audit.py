@@ -216,7 +216,7 @@ from optsched.online.simulator.engine import simulate_online
 def slower(*arguments):
     return 1.01 * iteration_cache.iteration_time(*arguments)
 
-def other_end(attraction, unassigned):
+def other_end(graph, attraction, unassigned, room):
     return int(np.flatnonzero(unassigned)[-1])
 
 jobs, predicted = random_case(21, (40, 40), delays=True)
