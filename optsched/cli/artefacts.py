@@ -43,8 +43,7 @@ def reproduce(
     from optsched.cli.show import console
     from optsched.errors import InputError
     from optsched.experiments.papers.artefacts import ARTEFACTS, modules_of, names_of, verdicts
-    from optsched.experiments.papers.elsewhere import OTHERS
-    from optsched.experiments.papers.reproduction_page import write_page
+    from optsched.experiments.papers.reproduction_page import OTHERS, write_page
     from optsched.extras import require_extras
     from optsched.outputs import require_file, require_outputs
 

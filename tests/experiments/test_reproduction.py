@@ -17,9 +17,8 @@ from optsched.experiments import ARTEFACTS
 from optsched.experiments.papers.a_srpt.table1 import agrees
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.artefacts import names_of, reproduce
-from optsched.experiments.papers.elsewhere import OTHERS
 from optsched.experiments.papers.pictures import strips
-from optsched.experiments.papers.reproduction_page import COLUMNS, COMMAND, page
+from optsched.experiments.papers.reproduction_page import COLUMNS, COMMAND, OTHERS, page
 from optsched.experiments.papers.sts import fig3 as sts_fig3
 from optsched.experiments.papers.verdict import Finding, Verdict, read_verdict, write_verdict
 from optsched.library import shipped_names

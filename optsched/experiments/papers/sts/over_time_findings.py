@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import mean
 from typing import TYPE_CHECKING
 
@@ -41,25 +41,16 @@ def setting(rows: pd.DataFrame) -> str:
 
 def finding4(rows: pd.DataFrame, scale: Scale) -> Verdict:
     """STS costs 32-80% less than every rival, at any load, and misses no due date."""
-    pcr = {
-        (case, other): reductions(rows, case, other, "total")
-        for case in cases(rows)
-        for other in OTHERS
-    }
-    means = {key: mean(values) for key, values in pcr.items()}
+    pcr, means, ours = _by_cell(rows, OTHERS, "total")
     late = {case: late_share(of(rows, case=case, policy="sts")) for case in cases(rows)}
     ok = [value >= LEAST_PCR - NEAR for value in means.values()]
-    ours = "; ".join(
-        f"{case}: " + ", ".join(f"{other} {means[case, other]:.0f}%" for other in OTHERS)
-        for case in cases(rows)
-    )
     wins = ", ".join(f"{case} / {other}" for (case, other), x in means.items() if x > 0) or "none"
     below = {p: _energy_below(rows, p) for p in ("avg-edf", "avg-rg")}
     return Verdict(
         finding=Finding.of([*ok, max(late.values()) == 0]),
         paper="PCR about 40% on average, to 80%; no due date missed",
         ours=f"PCR over {ours}",
-        spread=_spread([x for values in pcr.values() for x in values]),
+        spread=_spread(pcr),
         setting=f"{setting(rows)}; {_loads(rows)}",
         paragraph=(
             f"STS is cheaper on average in these cells: {wins}. Late jobs of STS: "
@@ -83,16 +74,7 @@ def finding4(rows: pd.DataFrame, scale: Scale) -> Verdict:
 def finding5(rows: pd.DataFrame, scale: Scale) -> Verdict:
     """STS's energy is 67% below DP's and 32% below avgDP's."""
     claims = {"dp": 67.0, "avg-dp": 32.0}
-    pcr = {
-        (case, other): reductions(rows, case, other, "energy")
-        for case in cases(rows)
-        for other in claims
-    }
-    means = {key: mean(values) for key, values in pcr.items()}
-    ours = "; ".join(
-        f"{case}: " + ", ".join(f"{other} {means[case, other]:.0f}%" for other in claims)
-        for case in cases(rows)
-    )
+    pcr, means, ours = _by_cell(rows, claims, "energy")
     totals = {
         other: [mean(reductions(rows, case, other, "total")) for case in cases(rows)]
         for other in claims
@@ -101,7 +83,7 @@ def finding5(rows: pd.DataFrame, scale: Scale) -> Verdict:
         finding=Finding.of([x >= claims[other] - NEAR for (_, other), x in means.items()]),
         paper="PCR of the energy 67% over DP, 32% over avgDP",
         ours=f"PCR of the energy over {ours}",
-        spread=_spread([x for values in pcr.values() for x in values]),
+        spread=_spread(pcr),
         setting=f"{setting(rows)}; {_loads(rows)}",
         paragraph=(
             "The paper neither states its dynamic programme beyond the proxy (28) nor the load of "
@@ -146,6 +128,20 @@ def finding6(rows: pd.DataFrame, scale: Scale) -> Verdict:
             "tardiness, far more than the paper's share of the energy."
         ),
     )
+
+
+def _by_cell(
+    rows: pd.DataFrame, others: Iterable[str], column: str
+) -> tuple[list[float], dict[tuple[str, str], float], str]:
+    """PCR (30) of STS: every value, the mean by case and rival, and those in words."""
+    cells = [(case, other) for case in cases(rows) for other in others]
+    pcr = {(case, other): reductions(rows, case, other, column) for case, other in cells}
+    means = {cell: mean(values) for cell, values in pcr.items()}
+    words = "; ".join(
+        f"{case}: " + ", ".join(f"{other} {means[case, other]:.0f}%" for other in others)
+        for case in cases(rows)
+    )
+    return [x for values in pcr.values() for x in values], means, words
 
 
 def _energy_below(rows: pd.DataFrame, other: str) -> str:
