@@ -2,12 +2,14 @@
 
 Starts: Heavy-Edge's placement, and the stages laid out in order, first to last and last to first,
 over the servers in descending order of free GPUs; where none of them holds all replicas, any
-placement that does. Guarantee: never worse than Heavy-Edge; "infeasible" only where no placement
-exists. At the end no re-split of the slowest server's and one other server's replicas makes both of
-them faster or, of a job of micro-batches, shortens its iteration (unless a pair has more than
-200,000 splits to look at). Complexity: a pair has at most C(2g, g) splits for g GPUs per server;
-most are cut off early, since a stage's time is known as soon as its next stage is split. Beyond the
-paper.
+placement that does. Of a job of micro-batches also what the search makes of these for the
+asynchronous job: that one of two slowest servers gets faster does not show in the pipeline's time.
+
+Guarantee: never worse than Heavy-Edge; "infeasible" only where no placement exists. At the end no
+re-split of the slowest server's and one other server's replicas makes both of them faster or, of a
+job of micro-batches, shortens its iteration (unless a pair has more than 200,000 splits to look
+at). Complexity: a pair has at most C(2g, g) splits for g GPUs per server; most are cut off early,
+since a stage's time is known as soon as its next stage is split. Beyond the paper.
 """
 
 from __future__ import annotations
@@ -87,9 +89,14 @@ def improved_start(
             return Start("repartition", None, found.termination), 0
         starts = [found.counts]
     accepted = 0
+    if tables.micro_batches is not None:
+        asynchronous = [counts.copy() for counts in starts]
+        accepted += sum(_improve(instance, tables, counts, settings) for counts in asynchronous)
+        starts += asynchronous
     best: list[tuple[float, Ints]] = []
     for counts in starts:
-        accepted += _improve(instance, tables, counts, settings.iterations)
+        improve = _improve if tables.micro_batches is None else _improve_pipeline
+        accepted += improve(instance, tables, counts, settings)
         best.append((placement_time(tables, counts, PlacementOptions()), counts))
     counts = min(best, key=lambda pair: pair[0])[1]
     return Start("repartition", counts, Termination.FEASIBLE), accepted
@@ -116,18 +123,27 @@ def starting_placement(
 
 
 def _improve(
-    instance: PlacementInstance, tables: CostTables, counts: Ints, rounds: int | None
+    instance: PlacementInstance, tables: CostTables, counts: Ints, settings: Settings
 ) -> int:
     """Re-split servers until nothing improves; edits the counts and returns how often."""
-    free = np.array(instance.free_gpus, dtype=np.int64)
-    most = MOST_ROUNDS if rounds is None else rounds
-    if tables.micro_batches is not None:
-        from optsched.placement.heuristics._pipeline_kernel import improve_pipeline
-
-        return int(improve_pipeline(tables.pipeline_costs, counts, free, most, MOST_SPLITS)[0])
     from optsched.placement.heuristics._repartition_kernel import improve
 
-    return int(improve(tables.costs, counts, free, most, MOST_SPLITS)[0])
+    free = np.array(instance.free_gpus, dtype=np.int64)
+    return int(improve(tables.costs, counts, free, _rounds(settings), MOST_SPLITS)[0])
+
+
+def _improve_pipeline(
+    instance: PlacementInstance, tables: CostTables, counts: Ints, settings: Settings
+) -> int:
+    """The same of a job of micro-batches."""
+    from optsched.placement.heuristics._pipeline_kernel import improve_pipeline
+
+    free, costs = np.array(instance.free_gpus, dtype=np.int64), tables.pipeline_costs
+    return int(improve_pipeline(costs, counts, free, _rounds(settings), MOST_SPLITS)[0])
+
+
+def _rounds(settings: Settings) -> int:
+    return MOST_ROUNDS if settings.iterations is None else settings.iterations
 
 
 def _starts(instance: PlacementInstance) -> list[Ints]:
