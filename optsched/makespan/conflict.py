@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from optsched.backends.irreducible import Naming
 from optsched.conflict import Conflict, Counts, Member, Proof, smallest_conflict
 from optsched.deadline import Deadline
@@ -27,6 +29,8 @@ FEW_GROUPS = 12
 """Kinds of jobs up to which every subset is ruled in or out by an exact method."""
 FEW_FOR_COLUMNS = 40
 """Jobs up to which those of a column bound are left out one by one."""
+MOST_NAMED = 8
+"""Jobs whose names a line takes; all are among the members."""
 SEARCH_MOVES = 1_000
 """Of the local search for a horizon that would do."""
 SECONDS = 10.0
@@ -54,11 +58,13 @@ def find_conflict(
     if found is None:
         return None
     chosen, proof = found
+    if thorough and proof == "sufficient" and len(chosen) <= FEW_FOR_COLUMNS:
+        chosen, proof = _cut_down(instance, chosen, deadline)
     part = _part(instance, chosen)
     bound = _least(part, deadline) if thorough else best_bound(part)
     if bound.value <= instance.horizon:  # more than any bound of ours says
         bound = Bound(instance.horizon + float(instance.slotted), "search")
-    reason, excess = _reason(part, bound)
+    reason, excess = _reason(part, bound, everyone=len(chosen) == len(instance.jobs))
     return Conflict(
         instance.name,
         reason,
@@ -101,11 +107,12 @@ def _by_bounds(instance: MakespanInstance) -> tuple[list[int], Proof] | None:
     everyone = list(range(len(instance.jobs)))
     durations = durations_of(instance)
     work = durations.least * durations.gpus
-    chosen = sorted(everyone, key=lambda j: (-work[j], j))
-    for count in range(1, len(chosen) + 1):
-        part = chosen[:count]
+    chosen = np.argsort(-work, kind="stable")
+    needed = int(np.searchsorted(np.cumsum(work[chosen]), instance.gpus * instance.horizon)) + 1
+    for count in (needed, needed + 1):  # the second where the sum is the room itself
+        part = sorted(chosen[:count].tolist())
         if simple_bound(durations_of(_part(instance, part))).value > instance.horizon:
-            return sorted(part), _proof_of(instance, part)
+            return part, _proof_of(instance, part)
     if best_bound(instance).value <= instance.horizon:
         return None
     if len(everyone) > FEW_FOR_COLUMNS:
@@ -154,6 +161,21 @@ def _by_search(instance: MakespanInstance, deadline: Deadline) -> tuple[list[int
     return chosen(counts), proof
 
 
+def _cut_down(
+    instance: MakespanInstance, jobs: Sequence[int], deadline: Deadline
+) -> tuple[list[int], Proof]:
+    """Those of the jobs that are needed for the conflict, by whatever finds schedules in time."""
+
+    def chosen(counts: Counts) -> list[int]:
+        return [j for j, count in zip(jobs, counts, strict=True) if count]
+
+    def fits(counts: Counts) -> bool | None:
+        return not any(counts) or _has_schedule(_part(instance, chosen(counts)), deadline)
+
+    counts, proof = smallest_conflict([1] * len(jobs), fits, tries=len(jobs))
+    return chosen(counts), proof
+
+
 def _part(instance: MakespanInstance, jobs: Sequence[int]) -> MakespanInstance:
     """The same cluster and horizon with some of the jobs."""
     return instance.model_copy(update={"jobs": tuple(instance.jobs[j] for j in jobs)})
@@ -198,12 +220,14 @@ def _least(part: MakespanInstance, deadline: Deadline) -> Bound:
     return Bound(float(found.bound), found.chosen or str(found.bound_source))
 
 
-def _reason(part: MakespanInstance, bound: Bound) -> tuple[str, float]:
+def _reason(part: MakespanInstance, bound: Bound, *, everyone: bool) -> tuple[str, float]:
     """Why the jobs take longer than the horizon, and by how many slots at least."""
     durations, horizon = durations_of(part), part.horizon
     within = f"the horizon of {counted(horizon, 'slot')}"
     excess = max(bound.value - horizon, 0.0)
     jobs = f"jobs {listed(job.name for job in part.jobs)}"
+    if len(part.jobs) > MOST_NAMED:
+        jobs = f"{'all' if everyone else 'these'} {len(part.jobs)} jobs"
     if len(part.jobs) == 1:
         least = float(durations.least[0])
         return (

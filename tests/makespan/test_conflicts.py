@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from typing import Any
 
 import pytest
+from independent import makespan_cases as cases
 from independent import makespan_oracle as oracle
+from independent.day import seed_of_the_day
 from oracles.conflicts import assert_irreducible, smallest_conflicts
 
 import optsched
@@ -155,6 +158,30 @@ def test_the_rows_of_the_model_are_irreducible(name: str, method: str) -> None:
     assert conflict.rows_proof == "irreducible"
     model = optsched.build_model(instance, method)
     assert_irreducible(model, conflict.rows, naming(instance))
+
+
+@pytest.mark.parametrize("count", [3, pytest.param(60, marks=pytest.mark.nightly)])
+def test_drawn_horizons(count: int) -> None:
+    """Adversarial cases whose horizon is too short, each against every set of its jobs."""
+    seen = 0
+    for number in itertools.count():
+        case = cases.draw(seed_of_the_day(), number)
+        horizon = case.instance["horizon"]
+        if case.optimum is None or case.optimum <= horizon or len(case.instance["jobs"]) > 5:
+            continue
+        possible = smallest_conflicts(
+            [job["name"] for job in case.instance["jobs"]],
+            lambda part, case=case: (
+                least(case.instance, part, case.instance["horizon"]) is not None
+            ),
+        )
+        conflict = explained(case.instance)
+        assert conflict.proof == "smallest", number
+        assert frozenset(member.name for member in conflict.members) in possible, number
+        assert f"a horizon of {case.optimum} slot" in conflict.remedy, number
+        seen += 1
+        if seen == count:
+            break
 
 
 def test_rows_are_named_by_equation_job_server_and_slot() -> None:

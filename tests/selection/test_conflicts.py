@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any
 
 import pytest
+from independent.day import seed_of_the_day
 from oracles.conflicts import assert_irreducible, smallest_conflicts
 from oracles.selection import optimum
 
@@ -16,8 +18,9 @@ from optsched.cli import execute
 from optsched.conflict import Conflict
 from optsched.errors import InputError
 from optsched.result import Termination
-from optsched.selection.conflict import naming
+from optsched.selection.conflict import find_conflict, naming
 from optsched.selection.instance import SelectionInstance
+from optsched.selection.options import SelectionOptions
 
 PRINTED = {"node_opening": "printed"}
 MEMORY = {"A": 8.0, "B": 16.0, "C": 4.0}
@@ -121,6 +124,33 @@ def test_the_conflict_is_the_smallest_by_enumeration(name: str) -> None:
     asked = min(len(case["jobs"]), len(case["nodes"]))
     assert conflict.measures == {"asked": asked, "most_open": most}
     assert conflict.excess == asked - most
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(400, marks=pytest.mark.nightly)])
+def test_drawn_openings(count: int) -> None:
+    """Random types and memories: a conflict exactly where there is one, and the smallest."""
+    rng = random.Random(int(seed_of_the_day()))
+    infeasible = 0
+    for _ in range(count):
+        nodes = "".join(rng.choices("ABC", k=rng.randint(1, 5)))
+        names = sorted(set(nodes))
+        jobs = []
+        for _ in range(rng.randint(1, 5)):
+            types = rng.sample(names, rng.randint(1, len(names)))
+            most = max(MEMORY[t] for t in types)
+            jobs.append(("".join(types), rng.choice([m for m in (1.0, 6.0, 12.0) if m <= most])))
+        case = made(nodes, jobs)
+        found = find_conflict(SelectionInstance.from_dict(case), SelectionOptions("printed"), False)
+        key = "jobs" if len(jobs) <= len(nodes) else "nodes"
+        possible = smallest_conflicts(
+            [each["name"] for each in case[key]],
+            lambda part, case=case: each_has_its_own(case, part),
+        )
+        assert (found is None) == (not possible), (nodes, jobs)
+        if found is not None:
+            infeasible += 1
+            assert frozenset(member.name for member in found.members) in possible, (nodes, jobs)
+    assert infeasible >= count / 10
 
 
 def test_other_openings_have_no_conflict() -> None:
