@@ -102,7 +102,7 @@ def conflict_of(result: Result, *, thorough: bool = False) -> Conflict | None:
     if found is None and heuristic:
         return None  # it found none, which proves nothing
     if found is None:
-        message = str(result.details.get("message", f"{result.method} proves that there is none"))
+        message = str(result.details.get("message", f"{result.method} says that there is none"))
         found = Conflict(result.instance, message, None, problem.unit, "", (), "sufficient")
     return _with_rows(found, problem, result) if thorough else found
 

@@ -6,6 +6,7 @@ Replicas of as many GPUs are alike here, whatever their stage.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,14 +15,17 @@ import numpy as np
 
 from optsched.backends.irreducible import Naming
 from optsched.conflict import Conflict, Counts, Member, smallest_conflict
+from optsched.deadline import Deadline
 from optsched.display import counted, listed
 from optsched.placement.exact.packing import pack
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.result import Settings, Termination
 
-SECONDS = 1.0
-"""Of one question to the solver, where sizes do not divide each other."""
+SECONDS, REMEDY_SECONDS = 1.0, 2.0
+"""Of one question to the solver, where sizes do not divide each other; and of the remedy."""
+MOST_OFFERS = 6
+"""Numbers of free GPUs that a line takes one by one."""
 
 
 def find_conflict(
@@ -109,26 +113,40 @@ def _reason(instance: PlacementInstance, replicas: Sequence[Member], count: int)
         f"{counted(number, 'server')} of {counted(free, 'free GPU')}"
         for free, number in sorted(alike.items(), reverse=True)
     )
+    if len(alike) > MOST_OFFERS:
+        offers = f"{len(instance.free_gpus)} servers of {min(alike)} to {max(alike)} free GPUs"
     if count == 1:
         return f"{who} does not fit on {offers}: no server is large enough"
     return f"{who} do not fit on {offers}: at most {count - 1} of these {count} do"
 
 
 def _remedy(instance: PlacementInstance, sizes: Sequence[int], most: Counts) -> str:
-    """The fewest GPUs more on one server, or else servers more, that would do."""
-    largest = instance.cluster.gpus_per_server
+    """The fewest GPUs more on one server, or else servers more, that would do; in two seconds."""
+    largest, deadline = instance.cluster.gpus_per_server, Deadline(REMEDY_SECONDS)
     if sizes[0] > largest:
         return f"a server would need {sizes[0]} GPUs, and has {largest}"
-    for more in range(1, largest + 1):
-        for m, free in enumerate(instance.free_gpus):
-            offer = (*instance.free_gpus[:m], free + more, *instance.free_gpus[m + 1 :])
-            first = free not in instance.free_gpus[:m]
-            if first and free + more <= largest and _fits(sizes, most, offer):
-                return f"{counted(more, 'free GPU')} more on server {m} would do"
-    more = 1
-    while not _fits(sizes, most, (*instance.free_gpus, *[largest] * more)):
-        more += 1
-    return f"{counted(more, 'server')} more of {counted(largest, 'free GPU')} would do"
+    offer = list(instance.free_gpus)
+    firsts: dict[int, int] = {}
+    for m, free in enumerate(offer):
+        firsts.setdefault(free, m)
+    found: tuple[int, int] | None = None
+    for free, m in firsts.items():
+
+        def enough(more: int, m: int = m, free: int = free) -> bool:
+            return bool(_fits(sizes, most, (*offer[:m], free + more, *offer[m + 1 :])))
+
+        limit = largest - free if found is None else min(largest - free, found[0] - 1)
+        if deadline.is_over or limit < 1 or not enough(limit):
+            continue
+        found = (1 + bisect_left(range(1, limit + 1), True, key=enough), m)
+    if found is not None:
+        return f"{counted(found[0], 'free GPU')} more on server {found[1]} would do"
+    for more in range(1, sum(most) + 1):
+        if deadline.is_over:
+            break
+        if _fits(sizes, most, (*offer, *[largest] * more)):
+            return f"{counted(more, 'server')} more of {counted(largest, 'free GPU')} would do"
+    return ""
 
 
 def _fits(sizes: Sequence[int], counts: Counts, free: Sequence[int]) -> bool | None:

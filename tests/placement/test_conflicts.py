@@ -230,6 +230,20 @@ def test_a_heuristic_that_finds_none_proves_nothing() -> None:
     assert optsched.solve(instance).termination is Termination.OPTIMAL
 
 
+def test_many_servers_are_explained_soon_and_shortly() -> None:
+    """Work is by kinds of servers; were it by pairs of servers this would take an hour."""
+    free = [m % 8 for m in range(2000)]
+    fitting = sum(room // 4 for room in free)
+    conflict = found(made(free, [(fitting + 1, 4), (3, 1)]))
+    assert conflict is not None
+    assert conflict.proof == "smallest"
+    assert [m.asks for m in conflict.members if m.kind == "replica"] == [
+        f"{fitting + 1} replicas of 4 GPUs each"
+    ]
+    assert "2000 servers of 0 to 7 free GPUs" in conflict.reason
+    assert conflict.remedy == "1 free GPU more on server 3 would do"
+
+
 def test_too_few_gpus_are_bad_input() -> None:
     with pytest.raises(InputError, match="a sum of 7, expected at least the 8 GPUs of the job"):
         PlacementInstance.from_dict(made([4, 3], [(2, 4)]))

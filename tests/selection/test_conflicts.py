@@ -126,12 +126,12 @@ def test_the_conflict_is_the_smallest_by_enumeration(name: str) -> None:
     assert conflict.excess == asked - most
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(400, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("count", [6, pytest.param(100, marks=pytest.mark.nightly)])
 def test_drawn_openings(count: int) -> None:
     """Random types and memories: a conflict exactly where there is one, and the smallest."""
     rng = random.Random(int(seed_of_the_day()))
     infeasible = 0
-    for _ in range(count):
+    while infeasible < count:
         nodes = "".join(rng.choices("ABC", k=rng.randint(1, 5)))
         names = sorted(set(nodes))
         jobs = []
@@ -150,7 +150,6 @@ def test_drawn_openings(count: int) -> None:
         if found is not None:
             infeasible += 1
             assert frozenset(member.name for member in found.members) in possible, (nodes, jobs)
-    assert infeasible >= count / 10
 
 
 def test_other_openings_have_no_conflict() -> None:
