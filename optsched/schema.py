@@ -234,8 +234,10 @@ def _input_error(error: ValidationError, document: Any, source: str) -> InputErr
 _EXPECTED = {
     "missing": "this key",
     "extra_forbidden": "no such key",
+    "unexpected_keyword_argument": "no such key",
     "model_type": "an object",
     "model_attributes_type": "an object",
+    "dataclass_type": "an object",
     "dict_type": "an object",
     "tuple_type": "an array",
     "list_type": "an array",

@@ -7,7 +7,25 @@ node has the same number of GPUs in use. Costs are not stored: `metrics` makes t
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, ConfigDict, FailFast, Field
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import PydanticCustomError
+
+from optsched.schema import Between, Name, Number
+
+Index = Annotated[int, Between(-(2**31), 2**31)]  # a wrong one is the audit's to report
+Count = Annotated[int, Between(0, 2**53)]
+
+
+def _refuse(_: object) -> None:
+    raise PydanticCustomError("extra_forbidden", "no such key")
+
+
+NotInFiles = BeforeValidator(_refuse)
+FROM_FILES = ConfigDict(extra="forbid")
+"""How a run's file is read into records: no unknown keys; the fields say what they take."""
 
 
 @dataclass(frozen=True)
@@ -22,48 +40,56 @@ class Segment:
         Epochs made.
     """
 
-    job: int
-    start: float
-    end: float
-    node: int
-    gpus: tuple[int, ...]
-    fraction: float
-    setup: float
-    epochs: float
+    __pydantic_config__: ClassVar[ConfigDict] = FROM_FILES
+
+    job: Index
+    start: Number
+    end: Number
+    node: Index
+    gpus: Annotated[tuple[Index, ...], FailFast(), Field(max_length=1024)]
+    fraction: Number
+    setup: Number
+    epochs: Number
 
 
 @dataclass(frozen=True)
 class NodeInterval:
     """A node with so many GPUs in use."""
 
-    node: int
-    start: float
-    end: float
-    used: int
+    __pydantic_config__: ClassVar[ConfigDict] = FROM_FILES
+
+    node: Index
+    start: Number
+    end: Number
+    used: Index
 
 
 @dataclass(frozen=True)
 class JobRecord:
     """A job's life: what it took, when it was over, how often it was stopped, moved or changed."""
 
-    job: int
-    epochs: float
-    first_start: float
-    completion: float
-    preemptions: int
-    migrations: int
-    changes: int
+    __pydantic_config__: ClassVar[ConfigDict] = FROM_FILES
+
+    job: Index
+    epochs: Number
+    first_start: Number
+    completion: Number
+    preemptions: Count
+    migrations: Count
+    changes: Count
 
 
 @dataclass(frozen=True)
 class Decision:
     """A scheduling point: its time, jobs present and placed, why, and wall-clock seconds spent."""
 
-    time: float
-    present: int
-    placed: int
-    cause: str
-    seconds: float
+    __pydantic_config__: ClassVar[ConfigDict] = FROM_FILES
+
+    time: Number
+    present: Count
+    placed: Count
+    cause: Name
+    seconds: Annotated[float, NotInFiles, Field(exclude=True), SkipJsonSchema()] = 0.0
 
 
 @dataclass(frozen=True)

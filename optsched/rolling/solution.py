@@ -8,48 +8,10 @@ from pydantic import FailFast, Field
 
 from optsched.declared import Seed
 from optsched.rolling.records import Decision, JobRecord, NodeInterval, Records, Segment
-from optsched.schema import Between, FileModel, Name, Number, SolutionFile
+from optsched.schema import Name, Number, SolutionFile
 
 SCHEMA = "optsched/rolling-solution"
 MOST_ROWS = 500_000
-
-_Index = Annotated[int, Between(-(2**31), 2**31)]  # a wrong one is the audit's to report
-_Count = Annotated[int, Between(0, 2**53)]
-
-
-class _Segment(FileModel):
-    job: _Index
-    start: Number
-    end: Number
-    node: _Index
-    gpus: Annotated[tuple[_Index, ...], FailFast(), Field(strict=False, max_length=1024)]
-    fraction: Number
-    setup: Number
-    epochs: Number
-
-
-class _NodeInterval(FileModel):
-    node: _Index
-    start: Number
-    end: Number
-    used: _Index
-
-
-class _JobRecord(FileModel):
-    job: _Index
-    epochs: Number
-    first_start: Number
-    completion: Number
-    preemptions: _Count
-    migrations: _Count
-    changes: _Count
-
-
-class _Decision(FileModel):
-    time: Number
-    present: _Count
-    placed: _Count
-    cause: Name
 
 
 class RollingSolution(SolutionFile):
@@ -73,13 +35,13 @@ class RollingSolution(SolutionFile):
     seed: Seed
     options: dict[str, Any] = Field(default_factory=dict)
     objective: Number | None = None
-    segments: Annotated[tuple[_Segment, ...], FailFast(), Field(strict=False, max_length=MOST_ROWS)]
+    segments: Annotated[tuple[Segment, ...], FailFast(), Field(strict=False, max_length=MOST_ROWS)]
     nodes: Annotated[
-        tuple[_NodeInterval, ...], FailFast(), Field(strict=False, max_length=MOST_ROWS)
+        tuple[NodeInterval, ...], FailFast(), Field(strict=False, max_length=MOST_ROWS)
     ]
-    jobs: Annotated[tuple[_JobRecord, ...], FailFast(), Field(strict=False, max_length=MOST_ROWS)]
+    jobs: Annotated[tuple[JobRecord, ...], FailFast(), Field(strict=False, max_length=MOST_ROWS)]
     decisions: Annotated[
-        tuple[_Decision, ...], FailFast(), Field(strict=False, max_length=MOST_ROWS)
+        tuple[Decision, ...], FailFast(), Field(strict=False, max_length=MOST_ROWS)
     ] = ()
 
     @classmethod
@@ -96,8 +58,8 @@ class RollingSolution(SolutionFile):
             policy=self.policy,
             seed=self.seed,
             options=dict(self.options),
-            segments=tuple(Segment(**dict(row)) for row in self.segments),
-            nodes=tuple(NodeInterval(**dict(row)) for row in self.nodes),
-            jobs=tuple(JobRecord(**dict(row)) for row in self.jobs),
-            decisions=tuple(Decision(**dict(row), seconds=0.0) for row in self.decisions),
+            segments=self.segments,
+            nodes=self.nodes,
+            jobs=self.jobs,
+            decisions=self.decisions,
         )
