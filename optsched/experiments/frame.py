@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from optsched.experiments.store.schema import COLUMNS
-from optsched.experiments.store.store import StoreReader
+from optsched.experiments.store.store import COLUMNS, StoreReader
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -69,8 +69,6 @@ class MakespanSolution(SolutionFile):
     ) -> Self:
         """Make a solution of (name, start, GPUs by server, end) of each job."""
         return cls(
-            schema="optsched/makespan-solution",
-            version=1,
             instance=instance_name,
             jobs=tuple(
                 ScheduledJob(

@@ -9,13 +9,6 @@ APPLICATION = 0x6F707473
 TIMES = ("build_time", "solve_time", "unit_time", "finished")
 """Columns that differ between two runs of one unit."""
 
-COLUMNS = (
-    *("key", "sha256", "problem", "instance", "method", "options", "settings", "seed", "version"),
-    *("status", "message", "termination", "objective", "bound", "bound_source", "chosen"),
-    *("solver", "solver_version", "feasible", "violations", "details", "solution"),
-    *TIMES,
-)
-
 TABLES = """
 CREATE TABLE instances (
     sha256 TEXT PRIMARY KEY, problem TEXT NOT NULL, name TEXT NOT NULL, document TEXT NOT NULL

@@ -19,12 +19,13 @@ from optsched.errors import InputError, shown
 from optsched.experiments.plans.units import PlannedInstance, Unit
 from optsched.experiments.store.content import require_content
 from optsched.experiments.store.row import FAILURES, Row, now
-from optsched.experiments.store.schema import APPLICATION, COLUMNS, SCHEMA, TABLES, TIMES
+from optsched.experiments.store.schema import APPLICATION, SCHEMA, TABLES, TIMES
 
 PATIENCE = 30.0
 """Seconds to wait for another process that writes to the same store."""
 
-assert tuple(f.name for f in fields(Row)) == COLUMNS
+COLUMNS = tuple(field.name for field in fields(Row))
+"""Of the table of results, which are those of a row."""
 
 
 class Store:
