@@ -277,6 +277,11 @@ WORDS: dict[str, list[tuple[str, str, str]]] = {
         ("(8)", "$w_j$ workers", "$G_j$: workers are GPUs"),
         ("(8)", "$\\varphi = 0$ is not spoken of", "no progress in that slot"),
         (
+            "before (8)",
+            "$\\gamma_j$ is proportional to the servers used",
+            "so one server pays too, unless `overhead_on_one_server` is false",
+        ),
+        (
             "Algorithm 1",
             "$\\hat\\rho_j$ of a placement before there is one",
             "on the fewest servers at $p = 1$",
@@ -299,6 +304,8 @@ WORDS: dict[str, list[tuple[str, str, str]]] = {
             "fractions are one set",
             "each type's own (Table IV): $\\phi_{jf} + \\zeta_{jn} \\le 1$ where n's type lacks f",
         ),
+        ("$F$", "the set of GPU fractions", "$F$ contains 1, with $b_1 = 1$"),
+        ("(19), (20)", "due dates on a clock", "$d_j - T_c$, seconds from now"),
         ("(10)", "$i$ is free", "one sum over $i$, $n$ and $k \\ge 2$"),
         (
             "(17), (18)",
