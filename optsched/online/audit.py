@@ -60,8 +60,8 @@ def audit(
     CheckReport
         The objective is the total flow time (s), None where the records are not those of the jobs.
         Rules: records (each job once, as submitted, on this cluster), start (1), gang (2), no
-        preemption and duration (7), capacity (3), the policy's queue rule, with a-srpt's delay and
-        its window, the offer rule. At most 20 a rule.
+        preemption and duration (7), slices (VI), capacity (3), the policy's queue rule, with
+        a-srpt's delay and its window, the offer rule. At most 20 a rule.
     """
     rows, found = _match(jobs, records, predicted)
     if found:
@@ -173,7 +173,10 @@ def _capacity_violations(records: Records) -> list[Violation]:
 def _duration_violations(
     jobs: Jobs, records: Records, rows: NDArray[np.int64], times: IterationTimes
 ) -> list[Violation]:
-    """C - t = n alpha, one stretch, with alpha of Heavy-Edge recomputed on the servers held."""
+    """C - t = n alpha, one stretch, with alpha of Heavy-Edge recomputed on the servers held.
+
+    On servers that cannot hold a job's slices it has none.
+    """
     configuration = jobs.configuration[rows]
     estimate = np.array([times.estimate(c) for c in range(len(times.jobs))])[configuration]
     first, taken = records.first.tolist(), records.taken.tolist()
@@ -183,6 +186,9 @@ def _duration_violations(
             for c, (begin, end) in zip(configuration.tolist(), pairwise(first), strict=True)
         ]
     )
+    unfit = np.flatnonzero(np.isinf(alpha))
+    if len(unfit):
+        return _listed("slices", "VI", records, unfit, np.ones(len(unfit)))
     found = []
     for name, said, true in (
         ("alpha~", records.estimate, estimate),

@@ -104,15 +104,19 @@ class _Replay:
         good = options.comm_heavy * self.times.estimate(int(self.configuration[i]))
         total = records.servers * records.gpus_per_server
         work = records.gpus[i] / total * records.predicted[i] * records.estimate[i]
-        kappa, window = INF, INF
+        kappa, window, usable = INF, INF, False
         for now, free in self._moments(i):
-            if window < now:
+            if usable and window < now:
                 return window
             if sum(free) < records.gpus[i]:
                 continue
-            if not self.heavy[i]:
+            sliced = self.times.has_slices(int(self.configuration[i]))
+            alpha = self._offered_time(i, free) if self.heavy[i] or sliced else 0.0
+            usable = alpha < INF
+            if not usable:
+                continue
+            if not self.heavy[i] or window <= now:
                 return now
-            alpha = self._offered_time(i, free)
             if kappa < INF and options.hold == "none":
                 accepted = alpha < kappa * (1 - IMPROVEMENT)
             elif alpha != good and abs(alpha - good) <= ARITHMETIC * good:
@@ -125,7 +129,7 @@ class _Replay:
                     window = now + options.tau * float(work)
             if accepted:
                 return now
-        return window
+        return window if usable else INF
 
     def _moments(self, i: int) -> list[tuple[float, list[int]]]:
         """When what is free changes while a job is at the head, and what is free from then on."""
@@ -147,6 +151,7 @@ class _Replay:
     def _offered_time(self, i: int, free: list[int]) -> float:
         self.offers += 1
         rule = self.records.options.offer or "most"
-        rule = "most" if rule == "adaptive" else rule  # of heavy jobs
+        if rule == "adaptive":
+            rule = "most" if self.heavy[i] else "least"
         offer = expected_offer(free, rule, int(self.records.gpus[i]))
         return self.times.of(int(self.configuration[i]), tuple(offer.values()))

@@ -6,10 +6,12 @@ O(V (V + E)) an offer for V replicas and E all-reduce edges, once for each diffe
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from optsched.placement.check import iteration_time
 from optsched.placement.instance import Cluster, Job, Stage
@@ -25,12 +27,18 @@ class IterationTimes:
         self._known: dict[tuple[int, tuple[int, ...]], float] = {}
 
     def of(self, configuration: int, held: tuple[int, ...]) -> float:
-        """alpha on servers that give so many GPUs each, in any order."""
+        """alpha on servers that give so many GPUs each, in any order; inf if slices do not fit."""
         key = (configuration, tuple(sorted(held, reverse=True)))
         if key not in self._known:
             job = self.jobs[configuration]
-            self._known[key] = iteration_time(job, self.hardware, heavy_edge(job, key[1]))
+            counts = heavy_edge(job, key[1])
+            fits = sum(map(sum, counts)) == job.replicas
+            self._known[key] = iteration_time(job, self.hardware, counts) if fits else math.inf
         return self._known[key]
+
+    def has_slices(self, configuration: int) -> bool:
+        """Whether free GPUs may be of no use to it where they are."""
+        return any(stage.tensor_parallel > 1 for stage in self.jobs[configuration].stages)
 
     def estimate(self, configuration: int) -> float:
         """alpha~: on the fewest servers."""
@@ -46,11 +54,14 @@ class IterationTimes:
 
 
 def heavy_edge(job: Job, held: tuple[int, ...]) -> list[list[int]]:
-    """Replicas by stage and server; servers give `held` GPUs, in descending order."""
+    """Replicas by stage and server; servers give `held` GPUs, in descending order.
+
+    Those that do not fit are nowhere.
+    """
     graph = _Graph(job)
     counts = [[0] * len(held) for _ in job.stages]
     for server, room in enumerate(held):
-        chosen = graph.all_left() if graph.left == room else graph.grown(room)
+        chosen = graph.all_left() if graph.left <= room else graph.grown(room)
         for vertex in chosen:
             counts[graph.stage[vertex]][server] += 1
     return counts
@@ -73,10 +84,13 @@ class _Graph:
             for (a, b), weight in sorted(_all_reduce(stage, job.all_reduce).items()):
                 self.edges[first + a].append((first + b, weight))
                 self.edges[first + b].append((first + a, weight))
+        self.size = [stage.tensor_parallel for stage in job.stages]
+        self.experts = [2.0 * stage.expert_bytes / stage.replicas for stage in job.stages]
+        self.sizes = np.array([self.size[s] for s in self.stage])
         self.total = [self._total(vertex, sizes) for vertex in range(len(self.stage))]
         self.free = np.ones(len(self.stage), dtype=bool)
         self.unplaced = sizes
-        self.left = len(self.stage)
+        self.left = int(self.sizes.sum())
 
     def _total(self, vertex: int, sizes: list[int]) -> float:
         s, total = self.stage[vertex], 0.0
@@ -86,40 +100,52 @@ class _Graph:
             total += self.pair[s] * sizes[s + 1]
         for _, weight in sorted(self.edges[vertex]):
             total += weight
-        return total
+        return total + self.experts[s] * (sizes[s] - 1)
 
     def all_left(self) -> list[int]:
+        self.left = 0
         return np.flatnonzero(self.free).tolist()
 
     def grown(self, room: int) -> list[int]:
         """The replicas of a server that cannot hold all that are left."""
         pull = np.full(len(self.stage), NO_EDGE)
         chosen: list[int] = []
-        while len(chosen) < room:
+        rest = room
+        while (fitting := self._fitting(rest)).any():
             if room == 1:
                 vertex = self._lightest()
             elif not chosen:
-                vertex = self._heaviest_end()
+                vertex = self._heaviest_end(room)
             else:
-                vertex = int(np.argmax(np.where(self.free, pull, -np.inf)))
+                vertex = int(np.argmax(np.where(fitting, pull, -np.inf)))
             self.free[vertex] = False
             self.unplaced[self.stage[vertex]] -= 1
+            rest -= int(self.sizes[vertex])
             self._attract(vertex, pull)
             chosen.append(vertex)
-        self.left -= room
+        self.left -= room - rest
         return chosen
 
-    def _lightest(self) -> int:
-        """The replica of least total weight; ties to the lowest, as everywhere."""
-        return min(np.flatnonzero(self.free).tolist(), key=lambda v: (self.total[v], v))
+    def _fitting(self, room: int) -> NDArray[np.bool_]:
+        """Which free replicas take no more GPUs than that."""
+        return np.asarray(self.free & (self.sizes <= room))
 
-    def _heaviest_end(self) -> int:
-        """The lower end of the heaviest edge with both ends free; the lowest replica without."""
-        best, heaviest = int(np.argmax(self.free)), NO_EDGE
-        for v in np.flatnonzero(self.free).tolist():
-            s = self.stage[v]
-            weights = [weight for u, weight in self.edges[v] if u > v and self.free[u]]
-            if s + 1 < len(self.unplaced) and self.unplaced[s + 1] > 0:
+    def _lightest(self) -> int:
+        """The replica of one GPU of least total weight; ties to the lowest, as everywhere."""
+        return min(np.flatnonzero(self._fitting(1)).tolist(), key=lambda v: (self.total[v], v))
+
+    def _heaviest_end(self, room: int) -> int:
+        """The lower end of the heaviest edge whose ends are free and fit; without, the lowest."""
+        fitting = self._fitting(room)
+        best, heaviest = int(np.argmax(fitting)), NO_EDGE
+        for v in np.flatnonzero(fitting).tolist():
+            s, weights = self.stage[v], []
+            if 2 * self.size[s] <= room:
+                weights = [w + self.experts[s] for u, w in self.edges[v] if u > v and self.free[u]]
+                if self.unplaced[s] > 1 and self.experts[s] > 0:
+                    weights.append(self.experts[s])
+            following = s + 1 < len(self.unplaced) and self.unplaced[s + 1] > 0
+            if following and self.size[s] + self.size[s + 1] <= room:
                 weights.append(self.pair[s])
             here = max(weights, default=NO_EDGE)
             if here > heaviest:
@@ -132,8 +158,10 @@ class _Graph:
             pull[self.span[s - 1]] = np.maximum(pull[self.span[s - 1]], self.pair[s - 1])
         if s + 1 < len(self.span):
             pull[self.span[s + 1]] = np.maximum(pull[self.span[s + 1]], self.pair[s])
+        if self.experts[s] > 0:
+            pull[self.span[s]] = np.maximum(pull[self.span[s]], self.experts[s])
         for other, weight in self.edges[vertex]:
-            pull[other] = max(pull[other], weight)
+            pull[other] = max(pull[other], weight + self.experts[s])
 
 
 def _all_reduce(stage: Stage, kind: str) -> dict[tuple[int, int], float]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 STOPPING = ("fifo", "spjf", "spwf")
 SCANNING = ("wcs-duration", "wcs-workload", "wcs-subtime")
 IN_ORDER = ("a-srpt", "a-srpt-perfect")
@@ -37,7 +38,7 @@ def queue_violations(
     jobs: Jobs,
     records: Records,
     rows: Ints,
-    heavy: NDArray[np.bool_],
+    heavy: Bools,
     times: IterationTimes,
     spot_checks: int,
 ) -> list[Violation]:
@@ -56,11 +57,11 @@ def queue_violations(
     if records.policy in STOPPING:
         return _stopping(records, rows, chosen, records.submit)
     if records.policy in SCANNING:
-        return _scanning(records, chosen)
+        return _scanning(records, chosen, _sliced(jobs, rows, times))
     if records.policy not in (*IN_ORDER, *BEYOND, *RESERVING) or not records.complete:
         return []
     if records.policy in RESERVING:
-        return reservation_violations(records, rows, spot_checks)
+        return reservation_violations(records, rows, _sliced(jobs, rows, times), spot_checks)
     done, place = _virtual_completions(jobs, records, rows)
     found = _released(records, done)
     if records.policy == "srpt-workload-hold":
@@ -97,7 +98,12 @@ def _stopping(records: Records, rows: Ints, chosen: Ints, queued: Floats) -> lis
     return found
 
 
-def _scanning(records: Records, chosen: Ints) -> list[Violation]:
+def _sliced(jobs: Jobs, rows: Ints, times: IterationTimes) -> Bools:
+    """By record: whether a job may wait although its GPUs are free, for its slices' sake."""
+    return np.array([times.has_slices(int(c)) for c in jobs.configuration[rows]], dtype=bool)
+
+
+def _scanning(records: Records, chosen: Ints, sliced: Bools) -> list[Violation]:
     """No job that fits is left waiting after a pass; the passes looked at are those of starts."""
     total = records.servers * records.gpus_per_server
     found = []
@@ -105,7 +111,8 @@ def _scanning(records: Records, chosen: Ints) -> list[Violation]:
         t = records.start[i]
         running = (records.start <= t) & (records.end > t)
         free = total - int(records.gpus[running].sum())
-        left = np.flatnonzero((records.submit <= t) & (records.start > t) & (records.gpus <= free))
+        waits = (records.submit <= t) & (records.start > t) & ~sliced
+        left = np.flatnonzero(waits & (records.gpus <= free))
         if len(left):
             where = f"job {records.job_id[left[0]]} at {t:.6g} s"
             found.append(Violation("work conservation", "V-A 1-d", where, float(len(left))))
@@ -143,7 +150,7 @@ def _in_virtual_order(records: Records, place: Ints) -> list[Violation]:
 
 
 def _backfilled(
-    records: Records, chosen: Ints, heavy: NDArray[np.bool_], done: Floats, place: Ints
+    records: Records, chosen: Ints, heavy: Bools, done: Floats, place: Ints
 ) -> list[Violation]:
     """A job overtakes only a heavy head, and itself is light or on an offer good enough."""
     good = records.alpha <= records.options.comm_heavy * records.estimate * (1 + ARITHMETIC)

@@ -15,13 +15,16 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-def reservation_violations(records: Records, rows: Ints, spot_checks: int) -> list[Violation]:
+def reservation_violations(
+    records: Records, rows: Ints, sliced: Bools, spot_checks: int
+) -> list[Violation]:
     """Check starts spread evenly over the run.
 
     The head is the first job in row order that waits. It is promised the first moment at which, if
     every running job ends as predicted (now, once that has passed), its GPUs are free. A later job
     may start if it is predicted to end by then, or with GPUs that the head leaves free then; one
-    that needs no more GPUs than are free at both moments may not be left waiting.
+    that needs no more GPUs than are free at both moments may not be left waiting, unless it is
+    `sliced`: its slices may not fit where they are. Nothing overtakes a head whose GPUs are free.
     """
     _, place, count = np.unique(records.start, return_inverse=True, return_counts=True)
     alone = np.flatnonzero(count[place] == 1)
@@ -46,7 +49,7 @@ def reservation_violations(records: Records, rows: Ints, spot_checks: int) -> li
             where = f"job {records.job_id[i]} delays job {records.job_id[head]}"
             found.append(Violation("reservation", "EASY", where, float(-spare)))
         room = min(free - int(records.gpus[i]), spare)
-        left = waits & (rows > rows[head]) & (records.gpus <= room)
+        left = waits & (rows > rows[head]) & (records.gpus <= room) & ~sliced
         if left.any():
             where = f"job {records.job_id[np.flatnonzero(left)[0]]} at {t:.6g} s"
             found.append(Violation("work conservation", "EASY", where, float(left.sum())))

@@ -20,7 +20,7 @@ from optsched.online.simulator.offers import RULES
 
 OFFERS = tuple(RULES)
 KINDS = {"a-srpt-perfect": "a-srpt", "srpt-workload-hold": "workload-hold"}
-QUICK, FULL = range(10), range(10, 80)
+QUICK, FULL, SLICED = range(10), range(10, 80), range(6)
 
 
 def naive(jobs: Jobs, predicted: np.ndarray, rule: Rule) -> list[Task]:
@@ -66,14 +66,14 @@ def settings_of(name: str, seed: int) -> PolicyOptions:
 
 
 @cache
-def bounds_of(seed: int) -> FlowBounds:
+def bounds_of(seed: int, sliced: bool) -> FlowBounds:
     """Bounds on the flow of any policy; any known flow will do to aim the prices."""
-    jobs, predicted = random_case(seed, delays=seed % 2 == 1)
+    jobs, predicted = random_case(seed, delays=seed % 2 == 1, sliced=sliced)
     return flow_bounds(jobs, known_flow=simulate_online(jobs, "spjf", predicted).flow.sum())
 
 
-def check(name: str, offer: str, seed: int) -> None:
-    jobs, predicted = random_case(seed, delays=seed % 2 == 1)
+def check(name: str, offer: str, seed: int, sliced: bool = False) -> None:
+    jobs, predicted = random_case(seed, delays=seed % 2 == 1, sliced=sliced)
     chosen = settings_of(name, seed)
     settings = PolicyOptions(chosen.tau, chosen.comm_heavy, offer, chosen.hold, chosen.slot)
     records = simulate_online(jobs, name, predicted, settings)
@@ -87,7 +87,7 @@ def check(name: str, offer: str, seed: int) -> None:
         settings.slot,
     )
     assert_same(records, naive(jobs, known, rule))
-    bounds = bounds_of(seed)
+    bounds = bounds_of(seed, sliced)
     for bound in asdict(bounds).values():
         assert 0 < bound <= records.flow.sum() * (1 + 1e-9)
 
@@ -98,11 +98,32 @@ def test_identical_records(name: str, offer: str) -> None:
         check(name, offer, seed)
 
 
+@pytest.mark.parametrize(("name", "offer"), list(product(POLICIES, OFFERS)))
+def test_identical_records_where_slices_wait(name: str, offer: str) -> None:
+    for seed in SLICED:
+        check(name, offer, seed, sliced=True)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize(("name", "offer"), list(product(POLICIES, OFFERS)))
 def test_identical_records_in_full(name: str, offer: str) -> None:
     for seed in FULL:
         check(name, offer, seed)
+        check(name, offer, seed, sliced=True)
+
+
+def test_slices_do_keep_jobs_waiting_whose_gpus_are_free() -> None:
+    """FIFO's head waits at moments when as many GPUs as it takes are free."""
+    waits = 0
+    for seed in SLICED:
+        jobs, predicted = random_case(seed, delays=seed % 2 == 1, sliced=True)
+        records = simulate_online(jobs, "fifo", predicted)
+        for head, before in zip(records.start[1:], records.start, strict=False):
+            held = (records.start <= before) & (records.end > before)
+            free = jobs.cluster.gpus - int(records.gpus[held].sum())
+            row = int(np.flatnonzero(records.start == head)[0])
+            waits += int(head > before >= records.submit[row] and records.gpus[row] <= free)
+    assert waits >= 10
 
 
 def test_the_cases_hold_what_they_should() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
@@ -46,13 +47,19 @@ def listed(found: Sequence[Violation]) -> list[tuple[str, str, str, Any]]:
     return [(v.rule, v.equation, v.where, pytest.approx(v.amount)) for v in found]
 
 
-def queue(of: Records, rows: Sequence[int] | None = None, spot_checks: int = 99) -> list[Any]:
-    """Violations of the queue's rule; no job communicates much, configurations are all 0."""
+def queue(
+    of: Records,
+    rows: Sequence[int] | None = None,
+    spot_checks: int = 99,
+    sliced: Sequence[int] = (),
+) -> list[Any]:
+    """Violations of the queue's rule; no job communicates much, and few have slices."""
     at = np.arange(len(of)) if rows is None else np.array(rows)
     submit = np.empty(len(of))
     submit[at] = of.submit
     jobs: Any = SimpleNamespace(submit=submit, configuration=np.zeros(len(of), dtype=np.int64))
-    times: Any = SimpleNamespace(estimate=lambda configuration: 1.0)
+    jobs.configuration[at[list(sliced)]] = 1
+    times: Any = SimpleNamespace(estimate=lambda _: 1.0, has_slices=lambda which: which == 1)
     light = np.zeros(len(of), dtype=bool)
     return listed(queue_violations(jobs, of, at, light, times, spot_checks))
 
@@ -68,11 +75,12 @@ def around(complete: bool = True, **late: Any) -> list[Any]:
         {"submit": 0.75, "start": 1.0, "predicted": 9.0, "on": {2: 2}},
         {"submit": 0.75, "start": 30.0, "on": {2: 4}},  # d wants 4: of the 2 free no use
     ]
+    sliced = [ord(name) - 97 for name in late.pop("sliced", "")]
     for name, row in late.items():
         if name == "e":
             rows.append({})
         rows[ord(name) - 97].update(row)
-    return queue(replace(records(*rows, policy="easy"), complete=complete))
+    return queue(replace(records(*rows, policy="easy"), complete=complete), sliced=sliced)
 
 
 def test_what_ends_before_the_head_starts_delays_nothing() -> None:
@@ -118,6 +126,7 @@ def test_what_could_start_around_the_head_does_not_wait() -> None:
     # after c two GPUs are free now, and at 10 twelve less the 8 of b: d of 2 might start
     left = ("work conservation", "EASY", "job d at 1 s", 1.0)
     assert around(d={"on": {2: 2}}) == [left]
+    assert around(d={"on": {2: 2}}, sliced="d") == []
     assert around(d={"on": {2: 2}, "submit": 1.0}) == [left]
     assert around(d={"on": {2: 2}}, e={"on": {2: 2}, "end": 1.0}) == [left]
     assert around(d={"on": {2: 3}}) == []
@@ -138,6 +147,15 @@ def test_behind_a_head_that_never_fits_nothing_is_judged() -> None:
 def test_of_a_run_that_was_cut_the_head_is_not_known() -> None:
     assert around(d={"on": {2: 2}}) != []
     assert around(d={"on": {2: 2}}, complete=False) == []
+
+
+def test_a_job_of_slices_may_wait_for_the_right_gpus() -> None:
+    rows = ({"end": 9.0, "on": {0: 2}}, {"submit": 1.0, "start": 1.0, "end": 9.0}, {"start": 5.0})
+    assert queue(records(*rows, policy="wcs-subtime")) == [
+        ("work conservation", "V-A 1-d", "job c at 0 s", 1.0),
+        ("work conservation", "V-A 1-d", "job c at 1 s", 1.0),
+    ]
+    assert queue(records(*rows, policy="wcs-subtime"), sliced=[2]) == []
 
 
 # --- stopping and scanning
@@ -364,8 +382,21 @@ class Times:
     def estimate(self, configuration: int) -> float:
         return 2.0
 
+    def has_slices(self, configuration: int) -> bool:
+        return False
+
     def of(self, configuration: int, held: tuple[int, ...]) -> float:
         return self.alpha[tuple(sorted(held, reverse=True))]
+
+
+class SlicesOf4(Times):
+    """Job f is in need of a whole server."""
+
+    def has_slices(self, configuration: int) -> bool:
+        return configuration == 1
+
+    def of(self, configuration: int, held: tuple[int, ...]) -> float:
+        return super().of(configuration, held) if held == (4,) else math.inf
 
 
 def head(start: float, heavy: bool = True, times: Times | None = None, **settings: Any) -> Any:
@@ -386,9 +417,18 @@ def head(start: float, heavy: bool = True, times: Times | None = None, **setting
     mask = np.array([False] * 5 + [heavy])
     done = np.array([0.0] * 5 + [2.0])
     using: Any = times or Times()
-    found = delay_violations(of, np.zeros(6, dtype=int), mask, using, done, np.arange(6), 99)
+    kinds = np.array([0] * 5 + [1])
+    found = delay_violations(of, kinds, mask, using, done, np.arange(6), 99)
     assert {(v.rule, v.equation, v.where) for v in found} <= {("delay", "Algorithm 1", "job f")}
     return [(v.amount, v.tolerance) for v in found]
+
+
+@pytest.mark.parametrize("heavy", [False, True])
+def test_a_head_of_slices_starts_when_they_fit(heavy: bool) -> None:
+    """Four GPUs are free at 2, but on one server at 20; an offer of no use opens no window."""
+    assert head(20.0, heavy, SlicesOf4(), tau=0.0) == []
+    assert len(head(21.0, heavy, SlicesOf4(), tau=0.0)) == 1
+    assert len(head(10.0, heavy, SlicesOf4(), tau=0.0)) == 1
 
 
 @pytest.mark.parametrize(

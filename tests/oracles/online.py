@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from optsched.placement.cost import cost_tables, time_matrix, worst_iteration_time
+from optsched.placement.cost import cost_tables, placement_time, worst_iteration_time
 from optsched.placement.heuristics.heavy_edge import (
     estimated_minimum,
     graph_arrays,
@@ -62,8 +62,9 @@ class Rule:
 def iteration_time(job: Job, cluster: Cluster, offered: tuple[int, ...]) -> float:
     """alpha of Heavy-Edge on the counts offered, in descending order."""
     counts = heavy_edge_counts(graph_arrays(job), offered)
-    options = PlacementOptions()
-    return float(time_matrix(cost_tables(job, cluster, max(offered)), counts, options).max())
+    if counts.sum() < job.replicas:
+        return INF
+    return placement_time(cost_tables(job, cluster, max(offered)), counts, PlacementOptions())
 
 
 @cache
@@ -175,10 +176,10 @@ class Simulator:
     def scheduling_pass(self) -> None:
         if self.rule.kind.startswith("wcs"):
             for task in list(self.queue):
-                if task.gpus <= sum(self.free):
+                if self.fits(task):
                     self.start(task)
             return
-        while self.queue and self.queue[0].gpus <= sum(self.free):
+        while self.queue and self.fits(self.queue[0]):
             head = self.queue[0]
             if self.is_virtual and self.is_heavy(head) and not self.accepts(head):
                 break
@@ -187,7 +188,7 @@ class Simulator:
             head = self.queue[0]
             if head.kappa is not None and self.now < head.window:
                 self.backfill()
-        if self.rule.kind == "easy" and self.queue:
+        if self.rule.kind == "easy" and self.queue and self.queue[0].gpus > sum(self.free):
             self.fill_around(self.queue[0])
 
     def fill_around(self, head: Task) -> None:
@@ -196,7 +197,7 @@ class Simulator:
         moments = sorted(due.values())
         promised = next(t for t in moments if self.free_at(t, due) >= head.gpus)
         for task in list(self.queue[1:]):
-            if task.gpus > sum(self.free):
+            if not self.fits(task):
                 continue
             spare = self.free_at(promised, due) - head.gpus
             due_now = self.now + task.predicted * self.offered_time(task)
@@ -215,10 +216,14 @@ class Simulator:
     def backfill(self) -> None:
         """Later jobs in queue order that fit now; heavy ones on a good offer only."""
         for task in list(self.queue[1:]):
-            if task.gpus <= sum(self.free) and (
+            if self.fits(task) and (
                 not self.is_heavy(task) or self.is_good(task, self.offered_time(task))
             ):
                 self.start(task)
+
+    def fits(self, task: Task) -> bool:
+        """Whether its GPUs are free, and its slices fit where the offer has them."""
+        return task.gpus <= sum(self.free) and self.offered_time(task) < INF
 
     def is_heavy(self, task: Task) -> bool:
         ratio = alpha_worst(task.job, self.cluster) / alpha_estimate(task.job, self.cluster)

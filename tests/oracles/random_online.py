@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
+from optsched.errors import InputError
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.configurations import prepare_configurations
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.data.workload import Workload
 from optsched.placement.instance import Job, Stage
@@ -39,11 +43,42 @@ def random_job(
     return Job(model=name, all_reduce=kind, stages=tuple(stages))
 
 
+def sliced_job(rng: np.random.Generator, gpus: int, name: str) -> Job:
+    """A job of about so many GPUs, some of its replicas sliced, with experts or micro-batches."""
+    job = random_job(rng, gpus, name, LARGE_VOLUMES if rng.random() < 0.5 else VOLUMES)
+    stages = [
+        stage.model_copy(
+            update={
+                "tensor_parallel": int(rng.choice([1, 1, 2, 2, 3, 4])),
+                "tensor_bytes": float(rng.choice([0.0, 1e8])),
+                "expert_bytes": float(rng.choice([0.0, 0.0, 1e7, 5e8])),
+            }
+        )
+        for stage in job.stages
+    ]
+    batches = None if rng.random() < 0.5 else int(rng.choice([1, 2, 8]))
+    return job.model_copy(update={"stages": tuple(stages), "micro_batches": batches})
+
+
+def sliced_jobs(rng: np.random.Generator, cluster: OnlineCluster, count: int) -> dict[str, Job]:
+    """Jobs with slices that fit the empty cluster; others are refused."""
+    models: dict[str, Job] = {}
+    while len(models) < count:
+        name = f"m{len(models)}"
+        job = sliced_job(rng, int(rng.integers(2, cluster.gpus_per_server + 2)), name)
+        if job.gpus <= cluster.gpus:
+            with suppress(InputError):
+                prepare_configurations([job], cluster)
+                models[name] = job
+    return models
+
+
 def random_case(
-    seed: int, jobs: tuple[int, int] = (30, 200), *, delays: bool = False
+    seed: int, jobs: tuple[int, int] = (30, 200), *, delays: bool = False, sliced: bool = False
 ) -> tuple[Jobs, np.ndarray]:
     """Jobs on a small cluster, and mispredicted iterations; the largest job fills the cluster.
 
+    With `sliced` replicas take several GPUs of one server, so that free GPUs may be of no use.
     With `delays` most jobs of several GPUs communicate much and few wait for GPUs, so that a-srpt
     refuses offers, waits, and sees windows end.
     """
@@ -59,6 +94,8 @@ def random_case(
         gpus = int(rng.choice(sizes))
         volumes = LARGE_VOLUMES if delays else VOLUMES
         models[f"m{number}"] = random_job(rng, gpus, f"m{number}", volumes)
+    if sliced:
+        models = sliced_jobs(rng, cluster, len(models))
     models["all"] = random_job(rng, cluster.gpus, "all")
     models["one"] = random_job(rng, 1, "one")
     count = int(rng.integers(*jobs, endpoint=True))

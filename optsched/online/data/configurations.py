@@ -18,7 +18,11 @@ from optsched.errors import InputError
 from optsched.online.data.cluster import OnlineCluster
 from optsched.placement.bounds._combinatorial_kernel import stage_bound
 from optsched.placement.cost import cost_tables, worst_iteration_time
-from optsched.placement.heuristics.heavy_edge import estimated_minimum, graph_arrays
+from optsched.placement.heuristics.heavy_edge import (
+    estimated_minimum,
+    graph_arrays,
+    heavy_edge_counts,
+)
 from optsched.placement.instance import Cluster, Job
 
 Floats = NDArray[np.float64]
@@ -37,10 +41,14 @@ class Packed(NamedTuple):
     stage_of, first, pair, start, neighbour, weight
         As in `JobGraph` of the placement slice; `first` and `start` have one entry
         more a configuration than stages and replicas.
-    inside, before, after, all_reduce
-        `CostTables`; `all_reduce` row by row, `width` entries a row.
+    replica, experts
+        GPUs of a replica, and bytes on an all-to-all edge, by stage, as in `JobGraph`.
+    near, before, after, all_reduce, hidden
+        `CostTables`; `near` (its `near_work`) and `all_reduce` row by row, `width` entries a row.
     width : (C,) int
-        Entries of a row of `all_reduce`.
+        Entries of a row.
+    micro_batches : (C,) int
+        M; 0 for asynchronous jobs.
     """
 
     gpus: Any
@@ -51,16 +59,20 @@ class Packed(NamedTuple):
     edge: Any
     cell: Any
     width: Any
+    micro_batches: Any
     stage_of: Any
     first: Any
     start: Any
     neighbour: Any
     weight: Any
     pair: Any
-    inside: Any
+    replica: Any
+    experts: Any
+    near: Any
     before: Any
     after: Any
     all_reduce: Any
+    hidden: Any
 
 
 @dataclass(frozen=True)
@@ -94,11 +106,11 @@ def prepare_configurations(jobs: Sequence[Job], cluster: OnlineCluster) -> Confi
     ------
     InputError
         If a configuration's iteration takes no time at all: its jobs would have no length; or if
-        it has slices, experts or micro-batches.
+        its slices do not fit its GPUs on an empty cluster: its jobs would never start.
     """
-    for job in jobs:
-        _refuse_parallelism(job)
     hardware = cluster.hardware
+    for job in jobs:
+        _require_room(job, cluster)
     gpus = np.array([job.gpus for job in jobs], dtype=np.int64)
     estimate = np.array([estimated_minimum(job, hardware) for job in jobs], dtype=float)
     for job, seconds in zip(jobs, estimate, strict=True):
@@ -112,17 +124,16 @@ def prepare_configurations(jobs: Sequence[Job], cluster: OnlineCluster) -> Confi
     return Configurations(tuple(jobs), gpus, estimate, worst, least, packed)
 
 
-def _refuse_parallelism(job: Job) -> None:
-    """The simulator knows one GPU a replica, neighbours and all-reduce."""
-    found = {
-        "slices": job.is_sliced,
-        "experts": any(stage.expert_bytes for stage in job.stages),
-        "micro-batches": job.micro_batches is not None,
-    }
-    for what, there in found.items():
-        if there:
-            expected = "an asynchronous job with one GPU a replica and no all-to-all"
-            raise InputError("catalogue", job.model, what, expected)
+def _require_room(job: Job, cluster: OnlineCluster) -> None:
+    """A job gets exactly its GPUs, which an empty cluster offers as full servers and a rest."""
+    if not job.is_sliced:
+        return
+    full, rest = divmod(job.gpus, cluster.gpus_per_server)
+    offer = (cluster.gpus_per_server,) * full + ((rest,) if rest else ())
+    placed = int(heavy_edge_counts(graph_arrays(job), offer).sum())
+    if placed < job.replicas:
+        found = f"{placed} of {job.replicas} replicas fit {', '.join(map(str, offer))} GPUs"
+        raise InputError("catalogue", job.model, found, "slices that fit on an empty cluster")
 
 
 def least_iteration_time(job: Job, cluster: Cluster) -> float:
@@ -132,9 +143,10 @@ def least_iteration_time(job: Job, cluster: Cluster) -> float:
     where B_inter <= B_intra (a GPU's link inside a server is no slower than its server's NIC):
 
     - g <= GPUs per server: all replicas on one server, where every byte takes the faster link;
-    - one stage of k replicas: ceil(k/g_server) servers or more hold it, so one of them has at most
-      floor(k/ceil(k/g_server)) replicas, and fewer replicas have a smaller share of the NIC;
-    - otherwise the stage bound of the placement slice at a full server.
+    - one stage of k replicas: a server holds floor(g_server/q), so that one of the servers has at
+      most floor(k/ceil(k/that)) replicas, and fewer of them have a smaller share of the NIC;
+    - otherwise the stage bound of the placement slice at a full server. With micro-batches no stage
+      is faster: its own passes, and the last backward pass of those before it, come one by one.
 
     Without that order of bandwidths: the largest stage's computation.
     Source: models/online/README.md.
@@ -145,8 +157,9 @@ def least_iteration_time(job: Job, cluster: Cluster) -> float:
         return estimated_minimum(job, cluster)
     tables = cost_tables(job, cluster, cluster.gpus_per_server)
     if len(job.stages) == 1:
-        servers = -(-job.gpus // cluster.gpus_per_server)
-        return float(tables.base[0, job.gpus // servers])
+        stage = job.stages[0]
+        servers = -(-stage.replicas // (cluster.gpus_per_server // stage.tensor_parallel))
+        return float(tables.base[0, stage.replicas // servers])
     return float(stage_bound(tables.costs, cluster.gpus_per_server))
 
 
@@ -166,16 +179,20 @@ def _pack(
         edge=_begins([len(g.weight) for g in graphs]),
         cell=_begins([t.all_reduce.size for t in tables]),
         width=np.array([t.all_reduce.shape[1] for t in tables], dtype=np.int64),
+        micro_batches=np.array([job.micro_batches or 0 for job in jobs], dtype=np.int64),
         stage_of=_joined([g.stage_of for g in graphs], int),
         first=_joined([g.first for g in graphs], int),
         start=_joined([g.start for g in graphs], int),
         neighbour=_joined([g.neighbour for g in graphs], int),
         weight=_joined([g.weight for g in graphs], float),
         pair=_joined([g.pair for g in graphs], float),
-        inside=_joined([t.inside for t in tables], float),
+        replica=_joined([g.gpus for g in graphs], int),
+        experts=_joined([g.experts for g in graphs], float),
+        near=_joined([t.near_work.ravel() for t in tables], float),
         before=_joined([t.before for t in tables], float),
         after=_joined([t.after for t in tables], float),
         all_reduce=_joined([t.all_reduce.ravel() for t in tables], float),
+        hidden=_joined([t.hidden for t in tables], float),
     )
 
 

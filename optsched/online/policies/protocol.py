@@ -33,7 +33,7 @@ from optsched.online.data.jobs import Jobs
 from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.records import Records
 from optsched.online.simulator.offers import RULES
-from optsched.placement.cost import cost_tables, time_matrix
+from optsched.placement.cost import cost_tables, placement_time
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.options import PlacementOptions
 
@@ -143,10 +143,14 @@ class View:
         return self._run.total_free
 
     def offer(self, job: QueuedJob, rule: str) -> dict[int, int] | None:
-        """GPUs by server that an offer rule gives the job now; None if it does not fit."""
+        """GPUs by server that an offer rule gives the job now; None if it does not fit.
+
+        A job whose slices do not fit where those GPUs are does not fit.
+        """
         if rule not in RULES:
             raise InputError("policy", "offer", shown(rule), f"one of {', '.join(RULES)}")
-        return self._run.offer(job, rule)
+        offer = self._run.offer(job, rule)
+        return offer if offer and self._run.alpha(job.row, offer) < np.inf else None
 
     def iteration_time(self, job: QueuedJob, offer: Offer) -> float:
         """alpha in seconds of the job on an offer, by Heavy-Edge."""
@@ -280,7 +284,9 @@ class _Run:
             job = self.jobs.configurations.jobs[configuration]
             counts = heavy_edge_counts(graph_arrays(job), key[1])
             tables = cost_tables(job, self.jobs.cluster.hardware, key[1][0])
-            self._alpha[key] = float(time_matrix(tables, counts, PlacementOptions()).max())
+            fits = counts.sum() == job.replicas
+            options = PlacementOptions()
+            self._alpha[key] = placement_time(tables, counts, options) if fits else np.inf
         return self._alpha[key]
 
     def start(self, job: QueuedJob, offer: Offer | None) -> None:
@@ -296,6 +302,10 @@ class _Run:
                 "policy", f"job {job.job_id}", shown(pieces), f"{job.gpus} GPUs that are free"
             )
         alpha = self.alpha(job.row, pieces)
+        if alpha == np.inf:
+            raise InputError(
+                "policy", f"job {job.job_id}", shown(pieces), "GPUs that its slices fit on"
+            )
         end = self.now + float(self.jobs.iterations[job.row]) * alpha
         for server, count in pieces.items():
             self.free[server] -= count

@@ -60,7 +60,10 @@ def cached_time(cache: Any, packed: Any, configuration: int, taken: Any, pieces:
 
 @njit_owning
 def iteration_time(packed: Any, c: int, taken: Any, pieces: int) -> float:
-    """alpha of (7) with Heavy-Edge's placement; the same arithmetic as the placement slice."""
+    """alpha of (7) with Heavy-Edge's placement; the same arithmetic as the placement slice.
+
+    Infinite where the offer cannot hold the replicas' slices as Heavy-Edge seats them.
+    """
     offer = np.empty(pieces, dtype=np.int64)
     at = 0
     for size in range(len(taken) - 1, 0, -1):
@@ -75,32 +78,61 @@ def iteration_time(packed: Any, c: int, taken: Any, pieces: int) -> float:
         packed.start[v[c] + c : v[c + 1] + c + 1],
         packed.neighbour[e[c] : e[c + 1]],
         packed.weight[e[c] : e[c + 1]],
-        np.ones(s[c + 1] - s[c], dtype=np.int64),
-        np.zeros(s[c + 1] - s[c]),
+        packed.replica[s[c] : s[c + 1]],
+        packed.experts[s[c] : s[c + 1]],
     )
-    return _slowest(packed, c, grow_servers(graph, offer, np.arange(pieces)))
+    counts = grow_servers(graph, offer, np.arange(pieces))
+    if counts.sum() < len(graph.stage_of):
+        return np.inf
+    if packed.micro_batches[c] > 0:
+        return _pipelined(packed, c, counts)
+    return _slowest(packed, c, counts)
 
 
 @njit_borrowing
 def _slowest(packed: Any, c: int, counts: Any) -> float:
-    first, width, cell = packed.stage[c], packed.width[c], packed.cell[c]
-    vertex = packed.first[first + c :]
     stages, servers = counts.shape
     slowest = 0.0
     for s in range(stages):
         for m in range(servers):
-            count = counts[s, m]
-            if count == 0:
-                continue
-            previous = counts[s - 1, m] if s > 0 else 0
-            following = counts[s + 1, m] if s + 1 < stages else 0
-            time = packed.inside[first + s] + packed.all_reduce[cell + s * width + count]
-            if s > 0:
-                time += packed.before[first + s] * (vertex[s] - vertex[s - 1] - previous)
-            if s + 1 < stages:
-                time += packed.after[first + s] * (vertex[s + 2] - vertex[s + 1] - following)
-            slowest = max(slowest, time)
+            if counts[s, m] > 0:
+                cell = packed.cell[c] + s * packed.width[c] + counts[s, m]
+                near = packed.near[cell] + packed.all_reduce[cell]
+                slowest = max(slowest, _beside_neighbours(packed, c, counts, (s, m), near))
     return slowest
+
+
+@njit_borrowing
+def _pipelined(packed: Any, c: int, counts: Any) -> float:
+    stages, servers = counts.shape
+    batches = packed.micro_batches[c]
+    longest, total, exposed = 0.0, 0.0, -np.inf
+    for s in range(stages):
+        work, reduce = 0.0, 0.0
+        for m in range(servers):
+            if counts[s, m] > 0:
+                cell = packed.cell[c] + s * packed.width[c] + counts[s, m]
+                near = packed.near[cell]
+                work = max(work, _beside_neighbours(packed, c, counts, (s, m), near))
+                reduce = max(reduce, packed.all_reduce[cell])
+        longest = max(longest, work / batches)
+        total += work / batches
+        exposed = max(exposed, reduce - packed.hidden[packed.stage[c] + s])
+    return (batches - 1) * longest + total + exposed
+
+
+@njit_borrowing
+def _beside_neighbours(
+    packed: Any, c: int, counts: Any, place: tuple[int, int], near: float
+) -> float:
+    """Seconds of a stage on a server, with what its neighbours elsewhere cost."""
+    (s, m), first, time = place, packed.stage[c], near
+    vertex = packed.first[first + c :]
+    if s > 0:
+        time += packed.before[first + s] * (vertex[s] - vertex[s - 1] - counts[s - 1, m])
+    if s + 1 < len(counts):
+        time += packed.after[first + s] * (vertex[s + 2] - vertex[s + 1] - counts[s + 1, m])
+    return time
 
 
 @njit_borrowing

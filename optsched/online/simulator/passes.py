@@ -80,7 +80,9 @@ def schedule(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: fl
         alpha = np.inf
         if fits:
             alpha = _offered_time(rows, packed, rules, state, row)
-            fits = not rules.delays or _is_accepted(rows, packed, rules, state, row, alpha, now)
+            fits = alpha < np.inf
+            if fits and rules.delays:
+                fits = _is_accepted(rows, packed, rules, state, row, alpha, now)
         if not fits:
             break
         _unqueue_head(rows, rules, queue, state, row)
@@ -115,9 +117,11 @@ def _seen(state: Any) -> int:
 def _scan_on(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: float) -> None:
     """Start every job that fits, in the queue's order; a bucket holds jobs of one size.
 
-    Free GPUs only fall during a pass, so the least rank among buckets that fit is next.
+    Free GPUs only fall during a pass, so the least rank among buckets that fit is next. One whose
+    slices do not fit where the GPUs are is laid aside for the pass.
     """
-    while state.index[QUEUED] > 0 and state.servers.total[0] > 0:
+    aside = 0
+    while state.index[QUEUED] > aside and state.servers.total[0] > 0:
         best, chosen = len(rows.submit), -1
         for bucket in range(len(queue.size)):
             if queue.gpus[bucket] > state.servers.total[0]:
@@ -125,13 +129,21 @@ def _scan_on(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: fl
             if queue.size[bucket] > 0 and queue.heap[queue.begin[bucket]] < best:
                 best, chosen = queue.heap[queue.begin[bucket]], bucket
         if chosen < 0:
-            return
+            break
         pop(queue.heap[queue.begin[chosen] :], queue.size[chosen])
         queue.size[chosen] -= 1
-        state.index[QUEUED] -= 1
         row = queue.row_at[best]
         alpha = _offered_time(rows, packed, rules, state, row)
+        if alpha == np.inf:
+            state.aside[aside] = best
+            aside += 1
+            continue
+        state.index[QUEUED] -= 1
         _start(rows, rules, state, row, alpha, now)
+    for rank in state.aside[:aside]:
+        bucket = rows.bucket[queue.row_at[rank]]
+        push(queue.heap[queue.begin[bucket] :], queue.size[bucket], rank)
+        queue.size[bucket] += 1
 
 
 @njit_borrowing
@@ -155,6 +167,8 @@ def _backfill(
         if queue.configuration[bucket] >= 0 and not _is_good(rows, packed, rules, row, alpha):
             queue.failed[at] = version
             continue
+        if alpha == np.inf:
+            continue
         forget(queue, bucket, behind)
         state.index[QUEUED] -= 1
         _start(rows, rules, state, row, alpha, now)
@@ -169,10 +183,11 @@ def _fill_around(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now
     will not need. Source: EASY backfilling.
     """
     head = state.index[HEAD]
+    gpus = rows.gpus[queue.row_at[head]]
     count = list_fitting(queue, state.servers.total[0], head)
-    if count == 0:
+    if count == 0 or gpus <= state.servers.total[0]:  # or where they are its slices do not fit
         return
-    start, spare = _reservation(rows, state, rows.gpus[queue.row_at[head]], now)
+    start, spare = _reservation(rows, state, gpus, now)
     behind = head
     while True:
         at = next_behind(queue, count, state.servers.total[0], behind, 0)
@@ -181,6 +196,8 @@ def _fill_around(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now
         behind, bucket = queue.upcoming[at], queue.fitting[at]
         row = queue.row_at[behind]
         alpha = _offered_time(rows, packed, rules, state, row)
+        if alpha == np.inf:
+            continue
         if now + rows.predicted[row] * alpha > start:
             if rows.gpus[row] > spare:
                 continue

@@ -111,6 +111,8 @@ class State(NamedTuple):
         Server and GPUs of every piece written so far; `with_more_room` makes them longer.
     kappa, window : (n,) float
         Of delayed jobs: the first offer's alpha and the window's end.
+    aside : (n,) int
+        Of a pass that scans on: ranks of jobs whose slices did not fit.
     """
 
     index: Any
@@ -131,6 +133,7 @@ class State(NamedTuple):
     window: Any
     taken: Any
     scratch: Any
+    aside: Any
     servers: FreeServers
     machine: Machine
     cache: IterationCache
@@ -161,6 +164,7 @@ def new_state(rows: int, servers: int, gpus_per_server: int, rules: Rules) -> St
         window=np.full(delayed, np.inf),
         taken=np.zeros(gpus_per_server + 1, dtype=np.int64),
         scratch=np.zeros(servers, dtype=np.int32),
+        aside=np.empty(rows if rules.scan == SCAN_ON else 0, dtype=np.int32),
         servers=all_free(servers, gpus_per_server),
         machine=idle_machine(rows if rules.virtual else 0),
         cache=empty_cache(gpus_per_server),
