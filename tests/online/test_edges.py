@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from oracles.random_online import random_case, random_job
@@ -16,6 +18,7 @@ from optsched.online.metrics import compute_metrics
 from optsched.online.policies.by_name import POLICIES, PolicyOptions
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.offers import RULES
+from optsched.placement.instance import Job
 
 
 def light(gpus: int = 1) -> Catalogue:
@@ -81,24 +84,46 @@ def test_unknown_model_is_refused_by_name() -> None:
         prepare_jobs(workload, light(), OnlineCluster.of(2, 2))
 
 
-@pytest.mark.parametrize(
-    ("of_stage", "of_job", "found"),
-    [
-        ({"tensor_parallel": 2}, {}, "slices"),
-        ({"expert_bytes": 1.0}, {}, "experts"),
-        ({}, {"micro_batches": 2}, "micro-batches"),
-    ],
-)
-def test_what_the_simulator_does_not_know_is_refused(
-    of_stage: dict, of_job: dict, found: str
-) -> None:
+def sliced(replicas: int) -> Job:
+    """Replicas of 2 GPUs."""
     job = light().models["m"]
-    stage = job.stages[0].model_copy(update=of_stage)
-    catalogue = Catalogue.of({"m": job.model_copy(update={"stages": (stage,), **of_job})})
-    gpus = catalogue.models["m"].gpus
-    workload = Workload.of(submit_time=[0], gpus=[gpus], iterations=[1], model=["m"])
-    with pytest.raises(InputError, match=f"found {found}, expected an asynchronous job"):
-        prepare_jobs(workload, catalogue, OnlineCluster.of(2, 2))
+    stage = job.stages[0].model_copy(update={"tensor_parallel": 2, "replicas": replicas})
+    return job.model_copy(update={"stages": (stage,)})
+
+
+def test_slices_that_fit_no_empty_cluster_are_refused() -> None:
+    """Three replicas of 2 GPUs get 3 + 3: each server holds one."""
+    workload = Workload.of(submit_time=[0], gpus=[6], iterations=[1], model=["m"])
+    catalogue = Catalogue.of({"m": sliced(3)})
+    with pytest.raises(InputError, match="2 of 3 replicas fit 3, 3 GPUs, expected slices that fit"):
+        prepare_jobs(workload, catalogue, OnlineCluster.of(5, 3))
+
+
+@pytest.mark.parametrize("policy", [name for name in POLICIES if not POLICIES[name].perfect])
+def test_slices_wait_for_a_server(policy: str) -> None:
+    """Jobs a and b of one GPU stand on two servers of two: c needs both GPUs of one.
+
+    One GPU is free on either from 0 s on, two on a's when it ends.
+    """
+    catalogue = Catalogue.of({"m": light().models["m"], "s": sliced(1)})
+    workload = Workload.of(
+        submit_time=[0, 0, 1], gpus=[1, 1, 2], iterations=[50, 90, 20], model=["m", "m", "s"]
+    )
+    jobs = prepare_jobs(workload, catalogue, OnlineCluster.of(2, 2))
+    settings = PolicyOptions(offer="most")
+    records = simulate_online(jobs, policy, np.array([1.0, 1.0, 20.0]), settings)
+    assert records[2].start == min(records.end[:2])
+    assert dict(records[2].servers) == {int(np.argmin(records.end[:2])): 2}
+    assert audit(jobs, records).violations == ()
+    early = replace(records, start=records.start - [0, 0, 1], end=records.end - [0, 0, 1])
+    assert "capacity" in {v.rule for v in audit(jobs, early).violations}
+    elsewhere = replace(
+        records,
+        server=np.array([0, 1, 0, 1]),
+        taken=np.ones(4, dtype=np.int64),
+        first=np.array([0, 1, 2, 4]),
+    )
+    assert "slices" in {v.rule for v in audit(jobs, elsewhere).violations}
 
 
 def test_wrong_sum_becomes_one_stage() -> None:
