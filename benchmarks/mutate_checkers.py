@@ -35,8 +35,14 @@ PATIENCE = 10
 CHECKS = "tests/test_checking.py"
 TARGETS: dict[str, tuple[str, ...]] = {
     "optsched/checking.py": (CHECKS,),
-    "optsched/placement/check.py": ("tests/placement/test_check_values.py",),
-    "optsched/placement/cost.py": ("tests/placement/test_cost.py",),
+    "optsched/placement/check.py": (
+        "tests/placement/test_check_values.py",
+        "tests/placement/test_parallelism.py",
+    ),
+    "optsched/placement/cost.py": (
+        "tests/placement/test_cost.py",
+        "tests/placement/test_parallelism.py",
+    ),
     "optsched/makespan/check.py": ("tests/makespan/test_check_values.py",),
     "optsched/makespan/check_certificate.py": ("tests/makespan/test_certificate_values.py",),
     "optsched/speed_profile/check.py": ("tests/speed_profile/test_check_values.py",),

@@ -31,7 +31,7 @@ def uncapped() -> pyo.ConcreteModel:
         document["free_gpus"] = [sum(document["free_gpus"])] + [0] * rng.randint(0, 1)
         cluster["gpus_per_server"] = document["free_gpus"][0]
     instance, options = PlacementInstance.from_dict(document), PlacementOptions()
-    _, counts = starting_placement(instance, options)
+    counts = starting_placement(instance, options).counts
     data = formulation.model_data(instance, options, counts, 0.0)
     model = formulation.build(replace(data, tables=tables_of(instance)))
     formulation.set_start(model, data, counts)

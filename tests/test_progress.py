@@ -183,7 +183,7 @@ def test_a_method_of_ones_own_may_tell() -> None:
         settings.progress.report(incumbent=9.0)
         settings.progress.report(incumbent=10.0)  # no better: not told
         settings.progress.report(bound=0.01)
-        _, counts = starting_placement(instance, options)
+        counts = starting_placement(instance, options).counts
         return PlacementSolution.of(instance.name, counts.tolist())
 
     events, _ = heard("placement/fig2", mine)

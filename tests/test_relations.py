@@ -78,7 +78,7 @@ def test_a_server_without_gpus_has_constant_rows(method: str, solver: str) -> No
 def test_a_stage_without_columns_is_infeasible(solver: str) -> None:
     """A unit of time that no placement meets leaves no column at all."""
     instance, options = optsched.load("placement/fig2"), PlacementOptions()
-    _, counts = starting_placement(instance, options)
+    counts = starting_placement(instance, options).counts
     data = placement.model_data(instance, options, counts, 0.0)
     model = placement.build(replace(data, unit=1e-3 * data.unit))
     assert len(model.COLUMNS) == 0

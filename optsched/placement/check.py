@@ -169,9 +169,8 @@ def _work(
             share = counts[neighbour][m] / job.stages[neighbour].replicas
             near += 2 * size * share
             away += 2 * size * (1 - share)
-    if k > 1:
-        near += stage.expert_bytes * (here - 1) / k
-        away += stage.expert_bytes * (k - here) / k
+    near += stage.expert_bytes * (here - 1) / k
+    away += stage.expert_bytes * (k - here) / k
     nic_share = q * cluster.inter_bandwidth / cluster.gpus_per_server
     transfer = away / nic_share + near / cluster.intra_bandwidth
     return compute + slices + transfer

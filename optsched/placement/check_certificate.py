@@ -131,9 +131,9 @@ def _in_time(
     if s + 1 < len(stages):
         near = (np.arange(shape[1]) / stages[s + 1].replicas)[None, :]
         time += 2 * stage.output_bytes * ((1 - near) / nic + near / cluster.intra_bandwidth)
+    inside = (v - 1) / k / cluster.intra_bandwidth
+    time += stage.expert_bytes * ((k - v) / k / nic + inside)
     if k > 1:
-        inside = (v - 1) / k / cluster.intra_bandwidth
-        time += stage.expert_bytes * ((k - v) / k / nic + inside)
         volume = 2 * (k - 1) / k * stage.parameter_bytes
         bandwidth = q * cluster.intra_bandwidth if v == k else v * nic
         time += options.all_reduce_overlap * volume / bandwidth

@@ -9,7 +9,7 @@ has:
     tensor     = 2 (q_s - 1)/q_s c_s / B_intra
     comm       = (g/(q_s B_inter)) (2 d^in_s (1 - u) + 2 d^out_s (1 - w))
                + (1/B_intra) (2 d^in_s u + 2 d^out_s w)
-    experts    = e_s (k_s - x_s)/k_s g/(q_s B_inter) + e_s (x_s - 1)/k_s / B_intra, 0 if k_s = 1
+    experts    = e_s (k_s - x_s)/k_s g/(q_s B_inter) + e_s (x_s - 1)/k_s / B_intra
     all-reduce = c_a 2 (k_s - 1)/k_s h_s / bandwidth
     bandwidth  = x_s q_s B_inter/g, or q_s B_intra where x_s = k_s
 
@@ -138,11 +138,16 @@ class CostTables:
         """What the compiled loops work on, with all of a stage's time."""
         return self._costs(self.near_work + self.all_reduce)
 
+    @property
+    def parts(self) -> int:
+        """M; an asynchronous job's mini-batch is one part."""
+        return self.micro_batches or 1
+
     @cached_property
     def pipeline_costs(self) -> PipelineCosts:
         """What compiled loops work on for a job of micro-batches."""
         work = self._costs(np.where(np.isfinite(self.all_reduce), self.near_work, np.inf))
-        return PipelineCosts(work, self.all_reduce, self.hidden, self.micro_batches or 1)
+        return PipelineCosts(work, self.all_reduce, self.hidden, self.parts)
 
     def _costs(self, near: Floats) -> StageCosts:
         return StageCosts(near, self.before, self.after, self.replicas, self.gpus)
@@ -151,7 +156,7 @@ class CostTables:
     def hidden(self) -> Floats:
         """Seconds of each stage's all-reduce that earlier stages' backward passes hide, (S,)."""
         earlier = np.concatenate(([0.0], np.cumsum(self.backward)[:-1]))
-        return np.asarray(earlier / (self.micro_batches or 1))
+        return np.asarray(earlier / self.parts)
 
     def pipeline_time(self, work: Floats, all_reduce: Floats) -> float:
         """alpha of a job of M micro-batches, of each stage's slowest work and all-reduce (S,).
@@ -162,10 +167,9 @@ class CostTables:
 
             max_s [ (M - 1) max t + sum t - sum_{s' < s} c_b p^b_s'/M + all-reduce_s ]
         """
-        micro_batches = self.micro_batches or 1
-        times = work / micro_batches
+        times = work / self.parts
         exposed = float((all_reduce - self.hidden).max())
-        return float((micro_batches - 1) * times.max() + times.sum()) + exposed
+        return float((self.parts - 1) * times.max() + times.sum()) + exposed
 
     def rounded_down(self, time: float) -> float:
         """A bound of so many seconds less what rounding may have put on.
@@ -341,7 +345,7 @@ def _experts(job: Job, k: Ints, across: Floats, inside: float, most: int) -> Flo
     v = np.arange(most + 1)
     elsewhere = (each * across)[:, None] * (k[:, None] - v)
     time = elsewhere + (each * inside)[:, None] * (v - 1)
-    return np.where((k[:, None] > 1) & (v >= 1) & (v <= k[:, None]), time, 0.0)
+    return np.where((v >= 1) & (v <= k[:, None]), time, 0.0)
 
 
 def _all_reduce(job: Job, k: Ints, cluster: Cluster, most: int, overlap: float) -> Floats:

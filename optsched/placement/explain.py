@@ -299,8 +299,6 @@ def _experts(instance: PlacementInstance, stage: Stage, here: int) -> float | No
     if not any(each.expert_bytes and each.replicas > 1 for each in instance.job.stages):
         return None
     k, cluster = stage.replicas, instance.cluster
-    if k == 1:
-        return 0.0
     share = stage.tensor_parallel * cluster.inter_bandwidth / cluster.gpus_per_server
     away, near = (k - here) / k / share, (here - 1) / k / cluster.intra_bandwidth
     return stage.expert_bytes * (away + near)

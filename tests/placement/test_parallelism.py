@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from placement import by_hand
 
 import optsched
 from optsched.errors import InputError
@@ -136,6 +137,27 @@ def test_overlaps_of_micro_batches_by_hand() -> None:
     assert values(instance(2), APART, options) == pytest.approx([15.8125] * 3, rel=1e-12)
 
 
+def test_the_slowest_all_reduce_of_a_stage_is_that_of_its_least_count() -> None:
+    """One stage of three replicas, 2 and 1: works 4 s; of 4 bytes, 8 s over one share, 4 over two.
+
+    Of 6 bytes between experts the one sends 4 far, 8 s, each of the two 2 far and 2 near, 4.25 s.
+    """
+    given = document(2)
+    stage = given["job"]["stages"][0] | {
+        "replicas": 3, "backward_time": 3, "output_bytes": 0, "parameter_bytes": 3,
+        "tensor_parallel": 1,
+    }  # fmt: skip
+    given["job"]["stages"] = [stage]
+    given["free_gpus"] = [2, 1]
+    made = PlacementInstance.from_dict(given)
+    assert values(made, [[2, 1]]) == pytest.approx([12.0] * 3)
+    stage["expert_bytes"] = 6
+    routed = PlacementInstance.from_dict(given)
+    assert values(routed, [[2, 1]]) == pytest.approx([20.0] * 3)
+    rows = optsched.explain(routed, PlacementSolution.of(routed.name, [[2, 1]])).rows
+    assert [row.experts for row in rows] == pytest.approx([4.25, 8.0])
+
+
 def test_the_last_stage_may_end_last() -> None:
     """Of 60 bytes b all-reduces 60 s: 17.0625 - 2/2 + 60, apart, with 2 micro-batches."""
     made = instance(2, parameter_bytes=60)
@@ -157,7 +179,37 @@ def test_tables_by_hand() -> None:
     assert made.before.tolist() == pytest.approx([0, 6 * 0.875 / 2])
     assert made.after.tolist() == pytest.approx([6 * 1.875 / 2, 0])
     assert made.hidden.tolist() == [0, 1]
-    assert made.micro_batches == 2
+    assert (made.micro_batches, made.parts, made.pipeline_costs.micro_batches) == (2, 2, 2)
+    asynchronous = tables_of(instance())
+    assert (asynchronous.micro_batches, asynchronous.parts) == (None, 1)
+
+
+def test_what_earlier_stages_hide_by_hand() -> None:
+    """Three stages of 0.5, 0.25 and 4 s backward, five micro-batches, backward passes doubled."""
+    given = by_hand.document()
+    given["job"]["micro_batches"] = 5
+    options = PlacementOptions(backward_overlap=2.0)
+    made = tables_of(PlacementInstance.from_dict(given), options)
+    assert made.hidden.tolist() == pytest.approx([0, 0.2, 0.3])
+
+
+def test_floored_tables_by_hand() -> None:
+    """Below 2 s: a's saving of 5.625 a replica and b's of 2.625 stay; the rest inside is gone."""
+    made = tables_of(instance(2)).floored(2.0)
+    assert made.before.tolist() == pytest.approx([0, 2.625])
+    assert made.after.tolist() == pytest.approx([5.625, 0])
+    assert made.inside.tolist() == pytest.approx([3.75, 7.75])
+    assert made.fixed.tolist() == pytest.approx([15, 13])
+    assert made.experts.tolist() == [[0, 0, 0, 0, 0], [0, 2, 0, 0, 0]]
+    assert made.all_reduce[:, 1:3].tolist() == [[10, 0], [6, 0]]
+    higher = tables_of(instance(2)).floored(4.0)
+    assert (higher.before.tolist(), higher.after.tolist()) == ([0, 0], [5.625, 0])
+    assert higher.inside.tolist() == pytest.approx([0, 7.75])
+    assert higher.fixed.tolist() == pytest.approx([11.25, 7.75])  # savings gone are had in full
+    slow = document(2)
+    slow["cluster"]["intra_bandwidth"] = 0.25
+    tables = tables_of(PlacementInstance.from_dict(slow))
+    assert tables.floored(4.0) is tables
 
 
 def test_the_explanation_names_each_part() -> None:

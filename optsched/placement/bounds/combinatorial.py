@@ -81,12 +81,11 @@ def least_pipeline_times(tables: CostTables, offer: int) -> Floats:
     """
     from optsched.placement.bounds._combinatorial_kernel import least_times
 
-    micro_batches = tables.micro_batches or 1
-    times = least_times(tables.pipeline_costs.work, offer) / micro_batches
+    times = least_times(tables.pipeline_costs.work, offer) / tables.parts
     least = times.min(axis=1)
     there = np.isfinite(times) & np.isfinite(least).all()
     times, least = np.where(there, times, 0.0), np.where(np.isfinite(least), least, 0.0)
-    steady = (micro_batches - 1) * np.maximum(times, least.max()) + times
+    steady = (tables.parts - 1) * np.maximum(times, least.max()) + times
     others = (least.sum() - least - tables.hidden)[:, None]
     return np.where(there, steady + others + tables.all_reduce, np.inf)
 

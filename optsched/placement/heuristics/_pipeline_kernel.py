@@ -25,8 +25,9 @@ def improve_pipeline(pipeline: Any, counts: Any, free: Any, rounds: int, budget:
     """Re-split pairs of servers until nothing improves; edits `counts` (S, M).
 
     Only a server on which some stage is slowest can be of use; it is re-split with each other one.
-    ``pipeline`` is a `PipelineCosts`. Returns the number of accepted re-splits and the splits
-    looked at: never more than `budget`, of which one pair gets at most a hundredth.
+    ``pipeline`` is a `PipelineCosts`. Returns the number of accepted re-splits and the times of
+    stages worked out, about: not many more than `budget`, of which one pair gets at most a
+    hundredth.
     """
     stages, servers = counts.shape
     works, reduces = np.zeros((stages, servers)), np.zeros((stages, servers))
@@ -35,6 +36,7 @@ def improve_pipeline(pipeline: Any, counts: Any, free: Any, rounds: int, budget:
     accepted, spent = 0, 0
     while accepted < rounds and spent < budget:
         improved = False
+        spent += stages * servers
         slow_works, slow_reduces = _three_largest(works), _three_largest(reduces)
         elsewhere = _largest_without(works, slow_works, -1, -1)
         limit = _time(pipeline, elsewhere, _largest_without(reduces, slow_reduces, -1, -1))

@@ -39,7 +39,7 @@ def state_pipeline(
 ) -> None:
     """State alpha >= ((M - 1) P + sum P_s)/M + E, with P >= P_s and E >= A_s - hidden_s."""
     slowest, exposed, pipeline = equations
-    micro_batches = tables.micro_batches or 1
+    parts = tables.parts
 
     @model.Constraint(model.STAGES, doc=f"{slowest} P >= P_s")
     def largest_work(model: pyo.ConcreteModel, s: int) -> pyo.Expression:
@@ -52,8 +52,8 @@ def state_pipeline(
     @model.Constraint(doc=f"{pipeline} alpha >= ((M - 1) P + sum P_s)/M + E")
     def pipeline_time(model: pyo.ConcreteModel) -> pyo.Expression:
         work = sum(model.stage_work[s] for s in model.STAGES)
-        steady = (micro_batches - 1) / micro_batches * model.slowest_work
-        return model.alpha >= steady + work / micro_batches + model.exposed
+        steady = (parts - 1) / parts * model.slowest_work
+        return model.alpha >= steady + work / parts + model.exposed
 
 
 def longest(tables: CostTables) -> float:
