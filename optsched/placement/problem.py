@@ -88,7 +88,7 @@ PLACEMENT = Problem(
         Method(
             "exact",
             "exact",
-            "bounds first, then dp or threshold by the number of states",
+            "bounds first, then dp, threshold or ilp, whichever fits",
             f"{_HERE}.exact.exact:exact",
         ),
     ),

@@ -11,6 +11,7 @@ from placement import by_hand
 
 import optsched
 from optsched.errors import InputError
+from optsched.placement.bounds.combinatorial import combinatorial_bound
 from optsched.placement.cost import iteration_time, tables_of, worst_iteration_time
 from optsched.placement.instance import Job, PlacementInstance, Stage
 from optsched.placement.options import PlacementOptions
@@ -210,6 +211,24 @@ def test_floored_tables_by_hand() -> None:
     slow["cluster"]["intra_bandwidth"] = 0.25
     tables = tables_of(PlacementInstance.from_dict(slow))
     assert tables.floored(4.0) is tables
+
+
+def test_the_pipeline_bound_by_hand() -> None:
+    """Of 2 micro-batches, on servers of 4; half the least works are 4.6875 and 4.875 s.
+
+    a works 15 s less 5.625 beside one of b, for which there is room beside one or two; b, alone,
+    15 s less twice 2.625 beside both of a, or, both together, 13.25.
+    a: 4.875 + 4.6875 + 4.875 and 10 or 0.625 s of all-reduce, whether its least count is 1 or 2
+    b: 4.875 + 4.875 + 4.6875 - 1 + 6, or 6.625 + 6.625 + 4.6875 - 1 + 0.375: the smaller, 17.3125,
+    is above a's 15.0625
+    """
+    made = instance(2)
+    bound = combinatorial_bound(made, tables_of(made))
+    assert bound.source == "pipeline bound"
+    assert bound.value == pytest.approx(17.3125, rel=1e-12)
+    asynchronous = combinatorial_bound(instance(), tables_of(instance()))
+    assert asynchronous.source == "stage bound"
+    assert asynchronous.value == pytest.approx(13.25 + 0.375, rel=1e-12)
 
 
 def test_the_explanation_names_each_part() -> None:
