@@ -57,7 +57,8 @@ class Conflict(Explanation):
     proof : str
         A key of `PROOFS`: whether fewer conflict.
     rows : tuple of Member
-        Of a model, where one was asked for: constraints that cannot hold together.
+        Of a model, where one was asked for: constraints that cannot hold together, or whole
+        equations of kind "equation" where single rows would take too long to tell apart.
     rows_proof : str
         The same of them: "irreducible", or "sufficient" where the time ran out.
     measures : mapping
@@ -107,7 +108,7 @@ class Conflict(Explanation):
         if self.members:
             told.append(f"{self.proof} set of {self.members[0].kind}s: {PROOFS[self.proof]}")
         if self.rows:
-            told.append(f"{self.rows_proof} set of constraints: {PROOFS[self.rows_proof]}")
+            told.append(f"{self.rows_proof} set of {self.rows[0].kind}s: {PROOFS[self.rows_proof]}")
         closing = "\n".join(filter(None, told))
         return f"{self.instance}: infeasible", ["what", "which", "asks"], rows, closing
 

@@ -19,7 +19,7 @@ from optsched.result import Result, Settings, Termination
 if TYPE_CHECKING:
     from optsched.typing import AMethod, AnInstance, Explained, Solution
 
-SECONDS_FOR_ROWS = 15.0
+SECONDS_FOR_ROWS = 30.0
 """Of the search for the rows of a model that conflict."""
 
 

@@ -19,6 +19,7 @@ from optsched.backends.arrays import MilpArrays, solve_arrays
 from optsched.backends.highs import set_options
 from optsched.backends.running import run_lp
 from optsched.conflict import Member, Proof
+from optsched.display import counted
 from optsched.result import Settings, Termination
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 MOST_NONZEROS = 500_000
 """Of a model whose rows are looked at: it is solved over and over."""
+
+
+Units = list[list[int]]
+"""Rows that are kept or left out together."""
 
 
 class Naming(Protocol):
@@ -42,6 +47,9 @@ def irreducible_rows(
     model: pyo.ConcreteModel, named: Naming, settings: Settings
 ) -> tuple[tuple[Member, ...], Proof]:
     """Rows that cannot hold together, and whether each was shown to be needed by the deadline.
+
+    First whole families are left out, then rows. Where the time ends among the rows it is the
+    families, of kind "equation", that are returned.
 
     Parameters
     ----------
@@ -66,9 +74,14 @@ def irreducible_rows(
         kept = list(range(rows.count))
         if not rows.conflict(kept):
             return none
-    least = _needed(rows, [], [], kept)
-    members = tuple(rows.member(row, named) for row in sorted(least))
-    return members, "sufficient" if rows.unknown else "irreducible"
+    families = _needed(rows, [], [], rows.by_family(kept))
+    sure: Proof = "sufficient" if rows.unknown else "irreducible"
+    least = (
+        [] if rows.unknown else _needed(rows, [], [], [[row] for each in families for row in each])
+    )
+    if rows.unknown:
+        return tuple(rows.family(each) for each in families), sure
+    return tuple(rows.member(row, named) for (row,) in sorted(least)), sure
 
 
 def _is_linear(model: pyo.ConcreteModel) -> bool:
@@ -78,9 +91,9 @@ def _is_linear(model: pyo.ConcreteModel) -> bool:
     return all(row.body.polynomial_degree() in (0, 1) for row in rows)
 
 
-def _needed(rows: _Rows, held: list[int], added: list[int], of: list[int]) -> list[int]:
-    """The rows of `of` that are needed beside those `held`; `added` are the last of these."""
-    if added and rows.conflict(held):
+def _needed(rows: _Rows, held: Units, added: Units, of: Units) -> Units:
+    """Those of `of` that are needed beside those `held`; `added` are the last of these."""
+    if added and rows.conflict([row for unit in held for row in unit]):
         return []
     if len(of) == 1:
         return of
@@ -146,17 +159,34 @@ class _Rows:
             return None
         return rows
 
+    def by_family(self, kept: Sequence[int]) -> Units:
+        """Rows by the family they belong to, in the order of the model."""
+        families: dict[str, list[int]] = {}
+        for row in sorted(kept):
+            families.setdefault(self.constraints[row].parent_component().name, []).append(row)
+        return list(families.values())
+
+    def family(self, rows: Sequence[int]) -> Member:
+        """A family by its equation and what it says."""
+        which, text = _labelled(self.constraints[rows[0]].parent_component())
+        return Member("equation", which, f"{text}: {counted(len(rows), 'row')}".removeprefix(": "))
+
     def member(self, row: int, named: Naming) -> Member:
         """A row by its equation, its index and what it says."""
         constraint = self.constraints[row]
         family = constraint.parent_component()
-        label, _, text = str(family.doc or "").partition(" ")
-        if not label.startswith("("):
-            label, text = "", str(family.doc or "")
+        which, text = _labelled(family)
         objects = _objects(family, constraint.index(), named)
-        which = f"{label.rstrip(':,')} {family.name}".strip()
         asks = f"{text}: {', '.join(objects)}" if text and objects else text or ", ".join(objects)
         return Member("constraint", which, asks)
+
+
+def _labelled(family: Any) -> tuple[str, str]:
+    """A family's equation and name, and what it says, of its ``doc``."""
+    label, _, text = str(family.doc or "").partition(" ")
+    if not label.startswith("("):
+        label, text = "", str(family.doc or "")
+    return f"{label.rstrip(':,')} {family.name}".strip(), text
 
 
 def _objects(family: Any, index: Any, named: Naming) -> list[str]:

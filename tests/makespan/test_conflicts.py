@@ -14,12 +14,14 @@ from independent.day import seed_of_the_day
 from oracles.conflicts import assert_irreducible, smallest_conflicts
 
 import optsched
+from optsched.backends.irreducible import _Rows, irreducible_rows
 from optsched.cli import execute
 from optsched.conflict import Conflict
 from optsched.errors import InputError
 from optsched.explaining import conflict_of, why_none
 from optsched.makespan.conflict import naming
 from optsched.makespan.instance import MakespanInstance
+from optsched.result import Settings
 
 FREE = {
     "inter_bandwidth": 1e9,
@@ -244,3 +246,32 @@ def test_a_limit_with_nothing_found_says_what_was_tried() -> None:
 def test_a_job_that_can_never_run_is_bad_input(case: dict[str, Any], expected: str) -> None:
     with pytest.raises(InputError, match=expected):
         MakespanInstance.from_dict(case)
+
+
+def test_equations_stand_for_rows_that_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The families without which the model has a solution; told apart from single rows."""
+    instance = MakespanInstance.from_dict(CASES["area"][0])
+    model = optsched.build_model(instance, "ilp")
+    answers = iter(range(10_000))
+    conflict = _Rows.conflict
+
+    def out_of_time(self: _Rows, kept: list[int]) -> bool:
+        found = conflict(self, kept)
+        single = next(answers) >= few
+        self.unknown = self.unknown or single
+        return found and not single
+
+    monkeypatch.setattr(_Rows, "conflict", out_of_time)
+    monkeypatch.setattr(_Rows, "of_relaxation", lambda self: None)
+    few = 10_000
+    rows, proof = irreducible_rows(model, naming(instance), Settings())
+    assert {row.kind for row in rows} == {"constraint"}
+    assert proof == "irreducible"
+    equations = {row.name for row in rows}
+    asked = next(answers)
+    answers = iter(range(10_000))
+    few = asked - 1  # all but the last question is answered
+    rows, proof = irreducible_rows(model, naming(instance), Settings())
+    assert {row.kind for row in rows} == {"equation"}
+    assert proof == "irreducible"
+    assert {row.name for row in rows} == equations
