@@ -60,6 +60,7 @@ WITHOUT_SECTION = {
     "mutate_checkers.py": "asks the tests, measures nothing",
     "page.py": "this script",
     "printed_selection.py": "a part of errata",
+    "slices.py": "has a page of its own, docs/slices.md",
     "real_traces.py": "has a page of its own, docs/real-traces.md",
     "worlds.py": "says what ships, measures nothing",
 }

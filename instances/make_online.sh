@@ -10,3 +10,4 @@ make small-400x40 --jobs 400 --servers 40 --load 0.8 --seed 1
 make testbed-75x14 --jobs 75 --servers 1 --gpus-per-server 14 --inter-bandwidth 1.28e11 \
     --intra-bandwidth 1.28e11 --load 0.8 --seed 2
 make paper-37500x250 --jobs 37500 --servers 250 --load 0.8 --seed 3
+make sliced-400x40 --jobs 400 --servers 40 --load 0.8 --seed 4 --slices 4 --inter-bandwidth 1.25e10

@@ -28,6 +28,9 @@ Share = Annotated[float, Between(0, 1)]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+SLICES = (0, 1, 2, 4, 8)
+"""Numbers of GPUs that a replica may be sliced over; 0 for a-srpt's own draw."""
+
 
 @dataclass(frozen=True)
 class WorkloadShape:
@@ -55,6 +58,9 @@ class WorkloadShape:
         Standard deviation of log(duration) within a group.
     exact_share : float
         Jobs of recurring groups that last exactly as long as their group's typical one.
+    slices : int
+        0 for a-srpt's draw of models; from 1 on groups of a multiple of so many GPUs, more than
+        one, get a transformer or a mixture of experts in slices of so many (tensor parallelism).
     """
 
     load: Annotated[float, Between(1e-6, 1e6)] = 0.8
@@ -68,16 +74,21 @@ class WorkloadShape:
     durations: tuple[float, ...] = ()
     group_spread: Annotated[float, Between(0, 5)] = 0.3
     exact_share: Share = 0.3
+    slices: Annotated[int, Between(0, 8)] = 0
 
     def __post_init__(self) -> None:
         require_declared("generate workload", self, flag)
         if len(self.sizes) != len(self.size_weights) or any(size < 2 for size in self.sizes):
             found = shown(self.sizes)
             raise InputError("generate workload", "--sizes", found, "from 2 up, one weight each")
+        if self.slices not in SLICES:
+            expected = f"one of {', '.join(map(str, SLICES))}"
+            raise InputError("generate workload", "--slices", shown(self.slices), expected)
 
     def to_dict(self) -> dict[str, Any]:
-        """The shape as a JSON object."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        """The shape as a JSON object; without slices where there are none."""
+        said = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        return said if self.slices else {k: v for k, v in said.items() if k != "slices"}
 
 
 def default_durations() -> tuple[float, ...]:
@@ -122,6 +133,10 @@ def generate_workload(
         For a parameter out of range.
     """
     cluster, shape = cluster or OnlineCluster.of(), shape or WorkloadShape()
+    has = (reference or cluster).gpus_per_server
+    if shape.slices > has or has % max(shape.slices, 1):
+        found = f"{shape.slices} on servers of {has} GPUs"
+        raise InputError("generate workload", "--slices", found, "a divisor of a server's GPUs")
     shape = shape if shape.durations else replace(shape, durations=default_durations())
     require("generate workload", "--jobs", jobs, Count)
     require("generate workload", "--seed", seed, Seed)
@@ -137,7 +152,7 @@ def generate_workload(
     submit = np.concatenate(([0.0], np.cumsum(gaps[1:])))
     submit *= span / submit[-1] if submit[-1] > 0 else 0.0
     user = rng.zipf(1.5, len(gpus)) % shape.users
-    drawer = ConfigurationDrawer(seed, reference or cluster, all_reduce)
+    drawer = ConfigurationDrawer(seed, reference or cluster, all_reduce, shape.slices)
     drawn = [drawer.draw(f"g{g}", int(gpus[g])) for g in range(len(gpus))]
     alpha = np.array([each.estimate for each in drawn])[group]
     workload = Workload(

@@ -1,7 +1,8 @@
 """The draw of a model and a configuration for each group of recurring jobs (a-srpt, V-A 1-b).
 
 Groups of one GPU get a model that a single GPU trains; the others any model of the zoo and one of
-the planner's plans for their number of GPUs. The draw depends on (seed, group, GPUs) alone, so
+the planner's plans for their number of GPUs; with slices those of a multiple get a transformer, or
+a mixture of experts, in slices of so many GPUs. The draw depends on (seed, group, GPUs) alone, so
 that adding jobs never changes another group's.
 """
 
@@ -23,6 +24,8 @@ from optsched.profiles.planner import MAX_GPUS
 from optsched.zoo import MODELS, profile_model
 
 ON_ONE_GPU = ("VGG19", "ResNet152", "Inception-V3", "BERT-large", "XLNet-large")
+SLICED = ("BERT-large", "T5-11B", "GPT-6.7B", "GPT-13B", "GPT-175B", "Mixtral-8x7B")
+"""Transformers whose heads 2, 4 and 8 divide, one of them a mixture of experts."""
 MOST_PLANNED = 128
 """Above so many GPUs a plan is that of a divisor, each stage's replicas multiplied."""
 
@@ -39,8 +42,11 @@ class Drawn:
 class ConfigurationDrawer:
     """Draws configurations and remembers them for the catalogue."""
 
-    def __init__(self, seed: int, reference: OnlineCluster, all_reduce: str = "ring") -> None:
+    def __init__(
+        self, seed: int, reference: OnlineCluster, all_reduce: str = "ring", slices: int = 0
+    ) -> None:
         self._seed, self._reference, self._all_reduce = seed, reference, all_reduce
+        self._slices = slices
         self._drawn: dict[tuple[str, int], Drawn] = {}
         self._known: dict[str, Drawn] = {}
 
@@ -58,23 +64,31 @@ class ConfigurationDrawer:
 
     def _first_draw(self, group: str, gpus: int) -> Drawn:
         rng = np.random.default_rng([self._seed, zlib.crc32(group.encode()), gpus])
-        names = ON_ONE_GPU if gpus == 1 else tuple(MODELS)
+        sliced = self._slices > 0 and gpus > 1 and gpus % self._slices == 0
+        names = ON_ONE_GPU if gpus == 1 else SLICED if sliced else tuple(MODELS)
         model = names[int(rng.integers(len(names)))]
-        bandwidth = self._reference.inter_bandwidth / self._reference.gpus_per_server
-        choices = configurations_of(model, gpus, bandwidth, self._all_reduce)
+        slices = self._slices if sliced else 1
+        bandwidth = slices * self._reference.inter_bandwidth / self._reference.gpus_per_server
+        choices = configurations_of(model, gpus // slices, bandwidth, self._all_reduce, slices)
         index = int(rng.integers(len(choices)))
         job = choices[index]
         key = f"{model}/{gpus}/{'-'.join(str(stage.replicas) for stage in job.stages)}"
+        key += f"x{slices}" if slices > 1 else ""
         if key not in self._known:
             self._known[key] = Drawn(key, job, estimated_minimum(job, self._reference.hardware))
         return self._known[key]
 
 
 @lru_cache(maxsize=4096)
-def configurations_of(model: str, gpus: int, bandwidth: float, all_reduce: str) -> tuple[Job, ...]:
-    """The planner's plans of a model on so many GPUs, one a number of stages, as placement jobs."""
-    profile = _profile(model)
-    base, times = gpus, 1
+def configurations_of(
+    model: str, replicas: int, bandwidth: float, all_reduce: str, slices: int = 1
+) -> tuple[Job, ...]:
+    """The planner's plans of a model on so many GPUs, or groups of GPUs that slice its layers.
+
+    One a number of stages, as placement jobs.
+    """
+    profile = _profile(model, slices)
+    base, times = replicas, 1
     while base > MOST_PLANNED or base > MAX_GPUS:
         divisor = next((d for d in (2, 3, 5, 7) if base % d == 0), base)
         base, times = base // divisor, times * divisor
@@ -88,5 +102,5 @@ def configurations_of(model: str, gpus: int, bandwidth: float, all_reduce: str) 
 
 
 @lru_cache(maxsize=32)
-def _profile(model: str) -> LayerProfile:
-    return profile_model(model)
+def _profile(model: str, slices: int) -> LayerProfile:
+    return profile_model(model, tensor_parallel=slices)
