@@ -211,3 +211,11 @@ def test_the_real_traces_are_those_of_their_page() -> None:
     assert 5 <= longest < 6
     near = [a / b <= 1.1 for a, b in zip(no_machine, whole, strict=True)]
     assert (sum(near), len(near)) == (5, 7)
+
+
+def test_the_measured_times_are_those_of_their_page() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "measured.md").read_text(encoding="utf-8")
+    means = [float(value) for value in re.findall(r"(?m)^\| mean \| ([\d.]+)% \|", page)]
+    assert len(means) == 2
+    low, high = (round(value) for value in sorted(means))
+    assert f"within {low} to {high}% on average" in " ".join(README.split())
