@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.placement.instance import Cluster, Job, PlacementInstance
+from optsched.placement.instance import Cluster, Job, PlacementInstance, Stage
 from optsched.placement.options import PlacementOptions
 
 Floats = NDArray[np.float64]
@@ -250,8 +250,7 @@ def cost_tables(
     across = cluster.gpus_per_server / cluster.inter_bandwidth / q
     inside = 1.0 / cluster.intra_bandwidth
     backward = options.backward_overlap * backward
-    sliced = 2.0 * (q - 1) / q * np.array([s.tensor_bytes for s in stages], dtype=float)
-    compute = forward + backward + sliced * inside
+    compute = forward + backward + np.array([tensor_time(s, cluster) for s in stages])
     ends = sent_in[0], sent_out[-1]  # what goes to no stage is never inside
     sent_in[0] = sent_out[-1] = 0.0
     beyond = np.zeros(len(k))
@@ -269,6 +268,12 @@ def cost_tables(
         backward=backward,
         micro_batches=job.micro_batches,
     )
+
+
+def tensor_time(stage: Stage, cluster: Cluster) -> float:
+    """Seconds that the slices of a replica all-reduce among themselves, in a ring."""
+    q = stage.tensor_parallel
+    return 2.0 * (q - 1) / q * stage.tensor_bytes / cluster.intra_bandwidth
 
 
 def tables_of(instance: PlacementInstance, options: PlacementOptions | None = None) -> CostTables:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from optsched.display import Explanation
-from optsched.placement.cost import iteration_time
+from optsched.placement.cost import CostTables, placement_time, tables_of, tensor_time
 from optsched.placement.instance import PlacementInstance, Stage
 from optsched.placement.options import PlacementOptions
 from optsched.placement.scaling import SLOWER, measures
@@ -221,47 +221,59 @@ def explain(
         is alpha.
     """
     stages, servers = instance.shape
+    tables = tables_of(instance, options)
+    own = _OwnParts(instance, tables)
     rows = tuple(
-        _row(instance, solution.counts, s, m, options)
+        _row(instance, own, solution.counts, (s, m), options)
         for s in range(stages)
         for m in range(servers)
         if solution.counts[s][m] > 0
     )
-    pipeline = _pipeline(instance, solution, rows, options)
+    pipeline = _pipeline(tables, solution, rows, options)
     alpha = pipeline.total if pipeline else max(row.total for row in rows)
     return Breakdown(instance.name, rows, **measures(instance, alpha), pipeline=pipeline)
 
 
+class _OwnParts:
+    """What depends on a stage's own count alone, where some stage of the job has any of it."""
+
+    def __init__(self, instance: PlacementInstance, tables: CostTables) -> None:
+        stages = instance.job.stages
+        slices = [tensor_time(stage, instance.cluster) for stage in stages]
+        self.gpus = [stage.tensor_parallel for stage in stages] if instance.job.is_sliced else None
+        self.tensor = slices if any(slices) else None
+        self.experts = tables.experts if tables.experts.any() else None
+
+
 def _pipeline(
-    instance: PlacementInstance,
+    tables: CostTables,
     solution: PlacementSolution,
     rows: tuple[StageTime, ...],
     options: PlacementOptions,
 ) -> Pipeline | None:
     """The parts of a synchronous iteration: what is neither work nor bubble is all-reduce."""
-    micro_batches = instance.job.micro_batches
-    if micro_batches is None:
+    if tables.micro_batches is None:
         return None
     slowest: dict[int, float] = {}
     for row in rows:
         slowest[row.stage] = max(slowest.get(row.stage, 0.0), row.work)
     bottleneck = max(slowest.values())
-    fill_and_drain = (sum(slowest.values()) - bottleneck) / micro_batches
-    alpha = iteration_time(instance, np.array(solution.counts), options)
+    fill_and_drain = (sum(slowest.values()) - bottleneck) / tables.parts
+    alpha = placement_time(tables, np.array(solution.counts), options)
     exposed = max(alpha - bottleneck - fill_and_drain, 0.0)
-    return Pipeline(micro_batches, bottleneck, fill_and_drain, exposed)
+    return Pipeline(tables.micro_batches, bottleneck, fill_and_drain, exposed)
 
 
 def _row(
     instance: PlacementInstance,
+    own: _OwnParts,
     counts: tuple[tuple[int, ...], ...],
-    s: int,
-    m: int,
+    place: tuple[int, int],
     options: PlacementOptions,
 ) -> StageTime:
+    s, m = place
     stages, cluster = instance.job.stages, instance.cluster
     stage = stages[s]
-    q, nic = stage.tensor_parallel, stage.tensor_parallel * cluster.inter_bandwidth
     near = away = 0.0
     if s > 0:
         inside = counts[s - 1][m] / stages[s - 1].replicas
@@ -271,6 +283,7 @@ def _row(
         inside = counts[s + 1][m] / stages[s + 1].replicas
         near += 2 * stage.output_bytes * inside
         away += 2 * stage.output_bytes * (1 - inside)
+    nic = stage.tensor_parallel * cluster.inter_bandwidth
     seconds, link = _all_reduce(instance, stage, counts[s], m, options)
     return StageTime(
         stage=s,
@@ -282,26 +295,10 @@ def _row(
         intra_server=near / cluster.intra_bandwidth,
         all_reduce=options.all_reduce_overlap * seconds,
         all_reduce_link=link,
-        gpus=q * counts[s][m] if instance.job.is_sliced else None,
-        tensor=_tensor(instance, stage),
-        experts=_experts(instance, stage, counts[s][m]),
+        gpus=None if own.gpus is None else own.gpus[s] * counts[s][m],
+        tensor=None if own.tensor is None else own.tensor[s],
+        experts=None if own.experts is None else float(own.experts[s, counts[s][m]]),
     )
-
-
-def _tensor(instance: PlacementInstance, stage: Stage) -> float | None:
-    if not any(each.tensor_bytes and each.tensor_parallel > 1 for each in instance.job.stages):
-        return None
-    q = stage.tensor_parallel
-    return 2 * (q - 1) / q * stage.tensor_bytes / instance.cluster.intra_bandwidth
-
-
-def _experts(instance: PlacementInstance, stage: Stage, here: int) -> float | None:
-    if not any(each.expert_bytes and each.replicas > 1 for each in instance.job.stages):
-        return None
-    k, cluster = stage.replicas, instance.cluster
-    share = stage.tensor_parallel * cluster.inter_bandwidth / cluster.gpus_per_server
-    away, near = (k - here) / k / share, (here - 1) / k / cluster.intra_bandwidth
-    return stage.expert_bytes * (away + near)
 
 
 def _all_reduce(
