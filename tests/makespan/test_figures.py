@@ -58,7 +58,7 @@ def test_a_verdict_follows_its_tallies(mild: list, strong: list, finding: Findin
         for contention, series in (("mild", mild), ("strong", strong))
     )
     assert Tally.of(FALLS, made).finding is finding
-    verdict = judge("sjf-bco-fig7", "p", [FALLS], made, Scale())
+    verdict = judge("p", [FALLS], made, Scale())
     assert verdict.finding is finding
     assert bool(verdict.paragraph) is (finding is not Finding.HOLDS)
     assert "of 4" in verdict.ours
