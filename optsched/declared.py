@@ -8,16 +8,92 @@ generator is given are data classes of such fields.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import Field, fields, replace
-from functools import lru_cache
+from dataclasses import Field, dataclass, fields, replace
+from functools import lru_cache, partial
 from types import NoneType, UnionType
-from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+    Union,
+    get_args,
+    get_origin,
+)
 from typing import get_type_hints as hints_of
 
 from optsched.errors import InputError, shown
 from optsched.numerals import real_of, whole_of
-from optsched.schema import Between
 
+if TYPE_CHECKING:
+    from pydantic_core.core_schema import CoreSchema
+
+LARGEST = 1e18
+
+
+@dataclass(frozen=True)
+class Between:
+    """Annotation of a number field: finite, in ``[low, high]``; of an integer field likewise.
+
+    `above` and `below` take the ends themselves out.
+    """
+
+    low: float
+    high: float
+    above: bool = False
+    below: bool = False
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
+        from pydantic_core import core_schema
+
+        whole = source is int
+        return core_schema.no_info_plain_validator_function(
+            partial(_check_number, self, whole),
+            metadata={"pydantic_js_functions": [partial(_number_schema, self, whole)]},
+        )
+
+    def takes(self, value: Any, whole: bool) -> bool:
+        """Whether a value is such a number."""
+        if not isinstance(value, int if whole else int | float) or isinstance(value, bool):
+            return False
+        within = self.low <= value <= self.high  # NaN is not
+        return within and not (
+            (self.above and value == self.low) or (self.below and value == self.high)
+        )
+
+    def expected(self, whole: bool) -> str:
+        """What an error line says."""
+        if whole:
+            return f"an integer in [{_power(self.low)}, {_power(self.high)}]"
+        ends = "(" if self.above else "[", ")" if self.below else "]"
+        return f"a finite number in {ends[0]}{self.low:g}, {self.high:g}{ends[1]}"
+
+
+def _power(value: float) -> str:
+    """An integer, a large power of two as such: nobody counts 19 digits."""
+    for text, power in (("", value), (" - 1", value + 1)):
+        if power >= 2**40 and int(power).bit_count() == 1:
+            return f"2^{int(power).bit_length() - 1}{text}"
+    return str(value)
+
+
+def _check_number(between: Between, whole: bool, value: Any) -> int | float:
+    from pydantic_core import PydanticCustomError
+
+    if not between.takes(value, whole):
+        raise PydanticCustomError("number", "{expected}", {"expected": between.expected(whole)})
+    number: int | float = value
+    return number
+
+
+def _number_schema(between: Between, whole: bool, *_: Any) -> dict[str, Any]:
+    kind = "integer" if whole else "number"
+    return {"type": kind, "minimum": between.low, "maximum": between.high}
+
+
+NonNegative = Annotated[float, Between(0.0, LARGEST)]
 Seed = Annotated[int, Between(0, 2**63 - 1)]
 Gap = Annotated[float, Between(0, 1, below=True)]
 Threads = Annotated[int, Between(1, 1024)]

@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from optsched.checking import BOUND_TOLERANCE, CheckReport
 from optsched.deadline import Deadline
-from optsched.declared import Gap, Iterations, Seed, Threads, require_declared
+from optsched.declared import (
+    Gap,
+    Iterations,
+    NonNegative,
+    Seed,
+    Threads,
+    require_declared,
+)
 from optsched.display import Displayed, number
 from optsched.files import plain
 from optsched.progress import Progress
-from optsched.schema import NonNegative
 
 if TYPE_CHECKING:
     from optsched.typing import Instance, Solution

@@ -6,8 +6,6 @@ integer), so that reading and writing round-trip exactly.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_args
 
 from pydantic import (
@@ -20,14 +18,16 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
-from pydantic_core import ErrorDetails, PydanticCustomError, core_schema
+from pydantic_core import ErrorDetails, PydanticCustomError
 
+from optsched.declared import LARGEST as LARGEST
+from optsched.declared import Between as Between
+from optsched.declared import NonNegative as NonNegative
 from optsched.display import Displayed
 from optsched.errors import InputError, shown
 
 Model = TypeVar("Model", bound=BaseModel)
 
-LARGEST = 1e18
 SMALLEST_POSITIVE = 1e-9
 LONGEST_NAME = 200
 
@@ -81,62 +81,6 @@ def fault(where: str, found: str, expected: str) -> PydanticCustomError:
     )
 
 
-@dataclass(frozen=True)
-class Between:
-    """Annotation of a number field: finite, in ``[low, high]``; of an integer field likewise.
-
-    `above` and `below` take the ends themselves out.
-    """
-
-    low: float
-    high: float
-    above: bool = False
-    below: bool = False
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        whole = source is int
-        return core_schema.no_info_plain_validator_function(
-            partial(_check_number, self, whole),
-            metadata={"pydantic_js_functions": [partial(_number_schema, self, whole)]},
-        )
-
-    def takes(self, value: Any, whole: bool) -> bool:
-        """Whether a value is such a number."""
-        if not isinstance(value, int if whole else int | float) or isinstance(value, bool):
-            return False
-        within = self.low <= value <= self.high  # NaN is not
-        return within and not (
-            (self.above and value == self.low) or (self.below and value == self.high)
-        )
-
-    def expected(self, whole: bool) -> str:
-        """What an error line says."""
-        if whole:
-            return f"an integer in [{_power(self.low)}, {_power(self.high)}]"
-        ends = "(" if self.above else "[", ")" if self.below else "]"
-        return f"a finite number in {ends[0]}{self.low:g}, {self.high:g}{ends[1]}"
-
-
-def _power(value: float) -> str:
-    """An integer, a large power of two as such: nobody counts 19 digits."""
-    for text, power in (("", value), (" - 1", value + 1)):
-        if power >= 2**40 and int(power).bit_count() == 1:
-            return f"2^{int(power).bit_length() - 1}{text}"
-    return str(value)
-
-
-def _check_number(between: Between, whole: bool, value: Any) -> int | float:
-    if not between.takes(value, whole):
-        raise PydanticCustomError("number", "{expected}", {"expected": between.expected(whole)})
-    number: int | float = value
-    return number
-
-
-def _number_schema(between: Between, whole: bool, *_: Any) -> dict[str, Any]:
-    kind = "integer" if whole else "number"
-    return {"type": kind, "minimum": between.low, "maximum": between.high}
-
-
 def _check_name(value: Any) -> str:
     if not isinstance(value, str) or not value.isprintable() or len(value) > LONGEST_NAME:
         raise PydanticCustomError(
@@ -155,7 +99,6 @@ def _check_version(value: Any) -> Any:
 
 Version = Annotated[Literal[1], BeforeValidator(_check_version)]
 Number = Annotated[float, Between(-LARGEST, LARGEST)]
-NonNegative = Annotated[float, Between(0.0, LARGEST)]
 Positive = Annotated[float, Between(SMALLEST_POSITIVE, LARGEST)]
 Name = Annotated[
     str,

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from optsched.cli.settings import integer, real, require_folder
-from optsched.declared import Seed, require
+from optsched.declared import Between, Seed, require
 from optsched.errors import InputError, shown
 from optsched.generating import (
     Parameter,
@@ -26,7 +26,6 @@ from optsched.generating import (
     made_by,
     parameters_of,
 )
-from optsched.schema import Between
 
 DONE = 0
 Count = Annotated[int, Between(1, 100_000)]

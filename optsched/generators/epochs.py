@@ -13,8 +13,8 @@ from typing import Annotated
 
 import numpy as np
 
+from optsched.declared import Between
 from optsched.errors import InputError, shown
-from optsched.schema import Between
 from optsched.uncertainty.distribution import Distribution
 
 MOST_EPOCHS = 100

@@ -17,12 +17,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from optsched.declared import flag, require_declared
+from optsched.declared import Between, flag, require_declared
 from optsched.errors import InputError, shown
 from optsched.generators.selection import GPUS, SelectionSettings, generate_selection
 from optsched.rolling.instance import SCHEMA, RollingInstance
 from optsched.rolling.offered_load import offered_load
-from optsched.schema import Between
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
 

@@ -13,9 +13,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from optsched.declared import flag, require_declared
+from optsched.declared import Between, flag, require_declared
 from optsched.generators.epochs import SHAPES, BinWidth, fig2_distribution
-from optsched.schema import Between
 from optsched.selection.instance import SCHEMA, SelectionInstance
 
 SpeedUp = Annotated[float, Between(0.1, 1)]

@@ -11,10 +11,9 @@ from typing import Annotated
 
 import numpy as np
 
-from optsched.declared import flag, require_declared
+from optsched.declared import Between, flag, require_declared
 from optsched.generators.epochs import BinWidth, fig2_distribution
 from optsched.generators.selection import SpeedUp
-from optsched.schema import Between
 from optsched.speed_profile.instance import SCHEMA, SpeedProfileInstance
 from optsched.speed_profile.power import node_power
 

@@ -14,13 +14,12 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.declared import Seed, flag, require, require_declared
+from optsched.declared import Between, Seed, flag, require, require_declared
 from optsched.errors import InputError, shown
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.configuration_draw import ConfigurationDrawer
 from optsched.online.data.workload import Labels, Workload
-from optsched.schema import Between
 
 MOST_JOBS = 5_000_000
 Count = Annotated[int, Between(1, MOST_JOBS)]

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, get_args
 
-from optsched.declared import Options
-from optsched.schema import Between
+from optsched.declared import Between, Options
 
 Order = Literal["arrival", "smallest-first"]
 ORDERS = get_args(Order)

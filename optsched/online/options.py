@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from optsched.declared import Options
+from optsched.declared import Between, Options
 from optsched.errors import InputError, shown
 from optsched.online.policies.by_name import PolicyOptions
-from optsched.schema import Between
 
 Share = Annotated[float, Between(0, 1, below=True)]
 RefitInterval = Annotated[float, Between(0, 1e15, above=True)]

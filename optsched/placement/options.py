@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from optsched.declared import Options
+from optsched.declared import Between, Options
 from optsched.errors import NotApplicableError
-from optsched.schema import Between
 
 AllReduceBandwidth = Literal["own", "bottleneck"]
 Coefficient = Annotated[float, Between(0, 100)]

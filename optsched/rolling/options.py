@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
-from optsched.declared import Options
-from optsched.schema import Between
+from optsched.declared import Between, Options
 from optsched.selection.options import SelectionOptions
 
 Weight = Annotated[float, Between(0, 1e6)]

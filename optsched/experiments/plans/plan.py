@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from optsched.declared import Gap, Iterations, Seed, Threads, declared
+from optsched.declared import Between, Gap, Iterations, NonNegative, Seed, Threads, declared
 from optsched.errors import InputError, shown
 from optsched.experiments.plans.fields import (
     Reader,
@@ -27,7 +27,6 @@ from optsched.experiments.plans.fields import (
 )
 from optsched.library import shipped_folder
 from optsched.reading import read_text
-from optsched.schema import Between, NonNegative
 
 LARGEST_PLAN = 2**20
 MOST_UNITS = 1_000_000

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, get_args
 
-from optsched.declared import Options
+from optsched.declared import Between, Options
 from optsched.errors import InputError, shown
-from optsched.schema import Between
 
 Hold = Literal["none", "window", "inf"]
 Offer = Literal["most", "least", "first-fit", "best-fit-last", "adaptive"]
