@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pydantic_core.core_schema import CoreSchema
 
 LARGEST = 1e18
+_REAL = (int, float)
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,11 @@ class Between:
 
     def takes(self, value: Any, whole: bool) -> bool:
         """Whether a value is such a number."""
-        if not isinstance(value, int if whole else int | float) or isinstance(value, bool):
+        if not isinstance(value, int if whole else _REAL) or isinstance(value, bool):
             return False
-        within = self.low <= value <= self.high  # NaN is not
-        return within and not (
-            (self.above and value == self.low) or (self.below and value == self.high)
-        )
+        if not self.low <= value <= self.high:  # NaN is not
+            return False
+        return not ((self.above and value == self.low) or (self.below and value == self.high))
 
     def expected(self, whole: bool) -> str:
         """What an error line says."""
@@ -80,9 +80,9 @@ def _power(value: float) -> str:
 
 
 def _check_number(between: Between, whole: bool, value: Any) -> int | float:
-    from pydantic_core import PydanticCustomError
-
     if not between.takes(value, whole):
+        from pydantic_core import PydanticCustomError
+
         raise PydanticCustomError("number", "{expected}", {"expected": between.expected(whole)})
     number: int | float = value
     return number
