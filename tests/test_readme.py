@@ -219,3 +219,14 @@ def test_the_measured_times_are_those_of_their_page() -> None:
     assert len(means) == 2
     low, high = (round(value) for value in sorted(means))
     assert f"within {low} to {high}% on average" in " ".join(README.split())
+
+
+def test_every_row_of_the_gap_table_is_defended_in_a_sentence() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "gaps.md").read_text(encoding="utf-8")
+    rows = README.partition("<!-- gaps -->")[2].partition("<!-- /gaps -->")[0].splitlines()[3:]
+    families = [row.split(" | ")[:2] for row in rows]
+    assert len(families) > 30
+    for plan, family in families:
+        section = page.partition(f"## plans/{plan.removeprefix('| ')}\n")[2]
+        sentence = re.search(rf"(?m)^### {re.escape(family)} \(.*\)\n\n> (.+\.)$", section)
+        assert sentence is not None, (plan, family)
