@@ -43,6 +43,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "tests/placement/test_cost.py",
         "tests/placement/test_parallelism.py",
     ),
+    "optsched/placement/check_certificate.py": ("tests/placement/test_certificate_values.py",),
     "optsched/makespan/check.py": ("tests/makespan/test_check_values.py",),
     "optsched/makespan/check_certificate.py": ("tests/makespan/test_certificate_values.py",),
     "optsched/speed_profile/check.py": ("tests/speed_profile/test_check_values.py",),
@@ -66,6 +67,18 @@ TARGETS: dict[str, tuple[str, ...]] = {
 """The files, and the tests that have to notice."""
 
 EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
+    "optsched/placement/check_certificate.py": {
+        ("module", "60  ->  61"): "either is further below 0 than servers can be worth",
+        (
+            "check_certificate",
+            "any((held[g] < 0 for g in offers))  ->  all((held[g] < 0 for g in offers))",
+        ): "one size that nothing fills takes the sum below 0 as well",
+        (
+            "_most_worth",
+            "0  ->  1",
+        ): "replicas past the last stage, which take and are worth nothing",
+        ("_in_time", "s > 0  ->  s >= 0"): "the first stage receives no bytes",
+    },
     "optsched/makespan/check.py": {
         ("_iterations_per_slot", "0  ->  1"): (
             "the default is for one server, where contention is not looked at"
@@ -117,9 +130,6 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
     },
     "optsched/online/audit_delay.py": {
         ("module", "5000  ->  5001"): "how long the replay goes on, not what it finds",
-        ("start_of", "window < now  ->  window <= now"): (
-            "at the window's end a job starts with or without a better offer"
-        ),
         ("_moments", "records.end > head  ->  records.end >= head"): (
             "the head's first moment twice, with the same GPUs free"
         ),
@@ -139,9 +149,6 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ),
     },
     "optsched/online/audit_placement.py": {
-        ("grown", "self.left -= room  ->  self.left += room"): (
-            "a shortcut missed: the last server takes all that are left either way"
-        ),
         ("_heaviest_end", "u > v  ->  u >= v"): "no replica has an edge to itself",
         ("_all_reduce", "r + 1  ->  r - 1"): "the same ring, walked the other way",
         ("module", "1.0  ->  2.0"): "any number below 0 is less than every weight",

@@ -104,16 +104,17 @@ class _Replay:
         good = options.comm_heavy * self.times.estimate(int(self.configuration[i]))
         total = records.servers * records.gpus_per_server
         work = records.gpus[i] / total * records.predicted[i] * records.estimate[i]
-        kappa, window, usable = INF, INF, False
+        sliced = self.times.has_slices(int(self.configuration[i]))
+        alpha = kappa = window = INF
         for now, free in self._moments(i):
-            if usable and window < now:
+            if alpha < INF and window < now:
                 return window
             if sum(free) < records.gpus[i]:
                 continue
-            sliced = self.times.has_slices(int(self.configuration[i]))
-            alpha = self._offered_time(i, free) if self.heavy[i] or sliced else 0.0
-            usable = alpha < INF
-            if not usable:
+            if not (self.heavy[i] or sliced):
+                return now  # whatever the offer
+            alpha = self._offered_time(i, free)
+            if alpha == INF:
                 continue
             if not self.heavy[i] or window <= now:
                 return now
@@ -129,7 +130,7 @@ class _Replay:
                     window = now + options.tau * float(work)
             if accepted:
                 return now
-        return window if usable else INF
+        return window if alpha < INF else INF
 
     def _moments(self, i: int) -> list[tuple[float, list[int]]]:
         """When what is free changes while a job is at the head, and what is free from then on."""

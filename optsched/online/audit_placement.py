@@ -61,8 +61,7 @@ def heavy_edge(job: Job, held: tuple[int, ...]) -> list[list[int]]:
     graph = _Graph(job)
     counts = [[0] * len(held) for _ in job.stages]
     for server, room in enumerate(held):
-        chosen = graph.all_left() if graph.left <= room else graph.grown(room)
-        for vertex in chosen:
+        for vertex in graph.grown(room):
             counts[graph.stage[vertex]][server] += 1
     return counts
 
@@ -90,7 +89,6 @@ class _Graph:
         self.total = [self._total(vertex, sizes) for vertex in range(len(self.stage))]
         self.free = np.ones(len(self.stage), dtype=bool)
         self.unplaced = sizes
-        self.left = int(self.sizes.sum())
 
     def _total(self, vertex: int, sizes: list[int]) -> float:
         s, total = self.stage[vertex], 0.0
@@ -102,12 +100,8 @@ class _Graph:
             total += weight
         return total + self.experts[s] * (sizes[s] - 1)
 
-    def all_left(self) -> list[int]:
-        self.left = 0
-        return np.flatnonzero(self.free).tolist()
-
     def grown(self, room: int) -> list[int]:
-        """The replicas of a server that cannot hold all that are left."""
+        """The replicas of a server with so many GPUs: all that are left, if they fit."""
         pull = np.full(len(self.stage), NO_EDGE)
         chosen: list[int] = []
         rest = room
@@ -123,7 +117,6 @@ class _Graph:
             rest -= int(self.sizes[vertex])
             self._attract(vertex, pull)
             chosen.append(vertex)
-        self.left -= room - rest
         return chosen
 
     def _fitting(self, room: int) -> NDArray[np.bool_]:

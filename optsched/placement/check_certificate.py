@@ -51,13 +51,13 @@ def check_certificate(
     if fault:
         return [Violation("certificate", "bounds", fault, 1)]
     chosen = PlacementOptions.from_dict(dict(options or {}))
-    offers = Counter(free for free in instance.free_gpus if free > 0)
+    offers = Counter(instance.free_gpus)
     wanted = sum(
         stage.replicas * price
         for stage, price in zip(instance.job.stages, certificate.prices, strict=True)
     )
     held = _most_worth(instance, certificate, chosen, max(offers))
-    if any(held[size] < 0 for size in offers):
+    if any(held[g] < 0 for g in offers):
         return []  # a server of that size cannot be filled within the threshold at all
     offered = sum(servers * held[size] for size, servers in offers.items())
     if wanted > offered:
@@ -86,22 +86,20 @@ def _most_worth(
     stages, prices = instance.job.stages, certificate.prices
     takes = [stage.tensor_parallel for stage in stages]
     counts = [min(stage.replicas, size // each) for stage, each in zip(stages, takes, strict=True)]
-    # best[u, v, used]: worth of counts up to this stage, the earlier ones in time
-    best = np.full((1, counts[0] + 1, size + 1), NOTHING, dtype=np.int64)
-    for v in range(counts[0] + 1):
-        best[0, v, v * takes[0]] = v * prices[0]
-    for s, most in enumerate(counts):
-        is_last = s + 1 == len(counts)
-        after, price, each = (0, 0, 0) if is_last else (counts[s + 1], prices[s + 1], takes[s + 1])
-        following = np.full((most + 1, after + 1, size + 1), NOTHING, dtype=np.int64)
-        for v in range(most + 1):
-            in_time = _in_time(instance, s, v, (len(best), after + 1), certificate, options)
-            for w in range(after + 1):
-                us = np.flatnonzero(in_time[:, w])
-                if len(us) and w * each <= size:
-                    worth = best[us, v].max(axis=0)[: size + 1 - w * each] + w * price
-                    following[v, w, w * each :] = np.where(worth < 0, NOTHING, worth)
-        best = following
+    first = np.full((counts[0] + 1, size + 1), NOTHING, dtype=np.int64)
+    for v, worth in enumerate(first):
+        worth[v * takes[0]] = v * prices[0]
+    best = first[np.newaxis]  # [u, v, used]: worth of counts up to a stage, the earlier in time
+    following = [*zip(counts, prices, takes, strict=True), (0, 0, 0)][1:]
+    for s, (most, price, each) in enumerate(following):
+        after = np.full((best.shape[1], most + 1, size + 1), NOTHING, dtype=np.int64)
+        for v in range(best.shape[1]):
+            in_time = _in_time(instance, s, v, (len(best), most + 1), certificate, options)
+            for w, us in enumerate(in_time.T):
+                if us.any():
+                    worth = best[us, v].max(axis=0)[: best.shape[2] - w * each] + w * price
+                    after[v, w, w * each :] = np.where(worth < 0, NOTHING, worth)
+        best = after
     held = [int(worth) for worth in best.max(axis=(0, 1))]
     needed = sum(x.replicas * each for x, each in zip(stages, takes, strict=True))
     if sum(instance.free_gpus) > needed:  # a server may keep GPUs free
@@ -133,8 +131,7 @@ def _in_time(
         time += 2 * stage.output_bytes * ((1 - near) / nic + near / cluster.intra_bandwidth)
     inside = (v - 1) / k / cluster.intra_bandwidth
     time += stage.expert_bytes * ((k - v) / k / nic + inside)
-    if k > 1:
-        volume = 2 * (k - 1) / k * stage.parameter_bytes
-        bandwidth = q * cluster.intra_bandwidth if v == k else v * nic
-        time += options.all_reduce_overlap * volume / bandwidth
+    volume = 2 * (k - 1) / k * stage.parameter_bytes
+    bandwidth = q * cluster.intra_bandwidth if v == k else v * nic
+    time += options.all_reduce_overlap * volume / bandwidth
     return np.asarray(time <= certificate.threshold * (1 + ROUNDING))

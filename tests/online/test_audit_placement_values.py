@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+import numpy as np
 import pytest
 
 from optsched.online.audit_placement import IterationTimes, _all_reduce, _Graph
@@ -68,17 +69,45 @@ def sliced() -> _Graph:
 def test_experts_and_slices_by_hand() -> None:
     made = sliced()
     # 48 as above, and 2 x 9/3 bytes to either other replica
-    assert (made.total, made.left) == ([60.0, 60.0, 60.0, 26.0, 26.0], 8)
+    assert made.total == [60.0, 60.0, 60.0, 26.0, 26.0]
     assert made._lightest() == 3  # the others take two GPUs
     assert made._heaviest_end(4) == 0  # 16 + 6 between two of the first stage
     assert made._heaviest_end(3) == 0  # not two of them; one with one of the second: 8
     assert made._heaviest_end(2) == 3  # no other edge's ends fit: 2 between the second's
     assert made.grown(4) == [0, 1]
-    assert (made.left, made.unplaced) == (4, [1, 2])
+    assert made.unplaced == [1, 2]
     assert made.grown(3) == [2, 3]
-    assert made.left == 1
-    assert made.all_left() == [4]
-    assert made.left == 0
+    assert made.unplaced == [0, 1]
+    assert made.grown(1) == [4]
+
+
+@pytest.mark.parametrize(("routed", "end"), [(0.0, 0), (1.0, 1)])
+def test_only_experts_join_replicas_that_all_reduce_with_others(routed: float, end: int) -> None:
+    """Of four around a ring 0 and 2 are left, for 3 GPUs: without experts no edge is left.
+
+    The lowest that fits is then the replica of 3 slices before them; with them 2 x 1/4 bytes are.
+    """
+    before = stage(1, 0.0, tensor_parallel=3)
+    made = _Graph(
+        Job(model="x", all_reduce="ring", stages=(before, stage(4, 4.0, expert_bytes=routed)))
+    )
+    made.free[[2, 4]] = False
+    made.unplaced[1] = 2
+    assert made._heaviest_end(3) == end
+
+
+@pytest.mark.parametrize("routed", [0.0, 1.0])
+def test_what_a_replica_draws(routed: float) -> None:
+    """2 x 3/4 x 4 = 6 bytes to either neighbour around the ring, 2 x 1/4 between experts."""
+    middle = stage(4, 4.0, sent=1.0, expert_bytes=routed)
+    stages = (stage(1, 0.0), middle, stage(2, 0.0, received=2.0))
+    made = _Graph(Job(model="x", all_reduce="ring", stages=stages))
+    pull = np.full(7, -1.0)
+    made._attract(1, pull)
+    experts = routed / 2
+    across = experts if routed else -1.0  # as to itself, which is not free any more
+    # the stage before sends nothing; 2 x 1/2 bytes to either of the two replicas after
+    assert pull.tolist() == [0.0, across, 6 + experts, across, 6 + experts, 1.0, 1.0]
 
 
 def test_what_was_taken_draws_the_other_experts() -> None:
@@ -93,10 +122,11 @@ def test_slices_that_do_not_fit_have_no_time() -> None:
     first = stage(2, 1.0, tensor_parallel=2)
     times = IterationTimes(
         [Job(model="x", all_reduce="ring", stages=(first,)),
-         Job(model="y", all_reduce="ring", stages=(stage(4, 1.0),))],
+         Job(model="y", all_reduce="ring", stages=(stage(4, 1.0),)),
+         Job(model="z", all_reduce="ring", stages=(stage(1, 1.0), first))],
         Cluster(gpus_per_server=4, inter_bandwidth=1.0, intra_bandwidth=10.0),
     )  # fmt: skip
-    assert [times.has_slices(c) for c in (0, 1)] == [True, False]
+    assert [times.has_slices(c) for c in (0, 1, 2)] == [True, False, True]
     assert times.of(0, (3, 1)) == math.inf
     assert times.of(0, (1, 1, 1, 1)) == math.inf
     # alone on its server: 2 (2 - 1)/2 x 1 byte over 2 of the 4 shares of the NIC

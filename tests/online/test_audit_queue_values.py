@@ -389,6 +389,13 @@ class Times:
         return self.alpha[tuple(sorted(held, reverse=True))]
 
 
+class Slices(Times):
+    """Job f has slices."""
+
+    def has_slices(self, configuration: int) -> bool:
+        return configuration == 1
+
+
 class SlicesOf4(Times):
     """Job f is in need of a whole server."""
 
@@ -429,6 +436,32 @@ def test_a_head_of_slices_starts_when_they_fit(heavy: bool) -> None:
     assert head(20.0, heavy, SlicesOf4(), tau=0.0) == []
     assert len(head(21.0, heavy, SlicesOf4(), tau=0.0)) == 1
     assert len(head(10.0, heavy, SlicesOf4(), tau=0.0)) == 1
+
+
+def test_a_light_head_of_slices_takes_the_first_offer_that_holds_them() -> None:
+    assert head(2.0, False, Slices(), hold="window", tau=100.0) == []  # 8 s, not 1.5 x 2
+    assert len(head(20.0, False, Slices(), hold="window", tau=100.0)) == 1
+
+
+def test_a_window_that_ends_while_no_offer_holds_the_slices() -> None:
+    """Four GPUs are of use at 2 and at 20, not from 10 to 20."""
+    between = Slices(second=math.inf)
+    # 2 + 9 s tau: it ends at 6.5, before; at 10, when they are of no use any more; at 11
+    for tau, starts in ((0.5, 6.5), (8 / 9, 20.0), (1.0, 20.0)):
+        assert head(starts, times=between, hold="window", tau=tau) == []
+        ((amount, _),) = head(starts + 5, times=between, hold="window", tau=tau)
+        assert amount == 5
+    # up to 12 nothing allows a start: 12 - 2
+    ((amount, _),) = head(12.0, times=between, hold="window", tau=1.0)
+    assert amount == 10
+
+
+def test_at_the_windows_end_an_offer_need_not_be_good() -> None:
+    """6 s at 10 is 3 x 2 but for the last digits: it starts there, whichever they are."""
+    settings = {"hold": "window", "tau": 8 / 9, "comm_heavy": 3 * (1 - 0.5e-9)}
+    assert head(10.0, **settings) == []
+    ((amount, _),) = head(20.0, **settings)
+    assert amount == 10
 
 
 @pytest.mark.parametrize(
