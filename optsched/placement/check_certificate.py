@@ -22,6 +22,7 @@ ROUNDING = 1e-12
 """A stage this much (relative) above the threshold counts as within it: rounding proves nothing."""
 
 Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 NOTHING = -(2**60)
 """Stands for the worth of what is not there."""
@@ -89,22 +90,29 @@ def _most_worth(
     first = np.full((counts[0] + 1, size + 1), NOTHING, dtype=np.int64)
     for v, worth in enumerate(first):
         worth[v * takes[0]] = v * prices[0]
-    best = first[np.newaxis]  # [u, v, used]: worth of counts up to a stage, the earlier in time
+    best = [first]  # by u, v and GPUs used: worth of counts up to a stage, the earlier in time
     following = [*zip(counts, prices, takes, strict=True), (0, 0, 0)][1:]
     for s, (most, price, each) in enumerate(following):
-        after = np.full((best.shape[1], most + 1, size + 1), NOTHING, dtype=np.int64)
-        for v in range(best.shape[1]):
+        after = []
+        for v, before in enumerate(zip(*best, strict=True)):
+            worths = np.stack(before)
             in_time = _in_time(instance, s, v, (len(best), most + 1), certificate, options)
-            for w, us in enumerate(in_time.T):
-                if us.any():
-                    worth = best[us, v].max(axis=0)[: best.shape[2] - w * each] + w * price
-                    after[v, w, w * each :] = np.where(worth < 0, NOTHING, worth)
+            columns = enumerate(in_time.T)
+            after.append(np.stack([_with(worths[us], w * each, w * price) for w, us in columns]))
         best = after
-    held = [int(worth) for worth in best.max(axis=(0, 1))]
+    held = [int(worth) for worth in np.max(best, axis=(0, 1))]
     needed = sum(x.replicas * each for x, each in zip(stages, takes, strict=True))
     if sum(instance.free_gpus) > needed:  # a server may keep GPUs free
         held = [max(held[: used + 1]) for used in range(len(held))]
     return held
+
+
+def _with(worths: Ints, taken: int, gained: int) -> Ints:
+    """The best of the rows, by GPUs used, and replicas that take and are worth so much."""
+    best = worths.max(axis=0, initial=NOTHING)
+    joined = np.full_like(best, NOTHING)
+    joined[taken:] = best[: len(best) - taken] + gained
+    return np.where(joined < 0, NOTHING, joined)
 
 
 def _in_time(
