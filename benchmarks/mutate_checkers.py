@@ -150,9 +150,7 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
     },
     "optsched/online/audit_placement.py": {
         ("_heaviest_end", "u > v  ->  u >= v"): "no replica has an edge to itself",
-        ("_all_reduce", "r + 1  ->  r - 1"): "the same ring, walked the other way",
         ("module", "1.0  ->  2.0"): "any number below 0 is less than every weight",
-        ("_total", "0.0  ->  1.0"): "as much for every replica: the lightest stays the lightest",
     },
 }
 """By file, (function, alteration): why no value changes."""
