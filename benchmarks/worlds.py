@@ -9,6 +9,10 @@ Makespan: jobs, servers and GPUs; jobs larger than every server; and of the best
 short search finds: how many jobs it runs across servers, how many of these share a link at some
 time, its GPU time over the least, and its makespan.
 
+Selection: jobs and nodes; how many jobs STS, and the best found in ten seconds, leaves waiting, and
+what waiting, tardiness and energy cost of it. Rolling: load, and what STS makes of it. Online: load
+and the shares of jobs of one GPU and in slices.
+
 Placement: GPUs, NIC, speed-up over one GPU and efficiency at the best known placement, and the
 bytes that a GPU holds beside what it has (-: the instance says nothing of it).
 
@@ -22,11 +26,14 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import optsched
 from optsched.best_known import read_best_known
 from optsched.errors import InputError
 from optsched.library import BEST_KNOWN, shipped_folder, shipped_names
 from optsched.makespan.instance import MakespanInstance
+from optsched.online.data.jobs import prepare_jobs
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.scaling import measures
 
@@ -103,6 +110,7 @@ def _cells(instance: PlacementInstance, objective: float) -> Cells:
 
 SEARCHES = ("sjf-bco", "list-scheduling", "local-search", "nested")
 MOVES = 20_000
+EXACT_SECONDS = 10.0
 
 
 def makespan(name: str) -> Cells:
@@ -124,7 +132,53 @@ def makespan(name: str) -> Cells:
     }
 
 
-WORLDS: dict[str, Callable[[str], Cells]] = {"placement": placement, "makespan": makespan}
+def selection(name: str) -> Cells:
+    """What an interval's objective is made of: what STS leaves waiting, and what the best does."""
+    instance: Any = optsched.load(name)
+    cells = {"jobs": str(len(instance.jobs)), "nodes": str(len(instance.nodes))}
+    for method, label in (("sts", "STS"), ("exact", "best")):
+        result = optsched.solve(instance, method, time_limit=EXACT_SECONDS)
+        said: Any = optsched.explain(instance, result.solution)
+        cells[f"{label} leaves"] = str(said.waiting)
+        for part in ("postponement", "tardiness", "energy"):
+            cells[f"{label}: {part} $"] = f"{getattr(said, part):.4g}"
+    return cells
+
+
+def rolling(name: str) -> Cells:
+    """How much work arrives for the nodes, and what STS makes of it."""
+    instance: Any = optsched.load(name)
+    result = optsched.solve(instance, "sts")
+    return {
+        "jobs": str(result.details["jobs"]),
+        "load": f"{result.details['offered_load']:.2f}",
+        "late": str(result.details["late_jobs"]),
+        "energy $": f"{result.details['energy_cost']:.4g}",
+        "tardiness $": f"{result.details['tardiness_cost']:.4g}",
+    }
+
+
+def online(name: str) -> Cells:
+    """Load, sizes and slices of a workload."""
+    instance: Any = optsched.load(name)
+    jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
+    sliced = np.array([job.is_sliced for job in jobs.configurations.jobs])[jobs.configuration]
+    return {
+        "jobs": str(len(jobs)),
+        "GPUs": str(jobs.cluster.gpus),
+        "load": f"{jobs.load:.2f}",
+        "one GPU": f"{(jobs.gpus == 1).mean():.0%}",
+        "in slices": f"{sliced.mean():.0%}",
+    }
+
+
+WORLDS: dict[str, Callable[[str], Cells]] = {
+    "placement": placement,
+    "makespan": makespan,
+    "selection": selection,
+    "rolling": rolling,
+    "online": online,
+}
 
 
 def print_table(rows: list[Cells]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from optsched.zoo.network import Network, NetworkBuilder, Tensor
 from optsched.zoo.transformer import (
+    Positions,
     Style,
     attention,
     embedding,
@@ -68,7 +69,7 @@ def _decoder(net: NetworkBuilder, memory: Tensor) -> Tensor:
 def _self_attention(net: NetworkBuilder, name: str, x: Tensor, *, first: bool) -> Tensor:
     """Add a self-attention; the first of a stack holds the position scores that all share."""
     scores = POSITION_BUCKETS * HEADS if first else 0
-    return attention(net, name, x, _INNER, style=_STYLE, extra_parameters=scores)
+    return attention(net, name, x, _INNER, style=_STYLE, positions=Positions(scores))
 
 
 def _feed_forward(net: NetworkBuilder, name: str, x: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ input in the backward pass: two and two a block. Normalisations and residual sum
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from optsched.zoo.network import Experts, NetworkBuilder, Slices, Tensor
 
@@ -70,6 +71,13 @@ def embedding(
     )
 
 
+class Positions(NamedTuple):
+    """What relative positions add to an attention, where the family has them."""
+
+    parameters: int = 0
+    flops: int = 0
+
+
 def attention(
     net: NetworkBuilder,
     name: str,
@@ -79,8 +87,7 @@ def attention(
     context: Tensor | None = None,
     shared_inner: int | None = None,
     style: Style = BERT_STYLE,
-    extra_parameters: int = 0,
-    extra_flops: int = 0,
+    positions: Positions = Positions(),  # noqa: B008 - a constant
 ) -> Tensor:
     """Add an attention sublayer.
 
@@ -92,8 +99,8 @@ def attention(
         What keys and values are made from; by default `x` (self-attention).
     shared_inner : int, optional
         The same for keys and values, where several heads share them; by default `inner`.
-    extra_parameters, extra_flops : int
-        Those of relative positions, where the family has them.
+    positions : Positions
+        Parameters and FLOPs of relative positions, where the family has them.
 
     Notes
     -----
@@ -129,8 +136,8 @@ def attention(
         name,
         (x,) if context is None else (x, context),
         x.shape,
-        flops=projections + pairs + output + x.elements + extra_flops,
-        parameters=parameters + extra_parameters,
+        flops=projections + pairs + output + x.elements + positions.flops,
+        parameters=parameters + positions.parameters,
         slices=slices,
     )
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from optsched.zoo.network import Network, NetworkBuilder, Tensor
 from optsched.zoo.transformer import (
+    Positions,
     Style,
     attention,
     embedding,
@@ -77,6 +78,5 @@ def _relative_attention(net: NetworkBuilder, name: str, x: Tensor) -> Tensor:
         width,
         # The norm has a scale and a shift, the products no bias.
         style=Style(bias=False),
-        extra_parameters=parameters,
-        extra_flops=flops,
+        positions=Positions(parameters, flops),
     )
