@@ -1,0 +1,93 @@
+"""The site: `sphinx-build -W -b html docs DIR`, which opens offline; with the extra `docs`.
+
+Pages are the Markdown files of this folder, written by hand or by commands; the statements of the
+problems and the notebooks are taken from their own folders, as they are stored there.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HERE = ROOT / "docs"
+REPOSITORY_ONLY = re.compile(r"(?<!!)\[([^\]]*)\]\((?!https?:|#|mailto:)([^)]*)\)")
+
+project = "optsched"
+author = "the authors of optsched"
+extensions = ["myst_nb", "sphinx-mathjax-offline"]
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
+myst_heading_anchors = 3
+nb_execution_mode = "off"
+html_theme = "pydata_sphinx_theme"
+html_theme_options = {"show_toc_level": 2, "navigation_with_keys": True}
+html_show_sourcelink = False
+exclude_patterns = ["_build"]
+
+
+def taken() -> None:
+    """Copy what the site shows of other folders, with the names that its pages have."""
+    for folder in ("models", "notebooks"):
+        shutil.rmtree(HERE / "site" / folder, ignore_errors=True)
+        (HERE / "site" / folder).mkdir(parents=True)
+    for page in (ROOT / "models").rglob("*.md"):
+        name = "index" if page.parent.name == "models" else page.parent.name
+        shutil.copy(page, HERE / "site" / "models" / f"{name}.md")
+    for page in (ROOT / "notebooks").glob("*.ipynb"):
+        shutil.copy(page, HERE / "site" / "notebooks" / page.name)
+    shutil.copy(ROOT / "instances" / "README.md", HERE / "site" / "instances.md")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    start = re.sub(r"!\[([^\]]*)\]\(docs/", r"![\1](../", readme)
+    (HERE / "site" / "start.md").write_text(start, encoding="utf-8")
+
+
+def relinked(app: object, docname: str, source: list[str]) -> None:
+    """Links to files that are no page of the site become the files' names."""
+
+    def link(match: re.Match[str]) -> str:
+        words, target = match.groups()
+        file, _, anchor = target.partition("#")
+        page = PAGES.get((ROOT / _home(docname) / file).resolve())
+        if page is None:
+            return words
+        up = "../" * docname.count("/")
+        return f"[{words}]({up}{page}{'#' + anchor if anchor else ''})"
+
+    if docname.startswith("site/notebooks/"):
+        return  # JSON: their links stay as they are
+    source[0] = REPOSITORY_ONLY.sub(link, source[0])
+
+
+def _home(docname: str) -> str:
+    """The folder that a page's links start from."""
+    if docname == "site/start":
+        return "."
+    if docname == "site/instances":
+        return "instances"
+    if docname.startswith("site/models/"):
+        name = docname.rpartition("/")[2]
+        return "models" if name == "index" else f"models/{name}"
+    return "notebooks" if docname.startswith("site/") else "docs"
+
+
+taken()
+PAGES = {page.resolve(): page.name for page in HERE.glob("*.md")}
+PAGES |= {
+    (ROOT / "README.md").resolve(): "site/start.md",
+    (ROOT / "instances" / "README.md").resolve(): "site/instances.md",
+    (ROOT / "models" / "README.md").resolve(): "site/models/index.md",
+    (ROOT / "models").resolve(): "site/models/index.md",
+}
+PAGES |= {
+    page.resolve(): f"site/models/{page.parent.name}.md"
+    for page in (ROOT / "models").glob("*/README.md")
+}
+PAGES |= {
+    page.resolve(): f"site/notebooks/{page.name}" for page in (ROOT / "notebooks").glob("*.ipynb")
+}
+
+
+def setup(app: object) -> None:
+    """Rewrite links as pages are read."""
+    app.connect("source-read", relinked)  # type: ignore[attr-defined]
