@@ -35,7 +35,8 @@ def taken() -> None:
         name = "index" if page.parent.name == "models" else page.parent.name
         shutil.copy(page, HERE / "site" / "models" / f"{name}.md")
     for page in (ROOT / "notebooks").glob("*.ipynb"):
-        shutil.copy(page, HERE / "site" / "notebooks" / page.name)
+        stored = page.read_text(encoding="utf-8").replace("](../docs/", "](../../")
+        (HERE / "site" / "notebooks" / page.name).write_text(stored, encoding="utf-8")
     shutil.copy(ROOT / "instances" / "README.md", HERE / "site" / "instances.md")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     start = re.sub(r"!\[([^\]]*)\]\(docs/", r"![\1](../", readme)
