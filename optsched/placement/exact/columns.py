@@ -277,7 +277,7 @@ class _Search:
     def _refuted(self, theta: float) -> None:
         value = self.tables.rounded_down(theta)
         if self.options.all_reduce_bandwidth == "own" and value > self.bound.value:
-            self.bound = Bound(value, "no patterns cover the replicas")
+            self.bound = Bound(value, "no faster set of patterns")
             self.certificate = None
 
     def _probe(self, used: Ints, demand: Demand) -> tuple[Termination, list[int] | None]:
