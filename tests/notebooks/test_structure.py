@@ -54,3 +54,23 @@ def test_it_reads_without_being_run(path: Path) -> None:
         assert all(output["output_type"] != "error" for output in cell["outputs"])
         for output in cell["outputs"]:
             assert not re.search(r"/tmp/|/root/|/home/", json.dumps(output.get("text", "")))
+
+
+def test_the_measured_errors_are_those_of_their_page() -> None:
+    """Notebook 08 has them typed in, as the data do not travel with the package."""
+    page = (FOLDER.parent / "docs" / "measured.md").read_text(encoding="utf-8")
+    (code,) = [
+        text(c) for c in cells(FOLDER / "08_parallelism.ipynb") if "BY_SLICES = {" in text(c)
+    ]
+    typed: dict[str, Any] = {}
+    exec(code[: code.index("_, panels")], typed)
+    for name, errors in typed["ERRORS"].items():
+        section = page.partition(f"## {name}: {errors['rows']} rows")[2].partition("\n## ")[0]
+        for which in ("mean", "median"):
+            assert f"| {which} | {errors[f'{which} %']}% |" in section
+        found = re.findall(
+            r"\| tensor parallelism (\d+) \| \d+ \| ([\d.]+)% \| [\d.]+% \| ([+-][\d.]+)% \|",
+            section,
+        )
+        by_slices = {int(q): (float(mean), float(signed)) for q, mean, signed in found}
+        assert typed["BY_SLICES"][name] == by_slices
