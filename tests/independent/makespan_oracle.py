@@ -1,6 +1,6 @@
 """Makespan by brute force: every state a schedule can pass through, slot by slot.
 
-sjf-bco (1)-(9) with the readings of FORMULATIONS 2: a job holds its GPUs from start to end, a slot
+sjf-bco (1)-(9) in the readings of models/makespan: a job holds its GPUs from start to end, a slot
 completes floor(slot / tau) iterations (or slot / tau under continuous progress), and tau grows with
 the number of jobs that share the most crowded link the job uses.
 """

@@ -86,7 +86,7 @@ def _examine(case: cases.Case, number: int, folder: Path, counts: Counter[str]) 
 
 
 def _may_refuse(method: str, case: cases.Case) -> bool:
-    """Whether FORMULATIONS 1 lets this method refuse this instance by name."""
+    """Whether models/placement lets this method refuse this instance by name."""
     bottleneck = case.options.get("all_reduce_bandwidth") == "bottleneck"
     if method in ("dp", "threshold", "repartition") and bottleneck:
         return True
