@@ -13,7 +13,6 @@ import fuzz_mutations as mutations
 from fuzz_mutations import Maker
 
 from optsched import check, load, solve
-from optsched.best_known import read_best_known
 from optsched.experiments.plans.plan import read_plan
 from optsched.experiments.plans.units import expand
 from optsched.experiments.report.page import page
@@ -24,6 +23,7 @@ from optsched.experiments.store.store import Store
 from optsched.generators.placement import instance_from_profile
 from optsched.generators.rolling_trace import read_trace
 from optsched.library import shipped_folder
+from optsched.library.best_known import read_best_known
 from optsched.online.data.catalogue import read_catalogue
 from optsched.online.data.cluster import OnlineCluster, read_cluster
 from optsched.online.data.jobs import prepare_jobs

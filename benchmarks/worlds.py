@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 
 import optsched
-from optsched.best_known import read_best_known
 from optsched.errors import InputError
 from optsched.library import BEST_KNOWN, shipped_folder, shipped_names
+from optsched.library.best_known import read_best_known
 from optsched.makespan.instance import MakespanInstance
 from optsched.online.data.jobs import prepare_jobs
 from optsched.placement.instance import PlacementInstance

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from optsched.best_known import read_best_known
 from optsched.library import shipped_folder
+from optsched.library.best_known import read_best_known
 
 FILES = sorted(shipped_folder().rglob("best_known.json"))
 ENTRIES = [

@@ -114,10 +114,10 @@ def compare(
 ) -> int:
     """Print the gap table: how far each method is from the best proven bound."""
     from optsched.backends import require_solver
-    from optsched.best_known import require_best_known, update
     from optsched.cli import show
     from optsched.comparing import compare_each
     from optsched.library import files_behind
+    from optsched.library.best_known import require_best_known, update
     from optsched.methods import warm_up
 
     if as_json and csv is not None:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import optsched
-from optsched.best_known import read_best_known
 from optsched.errors import NotApplicableError
 from optsched.files import instance_sha256
 from optsched.generators.makespan import generate_makespan
 from optsched.library import shipped_folder
+from optsched.library.best_known import read_best_known
 from optsched.makespan.bounds.best import best_bound
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.check_certificate import check_certificate

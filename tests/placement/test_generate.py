@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import optsched
-from optsched.best_known import read_best_known
 from optsched.errors import InputError
 from optsched.files import instance_sha256
 from optsched.generators.placement import Hardware, generate_placement, random_offer
 from optsched.library import shipped_folder, shipped_names
+from optsched.library.best_known import read_best_known
 from optsched.profiles import Training
 from optsched.zoo import MODELS
 

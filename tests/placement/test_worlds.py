@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import optsched
-from optsched.best_known import read_best_known
 from optsched.library import shipped_folder, shipped_names
+from optsched.library.best_known import read_best_known
 from optsched.placement.scaling import measures
 
 ROOT = Path(__file__).parents[2]

@@ -9,10 +9,10 @@ import pytest
 from oracles.random_selection import tiny
 
 import optsched
-from optsched.best_known import read_best_known
 from optsched.errors import InputError
 from optsched.files import instance_sha256
 from optsched.library import shipped_folder, shipped_names
+from optsched.library.best_known import read_best_known
 from optsched.selection.instance import SelectionInstance
 from optsched.uncertainty.distribution import Distribution
 

@@ -26,7 +26,7 @@ PARTS = (WORKLOAD, "catalogue.json", "cluster.json")
 
 def shipped_folder() -> Path:
     """The folder of shipped instances: inside the wheel, or beside the package in a checkout."""
-    here = Path(__file__).resolve().parent
+    here = Path(__file__).resolve().parent.parent
     inside = here / "_shipped" / "instances"
     return inside if inside.is_dir() else here.parent / "instances"
 
