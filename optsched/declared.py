@@ -1,8 +1,8 @@
 """Ranges said once: a field's annotation says what it takes, and whoever reads it asks that.
 
 ``Annotated[float, Between(0, 1)]`` is a number in a range, ``Literal`` the words there are; "or
-None" may follow. Problems' options, the settings of a run, the limits of a plan and what a
-generator is given are data classes of such fields.
+None" may follow, and a tuple says it of each of its values. Problems' options, the settings of a
+run, the limits of a plan and what a generator is given have such annotations.
 """
 
 from __future__ import annotations
@@ -155,6 +155,18 @@ def require(source: str, where: str, value: Any, hint: Any) -> None:
         raise InputError(source, where, shown(value), expected)
 
 
+def require_arguments(source: str, function: Any, given: Mapping[str, Any]) -> None:
+    """Refuse an argument that is not as the function's signature declares; raises InputError."""
+    for name, hint in declared(function).items():
+        if name in given:
+            require(source, name, given[name], hint)
+
+
+def choices_of(hint: Any) -> tuple[Any, ...]:
+    """What stands on either side of ``X | None``; of another annotation itself."""
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
 def flag(name: str) -> str:
     """A field's name as the command line has it."""
     return f"--{name.replace('_', '-')}"
@@ -162,9 +174,12 @@ def flag(name: str) -> str:
 
 def expected_of(hint: Any, value: Any) -> str | None:
     """What a field of this annotation takes, where it does not take the value."""
-    if get_origin(hint) in (Union, UnionType):
-        refused = [expected_of(each, value) for each in get_args(hint)]
+    if len(choices_of(hint)) > 1:
+        refused = [expected_of(each, value) for each in choices_of(hint)]
         return None if None in refused else " or ".join(filter(None, refused))
+    if get_origin(hint) is tuple and isinstance(value, tuple | list):
+        refused = [expected_of(get_args(hint)[0], each) for each in value]
+        return next((f"each {expected}" for expected in refused if expected), None)
     if get_origin(hint) is Literal:
         choices = get_args(hint)
         return None if value in choices else " or ".join(choices)
@@ -181,7 +196,7 @@ def expected_of(hint: Any, value: Any) -> str | None:
 
 def read_as(hint: Any, value: Any) -> Any:
     """A text that says a number as that number, and a whole number as the float that is asked."""
-    for each in get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,):
+    for each in choices_of(hint):
         if _between(each) is None:
             continue
         whole = get_args(each)[0] is int
@@ -195,7 +210,7 @@ def read_as(hint: Any, value: Any) -> Any:
 
 @lru_cache
 def declared(made_of: Any) -> dict[str, Any]:
-    """The annotations of a data class's fields by name."""
+    """The annotations of a data class's fields, or of a function's arguments, by name."""
     return {
         name: hint
         for name, hint in hints_of(made_of, include_extras=True).items()

@@ -7,10 +7,9 @@ import re
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from optsched.declared import Seed, require
+from optsched.declared import Seed, choices_of, require
 from optsched.errors import InputError, shown, suggestion
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS
@@ -174,8 +173,8 @@ def _described(thing: Any) -> dict[str, str]:
 
 def data_class(hint: Any) -> Any | None:
     """The data class behind a type hint such as ``Hardware | None``."""
-    choices = typing.get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    return next((c for c in choices if isinstance(c, type) and is_dataclass(c)), None)
+    classes = (c for c in choices_of(hint) if isinstance(c, type) and is_dataclass(c))
+    return next(classes, None)
 
 
 def maker(made_of: Any) -> Callable[..., Any]:
@@ -197,8 +196,9 @@ def arguments_of(
     types = {**hints, **_field_types(list(classes.values()))}
     for key, value in given.items():
         usable = tuple(value) if isinstance(value, list) else value
-        if key in types and not _fits(usable, types[key]):
-            expected = str(getattr(types[key], "__name__", types[key]))
+        if key in types and not any(_is_a(usable, kind) for kind in choices_of(types[key])):
+            kinds = (getattr(kind, "__name__", str(kind)) for kind in choices_of(types[key]))
+            expected = " or ".join(kind for kind in kinds if kind != "NoneType")
             raise InputError(source, _within(place, key), shown(value), expected)
         if key in plain:
             arguments[key] = usable
@@ -226,13 +226,8 @@ def _within(place: str, key: str) -> str:
     return ".".join(filter(None, (place, key)))
 
 
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value has the type that is asked for, as far as TOML has types."""
-    choices = typing.get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    return any(_is_a(value, kind) for kind in choices)
-
-
 def _is_a(value: Any, kind: Any) -> bool:
+    """Whether a value has the type that is asked for, as far as TOML has types."""
     plain = {bool: (bool,), int: (int,), float: (int, float), str: (str,), type(None): ()}
     if typing.get_origin(kind) in (tuple, list, Sequence):
         return isinstance(value, tuple)

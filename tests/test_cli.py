@@ -326,7 +326,7 @@ USAGE: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "model": (
         ("generate", "placement", "--gpus", "0", "-o", "made"),
-        "generate placement: gpus: found 0, expected 1 to 4096",
+        "generate placement: gpus: found 0, expected an integer in [1, 4096]",
     ),
     "two outputs": (
         ("compare", "small.json", "--json", "--csv", "x.csv"),

@@ -125,3 +125,21 @@ def test_every_command_refuses_the_same_seeds(
 ) -> None:
     assert _code(command) == 2
     assert "seed: found -1, expected an integer in [0, 2^63 - 1]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        (["roll", "rolling/light-6x60", "--bound", "-1"], "roll: --bound: found -1, expected an"),
+        (["sweep", "plans/small", "--workers", "-1"], "sweep: workers: found -1, expected an int"),
+        (["sweep", "plans/small", "--workers", "1025"], "found 1025, expected an integer in [0, 1"),
+        (["sweep", "plans/small", "--retry", "all"], "--retry: found 'all', expected errors"),
+    ],
+)
+def test_commands_keep_to_what_is_declared(
+    command: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "s.sqlite"
+    assert _code([*command, *(["--store", str(store)] if command[0] == "sweep" else [])]) == 2
+    assert line in capsys.readouterr().err
+    assert not store.exists()

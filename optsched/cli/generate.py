@@ -9,14 +9,13 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import UnionType
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from optsched.cli.settings import integer, real, require_folder
-from optsched.declared import Between, Seed, require
+from optsched.declared import Between, Seed, choices_of, require
 from optsched.errors import InputError, shown
 from optsched.generating import (
     Parameter,
@@ -203,11 +202,11 @@ def _option(parameter: Parameter) -> inspect.Parameter:
     if isinstance(known, tuple) and known:
         default = f" [{','.join(map(str, known))}]"
     told: dict[str, Any] = {"help": f"{parameter.text}{default}"}
-    kind = _plain(parameter.hint)
+    kind = next(kind for kind in choices_of(parameter.hint) if kind is not type(None))
     if kind is bool:
         return _keyword(parameter.name, bool, f"{flag}/--no-{flag[2:]}", **told)
     names = (flag, *ALSO.get(parameter.name, ()))
-    if typing.get_origin(kind) is not None:
+    if typing.get_origin(kind) not in (None, typing.Literal):
         one = _READERS.get(typing.get_args(kind)[0], str)
         several = {"parser": _several(one), "metavar": "A,B"}
         return _keyword(parameter.name, str, *names, **several, **told)
@@ -234,13 +233,6 @@ def _several(one: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return text
 
     return read
-
-
-def _plain(hint: Any) -> Any:
-    """The type behind ``X | None``."""
-    if isinstance(hint, UnionType):
-        return next(kind for kind in typing.get_args(hint) if kind is not type(None))
-    return hint
 
 
 _READERS: dict[Any, Callable[[Any], Any]] = {int: integer, float: real}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,7 +15,8 @@ from optsched.cli.settings import (
     read_offer,
     table_extras,
 )
-from optsched.errors import InputError, shown
+from optsched.declared import Between, require
+from optsched.errors import InputError
 from optsched.outputs import require_file, require_outputs
 from optsched.placement.scaling import SLOWER
 
@@ -23,20 +24,24 @@ if TYPE_CHECKING:
     from optsched.placement.instance import PlacementInstance
 
 DONE = 0
+AllReduce = Literal["ring", "double-tree"]
+AllReduceOption = Annotated[AllReduce, typer.Option(help="ring or double-tree.")]
 TRACE_FORMATS = (
     "pai", "philly-csv", "philly-json", "helios", "muri", "chronus", "gavel", "swf"
 )  # fmt: skip
 
 
 Batch = Annotated[
-    str,
+    Literal["per-gpu", "global"],
     typer.Option(help="per-gpu: an iteration has a mini-batch for each GPU; global: one in all."),
 ]
 DeviceName = Annotated[
     str,
     typer.Option(metavar="NAME", help="The GPU: V100, A100, A100-TF32, A100-BF16 or H100-TF32."),
 ]
-Optimiser = Annotated[str, typer.Option(help="sgd or adam: 12 or 16 bytes a parameter.")]
+Optimiser = Annotated[
+    Literal["sgd", "adam"], typer.Option(help="sgd or adam: 12 or 16 bytes a parameter.")
+]
 Steps = Annotated[
     int | None, typer.Option(metavar="N", help="Parts in which a GPU's mini-batch passes.")
 ]
@@ -71,7 +76,7 @@ def import_pipedream(
     stages: Annotated[
         int | None, typer.Option(metavar="S", help="Stages; by default the best plan's.")
     ] = None,
-    all_reduce: Annotated[str, typer.Option(help="ring or double-tree.")] = "ring",
+    all_reduce: AllReduceOption = "ring",
     gpus_per_server: Annotated[int, typer.Option(metavar="N")] = 8,
     inter_bandwidth: Bandwidth = 1.25e9,
     intra_bandwidth: Bandwidth = 3e11,
@@ -147,7 +152,7 @@ def importer(file_format: str) -> Any:
             str, typer.Option("-o", metavar="FILE", help="workload.csv or .parquet to write.")
         ],
         cluster: ClusterFile = None,
-        all_reduce: Annotated[str, typer.Option(help="ring or double-tree.")] = "ring",
+        all_reduce: AllReduceOption = "ring",
         jobs: Annotated[
             int | None, typer.Option(metavar="N", help="Only the first N in time order.")
         ] = None,
@@ -164,7 +169,7 @@ def _import(
     file: str,
     output: str,
     cluster: str | None,
-    all_reduce: str,
+    all_reduce: AllReduce,
     jobs: int | None,
     seed: int,
 ) -> int:
@@ -177,10 +182,7 @@ def _import(
     from optsched.online.data.workload_files import write_workload
     from optsched.online.traces.importing import import_trace, workload_of_trace
 
-    if all_reduce not in ("ring", "double-tree"):
-        raise InputError("import", "--all-reduce", shown(all_reduce), "ring or double-tree")
-    if jobs is not None and jobs < 1:
-        raise InputError("import", "--jobs", shown(jobs), "a number from 1 up")
+    require("import", "--jobs", jobs, Annotated[int, Between(1, 2**53)] | None)
     beside = Path(output).parent / "catalogue.json"
     require_file(output, "the catalogue is written beside it")
     require_outputs([output, beside], [file, cluster])

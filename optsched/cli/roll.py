@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from optsched import declared
 from optsched.cli.settings import (
     Iterations,
     Json,
@@ -71,8 +72,7 @@ def roll(
     instance = load(file)
     if not isinstance(instance, RollingInstance):
         raise InputError(file, "schema", shown(instance.schema_), "optsched/rolling")
-    if not 0 <= bound <= 100_000:
-        raise InputError("roll", "--bound", shown(bound), "0 to 100000")
+    declared.require("roll", "--bound", bound, declared.Iterations)
     options = RollingOptions.from_dict(dict(read_options(option)))
     settings = Settings(seed=seed, iterations=iterations, time_limit=time_limit)
     names = [name.strip() for name in policy.split(",")]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from optsched.errors import InputError, shown
+from optsched.declared import require
+from optsched.errors import InputError
 from optsched.outputs import require_file, require_outputs
 from optsched.writing import STANDARD_OUTPUT, write_text
 
@@ -45,12 +46,9 @@ def sweep(
     from optsched.cli.progress import SweepProgress
     from optsched.experiments.run.runner import sweep as run
 
-    if retry not in (None, "errors"):
-        raise InputError("sweep", "--retry", shown(retry), "errors")
+    require("sweep", "--retry", retry, Literal["errors"] | None)
     if workers is not None and dask is not None:
         raise InputError("sweep", "", "--workers and --dask", "one of them")
-    if workers is not None and not 1 <= workers <= 1024:
-        raise InputError("sweep", "--workers", shown(workers), "1 to 1024")
     require_file(store, "rows are kept in it")
     require_outputs([store], [plan])
     with SweepProgress() as progress:

@@ -9,18 +9,20 @@ paper says only that contention and overhead stay within 15% of the execution ti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from optsched.errors import InputError, shown
+from optsched.declared import Between, Seed, require_arguments
+from optsched.errors import InputError
 from optsched.makespan.instance import MOST_JOBS, MOST_SERVERS, SCHEMA, MakespanInstance
 
 JOB_SIZES = (1, 2, 4, 8, 16, 32)
 JOB_SHARES = (80, 14, 26, 30, 8, 2)
 SERVER_SIZES = (4, 8, 16, 32)
-MOST_GPUS = 4096
+Gpus = Annotated[int, Between(1, 4096)]
 """Of a server, and of a job whose size is drawn."""
+Strength = Literal["mild", "strong", "prohibitive"]
 INTER_BANDWIDTH, INTRA_BANDWIDTH, COMPUTE_RATE = 1.25e9, 3e11, 1e11
 BATCH_SIZE = 32
 
@@ -46,7 +48,7 @@ class Contention:
     horizon: float
 
 
-CONTENTION = {
+CONTENTION: dict[Strength, Contention] = {
     "mild": Contention(0.5, 0.2, 1e-4, (0.01, 0.05), 1200.0),
     "strong": Contention(1.0, 0.5, 1e-3, (0.1, 0.5), 4800.0),
     "prohibitive": Contention(1.0, 0.5, 1e-3, (2.0, 5.0), 4800.0),
@@ -73,18 +75,18 @@ class Workload:
 
 
 def generate_makespan(
-    jobs: int = 160,
-    servers: int = 20,
+    jobs: Annotated[int, Between(1, MOST_JOBS)] = 160,
+    servers: Annotated[int, Between(1, MOST_SERVERS)] = 20,
     *,
-    contention: str = "mild",
-    server_sizes: tuple[int, ...] = SERVER_SIZES,
-    largest_job: int = JOB_SIZES[-1],
-    sizes: tuple[int, ...] | None = None,
+    contention: Strength = "mild",
+    server_sizes: tuple[Gpus, ...] = SERVER_SIZES,
+    largest_job: Annotated[int, Between(1, 2**53)] = JOB_SIZES[-1],
+    sizes: tuple[Gpus, ...] | None = None,
     workload: Workload | None = None,
-    slot: float = 1.0,
+    slot: Annotated[float, Between(1e-6, 1e6)] = 1.0,
     progress: str = "floor",
     horizon: int | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     name: str | None = None,
 ) -> MakespanInstance:
     """Generate one instance.
@@ -118,9 +120,10 @@ def generate_makespan(
     InputError
         If an argument cannot be used, or a job fits nowhere.
     """
-    _refuse_bad(jobs, servers, contention, server_sizes, largest_job, slot)
-    if sizes is not None and not (sizes and all(1 <= size <= MOST_GPUS for size in sizes)):
-        raise InputError("generate makespan", "sizes", shown(sizes), f"sizes from 1 to {MOST_GPUS}")
+    require_arguments("generate makespan", generate_makespan, locals())
+    for where, drawn in (("server_sizes", server_sizes), ("sizes", sizes)):
+        if drawn == ():
+            raise InputError("generate makespan", where, "no size", "sizes to draw from")
     rng = np.random.default_rng(seed)
     strength, ranges = CONTENTION[contention], workload or Workload()
     capacities = [int(size) for size in rng.choice(server_sizes, size=servers)]
@@ -196,28 +199,3 @@ def _length(ranges: Workload, rng: np.random.Generator) -> tuple[int, float]:
     most = max(fewest, min(ranges.iterations[1], int(execution / shortest)))
     iterations = int(rng.integers(fewest, most + 1))
     return iterations, execution / iterations
-
-
-def _refuse_bad(
-    jobs: int,
-    servers: int,
-    contention: str,
-    server_sizes: tuple[int, ...],
-    largest_job: int,
-    slot: float,
-) -> None:
-    def refuse(where: str, found: object, expected: str) -> InputError:
-        return InputError("generate makespan", where, shown(found), expected)
-
-    if not 1 <= jobs <= MOST_JOBS:
-        raise refuse("jobs", jobs, f"1 to {MOST_JOBS}")
-    if not 1 <= servers <= MOST_SERVERS:
-        raise refuse("servers", servers, f"1 to {MOST_SERVERS}")
-    if contention not in CONTENTION:
-        raise refuse("contention", contention, " or ".join(CONTENTION))
-    if not server_sizes or not all(1 <= size <= MOST_GPUS for size in server_sizes):
-        raise refuse("server_sizes", server_sizes, f"sizes from 1 to {MOST_GPUS}")
-    if largest_job < 1:
-        raise refuse("largest_job", largest_job, "1 or more")
-    if not 1e-6 <= slot <= 1e6:
-        raise refuse("slot", slot, "1e-6 to 1e6 seconds")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from optsched.declared import Between, Seed, require_arguments, require_declared
 from optsched.errors import InputError, shown
 from optsched.placement.instance import (
     MOST_GPUS_PER_SERVER,
@@ -15,8 +16,10 @@ from optsched.placement.instance import (
     truncate_offer,
 )
 from optsched.profiles import LayerProfile, Training, choose_plan, stage_table
+from optsched.schema import Positive
 
-MOST_GPUS = 4096
+Gpus = Annotated[int, Between(1, 4096)]
+AllReduce = Literal["ring", "double-tree"]
 
 
 @dataclass(frozen=True)
@@ -33,9 +36,12 @@ class Hardware:
         Between the GPUs of a server, bytes/s.
     """
 
-    gpus_per_server: int = 8
-    inter_bandwidth: float = 1.25e9
-    intra_bandwidth: float = 3e11
+    gpus_per_server: Annotated[int, Between(1, MOST_GPUS_PER_SERVER)] = 8
+    inter_bandwidth: Positive = 1.25e9
+    intra_bandwidth: Positive = 3e11
+
+    def __post_init__(self) -> None:
+        require_declared("hardware", self)
 
     @property
     def planning_bandwidth(self) -> float:
@@ -45,13 +51,13 @@ class Hardware:
 
 def generate_placement(
     model: str = "VGG19",
-    gpus: int = 16,
+    gpus: Gpus = 16,
     *,
     stages: int | None = None,
-    all_reduce: str = "ring",
+    all_reduce: AllReduce = "ring",
     hardware: Hardware | None = None,
     training: Training | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     name: str | None = None,
 ) -> PlacementInstance:
     """Generate one instance.
@@ -89,8 +95,7 @@ def generate_placement(
     """
     from optsched.zoo import device_named, profile_model
 
-    if not 0 <= seed < 2**63:
-        raise InputError("generate placement", "seed", shown(seed), "0 to 2^63 - 1")
+    require_arguments("generate placement", generate_placement, locals())
     hardware, training = hardware or Hardware(), training or Training()
     profile = profile_model(
         model,
@@ -270,15 +275,6 @@ def random_offer(
     The offer is cut to what the job needs and listed in descending order. Replicas of several
     GPUs fit into one server each; a server's GPUs that hold no whole replica stay in the offer.
     """
-    if not 1 <= gpus <= MOST_GPUS:
-        raise InputError("generate placement", "gpus", shown(gpus), f"1 to {MOST_GPUS}")
-    if not 1 <= gpus_per_server <= MOST_GPUS_PER_SERVER:
-        raise InputError(
-            "generate placement",
-            "gpus_per_server",
-            shown(gpus_per_server),
-            f"1 to {MOST_GPUS_PER_SERVER}",
-        )
     if not 1 <= replica_gpus <= gpus_per_server:
         expected = f"1 to the {gpus_per_server} GPUs of a server, which holds all slices"
         raise InputError("generate placement", "tensor_parallel", shown(replica_gpus), expected)

@@ -19,10 +19,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
+from optsched.declared import LARGEST, Between, require_declared
 from optsched.errors import InputError, shown
 from optsched.placement.instance import MOST_GPUS_PER_SERVER
 from optsched.profiles.planner import Plan
@@ -31,11 +32,11 @@ from optsched.profiles.profile import LayerProfile
 if TYPE_CHECKING:
     from optsched.profiles._planner_kernel import Room
 
-BATCHES = ("per-gpu", "global")
 OPTIMISERS = {"sgd": 12.0, "adam": 16.0}
 """Bytes a parameter: itself, its gradient and one moment (sgd) or two (adam), 4 bytes each; adam's
 16 are also those of mixed precision (2 + 2, and 12 in single precision)."""
 MOST_STEPS = 2**20
+Steps = Annotated[int, Between(1, MOST_STEPS)]
 ROUNDING = 1e-9
 """By which differences of prefix sums may be off."""
 
@@ -73,38 +74,24 @@ class Training:
         Experts of each mixture of a model that has them; by default the model's.
     """
 
-    batch: str = "per-gpu"
+    batch: Literal["per-gpu", "global"] = "per-gpu"
     mini_batch: int | None = None
     device: str = "V100"
     fewer_gpus: bool = False
-    optimiser: str = "adam"
-    accumulation_steps: int | None = None
-    gpu_memory: float | None = None
+    optimiser: Literal["sgd", "adam"] = "adam"
+    accumulation_steps: Steps | None = None
+    gpu_memory: Annotated[float, Between(0, LARGEST, above=True)] | None = None
     oversized: bool = False
-    tensor_parallel: int = 1
-    micro_batches: int | None = None
-    experts: int | None = None
+    tensor_parallel: Annotated[int, Between(1, MOST_GPUS_PER_SERVER)] = 1
+    micro_batches: Steps | None = None
+    experts: Steps | None = None
 
     def __post_init__(self) -> None:
-        def refuse(name: str, expected: str) -> InputError:
-            return InputError("training", name, shown(getattr(self, name)), expected)
-
-        if self.batch not in BATCHES:
-            raise refuse("batch", " or ".join(map(repr, BATCHES)))
-        if self.optimiser not in OPTIMISERS:
-            raise refuse("optimiser", f"one of {', '.join(OPTIMISERS)}")
-        if not 1 <= (self.accumulation_steps or 1) <= MOST_STEPS or self.accumulation_steps == 0:
-            raise refuse("accumulation_steps", f"1 to {MOST_STEPS}")
-        if self.gpu_memory is not None and not 0 < self.gpu_memory < math.inf:
-            raise refuse("gpu_memory", "a positive number of bytes")
-        if not 1 <= self.tensor_parallel <= MOST_GPUS_PER_SERVER:
-            raise refuse("tensor_parallel", f"1 to {MOST_GPUS_PER_SERVER}")
-        if self.micro_batches is not None and not 1 <= self.micro_batches <= MOST_STEPS:
-            raise refuse("micro_batches", f"1 to {MOST_STEPS}")
-        if self.experts is not None and not 1 <= self.experts <= MOST_STEPS:
-            raise refuse("experts", f"1 to {MOST_STEPS}")
+        require_declared("training", self)
         if self.micro_batches is not None and self.accumulation_steps is not None:
-            raise refuse("accumulation_steps", "none beside micro_batches, which cut alike")
+            expected = "none beside micro_batches, which cut alike"
+            found = shown(self.accumulation_steps)
+            raise InputError("training", "accumulation_steps", found, expected)
 
 
 def steps_to_try(profile: LayerProfile, training: Training) -> list[int]:

@@ -48,17 +48,18 @@ def test_offers() -> None:
     ("arguments", "expected"),
     [
         ({"model": "AlexNet"}, "one of VGG19"),
-        ({"gpus": 0}, "1 to 4096"),
-        ({"gpus": 10**9}, "1 to 4096"),
+        ({"gpus": 0}, "1, 4096"),
+        ({"gpus": 10**9}, "1, 4096"),
         ({"stages": 99}, "stages"),
-        ({"all_reduce": "star"}, "'ring' or 'double-tree'"),
-        ({"hardware": Hardware(gpus_per_server=0)}, "gpus_per_server"),
-        ({"hardware": Hardware(inter_bandwidth=-1.0)}, "bandwidth"),
+        ({"all_reduce": "star"}, "ring or double-tree"),
+        ({"hardware": {"gpus_per_server": 0}}, "gpus_per_server"),
+        ({"hardware": {"inter_bandwidth": -1.0}}, "bandwidth"),
     ],
 )
 def test_bad_arguments_are_refused(arguments: dict, expected: str) -> None:
+    hardware = arguments.get("hardware", {})
     with pytest.raises(InputError, match=expected):
-        generate_placement(**arguments)
+        generate_placement(**{**arguments, "hardware": Hardware(**hardware)})
 
 
 @pytest.mark.parametrize("name", PLACEMENTS)

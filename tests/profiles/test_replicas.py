@@ -251,7 +251,7 @@ def test_what_the_profile_does_not_have_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ({"tensor_parallel": 0}, "tensor_parallel: found 0, expected 1 to 1024"),
+        ({"tensor_parallel": 0}, "tensor_parallel: found 0, expected an integer in .1, 1024"),
         ({"micro_batches": 0}, "micro_batches: found 0"),
         ({"experts": 0}, "experts: found 0"),
         (

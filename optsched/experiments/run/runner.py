@@ -15,10 +15,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated, Protocol
 
 from optsched import __version__
 from optsched.backends import require_solver
+from optsched.declared import Between, require
 from optsched.errors import InputError, shown
 from optsched.experiments.plans.plan import MOST_UNITS, Limits, Plan, read_plan
 from optsched.experiments.plans.units import (
@@ -41,6 +42,7 @@ AHEAD = 2
 
 PACKAGES = ("highspy", "numba", "numpy", "pyomo", "pyscipopt", "scipy")
 
+Workers = Annotated[int, Between(0, 1024)]
 Progress = Callable[["Standing"], None]
 
 
@@ -112,6 +114,7 @@ def sweep(
     MissingExtraError
         With `dask` and without distributed (extra ``cluster``).
     """
+    require("sweep", "workers", workers, Workers | None)
     if not isinstance(plan, Plan):
         plan = read_plan(plan)
     require_extras(_modules(plan, dask))
