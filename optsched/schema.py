@@ -20,6 +20,8 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from optsched.about import About as About
+from optsched.about import described as described
 from optsched.declared import LARGEST as LARGEST
 from optsched.declared import Between as Between
 from optsched.declared import NonNegative as NonNegative
@@ -62,6 +64,10 @@ class FileModel(Displayed, BaseModel, metaclass=_MadeInPython):
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, allow_inf_nan=False, hide_input_in_errors=True
     )
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        described(cls)
 
     @model_validator(mode="before")
     @classmethod
@@ -107,13 +113,21 @@ Name = Annotated[
 ]
 
 
+FORMAT = About("The format of the file.")
+VERSION = About("The format's version.", "", 1)
+PROVENANCE = About("Free words on where the data are from; no part of the hash.", "", {})
+INSTANCE = About("The name of the instance that it solves.", "", "vgg19-16")
+SHA256 = About("SHA-256 of the instance; may be left out.", "", "9f86d081884c7d65")
+OPTIONS = About("The problem's options under which the value was found, by name.", "", {})
+
+
 class InstanceFile(FileModel):
     """What every instance file has, and how it is read and written."""
 
-    schema_: str = Field(alias="schema")
-    version: Version
-    name: Name
-    provenance: dict[str, Any] = Field(default_factory=dict)
+    schema_: Annotated[str, FORMAT] = Field(alias="schema")
+    version: Annotated[Version, VERSION]
+    name: Annotated[Name, About("The instance's name, which solutions repeat.", "", "vgg19-16")]
+    provenance: Annotated[dict[str, Any], PROVENANCE] = Field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, document: Any, source: str = "instance") -> Self:
@@ -134,9 +148,9 @@ class InstanceFile(FileModel):
 class SolutionFile(FileModel):
     """What every solution file has, and how it is read and written."""
 
-    schema_: str = Field(alias="schema")
-    version: Version
-    instance: Name
+    schema_: Annotated[str, FORMAT] = Field(alias="schema")
+    version: Annotated[Version, VERSION]
+    instance: Annotated[Name, INSTANCE]
 
     @classmethod
     def from_dict(cls, document: Any, source: str = "solution") -> Self:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
+from optsched.about import FIELDS
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS
 
@@ -15,16 +17,38 @@ SCHEMAS: dict[str, str] = {
         (f"{problem.name}-solution", problem.solution),
     )
 } | {
+    "workload": "optsched.online.data.workload_files:row_schema",
     "cluster": "optsched.online.data.cluster:OnlineCluster",
     "catalogue": "optsched.online.data.catalogue:Catalogue",
+    "plan": "optsched.experiments.plans.plan_schema:plan_schema",
 }
-del SCHEMAS["online"]  # a workload is a table: its schema is its columns
+del SCHEMAS["online"]  # a workload is a table: its schema is that of a row
 
 
 def json_schema(name: str) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of a format such as "placement" or "placement-solution".
+    """The JSON Schema (2020-12) of a format, with a description, unit and example of each field.
 
     Rules between fields (sums, transfers that must agree) are left to `optsched.load`.
+
+    Parameters
+    ----------
+    name : str
+        Such as "placement", "placement-solution", "plan" (of a TOML file's content), "workload"
+        (of a row of the table), "catalogue" or "cluster"; all are keys of `SCHEMAS`.
+
+    Returns
+    -------
+    dict
+        The schema. ``unit`` stands beside ``description`` where a number has one.
+
+    Examples
+    --------
+    >>> json_schema("cluster")["properties"]["inter_bandwidth"]["unit"]
+    'bytes/s'
     """
-    made: dict[str, Any] = resolve(SCHEMAS[name]).model_json_schema(by_alias=True)
+    maker = resolve(SCHEMAS[name])
+    made = maker() if inspect.isfunction(maker) else maker.model_json_schema(by_alias=True)
+    for part in (made, *made.get("$defs", {}).values()):
+        if "description" in part:  # a docstring, without the section that the fields say again
+            part["description"] = inspect.cleandoc(part["description"].partition(FIELDS)[0])
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}

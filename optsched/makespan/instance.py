@@ -16,6 +16,8 @@ from pydantic import FailFast, Field, model_validator
 
 from optsched.display import counted, listed, number
 from optsched.schema import (
+    FORMAT,
+    About,
     Between,
     FileModel,
     InstanceFile,
@@ -37,85 +39,80 @@ LONGEST_HORIZON = 10**9
 
 
 class Network(FileModel):
-    """Links between and inside servers, and what sharing one costs.
+    """Links between and inside servers, and what sharing one costs."""
 
-    Attributes
-    ----------
-    inter_bandwidth, intra_bandwidth : float
-        b_e and b_i, bytes/s.
-    contention_share : float
-        xi_1: contending jobs count for this share, k = xi_1 p (7).
-    degradation : float
-        a of f = max(1, k + a (k - 1)).
-    overhead_per_server : float
-        xi_2 gamma_0, seconds per iteration for each server used.
-    overhead_on_one_server : bool
-        Whether a job inside one server pays it too.
-    """
-
-    inter_bandwidth: Positive
-    intra_bandwidth: Positive
-    contention_share: Annotated[float, Between(0.0, 1.0)]
-    degradation: NonNegative
-    overhead_per_server: NonNegative
-    overhead_on_one_server: bool
+    inter_bandwidth: Annotated[Positive, About("b_e, links between servers.", "bytes/s", 1.25e9)]
+    intra_bandwidth: Annotated[Positive, About("b_i, links inside a server.", "bytes/s", 3e11)]
+    contention_share: Annotated[
+        float,
+        Between(0.0, 1.0),
+        About("xi_1: contending jobs count for this share, k = xi_1 p (7).", "share", 0.5),
+    ]
+    degradation: Annotated[
+        NonNegative,
+        About(
+            "a of f = max(1, k + a (k - 1)), what sharing a link costs beyond its share.",
+            "ratio",
+            0.2,
+        ),
+    ]
+    overhead_per_server: Annotated[
+        NonNegative,
+        About("xi_2 gamma_0, what an iteration costs for each server used.", "seconds", 0.001),
+    ]
+    overhead_on_one_server: Annotated[
+        bool, About("Whether a job inside one server pays that too.", "", True)
+    ]
 
 
 class RingJob(FileModel):
-    """One job: a ring of G workers that trains F iterations.
+    """One job: a ring of G workers that trains F iterations."""
 
-    Attributes
-    ----------
-    gpus : int
-        G_j; all of them at once, from start to end.
-    iterations : int
-        F_j.
-    gradient_bytes : float
-        m_j, all-reduced each iteration.
-    batch_size : float
-        M_j, samples a worker and iteration.
-    forward_time_per_sample, backward_time : float
-        Delta f_j and Delta b_j, seconds.
-    """
-
-    name: Name
-    gpus: Annotated[int, Between(1, MOST_GPUS)]
-    iterations: Annotated[int, Between(1, MOST_ITERATIONS)]
-    gradient_bytes: NonNegative
-    batch_size: NonNegative
-    forward_time_per_sample: NonNegative
-    backward_time: NonNegative
+    name: Annotated[Name, About("The job's name, once in an instance.", "", "j0")]
+    gpus: Annotated[
+        int, Between(1, MOST_GPUS), About("G_j, all of them at once, from start to end.", "GPUs", 4)
+    ]
+    iterations: Annotated[
+        int, Between(1, MOST_ITERATIONS), About("F_j, iterations to train.", "iterations", 3000)
+    ]
+    gradient_bytes: Annotated[NonNegative, About("m_j, all-reduced each iteration.", "bytes", 1e8)]
+    batch_size: Annotated[NonNegative, About("M_j, of a worker and iteration.", "samples", 32)]
+    forward_time_per_sample: Annotated[NonNegative, About("Delta f_j.", "seconds", 1e-4)]
+    backward_time: Annotated[NonNegative, About("Delta b_j, of an iteration.", "seconds", 5e-3)]
 
 
 class MakespanInstance(InstanceFile):
-    """Jobs that are all there at slot 0, and a cluster; read with `optsched.load`.
+    """Jobs that are all there at slot 0, and a cluster; read with `optsched.load`."""
 
-    Attributes
-    ----------
-    servers : tuple of int
-        O_s, GPUs of each server.
-    compute_rate : float
-        C, bytes a worker reduces a second.
-    slot : float
-        Seconds per slot.
-    progress : "floor" or "continuous"
-        Whole iterations per slot and integer starts, or the rate slot / tau and real ones.
-    horizon : int
-        Slots; a completion after it is infeasible.
-    """
-
-    schema_: Literal["optsched/makespan"] = Field(alias="schema")
+    schema_: Annotated[Literal["optsched/makespan"], FORMAT] = Field(alias="schema")
     servers: Annotated[
         tuple[Annotated[int, Between(1, MOST_GPUS_PER_SERVER)], ...],
         FailFast(),
         Field(strict=False, max_length=MOST_SERVERS),
+        About("O_s, GPUs of each server.", "GPUs", [4, 8]),
     ]
-    network: Network
-    compute_rate: Positive
-    slot: Positive
-    progress: Literal["floor", "continuous"]
-    horizon: Annotated[int, Between(1, LONGEST_HORIZON)]
-    jobs: Annotated[tuple[RingJob, ...], FailFast(), Field(strict=False, max_length=MOST_JOBS)]
+    network: Annotated[Network, About("Links, and what sharing one costs.")]
+    compute_rate: Annotated[Positive, About("C, what a worker reduces.", "bytes/s", 1e11)]
+    slot: Annotated[Positive, About("How long a slot is.", "seconds", 1.0)]
+    progress: Annotated[
+        Literal["floor", "continuous"],
+        About(
+            "Whole iterations a slot and integer starts, or the rate slot / tau and real ones.",
+            "",
+            "floor",
+        ),
+    ]
+    horizon: Annotated[
+        int,
+        Between(1, LONGEST_HORIZON),
+        About("A completion after it is infeasible.", "slots", 1200),
+    ]
+    jobs: Annotated[
+        tuple[RingJob, ...],
+        FailFast(),
+        Field(strict=False, max_length=MOST_JOBS),
+        About("The jobs, all there at slot 0."),
+    ]
 
     def facts(self) -> dict[str, str]:
         """What it is, for a prompt or a page."""

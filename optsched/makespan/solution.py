@@ -9,48 +9,46 @@ from pydantic import FailFast, Field, StringConstraints
 
 from optsched.display import number
 from optsched.makespan.instance import MOST_GPUS, MOST_JOBS, MOST_SERVERS
-from optsched.schema import Between, FileModel, Name, Number, SolutionFile
+from optsched.schema import FORMAT, About, Between, FileModel, Name, Number, SolutionFile
 
 _Server = Annotated[str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,5})$")]
 _Count = Annotated[int, Between(-MOST_GPUS, MOST_GPUS)]  # a negative count is the checker's affair
 
 
 class ScheduledJob(FileModel):
-    """One job's run.
+    """One job's run."""
 
-    Attributes
-    ----------
-    start : float
-        a_j, the slot at whose beginning it starts.
-    gpus : dict of str to int
-        y_js by the server's index; servers it does not use are left out.
-    end : float or None
-        T_j as claimed; the checker recomputes it.
-    """
-
-    name: Name
-    start: Number
-    gpus: Annotated[dict[_Server, _Count], Field(max_length=MOST_SERVERS)]
-    end: Number | None = None
+    name: Annotated[Name, About("The job's name.", "", "j0")]
+    start: Annotated[Number, About("a_j, the slot at whose beginning it starts.", "slots", 0)]
+    gpus: Annotated[
+        dict[_Server, _Count],
+        Field(max_length=MOST_SERVERS),
+        About(
+            "y_js by the server's 0-based index; servers it does not use are left out.",
+            "GPUs",
+            {"0": 4},
+        ),
+    ]
+    end: Annotated[
+        Number | None, About("T_j as claimed; the checker recomputes it.", "slots", 37)
+    ] = None
 
 
 class MakespanSolution(SolutionFile):
-    """Starts and placements of all jobs.
+    """Starts and placements of all jobs."""
 
-    Attributes
-    ----------
-    objective : float or None
-        The makespan claimed, slots.
-    options : dict
-        The method's options; none of them changes the value of a schedule.
-    """
-
-    schema_: Literal["optsched/makespan-solution"] = Field(alias="schema")
+    schema_: Annotated[Literal["optsched/makespan-solution"], FORMAT] = Field(alias="schema")
     jobs: Annotated[
-        tuple[ScheduledJob, ...], FailFast(), Field(strict=False, max_length=2 * MOST_JOBS)
+        tuple[ScheduledJob, ...],
+        FailFast(),
+        Field(strict=False, max_length=2 * MOST_JOBS),
+        About("Every job of the instance, once."),
     ]
-    objective: Number | None = None
-    options: dict[str, Any] = Field(default_factory=dict)
+    objective: Annotated[Number | None, About("The makespan claimed.", "slots", 37)] = None
+    options: Annotated[
+        dict[str, Any],
+        About("The method's options; none of them changes the value of a schedule.", "", {}),
+    ] = Field(default_factory=dict)
 
     def facts(self) -> dict[str, str]:
         """What it is, for a prompt or a page."""

@@ -11,7 +11,18 @@ from optsched.errors import InputError
 from optsched.online.data.cluster import MOST_SERVERS
 from optsched.online.options import OnlineOptions
 from optsched.online.records import Records
-from optsched.schema import Between, FileModel, Name, Number, SolutionFile, parse
+from optsched.schema import (
+    FORMAT,
+    OPTIONS,
+    SHA256,
+    About,
+    Between,
+    FileModel,
+    Name,
+    Number,
+    SolutionFile,
+    parse,
+)
 
 SCHEMA = "optsched/online-solution"
 MOST_JOBS = 100_000
@@ -24,32 +35,35 @@ _Gpus = Annotated[int, Between(-1, 2**24)]  # a wrong count is the audit's to re
 class JobRun(FileModel):
     """A job's run: seconds since the first submission, and GPUs by server."""
 
-    job_id: Annotated[str, Field(max_length=1000)]
-    start: Number
-    end: Number
-    servers: Annotated[dict[_Server, _Gpus], Field(max_length=MOST_SERVERS)]
+    job_id: Annotated[
+        str, Field(max_length=1000), About("The job's name in the workload.", "", "j0")
+    ]
+    start: Annotated[Number, About("When it starts, since the first submission.", "seconds", 120.0)]
+    end: Annotated[Number, About("When it ends, since the first submission.", "seconds", 4300.0)]
+    servers: Annotated[
+        dict[_Server, _Gpus],
+        Field(max_length=MOST_SERVERS),
+        About("GPUs by the server's 0-based index.", "GPUs", {"0": 8, "3": 4}),
+    ]
 
 
 class OnlineSolution(SolutionFile):
-    """One policy's run on a workload, as `optsched simulate --records FILE.json` writes it.
+    """One policy's run on a workload, as `optsched simulate --records FILE.json` writes it."""
 
-    Attributes
-    ----------
-    instance, instance_sha256 : str
-        Which workload; the hash may be left out.
-    policy, seed, options
-        What ran; the seed is that of the predictor.
-    objective : float or None
-        The total flow time claimed, seconds.
-    """
-
-    schema_: Literal["optsched/online-solution"] = Field(alias="schema")
-    instance_sha256: Name | None = None
-    policy: Name
-    seed: Seed = 0
-    options: dict[str, Any] = Field(default_factory=dict)
-    objective: Number | None = None
-    jobs: Annotated[tuple[JobRun, ...], FailFast(), Field(strict=False, max_length=2 * MOST_JOBS)]
+    schema_: Annotated[Literal["optsched/online-solution"], FORMAT] = Field(alias="schema")
+    instance_sha256: Annotated[Name | None, SHA256] = None
+    policy: Annotated[Name, About("What decided.", "", "a-srpt")]
+    seed: Annotated[Seed, About("The seed of the predictor.", "", 0)] = 0
+    options: Annotated[dict[str, Any], OPTIONS] = Field(default_factory=dict)
+    objective: Annotated[Number | None, About("The total flow time claimed.", "seconds", 1.2e7)] = (
+        None
+    )
+    jobs: Annotated[
+        tuple[JobRun, ...],
+        FailFast(),
+        Field(strict=False, max_length=2 * MOST_JOBS),
+        About("The run of each job."),
+    ]
 
     @classmethod
     def from_dict(cls, document: Any, source: str = "solution") -> Self:

@@ -12,6 +12,8 @@ from pydantic import FailFast, Field, model_validator
 from optsched.display import listed, number
 from optsched.errors import NotApplicableError
 from optsched.schema import (
+    FORMAT,
+    About,
     Between,
     FileModel,
     InstanceFile,
@@ -36,42 +38,61 @@ CONSISTENCY = 1e-6
 class Cluster(FileModel):
     """The servers' common hardware: GPUs a server has, NIC and in-server bandwidth (bytes/s)."""
 
-    gpus_per_server: Annotated[int, Between(1, MOST_GPUS_PER_SERVER)]
-    inter_bandwidth: Positive
-    intra_bandwidth: Positive
+    gpus_per_server: Annotated[
+        int, Between(1, MOST_GPUS_PER_SERVER), About("GPUs that each server has.", "GPUs", 8)
+    ]
+    inter_bandwidth: Annotated[
+        Positive, About("b_e, what a server's network card carries.", "bytes/s", 1.25e9)
+    ]
+    intra_bandwidth: Annotated[
+        Positive, About("b_i, what links inside a server carry.", "bytes/s", 3e11)
+    ]
 
 
 class Stage(FileModel):
-    """A pipeline stage: times and sizes of one replica for one iteration.
+    """A pipeline stage: times and sizes of one replica for one iteration."""
 
-    Attributes
-    ----------
-    replicas : int
-        Data-parallel replicas, k_s; each takes one GPU, or `tensor_parallel` of them.
-    forward_time, backward_time : float
-        Seconds, p^f_s and p^b_s.
-    input_bytes, output_bytes : float
-        Activations in and out, d^in_s and d^out_s.
-    parameter_bytes : float
-        Trainable parameters, h_s.
-    tensor_parallel : int
-        GPUs that hold the slices of a replica, q_s: all in one server.
-    tensor_bytes : float
-        Bytes all-reduced among a replica's slices, c_s.
-    expert_bytes : float
-        Bytes a replica sends in the stage's all-to-all between experts, e_s.
-    """
-
-    name: Name
-    replicas: Annotated[int, Between(1, MOST_REPLICAS)]
-    forward_time: NonNegative
-    backward_time: NonNegative
-    input_bytes: NonNegative
-    output_bytes: NonNegative
-    parameter_bytes: NonNegative
-    tensor_parallel: Annotated[int, Between(1, MOST_GPUS_PER_SERVER)] = 1
-    tensor_bytes: NonNegative = 0.0
-    expert_bytes: NonNegative = 0.0
+    name: Annotated[Name, About("The stage's name.", "", "conv1-8")]
+    replicas: Annotated[
+        int,
+        Between(1, MOST_REPLICAS),
+        About(
+            "k_s, data-parallel replicas; each takes one GPU, or `tensor_parallel` of them.",
+            "replicas",
+            5,
+        ),
+    ]
+    forward_time: Annotated[
+        NonNegative, About("p^f_s, forward pass of one replica for one iteration.", "seconds", 0.01)
+    ]
+    backward_time: Annotated[
+        NonNegative,
+        About("p^b_s, backward pass of one replica for one iteration.", "seconds", 0.02),
+    ]
+    input_bytes: Annotated[
+        NonNegative,
+        About("d^in_s, activations that a replica takes in; 0 in the first stage.", "bytes", 1e8),
+    ]
+    output_bytes: Annotated[
+        NonNegative,
+        About("d^out_s, activations that a replica sends on; 0 in the last stage.", "bytes", 1e8),
+    ]
+    parameter_bytes: Annotated[
+        NonNegative,
+        About("h_s, trainable parameters, all-reduced among the replicas.", "bytes", 3.7e7),
+    ]
+    tensor_parallel: Annotated[
+        int,
+        Between(1, MOST_GPUS_PER_SERVER),
+        About("q_s, GPUs that hold the slices of a replica, all in one server.", "GPUs", 1),
+    ] = 1
+    tensor_bytes: Annotated[
+        NonNegative, About("c_s, what is all-reduced among a replica's slices.", "bytes", 0.0)
+    ] = 0.0
+    expert_bytes: Annotated[
+        NonNegative,
+        About("e_s, what a replica sends in the all-to-all between experts.", "bytes", 0.0),
+    ] = 0.0
 
     @property
     def gpus(self) -> int:
@@ -80,19 +101,28 @@ class Stage(FileModel):
 
 
 class Job(FileModel):
-    """One job: a pipeline of replicated stages.
+    """One job: a pipeline of replicated stages."""
 
-    Attributes
-    ----------
-    micro_batches : int or None
-        Micro-batches that an iteration is cut into, M, all gradients being summed at its end;
-        None for an asynchronous pipeline.
-    """
-
-    model: Name
-    all_reduce: Literal["ring", "double-tree"]
-    stages: Annotated[tuple[Stage, ...], FailFast(), Field(strict=False, max_length=MOST_STAGES)]
-    micro_batches: Annotated[int, Between(1, MOST_MICRO_BATCHES)] | None = None
+    model: Annotated[Name, About("The trained model's name.", "", "VGG19")]
+    all_reduce: Annotated[
+        Literal["ring", "double-tree"],
+        About("How gradients are summed among a stage's replicas.", "", "ring"),
+    ]
+    stages: Annotated[
+        tuple[Stage, ...],
+        FailFast(),
+        Field(strict=False, max_length=MOST_STAGES),
+        About("The pipeline's stages, in order; what one sends is what the next takes in."),
+    ]
+    micro_batches: Annotated[
+        Annotated[int, Between(1, MOST_MICRO_BATCHES)] | None,
+        About(
+            "M, micro-batches of an iteration whose gradients are summed at its end; "
+            "none: an asynchronous pipeline.",
+            "micro-batches",
+            8,
+        ),
+    ] = None
 
     @property
     def replicas(self) -> int:
@@ -137,23 +167,22 @@ class Job(FileModel):
 
 
 class PlacementInstance(InstanceFile):
-    """A job and the free GPUs offered to it; read with `optsched.load`.
+    """A job and the free GPUs offered to it; read with `optsched.load`."""
 
-    Attributes
-    ----------
-    free_gpus : tuple of int
-        g_m, free GPUs of each server; their sum is the GPUs of the job, or more where replicas
-        take several GPUs each: an offer may leave some over that hold no whole replica.
-    """
-
-    schema_: Literal["optsched/placement"] = Field(alias="schema")
-    cluster: Cluster
+    schema_: Annotated[Literal["optsched/placement"], FORMAT] = Field(alias="schema")
+    cluster: Annotated[Cluster, About("The servers' common hardware.")]
     free_gpus: Annotated[
         tuple[Annotated[int, Between(0, MOST_GPUS_PER_SERVER)], ...],
         FailFast(),
         Field(strict=False, max_length=MOST_SERVERS),
+        About(
+            "g_m, free GPUs of each server; their sum is the GPUs of the job, or more where "
+            "replicas take several GPUs each.",
+            "GPUs",
+            [8, 5, 3],
+        ),
     ]
-    job: Job
+    job: Annotated[Job, About("The job that is placed.")]
 
     def facts(self) -> dict[str, str]:
         """What it is, for a prompt or a page."""

@@ -11,7 +11,18 @@ from optsched.display import listed, number
 from optsched.errors import InputError
 from optsched.placement.instance import MOST_REPLICAS, MOST_SERVERS, MOST_STAGES
 from optsched.placement.options import PlacementOptions
-from optsched.schema import Between, FileModel, Name, Version, parse
+from optsched.schema import (
+    FORMAT,
+    INSTANCE,
+    OPTIONS,
+    VERSION,
+    About,
+    Between,
+    FileModel,
+    Name,
+    Version,
+    parse,
+)
 
 LARGEST_OBJECTIVE = 1e300
 _Count = Annotated[
@@ -21,24 +32,26 @@ _Row = Annotated[tuple[_Count, ...], FailFast(), Field(strict=False, max_length=
 
 
 class PlacementSolution(FileModel):
-    """Counts of replicas, stages x servers: x[s, m] of a-srpt (2)-(3).
+    """Counts of replicas, stages x servers: x[s, m] of a-srpt (2)-(3)."""
 
-    Attributes
-    ----------
-    counts : tuple of tuple of int
-        One row a stage, one column a server.
-    objective : float or None
-        The value claimed, alpha in seconds.
-    options : dict
-        The options that change the value.
-    """
-
-    schema_: Literal["optsched/placement-solution"] = Field(alias="schema")
-    version: Version
-    instance: Name
-    counts: Annotated[tuple[_Row, ...], FailFast(), Field(strict=False, max_length=MOST_STAGES)]
-    objective: Annotated[float, Between(-LARGEST_OBJECTIVE, LARGEST_OBJECTIVE)] | None = None
-    options: dict[str, Any] = Field(default_factory=dict)
+    schema_: Annotated[Literal["optsched/placement-solution"], FORMAT] = Field(alias="schema")
+    version: Annotated[Version, VERSION]
+    instance: Annotated[Name, INSTANCE]
+    counts: Annotated[
+        tuple[_Row, ...],
+        FailFast(),
+        Field(strict=False, max_length=MOST_STAGES),
+        About(
+            "x[s, m], replicas by stage (rows) and server (columns).",
+            "replicas",
+            [[5, 0, 3], [0, 8, 0]],
+        ),
+    ]
+    objective: Annotated[
+        Annotated[float, Between(-LARGEST_OBJECTIVE, LARGEST_OBJECTIVE)] | None,
+        About("alpha as claimed, the time of an iteration.", "seconds", 0.196),
+    ] = None
+    options: Annotated[dict[str, Any], OPTIONS] = Field(default_factory=dict)
 
     def facts(self) -> dict[str, str]:
         """What it is, for a prompt or a page."""

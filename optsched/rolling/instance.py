@@ -10,26 +10,27 @@ from typing import Annotated, Literal, Self
 
 from pydantic import FailFast, Field, model_validator
 
-from optsched.schema import NonNegative, Number, Positive, fault
+from optsched.schema import FORMAT, About, NonNegative, Number, Positive, fault
 from optsched.selection.instance import MOST_JOBS, SelectionInstance, SelectionJob
 
 SCHEMA = "optsched/rolling"
 
 
 class RollingJob(SelectionJob):
-    """A job with the moment it arrives and, optionally, the epochs it will really take.
+    """A job with the moment it arrives and, optionally, the epochs it will really take."""
 
-    Attributes
-    ----------
-    submit_time : float
-        Seconds, at or after the instance's ``now``.
-    true_epochs : float or None
-        More than ``completed_epochs`` and at most the greatest value of W; drawn from the
-        distribution by the run's seed when left out. No policy sees it.
-    """
-
-    submit_time: Number
-    true_epochs: Positive | None = None
+    submit_time: Annotated[
+        Number, About("When it arrives, at or after the instance's `now`.", "seconds", 120.0)
+    ]
+    true_epochs: Annotated[
+        Positive | None,
+        About(
+            "Epochs it will really take, more than `completed_epochs`; drawn from the distribution "
+            "by the run's seed when left out. No policy sees it.",
+            "epochs",
+            60,
+        ),
+    ] = None
 
     @model_validator(mode="after")
     def _takes_possible_epochs(self) -> Self:
@@ -42,23 +43,30 @@ class RollingJob(SelectionJob):
 
 
 class RollingInstance(SelectionInstance):
-    """Nodes, and jobs in the course of time; read with `optsched.load`.
+    """Nodes, and jobs in the course of time; read with `optsched.load`."""
 
-    Attributes
-    ----------
-    now : float
-        When the run starts.
-    interval : float
-        H: a decision is due this long after the last one, at the latest.
-    reconfiguration_delay : float
-        Seconds without progress after a job is resumed, moved or given another configuration;
-        its GPUs are in use meanwhile. A first start is free.
-    """
-
-    schema_: Literal["optsched/rolling"] = Field(alias="schema")  # type: ignore[assignment]
-    interval: Positive
-    jobs: Annotated[tuple[RollingJob, ...], FailFast(), Field(strict=False, max_length=MOST_JOBS)]
-    reconfiguration_delay: NonNegative = 0.0
+    schema_: Annotated[Literal["optsched/rolling"], FORMAT] = Field(alias="schema")  # type: ignore[assignment]
+    interval: Annotated[
+        Positive,
+        About(
+            "H: a decision is due this long after the last one, at the latest.", "seconds", 3600.0
+        ),
+    ]
+    jobs: Annotated[
+        tuple[RollingJob, ...],
+        FailFast(),
+        Field(strict=False, max_length=MOST_JOBS),
+        About("The jobs, in any order."),
+    ]
+    reconfiguration_delay: Annotated[
+        NonNegative,
+        About(
+            "Time without progress after a job is resumed, moved or given another configuration; "
+            "its GPUs are in use meanwhile, and a first start is free.",
+            "seconds",
+            0.0,
+        ),
+    ] = 0.0
 
     @model_validator(mode="after")
     def _arrive_after_the_start(self) -> Self:

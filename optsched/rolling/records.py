@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, ConfigDict, FailFast, Field
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
-from optsched.schema import Between, Name, Number
+from optsched.schema import About, Between, Name, Number, described
 
 Index = Annotated[int, Between(-(2**31), 2**31)]  # a wrong one is the audit's to report
 Count = Annotated[int, Between(0, 2**53)]
@@ -28,67 +28,73 @@ FROM_FILES = ConfigDict(extra="forbid")
 """How a run's file is read into records: no unknown keys; the fields say what they take."""
 
 
+@described
 @dataclass(frozen=True)
 class Segment:
-    """A job on GPUs of a node from one moment to another.
-
-    Attributes
-    ----------
-    setup : float
-        Seconds at its start without progress (`reconfiguration_delay`).
-    epochs : float
-        Epochs made.
-    """
+    """A job on GPUs of a node from one moment to another."""
 
     __pydantic_config__: ClassVar[ConfigDict] = FROM_FILES
 
-    job: Index
-    start: Number
-    end: Number
-    node: Index
-    gpus: Annotated[tuple[Index, ...], FailFast(), Field(max_length=1024)]
-    fraction: Number
-    setup: Number
-    epochs: Number
+    job: Annotated[Index, About("The 0-based index of the job in the instance.", "index", 0)]
+    start: Annotated[Number, About("When it starts.", "seconds", 120.0)]
+    end: Annotated[Number, About("When it ends.", "seconds", 3600.0)]
+    node: Annotated[Index, About("The 0-based index of the node in the instance.", "index", 2)]
+    gpus: Annotated[
+        tuple[Index, ...],
+        FailFast(),
+        Field(max_length=1024),
+        About("0-based indices of the GPUs on the node.", "index", [0, 1]),
+    ]
+    fraction: Annotated[Number, About("The share of each of them.", "share", 1.0)]
+    setup: Annotated[
+        Number,
+        About("Time at its start without progress, `reconfiguration_delay`.", "seconds", 0.0),
+    ]
+    epochs: Annotated[Number, About("Epochs made.", "epochs", 29.0)]
 
 
+@described
 @dataclass(frozen=True)
 class NodeInterval:
     """A node with so many GPUs in use."""
 
     __pydantic_config__: ClassVar[ConfigDict] = FROM_FILES
 
-    node: Index
-    start: Number
-    end: Number
-    used: Index
+    node: Annotated[Index, About("The 0-based index of the node in the instance.", "index", 2)]
+    start: Annotated[Number, About("When it starts.", "seconds", 120.0)]
+    end: Annotated[Number, About("When it ends.", "seconds", 3600.0)]
+    used: Annotated[Index, About("GPUs in use.", "GPUs", 3)]
 
 
+@described
 @dataclass(frozen=True)
 class JobRecord:
     """A job's life: what it took, when it was over, how often it was stopped, moved or changed."""
 
     __pydantic_config__: ClassVar[ConfigDict] = FROM_FILES
 
-    job: Index
-    epochs: Number
-    first_start: Number
-    completion: Number
-    preemptions: Count
-    migrations: Count
-    changes: Count
+    job: Annotated[Index, About("The 0-based index of the job in the instance.", "index", 0)]
+    epochs: Annotated[Number, About("Epochs it took.", "epochs", 60.0)]
+    first_start: Annotated[Number, About("When it first ran.", "seconds", 120.0)]
+    completion: Annotated[Number, About("When it was over.", "seconds", 7320.0)]
+    preemptions: Annotated[Count, About("How often it was stopped.", "times", 0)]
+    migrations: Annotated[Count, About("How often it went to another node.", "times", 0)]
+    changes: Annotated[
+        Count, About("How often it was given other GPUs or another fraction.", "times", 1)
+    ]
 
 
+@described
 @dataclass(frozen=True)
 class Decision:
     """A scheduling point: its time, jobs present and placed, why, and wall-clock seconds spent."""
 
     __pydantic_config__: ClassVar[ConfigDict] = FROM_FILES
 
-    time: Number
-    present: Count
-    placed: Count
-    cause: Name
+    time: Annotated[Number, About("When it was taken.", "seconds", 3600.0)]
+    present: Annotated[Count, About("Jobs that waited or ran.", "jobs", 7)]
+    placed: Annotated[Count, About("Jobs that were given GPUs.", "jobs", 5)]
+    cause: Annotated[Name, About("Why it was taken.", "", "arrival")]
     seconds: Annotated[float, NotInFiles, Field(exclude=True), SkipJsonSchema()] = 0.0
 
 

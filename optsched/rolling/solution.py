@@ -8,40 +8,44 @@ from pydantic import FailFast, Field
 
 from optsched.declared import Seed
 from optsched.rolling.records import Decision, JobRecord, NodeInterval, Records, Segment
-from optsched.schema import Name, Number, SolutionFile
+from optsched.schema import FORMAT, OPTIONS, SHA256, About, Name, Number, SolutionFile
 
 SCHEMA = "optsched/rolling-solution"
 MOST_ROWS = 500_000
 
 
 class RollingSolution(SolutionFile):
-    """One policy's run on an instance, as `optsched roll --records` writes it.
+    """One policy's run on an instance, as `optsched roll --records` writes it."""
 
-    Attributes
-    ----------
-    instance, instance_sha256 : str
-        Which instance; the hash may be left out.
-    policy, seed, options
-        What ran; the seed is that of the true epochs.
-    objective : float or None
-        The total cost claimed, dollars.
-    segments, nodes, jobs, decisions
-        The records, see `optsched.rolling.records`; of a decision all but its wall-clock time.
-    """
-
-    schema_: Literal["optsched/rolling-solution"] = Field(alias="schema")
-    instance_sha256: Name | None = None
-    policy: Name
-    seed: Seed
-    options: dict[str, Any] = Field(default_factory=dict)
-    objective: Number | None = None
-    segments: Annotated[tuple[Segment, ...], FailFast(), Field(strict=False, max_length=MOST_ROWS)]
-    nodes: Annotated[
-        tuple[NodeInterval, ...], FailFast(), Field(strict=False, max_length=MOST_ROWS)
+    schema_: Annotated[Literal["optsched/rolling-solution"], FORMAT] = Field(alias="schema")
+    instance_sha256: Annotated[Name | None, SHA256] = None
+    policy: Annotated[Name, About("What decided.", "", "sts")]
+    seed: Annotated[Seed, About("The seed of the true epochs.", "", 0)]
+    options: Annotated[dict[str, Any], OPTIONS] = Field(default_factory=dict)
+    objective: Annotated[Number | None, About("The total cost claimed.", "dollars", 208.4)] = None
+    segments: Annotated[
+        tuple[Segment, ...],
+        FailFast(),
+        Field(strict=False, max_length=MOST_ROWS),
+        About("Stretches of time in which a job holds the same GPUs."),
     ]
-    jobs: Annotated[tuple[JobRecord, ...], FailFast(), Field(strict=False, max_length=MOST_ROWS)]
+    nodes: Annotated[
+        tuple[NodeInterval, ...],
+        FailFast(),
+        Field(strict=False, max_length=MOST_ROWS),
+        About("Stretches of time in which a node has as many GPUs in use."),
+    ]
+    jobs: Annotated[
+        tuple[JobRecord, ...],
+        FailFast(),
+        Field(strict=False, max_length=MOST_ROWS),
+        About("What became of each job."),
+    ]
     decisions: Annotated[
-        tuple[Decision, ...], FailFast(), Field(strict=False, max_length=MOST_ROWS)
+        tuple[Decision, ...],
+        FailFast(),
+        Field(strict=False, max_length=MOST_ROWS),
+        About("The scheduling points, without the time that a decision took."),
     ] = ()
 
     @classmethod

@@ -13,7 +13,9 @@ from pydantic_core import PydanticCustomError
 
 from optsched.display import listed, number
 from optsched.schema import (
+    FORMAT,
     LARGEST,
+    About,
     Between,
     FileModel,
     InstanceFile,
@@ -58,8 +60,14 @@ Slowdown = Annotated[float, Between(1.0, LARGEST)]
 class GpuType(FileModel):
     """A GPU type: memory of one GPU, and the slowdown b_f of each fraction it may be shared in."""
 
-    memory_bytes: Positive
-    slowdown: Annotated[dict[FractionKey, Slowdown], Field(max_length=MOST_FRACTIONS)]
+    memory_bytes: Annotated[Positive, About("M, memory of one GPU.", "bytes", 2.4e10)]
+    slowdown: Annotated[
+        dict[FractionKey, Slowdown],
+        Field(max_length=MOST_FRACTIONS),
+        About(
+            "b_f, how much slower a job is on a fraction f of a GPU, by f.", "ratio", {"0.5": 1.04}
+        ),
+    ]
 
     @property
     def fractions(self) -> tuple[Fraction, ...]:
@@ -86,11 +94,18 @@ class GpuType(FileModel):
 class Node(FileModel):
     """A node: K_n GPUs of one type, and c_nk, dollars per second while k = 1..K_n are in use."""
 
-    name: Name
-    gpu_type: Name
-    gpus: Annotated[int, Between(1, MOST_GPUS_PER_NODE)]
+    name: Annotated[Name, About("The node's name, once in an instance.", "", "n0")]
+    gpu_type: Annotated[Name, About("A key of gpu_types.", "", "K80")]
+    gpus: Annotated[int, Between(1, MOST_GPUS_PER_NODE), About("K_n.", "GPUs", 4)]
     cost_rate: Annotated[
-        tuple[NonNegative, ...], FailFast(), Field(strict=False, max_length=MOST_GPUS_PER_NODE)
+        tuple[NonNegative, ...],
+        FailFast(),
+        Field(strict=False, max_length=MOST_GPUS_PER_NODE),
+        About(
+            "c_nk, what the node costs while k = 1..K_n of its GPUs are in use; it never falls.",
+            "dollars/s",
+            [1e-4, 1.8e-4],
+        ),
     ]
 
     @model_validator(mode="after")
@@ -105,33 +120,35 @@ class Node(FileModel):
 
 
 class SelectionJob(FileModel):
-    """A job.
+    """A job."""
 
-    Attributes
-    ----------
-    due_date : float
-        d_j on the clock of the instance's ``now``, seconds; may lie in the past.
-    tardiness_weight : float
-        eta_j, dollars per second.
-    memory_bytes : float
-        m_j, needed on each of its GPUs.
-    completed_epochs : float
-        Epochs done; the distribution is conditioned on needing more.
-    epoch_time : dict
-        Seconds per epoch with 1..K whole GPUs, by type; a type left out is not usable.
-    """
-
-    name: Name
-    due_date: Number
-    tardiness_weight: NonNegative
-    memory_bytes: NonNegative
-    completed_epochs: NonNegative = 0
-    epochs: Epochs
-    epoch_time: dict[
-        Name,
-        Annotated[
-            tuple[Positive, ...], FailFast(), Field(strict=False, max_length=MOST_GPUS_PER_NODE)
+    name: Annotated[Name, About("The job's name, once in an instance.", "", "j0")]
+    due_date: Annotated[
+        Number,
+        About("d_j on the clock of the instance's `now`; may lie in the past.", "seconds", 9000.0),
+    ]
+    tardiness_weight: Annotated[
+        NonNegative, About("eta_j, what lateness costs.", "dollars/s", 0.03)
+    ]
+    memory_bytes: Annotated[NonNegative, About("m_j, needed on each of its GPUs.", "bytes", 5e9)]
+    completed_epochs: Annotated[
+        NonNegative,
+        About("Epochs done; the distribution is conditioned on needing more.", "epochs", 0),
+    ] = 0
+    epochs: Annotated[Epochs, About("The distribution of the epochs that it takes in all.")]
+    epoch_time: Annotated[
+        dict[
+            Name,
+            Annotated[
+                tuple[Positive, ...], FailFast(), Field(strict=False, max_length=MOST_GPUS_PER_NODE)
+            ],
         ],
+        About(
+            "An epoch with 1..K whole GPUs, by GPU type, K those of the type's largest node; "
+            "a type left out is not usable.",
+            "seconds",
+            {"K80": [120.0, 65.0]},
+        ),
     ]
 
     @model_validator(mode="after")
@@ -143,25 +160,38 @@ class SelectionJob(FileModel):
 
 
 class SelectionInstance(InstanceFile):
-    """Nodes and jobs at one scheduling point; read with `optsched.load`.
+    """Nodes and jobs at one scheduling point; read with `optsched.load`."""
 
-    Attributes
-    ----------
-    now : float
-        T_c, seconds.
-    interval : float
-        H, seconds until the next scheduling point at the latest.
-    postponement_penalty : float
-        rho.
-    """
-
-    schema_: Literal["optsched/selection"] = Field(alias="schema")
-    now: Number
-    interval: NonNegative
-    postponement_penalty: NonNegative
-    gpu_types: Annotated[dict[Name, GpuType], Field(max_length=MOST_TYPES)]
-    nodes: Annotated[tuple[Node, ...], FailFast(), Field(strict=False, max_length=MOST_NODES)]
-    jobs: Annotated[tuple[SelectionJob, ...], FailFast(), Field(strict=False, max_length=MOST_JOBS)]
+    schema_: Annotated[Literal["optsched/selection"], FORMAT] = Field(alias="schema")
+    now: Annotated[Number, About("T_c, the moment of the decision.", "seconds", 0.0)]
+    interval: Annotated[
+        NonNegative, About("H, until the next scheduling point at the latest.", "seconds", 3600.0)
+    ]
+    postponement_penalty: Annotated[
+        NonNegative,
+        About(
+            "rho: a postponed job costs so many times the worst lateness it could have.",
+            "ratio",
+            10.0,
+        ),
+    ]
+    gpu_types: Annotated[
+        dict[Name, GpuType],
+        Field(max_length=MOST_TYPES),
+        About("The GPU types of the nodes, by name."),
+    ]
+    nodes: Annotated[
+        tuple[Node, ...],
+        FailFast(),
+        Field(strict=False, max_length=MOST_NODES),
+        About("The nodes, in the order to which ties refer."),
+    ]
+    jobs: Annotated[
+        tuple[SelectionJob, ...],
+        FailFast(),
+        Field(strict=False, max_length=MOST_JOBS),
+        About("The jobs that wait or run."),
+    ]
 
     def facts(self) -> dict[str, str]:
         """What it is, for a prompt or a page."""

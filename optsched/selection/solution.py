@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import FailFast, Field
 
 from optsched.display import number
-from optsched.schema import Between, FileModel, Name, Number, SolutionFile
+from optsched.schema import FORMAT, OPTIONS, About, Between, FileModel, Name, Number, SolutionFile
 from optsched.selection.instance import MOST_GPUS_PER_NODE, MOST_JOBS, MOST_TYPES
 
 _Gpu = Annotated[int, Between(-MOST_GPUS_PER_NODE, 2**20)]  # a bad index is the checker's to report
@@ -15,57 +15,60 @@ _Prices = dict[Name, Annotated[tuple[Number, ...], Field(strict=False, max_lengt
 
 
 class Certificate(FileModel):
-    """Prices that prove a lower bound; the checker recomputes it without a solver.
+    """Prices that prove a lower bound; the checker recomputes it without a solver."""
 
-    Attributes
-    ----------
-    jobs : tuple of float
-        lam_j, dollars, in the order of the instance's jobs.
-    slots : dict
-        mu_tc, dollars, by GPU type: sizes 1..K, then fractions, largest first.
-    opening : float
-        theta, dollars per node; 0 unless ``node_opening`` is "printed".
-    bound : float
-        The bound claimed, dollars.
-    """
-
-    jobs: Annotated[tuple[Number, ...], FailFast(), Field(strict=False, max_length=MOST_JOBS)]
-    slots: Annotated[_Prices, Field(max_length=MOST_TYPES)]
-    opening: Number = 0.0
-    bound: Number
+    jobs: Annotated[
+        tuple[Number, ...],
+        FailFast(),
+        Field(strict=False, max_length=MOST_JOBS),
+        About("lam_j, in the order of the instance's jobs.", "dollars", [1.5, 0.2]),
+    ]
+    slots: Annotated[
+        _Prices,
+        Field(max_length=MOST_TYPES),
+        About(
+            "mu_tc by GPU type: sizes 1..K, then fractions, largest first.",
+            "dollars",
+            {"K80": [0.1, 0.3]},
+        ),
+    ]
+    opening: Annotated[
+        Number, About("theta, for each node; 0 unless `node_opening` is printed.", "dollars", 0.0)
+    ] = 0.0
+    bound: Annotated[Number, About("The bound claimed.", "dollars", 12.5)]
 
 
 class JobPlacement(FileModel):
     """Where a job runs: a node's name (None: postponed), GPU indices on it, and the fraction."""
 
-    name: Name
-    node: Name | None
+    name: Annotated[Name, About("The job's name.", "", "j0")]
+    node: Annotated[Name | None, About("The name of its node; none: postponed.", "", "n0")]
     gpus: Annotated[
-        tuple[_Gpu, ...], FailFast(), Field(strict=False, max_length=4 * MOST_GPUS_PER_NODE)
+        tuple[_Gpu, ...],
+        FailFast(),
+        Field(strict=False, max_length=4 * MOST_GPUS_PER_NODE),
+        About("0-based indices of its GPUs on the node.", "index", [0, 1]),
     ] = ()
-    fraction: Number = 1.0
+    fraction: Annotated[Number, About("The share of each of them that it has.", "share", 1.0)] = 1.0
 
 
 class SelectionSolution(SolutionFile):
-    """The decisions: node, GPUs and fraction by job.
+    """The decisions: node, GPUs and fraction by job."""
 
-    Attributes
-    ----------
-    objective : float or None
-        The value claimed, (P1.1) in dollars.
-    options : dict
-        The options that change the value.
-    certificate : Certificate or None
-        Prices behind a bound, from method ``columns``.
-    """
-
-    schema_: Literal["optsched/selection-solution"] = Field(alias="schema")
+    schema_: Annotated[Literal["optsched/selection-solution"], FORMAT] = Field(alias="schema")
     jobs: Annotated[
-        tuple[JobPlacement, ...], FailFast(), Field(strict=False, max_length=2 * MOST_JOBS)
+        tuple[JobPlacement, ...],
+        FailFast(),
+        Field(strict=False, max_length=2 * MOST_JOBS),
+        About("Every job of the instance, once."),
     ]
-    objective: Number | None = None
-    options: dict[str, Any] = Field(default_factory=dict)
-    certificate: Certificate | None = None
+    objective: Annotated[Number | None, About("The value claimed, (P1.1).", "dollars", 12.75)] = (
+        None
+    )
+    options: Annotated[dict[str, Any], OPTIONS] = Field(default_factory=dict)
+    certificate: Annotated[
+        Certificate | None, About("Prices behind a bound, from method `columns`.")
+    ] = None
 
     def facts(self) -> dict[str, str]:
         """What it is, for a prompt or a page."""

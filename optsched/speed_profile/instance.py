@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, FailFast, Field, model_validator
 from pydantic_core import PydanticKnownError
 
 from optsched.display import number
-from optsched.schema import FileModel, InstanceFile, NonNegative, Positive, fault
+from optsched.schema import FORMAT, About, FileModel, InstanceFile, NonNegative, Positive, fault
 from optsched.uncertainty.epochs import Epochs as Epochs
 
 SCHEMA = "optsched/speed-profile"
@@ -28,8 +28,17 @@ _Numbers = Annotated[
 class SurvivalCurve(FileModel):
     """F^c, piecewise linear: P(W > w) at points from 0, where it is 1, on."""
 
-    points: _Numbers
-    survival: _Numbers
+    points: Annotated[
+        _Numbers, About("Amounts of work, strictly increasing from 0 on.", "epochs", [0, 50, 100])
+    ]
+    survival: Annotated[
+        _Numbers,
+        About(
+            "F^c, the probability that more is needed; from 1 on, never growing.",
+            "probability",
+            [1, 0.6, 0],
+        ),
+    ]
 
     @model_validator(mode="after")
     def _is_a_survival_curve(self) -> Self:
@@ -57,30 +66,35 @@ def _by_its_keys(work: Any) -> Any:
 
 
 class SpeedProfileInstance(InstanceFile):
-    """One job on GPUs of one type; read with `optsched.load`.
+    """One job on GPUs of one type; read with `optsched.load`."""
 
-    Attributes
-    ----------
-    speeds : tuple of float
-        s_1 < s_2 < ... < s_K, epochs per second with 1..K GPUs.
-    power : tuple of float
-        P(s_k), watts; any non-negative curve.
-    deadline : float
-        d, seconds from now.
-    completed : float
-        Epochs done, w_c; the distribution is conditioned on needing more.
-    work : Epochs or SurvivalCurve
-        Discrete W, or a piecewise linear F^c.
-    """
-
-    schema_: Literal["optsched/speed-profile"] = Field(alias="schema")
-    speeds: Annotated[tuple[Positive, ...], FailFast(), Field(strict=False, max_length=MOST_SPEEDS)]
-    power: Annotated[
-        tuple[NonNegative, ...], FailFast(), Field(strict=False, max_length=MOST_SPEEDS)
+    schema_: Annotated[Literal["optsched/speed-profile"], FORMAT] = Field(alias="schema")
+    speeds: Annotated[
+        tuple[Positive, ...],
+        FailFast(),
+        Field(strict=False, max_length=MOST_SPEEDS),
+        About("s_1 < s_2 < ... < s_K, with 1..K GPUs.", "epochs/s", [0.01, 0.018]),
     ]
-    deadline: NonNegative
-    completed: NonNegative = 0
-    work: Annotated[Epochs | SurvivalCurve, BeforeValidator(_by_its_keys)]
+    power: Annotated[
+        tuple[NonNegative, ...],
+        FailFast(),
+        Field(strict=False, max_length=MOST_SPEEDS),
+        About(
+            "P(s_k), any non-negative curve; in dollars/s the objective is in dollars.",
+            "watts",
+            [300.0, 580.0],
+        ),
+    ]
+    deadline: Annotated[NonNegative, About("d, from now.", "seconds", 100.0)]
+    completed: Annotated[
+        NonNegative,
+        About("w_c, epochs done; the distribution is conditioned on needing more.", "epochs", 0),
+    ] = 0
+    work: Annotated[
+        Epochs | SurvivalCurve,
+        BeforeValidator(_by_its_keys),
+        About("The distribution of W, discrete or a piecewise linear F^c."),
+    ]
 
     def facts(self) -> dict[str, str]:
         """What it is, for a prompt or a page."""

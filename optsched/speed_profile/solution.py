@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import FailFast, Field
 
 from optsched.display import number
-from optsched.schema import Between, FileModel, Number, SolutionFile
+from optsched.schema import FORMAT, OPTIONS, About, Between, FileModel, Number, SolutionFile
 from optsched.speed_profile.instance import MOST_SPEEDS
 
 Status = Literal["slack", "binding", "infeasible"]
@@ -17,25 +17,35 @@ Status = Literal["slack", "binding", "infeasible"]
 class Piece(FileModel):
     """Epochs ``from``..``to`` at one speed, given by its 0-based index."""
 
-    from_: Number = Field(alias="from")
-    to: Number
-    speed: Annotated[int, Between(-1, MOST_SPEEDS)]
+    from_: Annotated[Number, About("Where the piece starts.", "epochs", 0)] = Field(alias="from")
+    to: Annotated[Number, About("Where it ends.", "epochs", 60)]
+    speed: Annotated[
+        int, Between(-1, MOST_SPEEDS), About("The 0-based index of its speed.", "index", 1)
+    ]
 
 
 class SpeedProfileSolution(SolutionFile):
-    """Pieces that cover completed..w^max, and what the deadline did to them.
+    """Pieces that cover completed..w^max, and what the deadline did to them."""
 
-    Attributes
-    ----------
-    status : "slack", "binding" or "infeasible"
-        Whether the deadline is met with time to spare, met exactly, or cannot be met.
-    """
-
-    schema_: Literal["optsched/speed-profile-solution"] = Field(alias="schema")
-    pieces: Annotated[tuple[Piece, ...], FailFast(), Field(strict=False, max_length=10**6)]
-    status: Status
-    objective: Number | None = None
-    options: dict[str, Any] = Field(default_factory=dict)
+    schema_: Annotated[Literal["optsched/speed-profile-solution"], FORMAT] = Field(alias="schema")
+    pieces: Annotated[
+        tuple[Piece, ...],
+        FailFast(),
+        Field(strict=False, max_length=10**6),
+        About("Pieces that cover completed..w^max; none if the deadline cannot be met."),
+    ]
+    status: Annotated[
+        Status,
+        About(
+            "Whether the deadline is met with time to spare, met exactly, or cannot be met.",
+            "",
+            "slack",
+        ),
+    ]
+    objective: Annotated[
+        Number | None, About("The expected energy claimed.", "joules", 51000.0)
+    ] = None
+    options: Annotated[dict[str, Any], OPTIONS] = Field(default_factory=dict)
 
     def facts(self) -> dict[str, str]:
         """What it is, for a prompt or a page."""

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import FailFast, Field, model_validator
 
-from optsched.schema import FileModel, Positive, fault
+from optsched.schema import About, FileModel, Positive, fault
 
 MOST_VALUES = 100_000
 SUM_TOLERANCE = 1e-9
@@ -15,9 +15,17 @@ SUM_TOLERANCE = 1e-9
 class Epochs(FileModel):
     """The distribution of W_j: values with their probabilities."""
 
-    values: Annotated[tuple[Positive, ...], FailFast(), Field(strict=False, max_length=MOST_VALUES)]
+    values: Annotated[
+        tuple[Positive, ...],
+        FailFast(),
+        Field(strict=False, max_length=MOST_VALUES),
+        About("What W_j, the epochs of the job, may be.", "epochs", [20, 60, 100]),
+    ]
     probabilities: Annotated[
-        tuple[Positive, ...], FailFast(), Field(strict=False, max_length=MOST_VALUES)
+        tuple[Positive, ...],
+        FailFast(),
+        Field(strict=False, max_length=MOST_VALUES),
+        About("How likely each value is; they sum to 1.", "probability", [0.3, 0.5, 0.2]),
     ]
 
     @model_validator(mode="after")

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+from optsched.about import About, described
 from optsched.declared import Between, Gap, Iterations, NonNegative, Seed, Threads, declared
 from optsched.errors import InputError, shown
 from optsched.experiments.plans.fields import (
@@ -34,35 +35,51 @@ MOST_UNITS = 1_000_000
 Count = Annotated[int, Between(1, MOST_UNITS)]
 
 
+@described
 @dataclass(frozen=True)
 class Limits:
-    """What a method may use on one instance.
+    """What a method may use on one instance."""
 
-    Attributes
-    ----------
-    iterations : int or None
-        Cut for methods that count iterations: such results can be repeated exactly.
-    time_limit : float or None
-        Seconds the method is asked to keep to; what it cuts says so.
-    gap, threads, solver
-        As in `optsched.solve`.
-    bound : bool
-        Whether answers without a bound get the problem's quick one, which may take longer than a
-        heuristic.
-    unit_time : float or None
-        Seconds after which the worker is ended, whatever the method is doing.
-    unit_memory : int or None
-        Bytes a worker may take beyond the loaded package, where the platform can say so.
-    """
-
-    iterations: Iterations | None = None
-    time_limit: NonNegative | None = None
-    gap: Gap = 1e-6
-    threads: Threads = 1
-    solver: str = "highs"
-    bound: bool = True
-    unit_time: Annotated[float, Between(0, 1e9, above=True)] | None = None
-    unit_memory: Annotated[int, Between(2**20, 2**50)] | None = None
+    iterations: Annotated[
+        Iterations | None,
+        About(
+            "Cut for methods that count iterations: such results can be repeated exactly.",
+            "iterations",
+            200,
+        ),
+    ] = None
+    time_limit: Annotated[
+        NonNegative | None,
+        About("What a method is asked to keep to; what it cuts says so.", "seconds", 10.0),
+    ] = None
+    gap: Annotated[Gap, About("The relative gap to which optimality is proved.", "ratio", 1e-6)] = (
+        1e-6
+    )
+    threads: Annotated[Threads, About("Threads of a solver.", "threads", 1)] = 1
+    solver: Annotated[str, About("The solver of Pyomo models and of bare arrays.", "", "highs")] = (
+        "highs"
+    )
+    bound: Annotated[
+        bool,
+        About(
+            "Whether answers without a bound get the problem's quick one, which may take longer "
+            "than a heuristic.",
+            "",
+            True,
+        ),
+    ] = True
+    unit_time: Annotated[
+        Annotated[float, Between(0, 1e9, above=True)] | None,
+        About("After which a worker is ended, whatever the method is doing.", "seconds", 60.0),
+    ] = None
+    unit_memory: Annotated[
+        Annotated[int, Between(2**20, 2**50)] | None,
+        About(
+            "What a worker may take beyond the loaded package, where the platform can say so.",
+            "bytes",
+            4294967296,
+        ),
+    ] = None
 
     def settings(self) -> dict[str, Any]:
         """The part that a method sees, and that can change its answer."""

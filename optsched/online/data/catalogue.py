@@ -9,7 +9,7 @@ from pydantic import Field
 
 from optsched.files import read_document, write_document
 from optsched.placement.instance import Job, Stage
-from optsched.schema import FileModel, Name, Version, parse
+from optsched.schema import FORMAT, PROVENANCE, VERSION, About, FileModel, Name, Version, parse
 
 SCHEMA = "optsched/catalogue"
 MOST_MODELS = 2**17
@@ -18,10 +18,14 @@ MOST_MODELS = 2**17
 class Catalogue(FileModel):
     """catalogue.json: model key -> stages and replicas."""
 
-    schema_: Literal["optsched/catalogue"] = Field(alias="schema")
-    version: Version
-    models: Annotated[dict[Name, Job], Field(max_length=MOST_MODELS)]
-    provenance: dict[str, Any] = Field(default_factory=dict)
+    schema_: Annotated[Literal["optsched/catalogue"], FORMAT] = Field(alias="schema")
+    version: Annotated[Version, VERSION]
+    models: Annotated[
+        dict[Name, Job],
+        Field(max_length=MOST_MODELS),
+        About("The configuration behind each model key of a workload."),
+    ]
+    provenance: Annotated[dict[str, Any], PROVENANCE] = Field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, document: Any, source: str = "catalogue") -> Self:

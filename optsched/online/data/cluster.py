@@ -10,7 +10,18 @@ from pydantic import Field, model_validator
 
 from optsched.files import read_document
 from optsched.placement.instance import MOST_GPUS_PER_SERVER, Cluster
-from optsched.schema import Between, FileModel, Positive, Version, fault, parse
+from optsched.schema import (
+    FORMAT,
+    PROVENANCE,
+    VERSION,
+    About,
+    Between,
+    FileModel,
+    Positive,
+    Version,
+    fault,
+    parse,
+)
 
 SCHEMA = "optsched/cluster"
 MOST_SERVERS = 2**20
@@ -20,13 +31,23 @@ MOST_GPUS = 2**24
 class OnlineCluster(FileModel):
     """Servers, GPUs each has, NIC and in-server bandwidth (bytes/s); the file cluster.json."""
 
-    schema_: Literal["optsched/cluster"] = Field(alias="schema")
-    version: Version
-    servers: Annotated[int, Between(1, MOST_SERVERS)]
-    gpus_per_server: Annotated[int, Between(1, MOST_GPUS_PER_SERVER)]
-    inter_bandwidth: Positive
-    intra_bandwidth: Positive
-    provenance: dict[str, Any] = Field(default_factory=dict)
+    schema_: Annotated[Literal["optsched/cluster"], FORMAT] = Field(alias="schema")
+    version: Annotated[Version, VERSION]
+    servers: Annotated[
+        int,
+        Between(1, MOST_SERVERS),
+        About("How many servers there are, all equal.", "servers", 250),
+    ]
+    gpus_per_server: Annotated[
+        int, Between(1, MOST_GPUS_PER_SERVER), About("GPUs that each server has.", "GPUs", 8)
+    ]
+    inter_bandwidth: Annotated[
+        Positive, About("b_e, what a server's network card carries.", "bytes/s", 1.25e9)
+    ]
+    intra_bandwidth: Annotated[
+        Positive, About("b_i, what links inside a server carry.", "bytes/s", 3e11)
+    ]
+    provenance: Annotated[dict[str, Any], PROVENANCE] = Field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, document: Any, source: str = "cluster") -> Self:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.about import About
 from optsched.errors import InputError, shown
 from optsched.extras import require_extras
 from optsched.numerals import real_of
@@ -187,6 +188,43 @@ RANGES = {
     "gpus": (1, 2**24, "an integer in [1, 16777216]"),
     "iterations": (5e-324, 1e18, "a number in (0, 1e18]"),
 }
+COLUMNS_SAY = {
+    "job_id": About("The job's name, once in a workload.", "", "j0"),
+    "submit_time": About("When it is submitted, on any clock.", "seconds", 120.0),
+    "gpus": About("g, all of which it gets at once and keeps until its end.", "GPUs", 16),
+    "iterations": About("n, iterations to train; real, never rounded.", "iterations", 12000.5),
+    "user": About("Who submits it; may be empty.", "", "u7"),
+    "group": About("The recurring job that it is one of, for predictors; may be empty.", "", "g3"),
+    "model": About("A key of the catalogue: the job's configuration.", "", "VGG19-16"),
+}
+
+
+def row_schema() -> dict[str, Any]:
+    """The JSON Schema of a row of a workload: workload.csv or .parquet is a table of these.
+
+    Examples
+    --------
+    >>> list(row_schema()["properties"])
+    ['job_id', 'submit_time', 'gpus', 'iterations', 'user', 'group', 'model']
+    """
+    properties: dict[str, Any] = {}
+    for name, about in COLUMNS_SAY.items():
+        kind: dict[str, Any] = {"type": "string", "maxLength": LONGEST_TEXT}
+        if name in RANGES:
+            low, high, _ = RANGES[name]
+            kind = {"type": "integer" if name == "gpus" else "number"}
+            kind |= {"minimum": low, "maximum": high}
+        properties[name] = kind | about.said
+    return {
+        "title": "Workload",
+        "description": "A row of a workload table: one job.",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": properties,
+        "required": list(COLUMNS),
+    }
+
+
 _DECIMALS = re.compile(r"[0-9eE+.,-]*", re.ASCII)
 
 
