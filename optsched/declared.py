@@ -24,6 +24,7 @@ from typing import (
 )
 from typing import get_type_hints as hints_of
 
+from optsched.about import About
 from optsched.errors import InputError, shown
 from optsched.numerals import real_of, whole_of
 
@@ -210,12 +211,19 @@ def read_as(hint: Any, value: Any) -> Any:
 
 @lru_cache
 def declared(made_of: Any) -> dict[str, Any]:
-    """The annotations of a data class's fields, or of a function's arguments, by name."""
+    """Annotations of a data class's fields, or of a function's arguments, by name; no `About`."""
     return {
-        name: hint
+        name: _without_words(hint)
         for name, hint in hints_of(made_of, include_extras=True).items()
         if get_origin(hint) is not ClassVar
     }
+
+
+def _without_words(hint: Any) -> Any:
+    kept = tuple(each for each in getattr(hint, "__metadata__", ()) if not isinstance(each, About))
+    if get_origin(hint) is not Annotated or len(kept) == len(hint.__metadata__):
+        return hint
+    return Annotated[(hint.__origin__, *kept)] if kept else hint.__origin__
 
 
 def _between(hint: Any) -> Between | None:
