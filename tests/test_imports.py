@@ -159,6 +159,7 @@ def test_a_checker_of_certificates_reaches_no_method(name: str) -> None:
 
 
 _SHARED = (
+    "about",
     "checking",
     "display",
     "errors",
