@@ -153,6 +153,10 @@ def claim_violation(claimed: float, recomputed: float, rounding: float = 0.0) ->
 
     Parameters
     ----------
+    claimed : float
+        What the file or the method says.
+    recomputed : float
+        What the checker finds.
     rounding : float
         What rounding may have left of the recomputed one.
     """

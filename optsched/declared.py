@@ -150,7 +150,24 @@ def require_declared(source: str, given: Any, place: Callable[[str], str] = str)
 
 
 def require(source: str, where: str, value: Any, hint: Any) -> None:
-    """Refuse a value that a field of this annotation does not take; raises InputError."""
+    """Refuse a value that a field of this annotation does not take; raises InputError.
+
+    Parameters
+    ----------
+    source : str
+        What error lines name, such as a file.
+    where : str
+        The place in it.
+    value : object
+        What was given.
+    hint : object
+        The field's annotation.
+
+    Raises
+    ------
+    InputError
+        If the field does not take the value.
+    """
     expected = expected_of(hint, value)
     if expected is not None:
         raise InputError(source, where, shown(value), expected)

@@ -38,6 +38,8 @@ def explain(
         An instance, or what `optsched.load` takes.
     solution : solution, str or Path, optional
         A feasible solution, its file or a result; by default `method` makes one.
+    method : str or callable, optional
+        What makes the solution where none is given; as in `optsched.solve`.
     options : mapping, optional
         Readings of the cost; by default the solution's own.
 
@@ -52,6 +54,14 @@ def explain(
     ------
     InputError
         If a file cannot be used, the solution breaks a rule, or the method finds none.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> result = optsched.solve("placement/fig2", "heavy-edge")
+    >>> told = optsched.explain("placement/fig2", result)
+    >>> told.iteration_time == result.objective
+    True
     """
     if isinstance(instance, str | Path):
         instance = load(instance)
@@ -87,9 +97,16 @@ def conflict_of(result: Result, *, thorough: bool = False) -> Conflict | None:
 
     Parameters
     ----------
+    result : Result
+        Of `optsched.solve`.
     thorough : bool
         Take seconds, not milliseconds: ask exact methods which members are needed, and which rows
         of the model conflict if the method states one.
+
+    Returns
+    -------
+    Conflict or None
+        The smallest part of the instance that has no solution, or None.
     """
     problem = PROBLEMS.get(result.problem)
     if result.termination is not Termination.INFEASIBLE or problem is None or result.given is None:

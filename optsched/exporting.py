@@ -24,6 +24,19 @@ def export(
 ) -> None:
     """Write the model as MPS, LP or NL, whole or not at all.
 
+    Parameters
+    ----------
+    instance : instance, str or Path
+        An instance, or what `optsched.load` takes.
+    method : str
+        A name of `optsched.METHODS` that states a model.
+    file_format : str
+        "mps", "lp" or "nl".
+    path : str or Path
+        The file.
+    options : mapping, optional
+        The problem's own options.
+
     Raises
     ------
     InputError

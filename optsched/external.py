@@ -33,6 +33,8 @@ def method_of(problem: Problem, method: AMethod) -> Method:
 
     Parameters
     ----------
+    problem : Problem
+        Whose method it is.
     method : str, callable or Method
         A name of the problem's methods; ``module:name`` of a callable, looked for in the current
         folder too; or a callable of ``(instance, options, settings)`` that returns a solution, its

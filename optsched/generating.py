@@ -109,7 +109,31 @@ def generate(problem: str, seed: int = 0, **arguments: object) -> Instance:
 def made_by(
     make: Callable[..., Any], arguments: Mapping[str, Any], seed: int, source: str, place: str
 ) -> Any:
-    """What a generator makes of a seed; its complaints are one line that names the place."""
+    """What a generator makes of a seed; its complaints are one line that names the place.
+
+    Parameters
+    ----------
+    make : callable
+        A generator of a problem.
+    arguments : mapping
+        Its arguments, by flat names.
+    seed : int
+        Of every random choice.
+    source : str
+        What error lines name, such as a file.
+    place : str
+        Where in the source, for error lines.
+
+    Returns
+    -------
+    object
+        The instance.
+
+    Raises
+    ------
+    InputError
+        If an argument is unknown or out of range.
+    """
     try:
         return make(**arguments, seed=seed)
     except InputError as error:
@@ -185,7 +209,29 @@ def maker(made_of: Any) -> Callable[..., Any]:
 def arguments_of(
     make: Callable[..., Any], given: Mapping[str, Any], source: str, place: str
 ) -> dict[str, Any]:
-    """Arguments by name; fields of an argument that is a data class are named directly."""
+    """Arguments by name; fields of an argument that is a data class are named directly.
+
+    Parameters
+    ----------
+    make : callable
+        A generator of a problem.
+    given : mapping
+        Its arguments, by flat names.
+    source : str
+        What error lines name, such as a file.
+    place : str
+        Where in the source, for error lines.
+
+    Returns
+    -------
+    dict
+        The arguments that the generator takes.
+
+    Raises
+    ------
+    InputError
+        If an argument is unknown or out of range.
+    """
     hints = typing.get_type_hints(make)
     names = [name for name in inspect.signature(make).parameters if name not in RESERVED]
     classes = {name: c for name in names if (c := data_class(hints.get(name))) is not None}

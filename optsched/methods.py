@@ -95,6 +95,16 @@ def solve(
         If the solver fails.
     MethodError
         If a method of your own raises, or returns no answer.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> result = optsched.solve("placement/fig2", "heavy-edge")
+    >>> result.check.feasible, str(result.termination)
+    (True, 'feasible')
+    >>> best = optsched.solve("placement/fig2")
+    >>> str(best.termination), best.objective <= result.objective
+    ('optimal', True)
     """
     if isinstance(instance, str | Path):
         instance = load(instance)
@@ -131,10 +141,23 @@ def check(
     options : mapping, optional
         Options the objective is claimed under; by default those in the solution.
 
+    Returns
+    -------
+    CheckReport
+        `feasible`, the `objective` recomputed, and the `violations`, each with its rule, its
+        place and its amount.
+
     Raises
     ------
     InputError
         If a file cannot be used. A broken rule is not an error: it is in the report.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> result = optsched.solve("placement/fig2", "heavy-edge")
+    >>> optsched.check("placement/fig2", result).violations
+    ()
     """
     if isinstance(instance, str | Path):
         instance = load(instance)
@@ -172,10 +195,31 @@ def build_model(
 
     Of a policy over time it is the model of its first decision.
 
+    Parameters
+    ----------
+    instance : instance, str or Path
+        An instance, or what `optsched.load` takes.
+    method : str, optional
+        A name of `optsched.METHODS` that states a model.
+    options : mapping, optional
+        The problem's own options.
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        The model, not solved.
+
     Raises
     ------
     NotApplicableError
         If the method is not a model.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> model = optsched.build_model("placement/fig2", "ilp")
+    >>> model.alpha.name, len(model.STAGES), len(model.SERVERS)
+    ('alpha', 3, 3)
     """
     if isinstance(instance, str | Path):
         instance = load(instance)
@@ -262,7 +306,28 @@ def result_of(
     settings: Settings,
     outcome: Outcome,
 ) -> Result:
-    """The checked result of an outcome: the one place where a `Result` is made."""
+    """The checked result of an outcome: the one place where a `Result` is made.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    instance : object
+        What was solved.
+    method : Method
+        What solved it.
+    options : object
+        The options in full, an object of the problem's class.
+    settings : Settings
+        Limits, solver and seed of the run, and its clock.
+    outcome : Outcome
+        What the method returned.
+
+    Returns
+    -------
+    Result
+        The result, its objective the checker's own.
+    """
     from optsched.backends import solver_version
 
     report, solution = None, outcome.solution

@@ -70,8 +70,8 @@ def plot(
     Examples
     --------
     >>> import optsched
-    >>> result = optsched.solve("makespan/five-jobs", "sjf-bco")  # doctest: +SKIP
-    >>> optsched.plot(result).figure.savefig("gantt.png")  # doctest: +SKIP
+    >>> result = optsched.solve("makespan/fig2", "sjf-bco")
+    >>> optsched.plot(result).figure.savefig("gantt.svg")
     """
     require_extras(["matplotlib"])
     return _drawn(thing, solution, picture, method, options, ax)

@@ -87,6 +87,8 @@ def lines_of(
 
     Parameters
     ----------
+    path : str or Path
+        The file, also .gz.
     most : int
         Bytes in all.
     errors : str

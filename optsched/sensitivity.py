@@ -148,6 +148,8 @@ def sensitivity(
 
     Parameters
     ----------
+    instance : instance, str or Path
+        An instance, or what `optsched.load` takes.
     method : str, optional
         The heuristic; by default the paper's.
     options : mapping, optional

@@ -81,6 +81,10 @@ def run_steadily(
 
     Parameters
     ----------
+    highs : object
+        The solver, with its model.
+    settings : Settings
+        Limits, solver and seed of the run, and its clock.
     start : float, optional
         Value of the solution handed over, which stands if HiGHS never gets to look at it.
     meanwhile : callable, optional

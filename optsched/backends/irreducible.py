@@ -53,6 +53,8 @@ def irreducible_rows(
 
     Parameters
     ----------
+    model : pyo.ConcreteModel
+        An infeasible model.
     named : callable
         Names an index by its set.
     settings : Settings

@@ -36,6 +36,10 @@ def solve_model(
 
     Parameters
     ----------
+    model : pyo.ConcreteModel
+        The model; what it finds is written into it.
+    settings : Settings
+        Limits, solver and seed of the run, and its clock.
     start : bool
         Hand the variables' present values, a solution, to the solver as a first incumbent. They
         come back where it finds none.
@@ -78,10 +82,25 @@ def state_and_solve(
 
     Parameters
     ----------
+    build : callable
+        What states the model.
     nonzeros : float
         How many the model will have.
+    settings : Settings
+        Limits, solver and seed of the run, and its clock.
     began : float
         When building began, of `time.perf_counter`; what was gathered for it counts.
+    start : bool, optional
+        Whether the model's values are a first solution.
+    restarts : bool, optional
+        Whether the solver may restart.
+    heard : Heard, optional
+        Who hears of incumbents and bounds.
+
+    Returns
+    -------
+    tuple[Answer, pyo.ConcreteModel or None]
+        The answer, and the model or None.
     """
     try:
         require_time(settings.deadline, nonzeros)

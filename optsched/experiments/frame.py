@@ -36,8 +36,15 @@ def read_store(path: str | Path) -> pd.DataFrame:
 
     Examples
     --------
-    >>> runs = read_store("results.sqlite")  # doctest: +SKIP
-    >>> runs.groupby("method")["objective"].mean()  # doctest: +SKIP
+    >>> from pathlib import Path
+    >>> import optsched
+    >>> from optsched.experiments.run.runner import sweep
+    >>> plan = '[[families]]\\nname = "a"\\ninstances = ["placement/fig2"]\\nmethods = ["exact"]'
+    >>> _ = Path("plan.toml").write_text(plan)
+    >>> _ = sweep("plan.toml", "results.sqlite", workers=0)
+    >>> runs = optsched.read_store("results.sqlite")
+    >>> runs[["instance", "method", "status"]].values.tolist()
+    [['fig2', 'exact', 'done']]
     """
     import pandas as pd
 

@@ -64,6 +64,23 @@ def sample_epochs(shape: Shape, runs: int, rng: np.random.Generator) -> np.ndarr
 def fig2_distribution(
     network: str, rng: np.random.Generator, *, runs: int = RUNS, bin_width: int = 5
 ) -> Distribution:
-    """The empirical distribution of seeded runs, epochs rounded up to a multiple of `bin_width`."""
+    """The empirical distribution of seeded runs, epochs rounded up to a multiple of `bin_width`.
+
+    Parameters
+    ----------
+    network : str
+        A network of the figure, such as AlexNet.
+    rng : numpy.random.Generator
+        Of the runs.
+    runs : int, optional
+        How many.
+    bin_width : int, optional
+        In epochs.
+
+    Returns
+    -------
+    Distribution
+        Of epochs.
+    """
     epochs = sample_epochs(shape_of(network), runs, rng)
     return Distribution.from_samples(np.ceil(epochs / bin_width) * bin_width)

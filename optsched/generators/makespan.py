@@ -114,6 +114,8 @@ def generate_makespan(
         Slots; by default the paper's 1,200 s, four times as many under strong contention.
     seed : int
         Equal arguments give equal instances.
+    name : str, optional
+        Of the instance; by default one that says its arguments.
 
     Raises
     ------

@@ -31,6 +31,10 @@ def generate_online(
         "ring" or "double-tree".
     shape : WorkloadShape, optional
         The load, the jobs' sizes and durations, and how they recur.
+    seed : int, optional
+        Of every random choice.
+    name : str, optional
+        Of the instance; by default one that says its arguments.
 
     Raises
     ------

@@ -149,12 +149,16 @@ def instance_from_profile(
     ----------
     profile : LayerProfile
         Of one mini-batch.
+    gpus : int
+        GPUs of the job; those of a replica's slices count.
     free_gpus : list of int
         Free GPUs by server, summing to `gpus`; in tensor slices, enough for so many.
-    source : str
-        What an error line names: the profile's file, say.
     stages, all_reduce, hardware, training, name
         As in `generate_placement`.
+    provenance : mapping, optional
+        Where the profile is from, for the file.
+    source : str
+        What an error line names: the profile's file, say.
 
     Raises
     ------
@@ -274,6 +278,27 @@ def random_offer(
 
     The offer is cut to what the job needs and listed in descending order. Replicas of several
     GPUs fit into one server each; a server's GPUs that hold no whole replica stay in the offer.
+
+    Parameters
+    ----------
+    gpus : int
+        GPUs that the job needs.
+    gpus_per_server : int
+        g, GPUs that a server has.
+    rng : numpy.random.Generator
+        Of the draw.
+    replica_gpus : int, optional
+        GPUs that a replica takes, all in one server.
+
+    Returns
+    -------
+    list[int]
+        Free GPUs by server, in descending order.
+
+    Raises
+    ------
+    InputError
+        If a server cannot hold a replica.
     """
     if not 1 <= replica_gpus <= gpus_per_server:
         expected = f"1 to the {gpus_per_server} GPUs of a server, which holds all slices"

@@ -104,7 +104,24 @@ def _number(source: str, line: int, name: str, text: str | None) -> float:
 def generate_from_trace(
     settings: RollingGenerator, rows: Sequence[TraceRow], *, seed: int = 0, name: str | None = None
 ) -> RollingInstance:
-    """A workload of as many jobs as rows, with their arrivals and durations."""
+    """A workload of as many jobs as rows, with their arrivals and durations.
+
+    Parameters
+    ----------
+    settings : RollingGenerator
+        Nodes, jobs and the rest.
+    rows : sequence of TraceRow
+        Jobs of a trace, each with its submission and duration in seconds.
+    seed : int, optional
+        Of every random choice.
+    name : str, optional
+        Of the instance.
+
+    Returns
+    -------
+    RollingInstance
+        The instance.
+    """
     times = [row.submit_time for row in rows]
     cluster = settings.cluster
     name = name or f"{cluster.nodes}x{cluster.jobs}-trace-s{seed}"

@@ -114,10 +114,16 @@ def generate_workload(
 
     Parameters
     ----------
+    jobs : int, optional
+        How many jobs.
     cluster : OnlineCluster, optional
         Where it will run: its GPUs set the span of the load, and jobs fit it.
     shape : WorkloadShape, optional
         What it looks like.
+    seed : int, optional
+        Of every random choice.
+    all_reduce : str, optional
+        "ring" or "double-tree".
     reference : OnlineCluster, optional
         Whose NIC turns durations into iterations; by default `cluster`.
 
@@ -180,6 +186,12 @@ def shape_of(
 
     Parameters
     ----------
+    workload : Workload
+        The workload.
+    duration : (n,) float
+        Seconds that each of its jobs runs.
+    cluster : OnlineCluster
+        Where it ran.
     load : float, optional
         By default the workload's own on the cluster.
     """

@@ -44,6 +44,10 @@ def find_conflict(
 
     Parameters
     ----------
+    instance : MakespanInstance
+        The instance.
+    options : MakespanOptions
+        The problem's options.
     thorough : bool
         Ask exact methods about subsets of jobs, and for the least horizon; else bounds and the
         quickest schedule decide wherever they can, in milliseconds.

@@ -26,7 +26,19 @@ def bandwidth(network: Network, servers: int, level: int) -> float:
 
 
 def iteration_time(instance: MakespanInstance, job: RingJob, servers: int, level: int) -> float:
-    """tau_j of (8), seconds."""
+    """tau_j of (8), seconds.
+
+    Parameters
+    ----------
+    instance : MakespanInstance
+        The instance.
+    job : RingJob
+        The job.
+    servers : int
+        On how many servers it stands.
+    level : int
+        p, jobs that share its busiest link, itself among them; 1 when it is alone.
+    """
     network, workers = instance.network, job.gpus
     pays = servers > 1 or network.overhead_on_one_server
     return (
@@ -41,7 +53,19 @@ def iteration_time(instance: MakespanInstance, job: RingJob, servers: int, level
 def iterations_per_slot(
     instance: MakespanInstance, job: RingJob, servers: int, level: int
 ) -> float:
-    """phi_j: floor(slot / tau + 1e-9), at most F_j; slot / tau under continuous progress."""
+    """phi_j: floor(slot / tau + 1e-9), at most F_j; slot / tau under continuous progress.
+
+    Parameters
+    ----------
+    instance : MakespanInstance
+        The instance.
+    job : RingJob
+        The job.
+    servers : int
+        On how many servers it stands.
+    level : int
+        p, jobs that share its busiest link, itself among them; 1 when it is alone.
+    """
     tau = iteration_time(instance, job, servers, level)
     if tau == 0:
         return math.inf
@@ -52,7 +76,19 @@ def iterations_per_slot(
 
 
 def duration(instance: MakespanInstance, job: RingJob, servers: int, level: int) -> float:
-    """Slots a job takes at one level throughout; infinity if it makes no progress."""
+    """Slots a job takes at one level throughout; infinity if it makes no progress.
+
+    Parameters
+    ----------
+    instance : MakespanInstance
+        The instance.
+    job : RingJob
+        The job.
+    servers : int
+        On how many servers it stands.
+    level : int
+        p, jobs that share its busiest link, itself among them; 1 when it is alone.
+    """
     per_slot = iterations_per_slot(instance, job, servers, level)
     if per_slot == 0:
         return math.inf

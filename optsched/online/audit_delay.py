@@ -41,10 +41,16 @@ def delay_violations(
 
     Parameters
     ----------
+    records : Records
+        The run.
     configuration, heavy : (n,) int, (n,) bool
         Of each record.
+    times : IterationTimes
+        Iteration times of the jobs on their servers, seconds.
     done, place : (n,) float, (n,) int
         Its virtual completion, and its place in the queue.
+    spot_checks : int
+        How many jobs are looked at closely.
     """
     replay = _Replay(records, configuration, heavy, times, done, place)
     found = []

@@ -46,8 +46,16 @@ def queue_violations(
 
     Parameters
     ----------
+    jobs : Jobs
+        The workload's jobs, in time order; see `prepare_jobs`.
+    records : Records
+        The run.
     rows, heavy : (n,) int, (n,) bool
         The row of each record, and whether it communicates much.
+    times : IterationTimes
+        Iteration times of the jobs on their servers, seconds.
+    spot_checks : int
+        How many starts are looked at closely.
     """
     if records.options.slot > 0:
         return []

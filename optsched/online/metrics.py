@@ -60,7 +60,18 @@ class Metrics:
 
 
 def compute_metrics(records: Records) -> Metrics:
-    """Compute a run's metrics. O((n + pieces) log n)."""
+    """Compute a run's metrics. O((n + pieces) log n).
+
+    Parameters
+    ----------
+    records : Records
+        Of a run; jobs without an end are none.
+
+    Returns
+    -------
+    Metrics
+        Flow times in seconds, slowdown, inflation, fragmentation, utilisation.
+    """
     if not len(records):
         return Metrics(0, 0.0, 0.0, 0.0, {}, 0.0, 0.0, 0.0, 0.0, 0.0)
     flow = records.flow

@@ -73,6 +73,10 @@ def write_run(
 
     Parameters
     ----------
+    path : str or Path
+        The file, .json.
+    records : Records
+        The run.
     instance : OnlineInstance
         What ran; a workload.csv goes by the name of its folder.
     options : dict

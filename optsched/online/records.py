@@ -135,6 +135,19 @@ def in_server_order(
 ) -> tuple[Ints, Any, Any]:
     """Lay the pieces of the kept jobs end to end, each job's sorted by server.
 
+    Parameters
+    ----------
+    first_piece : (n,) int
+        Where each job's pieces start.
+    pieces : (n,) int
+        How many pieces each job has.
+    server : (p,) int
+        The server of each piece.
+    taken : (p,) int
+        The GPUs of each piece.
+    kept : (k,) int
+        Jobs whose pieces are laid out.
+
     Returns
     -------
     first, server, taken

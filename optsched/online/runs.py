@@ -103,6 +103,26 @@ def run_policies(
 
     A KeyboardInterrupt during a run ends the iteration after that run's part has been yielded.
     The bounds are those of the jobs: worked out once, with the first complete run's flow.
+
+    Parameters
+    ----------
+    prediction : Prediction
+        The jobs, with the lengths that policies know of them.
+    policies : sequence of str
+        Names of `POLICIES`.
+    options : PolicyOptions, optional
+        Offer rule, tau, comm_heavy, hold, slot; by default the paper's.
+    with_bounds : bool, optional
+        Whether each run gets the bounds on its flow.
+    with_audit : bool, optional
+        Whether each run is audited.
+    progress : Progress, optional
+        Called with what is done.
+
+    Returns
+    -------
+    iterator of Run
+        Records, metrics, bounds and audit, a policy each.
     """
     bounds: FlowBounds | None = None
     compile_time = warm_up(bounds=with_bounds)

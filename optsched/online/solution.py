@@ -86,7 +86,26 @@ class OnlineSolution(SolutionFile):
         seed: int = 0,
         sha256: str | None = None,
     ) -> Self:
-        """The file of a run; part of a run claims no objective."""
+        """The file of a run; part of a run claims no objective.
+
+        Parameters
+        ----------
+        records : Records
+            The run.
+        instance : str
+            The workload's name.
+        options : mapping
+            As asked for.
+        seed : int, optional
+            Of the predictor.
+        sha256 : str, optional
+            Of the instance.
+
+        Returns
+        -------
+        OnlineSolution
+            The file.
+        """
         jobs = [
             {
                 "job_id": each.job_id,

@@ -114,8 +114,14 @@ def iteration_time(
 
     Parameters
     ----------
+    job : Job
+        The job.
+    cluster : Cluster
+        The servers' hardware.
     counts : sequence of sequences of int
         Replicas by stage and server.
+    options : PlacementOptions, optional
+        The problem's options; by default its standard ones.
 
     Notes
     -----

@@ -238,6 +238,22 @@ def cost_tables(
     """Tabulate a job's cost on a cluster's servers for counts up to `most`.
 
     Complexity: O(S V) time and memory.
+
+    Parameters
+    ----------
+    job : Job
+        The job.
+    cluster : Cluster
+        The servers' hardware.
+    most : int
+        Replicas of a stage on a server at most.
+    options : PlacementOptions, optional
+        The problem's options; by default its standard ones.
+
+    Returns
+    -------
+    CostTables
+        Seconds by stage and count.
     """
     options = options or PlacementOptions()
     stages = job.stages
@@ -286,8 +302,12 @@ def time_matrix(tables: CostTables, counts: Ints, options: PlacementOptions) -> 
 
     Parameters
     ----------
+    tables : CostTables
+        What each choice costs; see `tables_of`.
     counts : (S, M) int
         Replicas by stage and server.
+    options : PlacementOptions
+        The problem's options.
 
     Returns
     -------

@@ -39,7 +39,29 @@ def breakdown_of(
     kind: type[Kind],
     options: Mapping[str, object] | None = None,
 ) -> Kind:
-    """What `optsched.explain` says of a solution."""
+    """What `optsched.explain` says of a solution.
+
+    Parameters
+    ----------
+    instance : instance, str or Path
+        What was solved.
+    solution : Solution or Result or str or Path
+        Its solution, a result or a file.
+    kind : type
+        The class of the problem's breakdown.
+    options : mapping, optional
+        The problem's own options.
+
+    Returns
+    -------
+    Breakdown
+        Of that class.
+
+    Raises
+    ------
+    InputError
+        For another problem's.
+    """
     breakdown = explain(instance, solution, options=options)
     if not isinstance(breakdown, kind):
         raise InputError("plot", "instance", shown(instance), f"one explained by a {kind.__name__}")

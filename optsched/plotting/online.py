@@ -86,6 +86,10 @@ def completion_by(
         The x axis, such as Gbit/s.
     flows : dict
         By policy: for each value, the mean flow (s) of every seed.
+    xlabel : str
+        Of the axis.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
     """
     made = axes(ax, 7.0, 4.0)
     for policy, by_value in flows.items():

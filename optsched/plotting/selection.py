@@ -123,6 +123,8 @@ def plot_cost_split(
         An instance.
     results : Result, solution or str, or a sequence of them
         Results on it, solutions, or names of methods to run.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
 
     Returns
     -------
@@ -200,6 +202,10 @@ def plot_cost_against_deadline(
         Seconds added to every due date.
     methods : sequence of str
         Methods, a line each.
+    options : mapping, optional
+        The problem's own options.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
 
     Returns
     -------

@@ -32,6 +32,8 @@ def plot_speed_profile(
         A job on GPUs of one type.
     solution : solution, name or path, optional
         A profile; by default the optimal one.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
 
     Returns
     -------

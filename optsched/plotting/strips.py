@@ -30,6 +30,8 @@ def plot_strips(
         By name; a name without values has an empty row.
     label : str
         Of the axis.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
     middle : callable
         What the mark of a row stands at.
 

@@ -159,7 +159,30 @@ def room_of(
     gpus: int = 1,
     micro_batches: int | None = None,
 ) -> Room:
-    """The same for the planner: what fits into a GPU of so many bytes, in a plan on `gpus`."""
+    """The same for the planner: what fits into a GPU of so many bytes, in a plan on `gpus`.
+
+    Parameters
+    ----------
+    profile : LayerProfile
+        Of one mini-batch.
+    batch : str
+        Whether the mini-batch is a GPU's or the job's; as in `Training`.
+    optimiser : str
+        What is held of a parameter beside it; as in `Training`.
+    steps : int
+        Accumulation steps that a GPU cuts its mini-batch into.
+    gpu_memory : float
+        Bytes.
+    gpus : int, optional
+        Of the plan.
+    micro_batches : int, optional
+        Of an iteration; None for an asynchronous pipeline.
+
+    Returns
+    -------
+    Room
+        What the planner's loop needs.
+    """
     from optsched.profiles._planner_kernel import Room
 
     parts, shared = _parts(batch, steps, gpus, micro_batches)

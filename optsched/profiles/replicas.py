@@ -28,6 +28,8 @@ def as_single_gpus(profile: LayerProfile, bandwidth: float, intra_bandwidth: flo
 
     Parameters
     ----------
+    profile : LayerProfile
+        Of one mini-batch.
     bandwidth : float
         Bytes per second that a whole replica can count on across servers.
     intra_bandwidth : float
@@ -51,7 +53,24 @@ def as_single_gpus(profile: LayerProfile, bandwidth: float, intra_bandwidth: flo
 def synchronous_time(
     profile: LayerProfile, plan: Plan, micro_batches: int, *, bandwidth: float
 ) -> float:
-    """Seconds of an iteration of so many micro-batches, by the planner's times; O(L)."""
+    """Seconds of an iteration of so many micro-batches, by the planner's times; O(L).
+
+    Parameters
+    ----------
+    profile : LayerProfile
+        Of one mini-batch.
+    plan : Plan
+        Stages and their replicas.
+    micro_batches : int
+        M, of an iteration.
+    bandwidth : float
+        Bytes/s.
+
+    Returns
+    -------
+    float
+        Seconds.
+    """
     rows = stage_table(profile, plan)
     reduced = [
         2 * (k - 1) / k * row["parameter_bytes"] / bandwidth

@@ -44,6 +44,19 @@ def certificate_violations(
     """Recompute the bound; report one that is misshapen, overstated or above the objective.
 
     `rounding` is what rounding may have left of the objective.
+
+    Parameters
+    ----------
+    instance : SelectionInstance
+        The instance.
+    certificate : Certificate
+        Prices, and the bound that they are said to prove.
+    options : SelectionOptions
+        The problem's options.
+    objective : float
+        Of the solution, dollars.
+    rounding : float, optional
+        Dollars.
     """
     shape = {name: len(prices) for name, prices in certificate.slots.items()}
     wanted = {

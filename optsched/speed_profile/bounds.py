@@ -40,7 +40,24 @@ def quick_bound(
 def dual_bound(
     instance: SpeedProfileInstance, curve: Curve, speeds: Sequence[int], multiplier: float
 ) -> float:
-    """The dual's value at a multiplier, over the hull's speeds, less what rounding may add."""
+    """The dual's value at a multiplier, over the hull's speeds, less what rounding may add.
+
+    Parameters
+    ----------
+    instance : SpeedProfileInstance
+        The instance.
+    curve : Curve
+        F^c of the work that is left, in epochs.
+    speeds : sequence of int
+        0-based indices of the hull's speeds, slowest first.
+    multiplier : float
+        Of the deadline, energy a second.
+
+    Returns
+    -------
+    float
+        Energy: joules where power is in watts.
+    """
     _, phi = slopes_of(instance, speeds)
     changes = [first_epoch(curve, multiplier / each) for each in phi]
     best = Profile.of_changes(curve, speeds, changes, "binding")

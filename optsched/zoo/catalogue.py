@@ -208,6 +208,10 @@ def profile_network(
 
     Parameters
     ----------
+    network : Network
+        Layers with FLOPs and bytes.
+    device : Device
+        The GPU.
     batch : int
         Samples in a mini-batch.
     tensor_parallel : int

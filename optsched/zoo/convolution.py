@@ -27,6 +27,30 @@ def convolution(
     Parameters: weights C_out C_in k_h k_w, and C_out biases or the 2 C_out of the batch norm
     (scale and shift; the running statistics are not learned). FLOPs: 2 C_in k_h k_w for each
     element of the output.
+
+    Parameters
+    ----------
+    net : NetworkBuilder
+        The network; the layer is appended to it.
+    name : str
+        The layer's name.
+    x : Tensor
+        What it reads.
+    channels : int
+        Of its output.
+    kernel : Size
+        Side of the window, or height and width.
+    stride : int, optional
+        Of the window, in positions.
+    padding : Size, optional
+        At each edge, in positions.
+    batch_norm : bool, optional
+        Whether a batch norm follows.
+
+    Returns
+    -------
+    Tensor
+        Its output.
     """
     height, width = _pair(kernel)
     shape = (channels, *_window_output(x, kernel, stride, padding))
@@ -44,7 +68,28 @@ def convolution(
 def pooling(
     net: NetworkBuilder, name: str, x: Tensor, kernel: int, *, stride: int, padding: int = 0
 ) -> Tensor:
-    """Add a maximum or average pooling: one FLOP for each element of each window."""
+    """Add a maximum or average pooling: one FLOP for each element of each window.
+
+    Parameters
+    ----------
+    net : NetworkBuilder
+        The network; the layer is appended to it.
+    name : str
+        The layer's name.
+    x : Tensor
+        What it reads.
+    kernel : int
+        Side of the window.
+    stride : int
+        Of the window, in positions.
+    padding : int, optional
+        At each edge, in positions.
+
+    Returns
+    -------
+    Tensor
+        Its output.
+    """
     shape = (x.shape[0], *_window_output(x, kernel, stride, padding))
     return net.add(name, (x,), shape, flops=kernel * kernel * Tensor(shape).elements)
 
@@ -55,7 +100,24 @@ def global_pooling(net: NetworkBuilder, name: str, x: Tensor) -> Tensor:
 
 
 def linear(net: NetworkBuilder, name: str, x: Tensor, features: int) -> Tensor:
-    """Add a fully connected layer with a bias; the input is flattened."""
+    """Add a fully connected layer with a bias; the input is flattened.
+
+    Parameters
+    ----------
+    net : NetworkBuilder
+        The network; the layer is appended to it.
+    name : str
+        The layer's name.
+    x : Tensor
+        What it reads.
+    features : int
+        Of its output.
+
+    Returns
+    -------
+    Tensor
+        Its output.
+    """
     return net.add(
         name,
         (x,),
@@ -66,7 +128,24 @@ def linear(net: NetworkBuilder, name: str, x: Tensor, features: int) -> Tensor:
 
 
 def residual_sum(net: NetworkBuilder, name: str, x: Tensor, skip: Tensor) -> Tensor:
-    """Add the sum of a branch and of its skip connection."""
+    """Add the sum of a branch and of its skip connection.
+
+    Parameters
+    ----------
+    net : NetworkBuilder
+        The network; the layer is appended to it.
+    name : str
+        The layer's name.
+    x : Tensor
+        What it reads.
+    skip : Tensor
+        The connection around the branch.
+
+    Returns
+    -------
+    Tensor
+        Its output.
+    """
     if x.shape != skip.shape:
         raise ValueError(f"{name}: {x.shape} cannot be added to {skip.shape}")
     return net.add(name, (x, skip), x.shape, flops=x.elements)

@@ -57,6 +57,26 @@ def embedding(
     """Add a table of `rows` vectors looked up by token; `extra` parameters (a norm) besides.
 
     Slices hold rows: each finds the vectors of its own, and an all-reduce adds up the rest.
+
+    Parameters
+    ----------
+    net : NetworkBuilder
+        The network; the layer is appended to it.
+    name : str
+        The layer's name.
+    ids : Tensor
+        The tokens.
+    width : int
+        Of a vector.
+    rows : int
+        How many tokens there are.
+    extra : int, optional
+        Parameters besides.
+
+    Returns
+    -------
+    Tensor
+        Its output.
     """
     shape = (*ids.shape, width)
     slices = Slices(forward_reduced=ids.elements * width)
@@ -93,12 +113,20 @@ def attention(
 
     Parameters
     ----------
+    net : NetworkBuilder
+        The network; the layer is appended to it.
+    name : str
+        The layer's name.
+    x : Tensor
+        What it reads.
     inner : int
         Number of heads times the width of a head.
     context : Tensor, optional
         What keys and values are made from; by default `x` (self-attention).
     shared_inner : int, optional
         The same for keys and values, where several heads share them; by default `inner`.
+    style : Style, optional
+        Of the transformer.
     positions : Positions
         Parameters and FLOPs of relative positions, where the family has them.
 
@@ -150,7 +178,26 @@ def feed_forward(
     *,
     style: Style = BERT_STYLE,
 ) -> Tensor:
-    """Add a feed-forward sublayer: two matrix products, `hidden` features between them."""
+    """Add a feed-forward sublayer: two matrix products, `hidden` features between them.
+
+    Parameters
+    ----------
+    net : NetworkBuilder
+        The network; the layer is appended to it.
+    name : str
+        The layer's name.
+    x : Tensor
+        What it reads.
+    hidden : int
+        Features between the products.
+    style : Style, optional
+        Of the transformer.
+
+    Returns
+    -------
+    Tensor
+        Its output.
+    """
     tokens, width = x.shape
     products = linear_flops(tokens, width, hidden) + linear_flops(tokens, hidden, width)
     parameters = (
@@ -182,8 +229,18 @@ def expert_feed_forward(
 
     Parameters
     ----------
+    net : NetworkBuilder
+        The network; the layer is appended to it.
+    name : str
+        The layer's name.
+    x : Tensor
+        What it reads.
     hidden : int
         Features inside an expert.
+    experts : int
+        How many there are.
+    active : int
+        How many a token passes.
     products : int
         Matrix products of an expert without biases: 3 where one is a gate (SwiGLU), else 2.
 
@@ -219,6 +276,24 @@ def vocabulary_head(
 
     The table is tied to the embedding's, whose layer counts it. A placement that sets the two
     layers apart holds the table twice, which these counts do not show.
+
+    Parameters
+    ----------
+    net : NetworkBuilder
+        The network; the layer is appended to it.
+    name : str
+        The layer's name.
+    x : Tensor
+        What it reads.
+    vocabulary : int
+        How many tokens there are.
+    norm_parameters : int
+        Of the normalisation.
+
+    Returns
+    -------
+    Tensor
+        Its output.
     """
     tokens, width = x.shape
     flops = linear_flops(tokens, width, vocabulary)

@@ -98,7 +98,26 @@ def version_here() -> str:
 def run_remotely(
     sweep: str, problems: tuple[str, ...], unit: Unit, document: str, limits: Limits
 ) -> Row:
-    """Run one unit on a Dask worker, in a process of its own."""
+    """Run one unit on a Dask worker, in a process of its own.
+
+    Parameters
+    ----------
+    sweep : str
+        A name for the sweep, one a pool of processes.
+    problems : tuple of str
+        Whose compiled loops a process loads first.
+    unit : Unit
+        What runs.
+    document : str
+        Its instance.
+    limits : Limits
+        What it may use.
+
+    Returns
+    -------
+    Row
+        What became of it.
+    """
     return _processes(sweep, problems).submit(unit, document, limits).result()
 
 

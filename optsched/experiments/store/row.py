@@ -94,7 +94,24 @@ def _solution(result: Result) -> str | None:
 
 
 def failed(unit: Unit, status: Status, message: str, seconds: float | None = None) -> Row:
-    """The row of a unit that brought no result."""
+    """The row of a unit that brought no result.
+
+    Parameters
+    ----------
+    unit : Unit
+        What ran.
+    status : Status
+        What became of it.
+    message : str
+        Why, in a line.
+    seconds : float, optional
+        How long it ran.
+
+    Returns
+    -------
+    Row
+        The row.
+    """
     return Row(
         **_unit_part(unit),
         status=status,

@@ -73,6 +73,17 @@ class Store:
         """Note a plan, its instances and units, all or nothing; returns the number of units.
 
         A plan of the same name is replaced; results stay.
+
+        Parameters
+        ----------
+        name : str
+            The plan's name.
+        sha256 : str
+            Of its text.
+        text : str
+            The plan itself.
+        planned : sequence of PlannedInstance
+            Its instances, each with its units.
         """
         number = 0
         with self._transaction() as base:
@@ -89,7 +100,19 @@ class Store:
         return number
 
     def note_run(self, plan: str, command: str, workers: str, environment: str) -> None:
-        """Note a start of a sweep: its command line and what it runs on."""
+        """Note a start of a sweep: its command line and what it runs on.
+
+        Parameters
+        ----------
+        plan : str
+            The plan's name.
+        command : str
+            The command line.
+        workers : str
+            How many processes, or where they are.
+        environment : str
+            Versions and machine, in a line.
+        """
         with self._transaction() as base:
             base.execute(
                 "INSERT INTO runs (plan, command, workers, environment, started) "

@@ -61,6 +61,8 @@ def best_bound(
 
     Parameters
     ----------
+    instance : MakespanInstance
+        The instance.
     high : float, optional
         A makespan known to be possible, beyond which there is nothing to prove; by default just
         beyond the horizon, which may be impossible.

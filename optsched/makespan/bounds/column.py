@@ -65,6 +65,8 @@ def column_bound(
 
     Parameters
     ----------
+    durations : Durations
+        Slots of each job by number of servers; see `durations_of`.
     low : float
         A proven lower bound to start from.
     high : float
@@ -72,6 +74,8 @@ def column_bound(
     deadline : Deadline, optional
         The last certificate before it stands; without one the rounds alone cut the search, and it
         repeats exactly.
+    rounds : int, optional
+        At most so many prices; by default until the deadline.
 
     Returns
     -------

@@ -62,6 +62,12 @@ def search(
 
     Parameters
     ----------
+    instance : MakespanInstance
+        The instance.
+    settings : Settings
+        Limits, solver and seed of the run, and its clock.
+    target : float
+        Slots; a bound.
     stop : Deadline, optional
         Cuts the search too, without a part in how it goes: cut by moves, it repeats exactly.
     """

@@ -115,6 +115,24 @@ def model_data(
 ) -> MakespanModelData:
     """Gather the model's data.
 
+    Parameters
+    ----------
+    instance : MakespanInstance
+        The instance.
+    horizon : int
+        T, slots.
+    bound : int
+        A lower bound on the makespan, slots.
+    contention : bool, optional
+        Whether jobs slow each other down; else the relaxation.
+    deadline : Deadline, optional
+        When to stop; by default never.
+
+    Returns
+    -------
+    MakespanModelData
+        The sets and parameters of the model.
+
     Raises
     ------
     NotApplicableError

@@ -89,6 +89,24 @@ def solve_slotted(
 ) -> Solved:
     """Build and solve a slotted model; see `formulation`.
 
+    Parameters
+    ----------
+    instance : MakespanInstance
+        The instance.
+    horizon : int
+        T, slots.
+    low : int
+        A lower bound on the makespan, slots.
+    settings : Settings
+        Limits, solver and seed of the run, and its clock.
+    contention : bool
+        Whether jobs slow each other down; else the relaxation.
+
+    Returns
+    -------
+    Solved
+        Bound, schedule and answer.
+
     Raises
     ------
     NotApplicableError

@@ -65,6 +65,8 @@ def flow_bounds(
 
     Parameters
     ----------
+    jobs : Jobs
+        The workload's jobs, in time order; see `prepare_jobs`.
     known_flow : float, optional
         Total flow of some schedule: sets the dual's step lengths, never its validity.
     cells, iterations : int
@@ -107,7 +109,26 @@ def mean_busy_time_bound(jobs: Jobs, length: Floats) -> float:
 def capacity_dual_bound(
     jobs: Jobs, length: Floats, known_flow: float | None, cells: int, iterations: int
 ) -> float:
-    """The best value that subgradient ascent reaches from prices of 0 (the sum of durations)."""
+    """The best value that subgradient ascent reaches from prices of 0 (the sum of durations).
+
+    Parameters
+    ----------
+    jobs : Jobs
+        The workload's jobs, in time order; see `prepare_jobs`.
+    length : (n,) float
+        Least seconds that each job runs.
+    known_flow : float or None
+        Total flow of some schedule, seconds: sets step lengths, never the bound's validity.
+    cells : int
+        Cells of time that have a price.
+    iterations : int
+        Steps of the ascent.
+
+    Returns
+    -------
+    float
+        Seconds.
+    """
     from optsched.online.bounds._flow_kernel import dual_value
 
     edges = cell_edges(jobs, length, cells)

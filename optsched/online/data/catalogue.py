@@ -48,7 +48,18 @@ class Catalogue(FileModel):
 
 
 def read_catalogue(path: str | Path) -> Catalogue:
-    """Read catalogue.json; raises InputError."""
+    """Read catalogue.json; raises InputError.
+
+    Parameters
+    ----------
+    path : str or Path
+        catalogue.json.
+
+    Returns
+    -------
+    Catalogue
+        The configurations by model key.
+    """
     return Catalogue.from_dict(read_document(path), str(path))
 
 

@@ -62,7 +62,29 @@ class OnlineCluster(FileModel):
         inter_bandwidth: float = 1.25e9,
         intra_bandwidth: float = 3e11,
     ) -> Self:
-        """Make a cluster; the defaults are a-srpt's V-B: 250 x 8, 10 Gbit/s, 300 GB/s."""
+        """Make a cluster; the defaults are a-srpt's V-B: 250 x 8, 10 Gbit/s, 300 GB/s.
+
+        Parameters
+        ----------
+        servers : int, optional
+            How many, all equal.
+        gpus_per_server : int, optional
+            GPUs of each.
+        inter_bandwidth : float, optional
+            Of a network card, bytes/s.
+        intra_bandwidth : float, optional
+            Inside a server, bytes/s.
+
+        Returns
+        -------
+        OnlineCluster
+            The cluster.
+
+        Examples
+        --------
+        >>> OnlineCluster.of(servers=2, gpus_per_server=4).gpus
+        8
+        """
         return cls.from_dict(
             {
                 "schema": SCHEMA,
@@ -100,7 +122,18 @@ class OnlineCluster(FileModel):
 
 
 def read_cluster(path: str | Path) -> OnlineCluster:
-    """Read cluster.json; raises InputError."""
+    """Read cluster.json; raises InputError.
+
+    Parameters
+    ----------
+    path : str or Path
+        cluster.json.
+
+    Returns
+    -------
+    OnlineCluster
+        The cluster.
+    """
     return OnlineCluster.from_dict(read_document(path), str(path))
 
 

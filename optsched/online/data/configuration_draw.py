@@ -86,6 +86,24 @@ def configurations_of(
     """The planner's plans of a model on so many GPUs, or groups of GPUs that slice its layers.
 
     One a number of stages, as placement jobs.
+
+    Parameters
+    ----------
+    model : str
+        A model of the zoo.
+    replicas : int
+        GPUs, or groups of `slices` GPUs.
+    bandwidth : float
+        For the planner, bytes/s.
+    all_reduce : str
+        "ring" or "double-tree".
+    slices : int, optional
+        GPUs that hold the slices of a layer.
+
+    Returns
+    -------
+    tuple of Job
+        The jobs, fewest stages first.
     """
     profile = _profile(model, slices)
     base, times = replicas, 1

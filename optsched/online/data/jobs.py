@@ -94,6 +94,20 @@ class Jobs:
 def prepare_jobs(workload: Workload, catalogue: Catalogue, cluster: OnlineCluster) -> Jobs:
     """Sort a workload, refuse what can never run, and prepare its configurations.
 
+    Parameters
+    ----------
+    workload : Workload
+        The table, in any order.
+    catalogue : Catalogue
+        The configuration of each model key.
+    cluster : OnlineCluster
+        Where it runs.
+
+    Returns
+    -------
+    Jobs
+        In time order, with their configurations' iteration times.
+
     Raises
     ------
     InputError

@@ -92,7 +92,43 @@ class Workload:
         job_id: Sequence[str] | None = None,
         name: str = "workload",
     ) -> Workload:
-        """Make a workload of columns; users and groups default to one a model, ids to rows."""
+        """Make a workload of columns; users and groups default to one a model, ids to rows.
+
+        Parameters
+        ----------
+        submit_time : sequence of float
+            Seconds, on any clock.
+        gpus : sequence of int
+            Of each job.
+        iterations : sequence of float
+            Of each job; real numbers.
+        model : sequence of str
+            Keys of a catalogue.
+        user : sequence of str, optional
+            Who submits.
+        group : sequence of str, optional
+            Recurring jobs that belong together.
+        job_id : sequence of str, optional
+            Names, distinct.
+        name : str, optional
+            Of the workload.
+
+        Returns
+        -------
+        Workload
+            The table.
+
+        Raises
+        ------
+        InputError
+            For columns of unequal lengths and numbers out of range.
+
+        Examples
+        --------
+        >>> columns = {"submit_time": [0.0, 5.0], "gpus": [1, 8], "iterations": [100.0, 20.5]}
+        >>> Workload.of(**columns, model=["VGG19-1", "VGG19-8"]).job_id.tolist()
+        ['j0', 'j1']
+        """
         rows = len(submit_time)
         made = cls(
             name,

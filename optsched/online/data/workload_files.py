@@ -35,6 +35,16 @@ CHUNK = 200_000
 def read_workload(path: str | Path) -> Workload:
     """Read a workload table, by the ending .csv (also .csv.gz) or .parquet.
 
+    Parameters
+    ----------
+    path : str or Path
+        .csv, .csv.gz or .parquet.
+
+    Returns
+    -------
+    Workload
+        The table, in the file's order.
+
     Raises
     ------
     InputError

@@ -183,10 +183,16 @@ def simulate_policy(
 
     Parameters
     ----------
+    jobs : Jobs
+        The workload's jobs, in time order; see `prepare_jobs`.
+    policy : OwnPolicy
+        An object with ``schedule(view)``, called at every event.
     predicted : (n,) float, optional
         n~; by default the true n.
     options : PolicyOptions, optional
         comm_heavy makes a job heavy; the rest is the policy's own business.
+    name : str, optional
+        What the records call it.
 
     Returns
     -------

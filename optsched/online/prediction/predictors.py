@@ -124,6 +124,8 @@ def predict(
     refit_interval : float, optional
         Seconds between refits of an online predictor; by default every row for means and medians,
         a day for the others.
+    seed : int, optional
+        Of every random choice.
 
     Raises
     ------

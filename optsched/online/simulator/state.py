@@ -140,7 +140,24 @@ class State(NamedTuple):
 
 
 def new_state(rows: int, servers: int, gpus_per_server: int, rules: Rules) -> State:
-    """A run before its first event."""
+    """A run before its first event.
+
+    Parameters
+    ----------
+    rows : int
+        How many jobs there are.
+    servers : int
+        How many there are.
+    gpus_per_server : int
+        GPUs of each.
+    rules : Rules
+        What the policy does.
+
+    Returns
+    -------
+    State
+        The arrays of the compiled loop.
+    """
     room = servers * gpus_per_server + int(1.25 * rows) + 1024
     running = min(rows, servers * gpus_per_server)
     delayed = rows if rules.delays else 0

@@ -65,8 +65,14 @@ def workload_of_trace(
 
     Parameters
     ----------
+    trace : Trace
+        What `import_trace` gives.
+    seed : int, optional
+        Of every random choice.
     reference : OnlineCluster, optional
         Whose NIC turns durations into iterations; by default 250 x 8 at 10 Gbit/s.
+    all_reduce : str, optional
+        "ring" or "double-tree".
     """
     drawer = ConfigurationDrawer(seed, reference or OnlineCluster.of(), all_reduce)
     models, alpha = [], np.empty(len(trace))

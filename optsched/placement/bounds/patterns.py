@@ -289,7 +289,24 @@ class Pricing:
         return worth, patterns
 
     def valuable(self, prices: Floats, kind: int, least: float, most: int) -> Ints | None:
-        """All patterns of a class worth at least so much, (P, S); None for more than `most`."""
+        """All patterns of a class worth at least so much, (P, S); None for more than `most`.
+
+        Parameters
+        ----------
+        prices : (S,) float
+            Of a replica, by stage.
+        kind : int
+            Index of the class of servers.
+        least : float
+            Worth of the least that is kept.
+        most : int
+            Patterns at most.
+
+        Returns
+        -------
+        (P, S) int or None
+            Replicas by stage, a pattern a row.
+        """
         from optsched.placement.bounds._pattern_kernel import patterns_worth, worth_to_go
 
         size = int(self._sizes[kind])

@@ -84,7 +84,26 @@ def search_patterns(
     start: Ints,
     bound: Bound,
 ) -> Outcome:
-    """Search between a proven lower bound and the time of a known placement."""
+    """Search between a proven lower bound and the time of a known placement.
+
+    Parameters
+    ----------
+    instance : PlacementInstance
+        The instance.
+    options : PlacementOptions
+        The problem's options.
+    settings : Settings
+        Limits, solver and seed of the run, and its clock.
+    start : (S, M) int
+        Counts of the known placement.
+    bound : Bound
+        Proven, seconds.
+
+    Returns
+    -------
+    Outcome
+        The best placement, and what is proved of it.
+    """
     tables = tables_of(instance, options)
     programme = PatternProgramme(instance, tables, settings.deadline)
     search = _Search(instance, options, settings, programme, start, bound)

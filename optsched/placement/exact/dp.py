@@ -55,7 +55,24 @@ def dp(instance: PlacementInstance, options: PlacementOptions, settings: Setting
 def programme(
     instance: PlacementInstance, tables: CostTables, start: Ints | None, settings: Settings
 ) -> Outcome:
-    """Run the programme below the time of a known placement, if there is one."""
+    """Run the programme below the time of a known placement, if there is one.
+
+    Parameters
+    ----------
+    instance : PlacementInstance
+        The instance.
+    tables : CostTables
+        What each choice costs; see `tables_of`.
+    start : (S, M) int or None
+        Counts of a known placement.
+    settings : Settings
+        Limits, solver and seed of the run, and its clock.
+
+    Returns
+    -------
+    Outcome
+        The best placement, and what is proved of it.
+    """
     _refuse_large(instance)
     began = time.perf_counter()
     known = np.inf

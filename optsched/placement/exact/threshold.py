@@ -67,7 +67,26 @@ def bisect(
     start: Ints,
     bound: Bound,
 ) -> Outcome:
-    """Bisect between a proven lower bound and the time of a known placement."""
+    """Bisect between a proven lower bound and the time of a known placement.
+
+    Parameters
+    ----------
+    instance : PlacementInstance
+        The instance.
+    options : PlacementOptions
+        The problem's options.
+    settings : Settings
+        Limits, solver and seed of the run, and its clock.
+    start : (S, M) int
+        Counts of the known placement.
+    bound : Bound
+        Proven, seconds.
+
+    Returns
+    -------
+    Outcome
+        The best placement, and what is proved of it.
+    """
     began = time.perf_counter()
     tables = tables_of(instance, options)
     refuse_many_nonzeros("threshold", count_nonzeros(instance), "use repartition")

@@ -108,6 +108,22 @@ def model_data(
 ) -> PlacementModelData:
     """Gather the model's data around a known placement; without one no time is known to be met.
 
+    Parameters
+    ----------
+    instance : PlacementInstance
+        The instance.
+    options : PlacementOptions
+        The problem's options.
+    counts : (S, M) int or None
+        A known placement.
+    bound : float
+        A lower bound on alpha, seconds.
+
+    Returns
+    -------
+    PlacementModelData
+        The sets and parameters of the model.
+
     Raises
     ------
     NotApplicableError

@@ -129,7 +129,24 @@ def clairvoyant_bound(
 def lagrangian(
     load: Workload, edges: Floats, prices: Floats, kept: Floats | None = None
 ) -> tuple[float, Floats]:
-    """The bound at given prices, and the GPU seconds by type and slot behind it."""
+    """The bound at given prices, and the GPU seconds by type and slot behind it.
+
+    Parameters
+    ----------
+    load : Workload
+        The workload, with the epochs drawn.
+    edges : (slots + 1,) float
+        Seconds at which slots start and end.
+    prices : (types, slots) float
+        Dollars a GPU second.
+    kept : array of float, optional
+        Multipliers of the due dates to start from.
+
+    Returns
+    -------
+    float, (types, slots) float
+        Dollars, and GPU seconds.
+    """
     if kept is None:
         kept = _first_multipliers(load, len(edges) - 1)
     first = np.searchsorted(edges, load.jobs[:, 0], side="right") - 1

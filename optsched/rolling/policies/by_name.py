@@ -82,6 +82,10 @@ def make_policy(name: str, world: World, settings: Settings) -> Decider:
 
     Parameters
     ----------
+    name : str
+        A policy, such as sts.
+    world : World
+        The instance, prepared.
     settings : Settings
         The seed; `iterations` are the passes of ``rg`` at each decision (default 20),
         `time_limit` the seconds of an optimum, or of price-patterns' seats, at each decision.

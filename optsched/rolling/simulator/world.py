@@ -124,7 +124,24 @@ class World:
     def tables_at(
         self, time: float, jobs: tuple[int, ...], lefts: tuple[Left, ...], *, with_lateness: bool
     ) -> Tables:
-        """Tables of the jobs present. Complexity: O(jobs x configurations [x scenarios])."""
+        """Tables of the jobs present. Complexity: O(jobs x configurations [x scenarios]).
+
+        Parameters
+        ----------
+        time : float
+            Of the decision, seconds.
+        jobs : tuple of int
+            Indices of the jobs present.
+        lefts : tuple of Left
+            What remains of each of them.
+        with_lateness : bool
+            Whether expected lateness is tabulated too.
+
+        Returns
+        -------
+        Tables
+            Costs of every choice, as a selection's.
+        """
         index = np.array(jobs, dtype=np.int64)
         works = tuple(left.work for left in lefts)
         seconds = self.all.seconds[index]

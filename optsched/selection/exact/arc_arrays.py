@@ -73,7 +73,24 @@ class Skeleton:
         return self.first_rows[family] + t * width + index
 
     def leader_cost(self, j: int, v: int, c: int, used: int) -> float:
-        """eta_j D_jL + E[t]_jL c_vu, dollars."""
+        """eta_j D_jL + E[t]_jL c_vu, dollars.
+
+        Parameters
+        ----------
+        j : int
+            The job.
+        v : int
+            The class of nodes.
+        c : int
+            The configuration.
+        used : int
+            GPUs in use on the node.
+
+        Returns
+        -------
+        float
+            Dollars.
+        """
         each = self.classes[v]
         energy = float(self.tables.expected[j, each.kind, c]) * each.cost_rate[used - 1]
         return float(self.tables.late[j, each.kind, c]) + energy

@@ -33,7 +33,24 @@ SAFE = 0.95
 def solve_sifted(
     model: pyo.ConcreteModel, settings: Settings, *, build_time: float, heard: Heard | None = None
 ) -> Answer:
-    """Solve a model as `solve_model` does, at first over the variables of small reduced cost."""
+    """Solve a model as `solve_model` does, at first over the variables of small reduced cost.
+
+    Parameters
+    ----------
+    model : pyo.ConcreteModel
+        The model.
+    settings : Settings
+        Limits, solver and seed of the run, and its clock.
+    build_time : float
+        Seconds that stating it took.
+    heard : Heard, optional
+        Who hears of incumbents and bounds.
+
+    Returns
+    -------
+    Answer
+        As of `solve_model`.
+    """
     began = time.perf_counter()
     variables = list(model.component_data_objects(pyo.Var, active=True))
     relaxed = None

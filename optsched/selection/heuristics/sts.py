@@ -127,7 +127,19 @@ def _assign(tables: Tables, state: ClusterState, wishes: list[Wish]) -> Seat | N
 def raise_fractions(
     tables: Tables, state: ClusterState, seats: dict[int, Seat], order: NDArray[np.int64]
 ) -> None:
-    """Give the most pressed sharers what is idle on their GPU: the least slowdown that fits."""
+    """Give the most pressed sharers what is idle on their GPU: the least slowdown that fits.
+
+    Parameters
+    ----------
+    tables : Tables
+        What each choice costs; see `tables_of`.
+    state : ClusterState
+        Nodes, and what is idle on them; changed.
+    seats : mapping
+        Where each placed job stands, by job; changed.
+    order : (n,) int
+        Jobs, most pressed first.
+    """
     for j in map(int, order):
         if j not in seats:
             continue
@@ -153,7 +165,19 @@ def raise_fractions(
 def raise_gpus(
     tables: Tables, state: ClusterState, seats: dict[int, Seat], order: NDArray[np.int64]
 ) -> None:
-    """Give idle GPUs of open nodes to their most pressed jobs while those get faster."""
+    """Give idle GPUs of open nodes to their most pressed jobs while those get faster.
+
+    Parameters
+    ----------
+    tables : Tables
+        What each choice costs; see `tables_of`.
+    state : ClusterState
+        Nodes, and what is idle on them; changed.
+    seats : mapping
+        Where each placed job stands, by job; changed.
+    order : (n,) int
+        Jobs, most pressed first.
+    """
     for j in map(int, order):
         if j not in seats:
             continue

@@ -131,7 +131,24 @@ def formulation_data(tables: Tables, method: str) -> FormulationData:
 def build_model(
     data: FormulationData, name: str, products: Iterable[State], deadline: Deadline | None
 ) -> pyo.ConcreteModel:
-    """State (P1): its linear part, then its products; raises OutOfTimeError at a deadline."""
+    """State (P1): its linear part, then its products; raises OutOfTimeError at a deadline.
+
+    Parameters
+    ----------
+    data : FormulationData
+        The sets and parameters.
+    name : str
+        Of the model.
+    products : sequence of State
+        What states the products of variables, in turn.
+    deadline : Deadline or None
+        When to stop; by default never.
+
+    Returns
+    -------
+    pyo.ConcreteModel
+        The model.
+    """
     clock = deadline or Deadline()
     model = pyo.ConcreteModel(name=name)
     linear = (

@@ -53,7 +53,28 @@ def solve_p1(
     *,
     restarts: bool = True,
 ) -> Outcome:
-    """State (P1) in a method's way and solve it; short of time, the best heuristic stands."""
+    """State (P1) in a method's way and solve it; short of time, the best heuristic stands.
+
+    Parameters
+    ----------
+    method : str
+        Its name, for messages.
+    build : callable
+        What states the model.
+    instance : SelectionInstance
+        The instance.
+    options : SelectionOptions
+        The problem's options.
+    settings : Settings
+        Limits, solver and seed of the run, and its clock.
+    restarts : bool, optional
+        Whether the solver may restart.
+
+    Returns
+    -------
+    Outcome
+        The best solution, and what is proved of it.
+    """
     require_solver(settings.solver)
     began = time.perf_counter()
     tables = tables_of(instance, options)
@@ -124,6 +145,22 @@ def memory_margin(data: FormulationData, j: int, n: int, f: int) -> int:
     """The sign of M_n f - m_j, the coefficient of (15): a job has one fraction, so no more counts.
 
     The difference itself may be a rounding of the file's numbers, which solvers overlook.
+
+    Parameters
+    ----------
+    data : FormulationData
+        The sets and parameters.
+    j : int
+        The job.
+    n : int
+        The node.
+    f : int
+        Index of the fraction.
+
+    Returns
+    -------
+    int
+        1, 0 or -1.
     """
     kind = data.tables.kinds[data.kind(n)]
     room = data.fractions[f] * Fraction(data.tables.instance.gpu_types[kind.name].memory_bytes)

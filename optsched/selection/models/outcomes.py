@@ -24,8 +24,16 @@ def model_outcome(
 
     Parameters
     ----------
+    tables : Tables
+        What each choice costs; see `tables_of`.
+    answer : Answer
+        The solver's.
     found : pair of assignments
         What was known before the model, and the model's own; the better one counts.
+    unit : float
+        Dollars that the model counts in.
+    settings : Settings
+        Limits, solver and seed of the run, and its clock.
     """
     if answer.termination is Termination.INFEASIBLE:
         return infeasible_outcome(tables, answer)
@@ -64,6 +72,16 @@ def judged(
 
     Parameters
     ----------
+    tables : Tables
+        What each choice costs; see `tables_of`.
+    assignment : Assignment
+        The decisions.
+    shell : Outcome
+        Bound, its source and times.
+    settings : Settings
+        Limits, solver and seed of the run, and its clock.
+    certificate : Certificate, optional
+        Prices behind the bound.
     rounding : float
         Dollars that a solver's tolerances leave open, whatever the value; the clock's rounding is
         never told apart.

@@ -1,0 +1,119 @@
+"""Docstrings: a stranger can call what is public, and every example runs."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import inspect
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import optsched
+from optsched import online
+
+PACKAGE = Path(optsched.__file__).parent
+FILES = sorted(p for p in PACKAGE.rglob("*.py") if not p.name.startswith("_"))
+INSIDE = ("cli", "papers")
+"""Rooms that nobody calls from outside."""
+MANY = 4
+"""From so many arguments on a function has a section on them, wherever it stands."""
+METHOD = (("instance", "options", "settings"), ("name", "instance", "options", "settings"))
+"""What every method of every problem takes: `optsched.problem.Method` says what that is."""
+SECTION = re.compile(r"\n(\w[\w ]*)\n-{3,}\n")
+
+
+@cache
+def functions() -> list[tuple[str, ast.FunctionDef]]:
+    """The public functions and methods of the package that are not compiled, with their places."""
+    kept = [path for path in FILES if not any(room in path.parts for room in INSIDE)]
+    return [
+        each
+        for path in kept
+        for each in _in(ast.parse(path.read_text(encoding="utf-8")), str(path.relative_to(PACKAGE)))
+    ]
+
+
+def _in(tree: ast.Module | ast.ClassDef, place: str) -> Iterator[tuple[str, ast.FunctionDef]]:
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from _in(node, f"{place}:{node.name}")
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            marks = [ast.unparse(mark) for mark in node.decorator_list]
+            if not any("njit" in mark or mark == "overload" for mark in marks):
+                yield f"{place}:{node.name}", node
+
+
+def arguments(node: ast.FunctionDef) -> list[str]:
+    """Its arguments' names without self."""
+    given = node.args
+    named = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+    named += [each for each in (given.vararg, given.kwarg) if each]
+    return [each.arg for each in named if each.arg not in ("self", "cls")]
+
+
+def described(doc: str) -> list[str]:
+    """The names under a docstring's Parameters."""
+    section = re.search(r"\nParameters\n-+\n(.*?)(?=\n\n\w[\w ]*\n-{3,}\n|\Z)", f"{doc}\n", re.S)
+    if section is None:
+        return []
+    heads = [line for line in section[1].splitlines() if line and not line.startswith(" ")]
+    return [name.strip("* ") for head in heads for name in head.partition(" : ")[0].split(",")]
+
+
+@pytest.mark.parametrize("name", sorted(set(optsched.__all__) - {"METHODS", "Result"}))
+def test_the_front_door_is_described_in_full(name: str) -> None:
+    function = getattr(optsched, name)
+    sections = SECTION.findall(inspect.getdoc(function) or "")
+    assert sections == ["Parameters", "Returns", "Raises", "Examples"], name
+
+
+@pytest.mark.parametrize("name", online.__all__)
+def test_what_online_offers_has_its_arguments_described(name: str) -> None:
+    thing = getattr(online, name)
+    if inspect.isfunction(thing):
+        assert described(inspect.getdoc(thing) or "") == [*inspect.signature(thing).parameters]
+
+
+def test_functions_of_many_arguments_describe_them() -> None:
+    lacking = [
+        place
+        for place, node in functions()
+        if len(arguments(node)) >= MANY
+        and tuple(arguments(node)) not in METHOD
+        and not described(ast.get_docstring(node) or "")
+    ]
+    assert lacking == []
+
+
+def test_what_is_described_is_what_a_function_takes() -> None:
+    wrong = {}
+    for place, node in functions():
+        said = described(ast.get_docstring(node) or "")
+        if said and said != arguments(node):
+            wrong[place] = said
+    assert wrong == {}
+
+
+def test_every_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    finder, ran = doctest.DocTestFinder(exclude_empty=True), 0
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    for path in FILES:
+        if ">>> " not in path.read_text(encoding="utf-8"):
+            continue
+        module = import_module(
+            ".".join(("optsched", *path.relative_to(PACKAGE).with_suffix("").parts))
+        )
+        for test in finder.find(module, globs=dict(vars(module))):
+            assert "+SKIP" not in (test.docstring or ""), test.name
+            said: list[Any] = []
+            failed, tried = runner.run(test, out=said.append)
+            assert not failed, "".join(said)
+            ran += bool(tried)
+    assert ran >= 12
