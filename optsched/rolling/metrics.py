@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import accumulate
 
 from optsched.checking import slack
 from optsched.rolling.instance import RollingInstance
@@ -22,6 +23,8 @@ class Metrics:
         Sum of eta_j (C_j - d_j)^+.
     late_jobs : int
         Jobs done after their due date by more than rounding.
+    most_jobs : int
+        In the system at once: arrived and not done.
     tardiness, flow_time : float
         Sums of (C_j - d_j)^+ and C_j - submit time, seconds.
     utilisation : dict
@@ -33,6 +36,7 @@ class Metrics:
     energy_cost: float
     tardiness_cost: float
     late_jobs: int
+    most_jobs: int
     tardiness: float
     flow_time: float
     preemptions: int
@@ -77,6 +81,7 @@ def compute_metrics(instance: RollingInstance, run: Records) -> Metrics:
         energy_cost=energy,
         tardiness_cost=sum(instance.jobs[j].tardiness_weight * t for j, t in late.items()),
         late_jobs=sum(seconds > rounding[job] for job, seconds in late.items()),
+        most_jobs=_most_jobs(instance, run),
         tardiness=sum(late.values()),
         flow_time=sum(r.completion - instance.jobs[r.job].submit_time for r in run.jobs),
         preemptions=sum(r.preemptions for r in run.jobs),
@@ -86,6 +91,13 @@ def compute_metrics(instance: RollingInstance, run: Records) -> Metrics:
         decision_time=sum(d.seconds for d in run.decisions),
         longest_decision=max((d.seconds for d in run.decisions), default=0.0),
     )
+
+
+def _most_jobs(instance: RollingInstance, run: Records) -> int:
+    """A job that is done when another comes is out before it."""
+    changes = [(instance.jobs[r.job].submit_time, 1) for r in run.jobs]
+    changes += [(r.completion, -1) for r in run.jobs]
+    return max(accumulate(change for _, change in sorted(changes)))
 
 
 def cost_ratio(cost: float, baseline: float) -> float:

@@ -40,7 +40,7 @@ Progress = Callable[[str, int, int], None]
 STEPS_BY = "edf"
 """Its cost sets the step lengths of the bound as a method, never the bound's validity."""
 DETAILS = (
-    *("energy_cost", "tardiness_cost", "late_jobs"),
+    *("energy_cost", "tardiness_cost", "late_jobs", "most_jobs"),
     *("decisions", "preemptions", "migrations", "utilisation"),
 )
 """Of a run's figures those that do not differ between two equal runs: no times."""

@@ -31,7 +31,10 @@ from optsched.rolling.bounds.clairvoyant import BoundSettings
 from optsched.rolling.options import RollingOptions
 from optsched.rolling.runs import run_policies
 
-CHEAP = ("sts", "edf", "fifo", "rg", "dp", "avg-edf", "avg-rg", "avg-dp", "price")
+CHEAP = (
+    *("sts", "sts-postprocessing", "edf", "fifo", "rg", "dp"),
+    *("avg-edf", "avg-rg", "avg-dp", "price"),
+)
 DEAR = ("patterns", "columns", "exact", "price-patterns")
 
 

@@ -93,6 +93,21 @@ def test_sts_gpus_never_fall_within_a_type() -> None:
     assert sizes == [1, 2]
 
 
+def test_postprocessing_hands_out_the_idle_gpus_of_open_nodes() -> None:
+    """VI-C: alone on a node of two GPUs a job has both at once; no node is opened for it."""
+    epochs = {"values": [10, 40, 80], "probabilities": [0.5, 0.3, 0.2]}
+    one = instance([job("a", 0.0, 130.0, epochs, true_epochs=80)], interval=7.0)
+    assert {len(s.gpus) for s in run_on(one, "sts-postprocessing").segments} == {2}
+    given = workload(9, load=0.5)
+    options = {"sharing": "off", "postprocessing": "on"}
+    world = World(given, RollingOptions.from_dict(options))
+    asked = simulate_rolling(world, make_policy("sts", world, Settings()), seed=0)
+    named = run_on(given, "sts-postprocessing", sharing="off")
+    assert named.segments == asked.segments
+    assert named.policy == "sts-postprocessing"
+    assert named.segments != run_on(given, "sts", sharing="off").segments
+
+
 def test_an_unknown_policy_is_refused() -> None:
     world = World(workload(1))
     with pytest.raises(InputError, match="found 'srpt', expected one of sts"):

@@ -61,6 +61,7 @@ def test_three_jobs_by_sts() -> None:
     assert metrics.energy_cost == pytest.approx(53, rel=1e-12)
     assert metrics.tardiness_cost == pytest.approx(70, rel=1e-12)
     assert (metrics.late_jobs, metrics.preemptions, metrics.migrations) == (2, 2, 0)
+    assert metrics.most_jobs == 3
     assert audit(three_jobs(), run).objective == pytest.approx(123, rel=1e-12)
 
 

@@ -43,6 +43,7 @@ class Policy:
 
 _ALL = (
     Policy("sts", "the stochastic scheduler of sts at every event", f"{_HERE}.sts:sts"),
+    Policy("sts-postprocessing", "sts, and idle GPUs of open nodes (VI-C)", f"{_HERE}.sts:sts"),
     Policy("edf", "earliest due date first", f"{_HERE}.greedy:queue"),
     Policy("fifo", "first come, first served", f"{_HERE}.greedy:queue"),
     Policy("rg", "randomised greedy", f"{_HERE}.greedy:randomised_greedy"),

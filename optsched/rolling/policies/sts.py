@@ -1,13 +1,14 @@
-"""Policy ``sts``: the stochastic scheduler of sts at every event.
+"""Policies ``sts`` and ``sts-postprocessing``: the stochastic scheduler of sts at every event.
 
 Guarantee: none. As method ``sts`` for one interval, with three things that only time brings: the
 distribution is that of W given W > w_c; the profile's speeds start at k_0, the GPUs selected before
 on the type the job last ran on (one more when its T_j is now); and each job that got what its
 profile wants asks for a decision at its own T_j, when the first piece ends. A fraction "meets the
 due date" if the job does by speeding up as planned after the first piece. A job whose type and
-number of GPUs do not change keeps its GPUs where it can (sts, VI-C). Postprocessing (VI-C), raising
-fractions and k on the idle GPUs of open nodes, is off unless the option says "on": at light load
-it speeds every job up whose profile asked for less, and the profile's energy is no longer met.
+number of GPUs do not change keeps its GPUs where it can (sts, VI-C). The rest of VI-C, raising
+fractions and k on the idle GPUs of open nodes, is in ``sts-postprocessing``, and in ``sts`` where
+the option says "on": at light load it speeds every job up whose profile asked for less, and the
+profile's energy is no longer met. k_0 stays what the profile selected, not what was added to it.
 Complexity of a decision: O(J T (K^2 log^2 S + N)). Source: sts, Algorithms 2 and 3, VI-B.
 """
 
@@ -35,18 +36,18 @@ Wish = tuple[int, int]
 
 
 def sts(name: str, world: World, settings: Settings) -> Sts:
-    """``sts``; idle GPUs of open nodes are handed out only where ``postprocessing`` is on."""
-    return Sts(world, postprocessing=world.readings.postprocessing == "on")
+    """``sts``, and with the idle GPUs of open nodes handed out ``sts-postprocessing``."""
+    asked = world.readings.postprocessing == "on"
+    return Sts(world, name, postprocessing=asked or name == "sts-postprocessing")
 
 
 class Sts:
     """STS over time. Remembers the type and GPUs selected for each job."""
 
-    name = "sts"
     wake = math.inf
 
-    def __init__(self, world: World, *, postprocessing: bool = False) -> None:
-        self.world, self.postprocessing = world, postprocessing
+    def __init__(self, world: World, name: str = "sts", *, postprocessing: bool = False) -> None:
+        self.world, self.name, self.postprocessing = world, name, postprocessing
         self.selected: dict[int, tuple[int, int]] = {}
 
     def decide(self, view: View) -> Plan:
