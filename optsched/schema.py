@@ -6,7 +6,7 @@ integer), so that reading and writing round-trip exactly.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -25,6 +25,7 @@ from optsched.about import described as described
 from optsched.declared import LARGEST as LARGEST
 from optsched.declared import Between as Between
 from optsched.declared import NonNegative as NonNegative
+from optsched.declared import Options
 from optsched.display import Displayed
 from optsched.errors import InputError, shown
 
@@ -148,6 +149,9 @@ class InstanceFile(FileModel):
 class SolutionFile(FileModel):
     """What every solution file has, and how it is read and written."""
 
+    options_type: ClassVar[type[Options] | None] = None
+    """The problem's options, where the file's have to be such."""
+
     schema_: Annotated[str, FORMAT] = Field(alias="schema")
     version: Annotated[Version, VERSION]
     instance: Annotated[Name, INSTANCE]
@@ -155,7 +159,14 @@ class SolutionFile(FileModel):
     @classmethod
     def from_dict(cls, document: Any, source: str = "solution") -> Self:
         """Make a solution of a parsed JSON document; raises InputError."""
-        return parse(cls, document, source)
+        made = parse(cls, document, source)
+        try:
+            if cls.options_type is not None:
+                cls.options_type.from_dict(getattr(made, "options", {}))
+        except InputError as error:
+            where = f"options.{error.where}"
+            raise InputError(source, where, error.found, error.expected) from None
+        return made
 
     def to_dict(self) -> dict[str, Any]:
         """The solution as the JSON object of its file."""

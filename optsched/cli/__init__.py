@@ -1,5 +1,4 @@
-"""The command line. Exit codes: 0 done, 1 infeasible or a rule broken, 2 bad input, usage or a
-missing extra, 3 limit reached with no solution, 4 solver or internal error, 130 interrupted."""
+"""The command line."""
 
 from __future__ import annotations
 
@@ -13,12 +12,9 @@ import typer
 from optsched import __version__, interrupts
 from optsched.__main__ import main as main
 from optsched.cli import artefacts, make, plot, roll, run, shipped, simulate, sweeping
+from optsched.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from optsched.cli.settings import read_strictly
 from optsched.errors import InputError, MissingExtraError, OptschedError, one_line
-
-BAD_INPUT = 2
-FAILED = 4
-INTERRUPTED = 130
 
 app = typer.Typer(
     name="optsched",
@@ -45,14 +41,15 @@ def _options(
     pass
 
 
-run.register(app)
-plot.register(app)
-make.register(app)
-roll.register(app)
-shipped.register(app)
-simulate.register(app)
-sweeping.register(app)
-artefacts.register(app)
+for command in (
+    *(run.solve, run.compare, run.check, run.explain, run.methods, plot.plot, make.export),
+    *(roll.roll, shipped.schema, simulate.simulate),
+    *(sweeping.sweep, sweeping.table, sweeping.report, artefacts.reproduce),
+):
+    app.command()(command)
+app.add_typer(make.kinds, name="generate", help="Generate instances from a seed.")
+app.add_typer(make.formats, name="import", help="Make an instance of somebody's data.")
+app.add_typer(shipped.instances, name="instances", help="The instances and plans that ship.")
 read_strictly(app)
 
 

@@ -8,15 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from optsched.cli.exit_codes import DONE, FAILED
 from optsched.cli.settings import require_folder
 from optsched.experiments.papers.artefact import Scale
-
-DONE, FAILED = 0, 4
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command()(reproduce)
 
 
 def reproduce(

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from optsched.cli.exit_codes import DONE
 from optsched.cli.settings import integer, real, require_folder
 from optsched.declared import Between, Seed, choices_of, require
 from optsched.errors import InputError, shown
@@ -26,7 +27,6 @@ from optsched.generating import (
     parameters_of,
 )
 
-DONE = 0
 Count = Annotated[int, Between(1, 100_000)]
 KINDS = {"online": "workload"}
 """Commands that are not called like their problem."""

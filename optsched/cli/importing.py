@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from optsched.cli.exit_codes import DONE
 from optsched.cli.settings import (
     Bandwidth,
     ClusterFile,
@@ -23,7 +24,6 @@ from optsched.placement.scaling import SLOWER
 if TYPE_CHECKING:
     from optsched.placement.instance import PlacementInstance
 
-DONE = 0
 AllReduce = Literal["ring", "double-tree"]
 AllReduceOption = Annotated[AllReduce, typer.Option(help="ring or double-tree.")]
 TRACE_FORMATS = (
@@ -59,13 +59,6 @@ Fewer = Annotated[
     bool,
     typer.Option("--fewer-gpus", help="Use fewer GPUs than offered where that trains faster."),
 ]
-
-
-def register(importing: typer.Typer) -> None:
-    """Add the commands to ``optsched import``."""
-    importing.command("pipedream")(import_pipedream)
-    for name in TRACE_FORMATS:
-        importing.command(name)(importer(name))
 
 
 def import_pipedream(

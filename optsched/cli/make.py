@@ -7,22 +7,18 @@ from typing import Annotated
 import typer
 
 from optsched.cli import importing
+from optsched.cli.exit_codes import DONE
 from optsched.cli.generate import Generators
 from optsched.cli.settings import Options, OutputFile, read_options
 
-DONE = 0
+kinds = typer.Typer(cls=Generators, rich_markup_mode=None)
+formats = typer.Typer(rich_markup_mode=None)
+formats.command("pipedream")(importing.import_pipedream)
+for trace_format in importing.TRACE_FORMATS:
+    formats.command(trace_format)(importing.importer(trace_format))
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
-    kinds = typer.Typer(cls=Generators, rich_markup_mode=None, callback=_generate)
-    formats = typer.Typer(rich_markup_mode=None)
-    importing.register(formats)
-    app.add_typer(kinds, name="generate", help="Generate instances from a seed.")
-    app.add_typer(formats, name="import", help="Make an instance of somebody's data.")
-    app.command()(export)
-
-
+@kinds.callback()
 def _generate() -> None:
     """A group of no commands needs a callback."""
 

@@ -8,18 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from optsched.cli.exit_codes import DONE
 from optsched.cli.settings import Options, read_options
 from optsched.errors import InputError, shown
 
-DONE = 0
 FORMATS = {"png": "Software", "svg": "Date", "pdf": "CreationDate"}
 """By ending, what is left out of the file so that equal pictures are equal files."""
 DOTS_PER_INCH = 160
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command()(plot)
 
 
 def plot(

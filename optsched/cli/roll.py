@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from optsched import declared
+from optsched.cli.exit_codes import BROKEN, DONE, INTERRUPTED
 from optsched.cli.settings import (
     Iterations,
     Json,
@@ -26,13 +27,6 @@ if TYPE_CHECKING:
     from optsched.rolling.options import RollingOptions
     from optsched.rolling.runs import Run
     from optsched.rolling.simulator.engine import StalledError
-
-DONE, BROKEN, INTERRUPTED = 0, 1, 130
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command()(roll)
 
 
 def roll(

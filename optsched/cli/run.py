@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from optsched.cli.exit_codes import BROKEN, DONE, FAILED, INTERRUPTED, NO_SOLUTION
 from optsched.cli.settings import (
     Gap,
     Iterations,
@@ -23,13 +24,6 @@ from optsched.outputs import require_file, require_outputs
 from optsched.writing import STANDARD_OUTPUT
 
 Instance = Annotated[str, typer.Argument(metavar="FILE", help="A file or a shipped name.")]
-DONE, INFEASIBLE, NO_SOLUTION, FAILED, INTERRUPTED = 0, 1, 3, 4, 130
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
-    for command in (solve, compare, check, explain, methods):
-        app.command()(command)
 
 
 def solve(
@@ -154,7 +148,7 @@ def compare(
         show.note(f"{update_best}: {changed} entries new or better")
     if interrupted:
         return INTERRUPTED
-    return DONE if all(_holds(r) for r in done) else INFEASIBLE
+    return DONE if all(_holds(r) for r in done) else BROKEN
 
 
 def check(
@@ -174,7 +168,7 @@ def check(
         print_json(report.to_dict())
     else:
         show.report(report, problem_for(instance))
-    return DONE if report.feasible else INFEASIBLE
+    return DONE if report.feasible else BROKEN
 
 
 def explain(
@@ -219,7 +213,7 @@ def explain(
         report = check_solution(instance, solution, read_options(option) or None)
         if not report.feasible:
             show.report(report, problem_for(instance))
-            return INFEASIBLE
+            return BROKEN
     breakdown = run(file, solution, method=method, options=read_options(option) or None)
     if as_json:
         print_json(breakdown.to_dict())
@@ -293,7 +287,7 @@ def _code(result: Any) -> int:
     from optsched.result import Termination
 
     if result.termination is Termination.INFEASIBLE:
-        return INFEASIBLE
+        return BROKEN
     if result.termination is Termination.ERROR:
         return FAILED
     done = result.solution is not None or result.only_bound

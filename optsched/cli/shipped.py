@@ -6,21 +6,14 @@ from typing import Annotated
 
 import typer
 
+from optsched.cli.exit_codes import DONE
 from optsched.cli.settings import print_json, require_folder
 from optsched.errors import InputError, shown
 
-DONE = 0
+instances = typer.Typer(rich_markup_mode=None)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
-    instances = typer.Typer(rich_markup_mode=None)
-    instances.command("list")(list_instances)
-    instances.command("copy")(copy_instances)
-    app.add_typer(instances, name="instances", help="The instances and plans that ship.")
-    app.command()(schema)
-
-
+@instances.command("list")
 def list_instances() -> int:
     """List the shipped instances, and the plans for sweeps."""
     from optsched.library import shipped_names, shipped_plans
@@ -30,6 +23,7 @@ def list_instances() -> int:
     return DONE
 
 
+@instances.command("copy")
 def copy_instances(
     folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder without them.")],
 ) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from optsched.cli.exit_codes import BROKEN, DONE, INTERRUPTED
 from optsched.cli.settings import Json, Seed, print_json, table_extras
 from optsched.errors import InputError
 from optsched.outputs import require_file, require_outputs
@@ -17,13 +18,6 @@ if TYPE_CHECKING:
     from optsched.online.policies.by_name import PolicyOptions
     from optsched.online.prediction.predictors import Prediction
     from optsched.online.runs import Run
-
-DONE, BROKEN, INTERRUPTED = 0, 1, 130
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
-    app.command()(simulate)
 
 
 def simulate(

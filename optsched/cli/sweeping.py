@@ -9,20 +9,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from optsched.cli.exit_codes import DONE
 from optsched.declared import require
 from optsched.errors import InputError
 from optsched.outputs import require_file, require_outputs
 from optsched.writing import STANDARD_OUTPUT, write_text
 
-DONE = 0
 StoreFile = Annotated[str, typer.Argument(metavar="RESULTS.sqlite", help="A result store.")]
 ToFile = Annotated[str | None, typer.Option(metavar="FILE")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to the application."""
-    for command in (sweep, table, report):
-        app.command()(command)
 
 
 def sweep(

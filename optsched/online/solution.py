@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import FailFast, Field
 
 from optsched.declared import Seed
-from optsched.errors import InputError
 from optsched.online.data.cluster import MOST_SERVERS
 from optsched.online.options import OnlineOptions
 from optsched.online.records import Records
@@ -21,7 +20,6 @@ from optsched.schema import (
     Name,
     Number,
     SolutionFile,
-    parse,
 )
 
 SCHEMA = "optsched/online-solution"
@@ -50,6 +48,8 @@ class JobRun(FileModel):
 class OnlineSolution(SolutionFile):
     """One policy's run on a workload, as `optsched simulate --records FILE.json` writes it."""
 
+    options_type = OnlineOptions
+
     schema_: Annotated[Literal["optsched/online-solution"], FORMAT] = Field(alias="schema")
     instance_sha256: Annotated[Name | None, SHA256] = None
     policy: Annotated[Name, About("What decided.", "", "a-srpt")]
@@ -64,17 +64,6 @@ class OnlineSolution(SolutionFile):
         Field(strict=False, max_length=2 * MOST_JOBS),
         About("The run of each job."),
     ]
-
-    @classmethod
-    def from_dict(cls, document: Any, source: str = "solution") -> Self:
-        """Make a run of a parsed JSON document; raises InputError."""
-        made = parse(cls, document, source)
-        try:
-            OnlineOptions.from_dict(made.options)
-        except InputError as error:
-            where = f"options.{error.where}"
-            raise InputError(source, where, error.found, error.expected) from None
-        return made
 
     @classmethod
     def of(

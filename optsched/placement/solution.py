@@ -8,20 +8,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import FailFast, Field
 
 from optsched.display import listed, number
-from optsched.errors import InputError
 from optsched.placement.instance import MOST_REPLICAS, MOST_SERVERS, MOST_STAGES
 from optsched.placement.options import PlacementOptions
 from optsched.schema import (
     FORMAT,
-    INSTANCE,
     OPTIONS,
-    VERSION,
     About,
     Between,
-    FileModel,
-    Name,
-    Version,
-    parse,
+    SolutionFile,
 )
 
 LARGEST_OBJECTIVE = 1e300
@@ -31,12 +25,12 @@ _Count = Annotated[
 _Row = Annotated[tuple[_Count, ...], FailFast(), Field(strict=False, max_length=MOST_SERVERS)]
 
 
-class PlacementSolution(FileModel):
+class PlacementSolution(SolutionFile):
     """Counts of replicas, stages x servers: x[s, m] of a-srpt (2)-(3)."""
 
+    options_type = PlacementOptions
+
     schema_: Annotated[Literal["optsched/placement-solution"], FORMAT] = Field(alias="schema")
-    version: Annotated[Version, VERSION]
-    instance: Annotated[Name, INSTANCE]
     counts: Annotated[
         tuple[_Row, ...],
         FailFast(),
@@ -64,17 +58,6 @@ class PlacementSolution(FileModel):
         }
 
     @classmethod
-    def from_dict(cls, document: Any, source: str = "solution") -> Self:
-        """Make a solution of a parsed JSON document; raises InputError."""
-        made = parse(cls, document, source)
-        try:
-            PlacementOptions.from_dict(made.options)
-        except InputError as error:
-            where = f"options.{error.where}"
-            raise InputError(source, where, error.found, error.expected) from None
-        return made
-
-    @classmethod
     def of(cls, instance_name: str, counts: Sequence[Sequence[int]]) -> Self:
         """Make a solution of any matrix of integers."""
         return cls(
@@ -83,7 +66,3 @@ class PlacementSolution(FileModel):
             instance=instance_name,
             counts=tuple(tuple(int(x) for x in row) for row in counts),
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The solution as the JSON object of its file."""
-        return self.model_dump(mode="json", by_alias=True)

@@ -73,40 +73,10 @@ def columns(instance: PlacementInstance, options: PlacementOptions, settings: Se
     start = starting_placement(instance, options, settings)
     if start.counts is None:
         return start.nothing
-    bound = combinatorial_bound(instance, tables_of(instance, options))
-    return search_patterns(instance, options, settings, start.counts, bound)
-
-
-def search_patterns(
-    instance: PlacementInstance,
-    options: PlacementOptions,
-    settings: Settings,
-    start: Ints,
-    bound: Bound,
-) -> Outcome:
-    """Search between a proven lower bound and the time of a known placement.
-
-    Parameters
-    ----------
-    instance : PlacementInstance
-        The instance.
-    options : PlacementOptions
-        The problem's options.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    start : (S, M) int
-        Counts of the known placement.
-    bound : Bound
-        Proven, seconds.
-
-    Returns
-    -------
-    Outcome
-        The best placement, and what is proved of it.
-    """
     tables = tables_of(instance, options)
+    bound = combinatorial_bound(instance, tables)
     programme = PatternProgramme(instance, tables, settings.deadline)
-    search = _Search(instance, options, settings, programme, start, bound)
+    search = _Search(instance, options, settings, programme, start.counts, bound)
     search.note()
     search.raise_bound(settings.deadline.share(BOUND_SHARE))
     search.lower_placement()

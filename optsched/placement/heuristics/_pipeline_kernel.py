@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from optsched.compiled_loops import njit
 from optsched.placement._stage_time_kernel import stage_time
-from optsched.placement.heuristics._repartition_kernel import stages_held
-
-
-class Halves(NamedTuple):
-    """How two servers share the stages that they hold; see `stages_held`."""
-
-    held: Any
-    total: Any
-    joined: Any
-    split: Any
+from optsched.placement.heuristics._repartition_kernel import (
+    half,
+    halves_of,
+    next_split,
+    take_split,
+)
 
 
 @njit(cache=True)
@@ -144,11 +140,9 @@ def _resplit(
     """
     a, b, room, room_b = pair
     gpus = pipeline.work.gpus
-    held, total, after_i, joined = stages_held(counts, gpus, a, b)
-    active = len(held)
+    halves, after_i = halves_of(counts, gpus, a, b)
+    held, active = halves.held, len(halves.held)
     least = after_i[0] - room_b
-    split = np.full(active + 1, -1, dtype=np.int64)
-    halves = Halves(held, total, joined, split)
     used = np.zeros(active + 2, dtype=np.int64)
     work, longest, exposed = np.zeros(active + 1), np.zeros(active + 1), np.zeros(active + 1)
     work[0], longest[0] = rest[0].sum(), rest[0].max()
@@ -157,10 +151,8 @@ def _resplit(
     depth, nodes = 0, 0
     while depth >= 0:
         if depth < active:
-            split[depth] += 1
-            taken = used[depth] + split[depth] * gpus[held[depth]]
-            if split[depth] > total[depth] or taken > room:
-                split[depth] = -1
+            taken = next_split(halves, gpus, used, depth, room)
+            if taken < 0:
                 depth -= 1
                 continue
             nodes += 1
@@ -182,9 +174,7 @@ def _resplit(
                     depth -= 1
                 continue
         if depth == active:
-            for i in range(active):
-                counts[held[i], b] = total[i] - split[i]
-                counts[held[i], a] = split[i]
+            take_split(halves, counts, a, b)
             return True, nodes
         depth += 1
     return False, nodes
@@ -193,18 +183,11 @@ def _resplit(
 @njit(cache=True)
 def _slower_half(pipeline: Any, halves: Any, i: int, followed: bool) -> Any:
     """Seconds that stage i of the split works and all-reduces, on the slower of both servers."""
-    held, total, joined, split = halves
-    s = held[i]
+    s = halves.held[i]
     work, reduce = 0.0, 0.0
     for side in range(2):
-        v = split[i] if side == 0 else total[i] - split[i]
-        if v == 0:
-            continue
-        u, w = 0, 0
-        if joined[i]:
-            u = split[i - 1] if side == 0 else total[i - 1] - split[i - 1]
-        if followed and joined[i + 1]:
-            w = split[i + 1] if side == 0 else total[i + 1] - split[i + 1]
-        work = max(work, stage_time(pipeline.work, s, v, u, w))
-        reduce = max(reduce, pipeline.all_reduce[s, v])
+        v, u, w = half(halves, i, side, followed)
+        if v > 0:
+            work = max(work, stage_time(pipeline.work, s, v, u, w))
+            reduce = max(reduce, pipeline.all_reduce[s, v])
     return work, reduce

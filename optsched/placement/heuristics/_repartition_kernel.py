@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from optsched.compiled_loops import njit
 from optsched.placement._stage_time_kernel import stage_time
+
+
+class Halves(NamedTuple):
+    """How two servers share the stages that they hold, the first so far as `split` says.
+
+    Attributes
+    ----------
+    held : array (n,)
+        The stages.
+    total, joined : array (n + 1,)
+        Replicas on both, and whether the stage before is held as well.
+    split : array (n + 1,)
+        Replicas on the first server, -1 before any is tried.
+    """
+
+    held: Any
+    total: Any
+    joined: Any
+    split: Any
 
 
 @njit(cache=True)
@@ -80,9 +99,8 @@ def lay_out(replicas: Any, gpus: Any, free: Any, order: Any) -> Any:
 
 
 @njit(cache=True)
-def stages_held(counts: Any, gpus: Any, a: int, b: int) -> Any:
-    """Which stages two servers hold, how many replicas, the GPUs of those that follow, and whether
-    the stage before is held as well; arrays one longer than what they say."""
+def halves_of(counts: Any, gpus: Any, a: int, b: int) -> Any:
+    """The `Halves` of two servers, unsplit, and the GPUs of stage i and those that follow."""
     stages = counts.shape[0]
     held = np.empty(stages, dtype=np.int64)
     active = 0
@@ -99,7 +117,41 @@ def stages_held(counts: Any, gpus: Any, a: int, b: int) -> Any:
         joined[i] = i > 0 and held[i - 1] == s - 1
     for i in range(active - 1, -1, -1):
         after_i[i] = after_i[i + 1] + total[i] * gpus[held[i]]
-    return held[:active], total, after_i, joined
+    split = np.full(active + 1, -1, dtype=np.int64)
+    return Halves(held[:active], total, joined, split), after_i
+
+
+@njit(cache=True)
+def next_split(halves: Any, gpus: Any, used: Any, i: int, room: int) -> int:
+    """Give the first server a replica more of stage i: the GPUs it then uses; -1 for no more."""
+    split = halves.split[i] + 1
+    taken = used[i] + split * gpus[halves.held[i]]
+    more = split <= halves.total[i] and taken <= room
+    halves.split[i] = split if more else -1
+    return int(taken) if more else -1
+
+
+@njit(cache=True)
+def half(halves: Any, i: int, side: int, followed: bool) -> Any:
+    """Replicas of stage i on one of the servers, and of the stages before and after it there."""
+    before = _replicas(halves, i - 1, side) if halves.joined[i] else 0
+    after = _replicas(halves, i + 1, side) if followed and halves.joined[i + 1] else 0
+    return _replicas(halves, i, side), before, after
+
+
+@njit(cache=True)
+def _replicas(halves: Any, i: int, side: int) -> int:
+    """Of stage i on one of the servers."""
+    first = halves.split[i]
+    return int(first if side == 0 else halves.total[i] - first)
+
+
+@njit(cache=True)
+def take_split(halves: Any, counts: Any, a: int, b: int) -> None:
+    """Write a split into the counts of its two servers."""
+    for i in range(len(halves.held)):
+        counts[halves.held[i], b] = halves.total[i] - halves.split[i]
+        counts[halves.held[i], a] = halves.split[i]
 
 
 @njit(cache=True)
@@ -110,27 +162,21 @@ def _resplit(costs: Any, counts: Any, pair: Any, limit: float, most_nodes: int) 
     holds it) and the splits looked at.
     """
     a, b, room, room_b = pair
-    held, total, after_i, joined = stages_held(counts, costs.gpus, a, b)
-    active = len(held)
+    halves, after_i = halves_of(counts, costs.gpus, a, b)
+    active = len(halves.held)
     least = after_i[0] - room_b  # of the first server's GPUs: the second holds no more
-    split = np.full(active + 1, -1, dtype=np.int64)
     used = np.zeros(active + 2, dtype=np.int64)
     below = limit * (1.0 - 1e-12)
     depth, nodes = 0, 0
     while depth >= 0:
         if depth == active:
-            if _stage_ok(costs, held, total, joined, split, depth - 1, 0, below):
-                for i in range(active):
-                    s = held[i]
-                    counts[s, b] = total[i] - split[i]
-                    counts[s, a] = split[i]
+            if _stage_ok(costs, halves, depth - 1, False, below):
+                take_split(halves, counts, a, b)
                 return True, nodes
             depth -= 1
             continue
-        split[depth] += 1
-        taken = used[depth] + split[depth] * costs.gpus[held[depth]]
-        if split[depth] > total[depth] or taken > room:
-            split[depth] = -1
+        taken = next_split(halves, costs.gpus, used, depth, room)
+        if taken < 0:
             depth -= 1
             continue
         nodes += 1
@@ -138,7 +184,7 @@ def _resplit(costs: Any, counts: Any, pair: Any, limit: float, most_nodes: int) 
             return False, nodes
         if taken + after_i[depth + 1] < least:
             continue
-        if depth > 0 and not _stage_ok(costs, held, total, joined, split, depth - 1, 1, below):
+        if depth > 0 and not _stage_ok(costs, halves, depth - 1, True, below):
             continue
         used[depth + 1] = taken
         depth += 1
@@ -146,27 +192,10 @@ def _resplit(costs: Any, counts: Any, pair: Any, limit: float, most_nodes: int) 
 
 
 @njit(cache=True)
-def _stage_ok(
-    costs: Any,
-    held: Any,
-    total: Any,
-    joined: Any,
-    split: Any,
-    i: int,
-    followed: int,
-    below: float,
-) -> bool:
+def _stage_ok(costs: Any, halves: Any, i: int, followed: bool, below: float) -> bool:
     """Whether stage i of the split stays below the limit on both servers."""
-    s = held[i]
     for side in range(2):
-        v = split[i] if side == 0 else total[i] - split[i]
-        if v == 0:
-            continue
-        u, w = 0, 0
-        if joined[i]:
-            u = split[i - 1] if side == 0 else total[i - 1] - split[i - 1]
-        if followed == 1 and joined[i + 1]:
-            w = split[i + 1] if side == 0 else total[i + 1] - split[i + 1]
-        if not stage_time(costs, s, v, u, w) < below:
+        v, u, w = half(halves, i, side, followed)
+        if v > 0 and not stage_time(costs, halves.held[i], v, u, w) < below:
             return False
     return True

@@ -17,7 +17,12 @@ from optsched.result import Outcome, Settings
 from optsched.selection.cost import tables_of
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.formulation import FormulationData, build_model, formulation_data
-from optsched.selection.models.minlp import memory_margin, solve_p1, state_tardiness
+from optsched.selection.models.minlp import (
+    solve_p1,
+    state_gpu_capacity,
+    state_memory,
+    state_tardiness,
+)
 from optsched.selection.options import SelectionOptions
 
 
@@ -138,30 +143,17 @@ def _paid_is_first_times_energy(model: pyo.ConcreteModel, data: FormulationData)
     model.paid_defined = pyo.Constraint(model.JOBS, model.NODES, rule=rule, doc="(L4)")
 
 
-def _gpu_capacity(model: pyo.ConcreteModel, data: FormulationData) -> None:
-    def rule(m: pyo.ConcreteModel, n: int, g: int) -> object:
-        return (
-            pyo.quicksum(
-                float(data.fractions[f]) * m.share[j, n, g, f] for j in m.JOBS for f in m.FRACTIONS
-            )
-            <= 1
-        )
+def _shared(m: pyo.ConcreteModel, times: float, j: int, n: int, g: int, f: int) -> Any:
+    """So many times phi_jf sigma_jg."""
+    return times * m.share[j, n, g, f]
 
-    model.gpu_capacity = pyo.Constraint(model.GPUS, rule=rule, doc="(9)")
+
+def _gpu_capacity(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    state_gpu_capacity(model, data, _shared)
 
 
 def _memory(model: pyo.ConcreteModel, data: FormulationData) -> None:
-    def rule(m: pyo.ConcreteModel, j: int, n: int) -> object:
-        return (
-            pyo.quicksum(
-                memory_margin(data, j, n, f) * m.share[j, n, g, f]
-                for g in range(data.size(n))
-                for f in m.FRACTIONS
-            )
-            >= 0
-        )
-
-    model.memory = pyo.Constraint(model.JOBS, model.NODES, rule=rule, doc="(15)")
+    state_memory(model, data, _shared)
 
 
 def _tardiness(model: pyo.ConcreteModel, data: FormulationData) -> None:

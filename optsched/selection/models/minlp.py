@@ -127,21 +127,30 @@ def _paid_is_first_times_energy(model: pyo.ConcreteModel, _: FormulationData) ->
     )
 
 
+def _shared(m: pyo.ConcreteModel, times: float, j: int, n: int, g: int, f: int) -> Any:
+    """So many times phi_jf sigma_jg."""
+    return times * m.fraction[j, f] * m.assigned[j, n, g]
+
+
 def _gpu_capacity(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    state_gpu_capacity(model, data, _shared)
+
+
+def state_gpu_capacity(
+    model: pyo.ConcreteModel, data: FormulationData, shared: Callable[..., Any]
+) -> None:
+    """(9) with phi_jf sigma_jg as a method has it."""
+
     def rule(m: pyo.ConcreteModel, n: int, g: int) -> object:
-        return (
-            pyo.quicksum(
-                float(data.fractions[f]) * m.fraction[j, f] * m.assigned[j, n, g]
-                for j in m.JOBS
-                for f in m.FRACTIONS
-            )
-            <= 1
+        used = (
+            shared(m, float(data.fractions[f]), j, n, g, f) for j in m.JOBS for f in m.FRACTIONS
         )
+        return pyo.quicksum(used) <= 1
 
     model.gpu_capacity = pyo.Constraint(model.GPUS, rule=rule, doc="(9)")
 
 
-def memory_margin(data: FormulationData, j: int, n: int, f: int) -> int:
+def _memory_margin(data: FormulationData, j: int, n: int, f: int) -> int:
     """The sign of M_n f - m_j, the coefficient of (15): a job has one fraction, so no more counts.
 
     The difference itself may be a rounding of the file's numbers, which solvers overlook.
@@ -169,15 +178,21 @@ def memory_margin(data: FormulationData, j: int, n: int, f: int) -> int:
 
 
 def _memory(model: pyo.ConcreteModel, data: FormulationData) -> None:
+    state_memory(model, data, _shared)
+
+
+def state_memory(
+    model: pyo.ConcreteModel, data: FormulationData, shared: Callable[..., Any]
+) -> None:
+    """(15) with phi_jf sigma_jg as a method has it."""
+
     def rule(m: pyo.ConcreteModel, j: int, n: int) -> object:
-        return (
-            pyo.quicksum(
-                memory_margin(data, j, n, f) * m.fraction[j, f] * m.assigned[j, n, g]
-                for g in range(data.size(n))
-                for f in m.FRACTIONS
-            )
-            >= 0
+        margins = (
+            shared(m, _memory_margin(data, j, n, f), j, n, g, f)
+            for g in range(data.size(n))
+            for f in m.FRACTIONS
         )
+        return pyo.quicksum(margins) >= 0
 
     model.memory = pyo.Constraint(model.JOBS, model.NODES, rule=rule, doc="(15)")
 
