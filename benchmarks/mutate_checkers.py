@@ -80,7 +80,7 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ("_in_time", "s > 0  ->  s >= 0"): "the first stage receives no bytes",
     },
     "optsched/makespan/check.py": {
-        ("_iterations_per_slot", "0  ->  1"): (
+        ("iterations_per_slot", "0  ->  1"): (
             "the default is for one server, where contention is not looked at"
         ),
         ("_Progress", "0.0  ->  1.0"): "a run takes its first speed where it starts",

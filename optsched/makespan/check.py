@@ -120,7 +120,7 @@ def _ends(instance: MakespanInstance, runs: Runs) -> dict[str, float]:
     spanning: Runs = {}
     for name, (job, run) in runs.items():
         if len(_servers(run)) == 1:
-            speed = _iterations_per_slot(instance, job, 1)
+            speed = iterations_per_slot(instance, job, 1)
             ends[name] = run.start + _slots(instance, job.iterations, speed)
         else:
             spanning[name] = (job, run)
@@ -149,7 +149,7 @@ def _spanning_ends(instance: MakespanInstance, runs: Runs) -> dict[str, float]:
             progress[started[-1]] = _Progress(runs[started[-1]][0].iterations, now)
         for name, contention in links.change(started, ended):
             job, servers = runs[name][0], len(links.servers[name])
-            speed = _iterations_per_slot(instance, job, servers, contention)
+            speed = iterations_per_slot(instance, job, servers, contention)
             progress[name].turn(now, speed)
             finish[name] = now + _slots(instance, progress[name].left, speed)
     return ends
@@ -203,7 +203,7 @@ def _servers(run: ScheduledJob) -> list[str]:
     return [server for server, count in run.gpus.items() if count > 0]
 
 
-def _iterations_per_slot(
+def iterations_per_slot(
     instance: MakespanInstance, job: RingJob, servers: int, contention: int = 0
 ) -> float:
     """phi_j for p_j = `contention`, which matters across servers only; equations (6)-(8)."""
@@ -231,17 +231,22 @@ def slots_alone(instance: MakespanInstance, job: RingJob, capacity: int) -> floa
     """
     slots = math.inf
     if job.gpus <= capacity:
-        slots = _slots(instance, job.iterations, _iterations_per_slot(instance, job, 1))
+        slots = _slots(instance, job.iterations, iterations_per_slot(instance, job, 1))
     if len(instance.servers) > 1:
-        held = fewest = 0
-        for size in sorted(instance.servers, reverse=True):
-            if held >= job.gpus:
-                break
-            held += size
-            fewest += 1
-        speed = _iterations_per_slot(instance, job, max(2, fewest), 1)
+        speed = iterations_per_slot(instance, job, fewest_to_span(instance, job), 1)
         slots = min(slots, _slots(instance, job.iterations, speed))
     return slots
+
+
+def fewest_to_span(instance: MakespanInstance, job: RingJob) -> int:
+    """The least number of servers, two at least, that hold a job."""
+    held = fewest = 0
+    for size in sorted(instance.servers, reverse=True):
+        if held >= job.gpus:
+            break
+        held += size
+        fewest += 1
+    return max(2, fewest)
 
 
 def _slots(instance: MakespanInstance, iterations: float, speed: float) -> float:

@@ -6,13 +6,17 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from optsched.display import Explanation
-from optsched.makespan.bounds.best import simple_bound
+from optsched.makespan.bounds.best import shared_links, simple_bound
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import Evaluation, evaluate, schedule_of
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
 from optsched.makespan.progress import duration
 from optsched.makespan.solution import MakespanSolution
+
+IN_WORDS = {
+    "contention bound": ": however jobs share links, servers give them no more iterations sooner"
+}
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,7 @@ class MakespanBreakdown(Explanation):
             f"{self.mean_completion_time:.6g}; GPUs busy {100 * self.busy:.1f}%\n"
             f"{self.spanning} of {len(self.rows)} jobs across servers, {self.contended} of them "
             f"sharing a link; GPU time {self.inflation:.3f} times the least\n"
-            f"bound {self.bound:g} ({self.bound_source})"
+            f"bound {self.bound:g} ({self.bound_source}{IN_WORDS.get(self.bound_source, '')})"
         )
         return f"{self.instance}: slots of each job", headings, rows, closing
 
@@ -131,7 +135,7 @@ def explain(
     """Break a feasible schedule's makespan down."""
     evaluation = evaluate(instance, schedule_of(instance, solution))
     durations = durations_of(instance)
-    bound = simple_bound(durations)
+    bound = shared_links(durations, simple_bound(durations))
     rows = tuple(_row(evaluation, j, float(durations.least[j])) for j in range(len(instance.jobs)))
     work = sum(row.gpus * (row.end - row.start) for row in rows)
     return MakespanBreakdown(

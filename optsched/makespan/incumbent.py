@@ -100,9 +100,12 @@ class Incumbent:
             self.bound = bound
             self._report()
 
-    def bounded(self, deadline: Deadline, high: float | None = None) -> None:
+    def bounded(
+        self, deadline: Deadline, high: float | None = None, *, contention: bool = True
+    ) -> None:
         """Prove the best combinatorial bound by the deadline; see `best_bound`."""
-        self.prove(best_bound(self.instance, high=high, deadline=deadline))
+        known = best_bound(self.instance, high=high, deadline=deadline, contention=contention)
+        self.prove(known)
 
     def heuristic(self, search: Callable[[Deadline], SearchResult]) -> Outcome:
         """The outcome of one search in its share of the time, and of the bound in the rest."""

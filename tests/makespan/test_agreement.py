@@ -10,7 +10,9 @@ from oracles import makespan as oracle
 import optsched
 from optsched.deadline import Deadline
 from optsched.makespan.bounds.best import area, longest_job
+from optsched.makespan.bounds.contention import contention_bound
 from optsched.makespan.bounds.durations import durations_of
+from optsched.makespan.check_certificate import check_certificate
 from optsched.makespan.exact.state_search import _Search
 from optsched.makespan.instance import MakespanInstance
 from optsched.problems import METHODS
@@ -54,6 +56,10 @@ def agrees(seed: int) -> bool:
     for lower in (area(durations).value, longest_job(durations).value, theta):
         assert lower <= relaxed
     assert bound <= relaxed <= best
+    by_contention = contention_bound(durations, 1.0)
+    if by_contention is not None:
+        assert by_contention.bound(slotted=True) <= best
+        assert check_certificate(instance, by_contention) == []
     return proved
 
 

@@ -226,11 +226,11 @@ def test_the_command_line_names_the_conflict(
 
 def test_a_limit_with_nothing_found_says_what_was_tried() -> None:
     case = made([2, 2, 2], [(3, 2, 2.0), (3, 2, 2.0)], 3, SLOW_LINKS, slot=4.0)
-    with pytest.raises(InputError, match=r"best found takes 4.*bound 2") as error:
+    with pytest.raises(InputError, match=r"best found takes 4.*bound 3") as error:
         optsched.explain(MakespanInstance.from_dict(case), method="longest-first")
     assert "no solution by longest-first, which ended time-limit after" in error.value.found
     cut = optsched.solve(MakespanInstance.from_dict(case), "ilp", time_limit=0.0)
-    assert "; tried longest-first; bound 2 (" in str(why_none(cut))
+    assert "; tried longest-first; bound 3 (" in str(why_none(cut))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Lower bounds on the makespan, each named by its source.
 
 *Longest job*: its least duration. *Area*: the least GPU-slots of all jobs over all GPUs. *Column
-bound*: see `column_bound`. All hold under contention, which only slows jobs.
+bound*: see `column_bound`. These hold under contention, which only slows jobs. *Contention bound*:
+see `contention_bound`; it knows what sharing links costs.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from dataclasses import dataclass
 
 from optsched.deadline import Deadline
 from optsched.files import instance_sha256
-from optsched.makespan.bounds.certificate import ColumnCertificate
+from optsched.makespan.bounds.certificate import Certificate
 from optsched.makespan.bounds.column import column_bound
+from optsched.makespan.bounds.contention import contention_bound
 from optsched.makespan.bounds.durations import Durations, durations_of
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
@@ -26,7 +28,7 @@ class Bound:
 
     value: float
     source: str
-    certificate: ColumnCertificate | None = None
+    certificate: Certificate | None = None
 
 
 def longest_job(durations: Durations) -> Bound:
@@ -48,16 +50,28 @@ def simple_bound(durations: Durations) -> Bound:
     return max(longest_job(durations), area(durations), key=lambda bound: bound.value)
 
 
+def shared_links(durations: Durations, known: Bound, deadline: Deadline | None = None) -> Bound:
+    """The contention bound where it is better than one known."""
+    found = contention_bound(durations, known.value, deadline=deadline)
+    if found is None:
+        return known
+    return Bound(found.bound(durations.instance.slotted), "contention bound", found)
+
+
 BEYOND = 1e-3
 """How far beyond the horizon (relative) a bound is looked for that shows it to be impossible."""
-_known: dict[str, Bound] = {}
+_known: dict[tuple[str, bool], Bound] = {}
 """Column bounds of the instances met last, by hash: every heuristic's row asks for the same."""
 
 
 def best_bound(
-    instance: MakespanInstance, *, high: float | None = None, deadline: Deadline | None = None
+    instance: MakespanInstance,
+    *,
+    high: float | None = None,
+    deadline: Deadline | None = None,
+    contention: bool = True,
 ) -> Bound:
-    """The best combinatorial bound: longest job, area, column bound.
+    """The best combinatorial bound: longest job, area, contention bound, column bound.
 
     Parameters
     ----------
@@ -67,15 +81,19 @@ def best_bound(
         A makespan known to be possible, beyond which there is nothing to prove; by default just
         beyond the horizon, which may be impossible.
     deadline : Deadline, optional
-        Of the column bound, which is not kept for the next to ask if that cut it; without one the
+        Of the last two, which are not kept for the next to ask if that cut them; without one the
         result repeats exactly.
+    contention : bool
+        False leaves the contention bound out: what holds where links are free.
     """
     deadline = deadline or Deadline()
-    key = instance_sha256(instance.to_dict())
+    key = instance_sha256(instance.to_dict()), contention
     if key in _known:
         return _known[key]
     durations = durations_of(instance)
     bound = simple_bound(durations)
+    if contention:
+        bound = shared_links(durations, bound, deadline)
     beyond = instance.horizon + (1.0 if instance.slotted else BEYOND * instance.horizon)
     top = beyond if high is None else min(high, beyond)
     if bound.value < top:
@@ -96,7 +114,7 @@ def forget() -> None:
 
 def quick_bound(
     instance: MakespanInstance, options: MakespanOptions, deadline: Deadline | None = None
-) -> tuple[float, str, ColumnCertificate | None]:
+) -> tuple[float, str, Certificate | None]:
     """The bound that certifies every heuristic's row, its source and its certificate."""
     bound = best_bound(instance, deadline=deadline or Deadline())
     return bound.value, bound.source, bound.certificate

@@ -58,7 +58,8 @@ def ilp_relaxed(
     found, answer, status = Incumbent(instance, settings), None, Termination.OPTIMAL
     with found.working():
         take_starting_schedules(found, settings)
-        found.bounded(settings.deadline.share(SEARCH_SHARE), found.known)
+        share = settings.deadline.share(SEARCH_SHARE)
+        found.bounded(share, found.known, contention=False)
         top, low = int(min(found.value, instance.horizon)), int(found.bound.value)
         if low < found.value and not found.impossible:
             solved = solve_slotted(instance, top, low, settings, contention=False)
@@ -78,7 +79,7 @@ def model_of(instance: MakespanInstance, *, contention: bool) -> pyo.ConcreteMod
     settings = Settings()
     found = Incumbent(instance, settings)
     take_starting_schedules(found, settings)
-    found.bounded(settings.deadline, found.known)
+    found.bounded(settings.deadline, found.known, contention=False)
     top = int(min(found.value, instance.horizon))
     low = min(int(found.bound.value), top)
     return formulation.build(model_data(instance, top, low, contention=contention))
