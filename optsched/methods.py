@@ -67,7 +67,8 @@ def solve(
     seed : int
         Seed of every random choice.
     solver : str
-        "highs", or "scip" with the extra of that name.
+        "highs", or "scip" with the extra of that name, or a MIP solver that Pyomo drives: "cbc"
+        (an extra, or on PATH), "glpk", "gurobi", "cplex", "xpress".
     callback : callable, optional
         Called with an `optsched.progress.Event` (seconds, incumbent, bound) at the start, at the
         end, and in between where the method knows a better incumbent or bound. An exception of its

@@ -8,6 +8,7 @@ import logging
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from pyomo.common import Executable
 from scipy.sparse import csr_array
 
 import optsched
@@ -158,9 +159,43 @@ def test_scip_proves_the_same_optimum() -> None:
     assert result.objective == pytest.approx(optsched.solve("placement/vgg19-16").objective)
 
 
-def test_unknown_solver_is_refused() -> None:
-    with pytest.raises(InputError, match="highs or scip"):
-        solve_model(knapsack(), Settings(solver="cplex"))
+def test_a_solver_of_pyomos_agrees() -> None:
+    """CBC proves what HiGHS proves, from a process of its own; its bound is read with its gap."""
+    highs = solve_model(knapsack(items=30), Settings(gap=0.0))
+    cbc = solve_model(knapsack(items=30), Settings(gap=0.0, solver="cbc"))
+    assert cbc.termination is Termination.OPTIMAL
+    assert cbc.objective == pytest.approx(highs.objective, rel=1e-9)
+    loose = solve_model(knapsack(items=30), Settings(gap=0.2, solver="cbc"))
+    assert loose.bound <= highs.objective <= loose.objective
+    for instance, method in (("placement/vgg19-16", "ilp"), ("makespan/contended-3x3", "ilp")):
+        result = optsched.solve(instance, method, solver="cbc")
+        assert result.termination is Termination.OPTIMAL
+        assert result.objective == pytest.approx(optsched.solve(instance).objective)
+        assert result.solver_version == solver_version("cbc")
+
+
+def test_a_limit_ends_a_solver_of_pyomos() -> None:
+    """Half a second of a knapsack that takes far longer: no proof, and no exception."""
+    answer = solve_model(knapsack(items=2000), Settings(gap=0.0, solver="cbc", time_limit=0.5))
+    assert answer.termination in (Termination.TIME_LIMIT, Termination.OPTIMAL)
+    assert answer.solve_time < 60
+
+
+@pytest.mark.parametrize("name", ["magic", "ipopt", "gurobi_persistent"])
+def test_unknown_solver_is_refused(name: str) -> None:
+    """ipopt would answer with the relaxation: not every solver of Pyomo's is one for integers."""
+    with pytest.raises(InputError, match="expected one of highs, scip, cbc"):
+        solve_model(knapsack(), Settings(solver=name))
+
+
+def test_a_solver_that_is_not_installed_is_refused() -> None:
+    glpsol = Executable("glpsol")
+    glpsol.disable()
+    try:
+        with pytest.raises(InputError, match="'glpk', which Pyomo cannot run here"):
+            solve_model(knapsack(), Settings(solver="glpk"))
+    finally:
+        glpsol.rehash()
 
 
 def test_arrays_by_hand() -> None:

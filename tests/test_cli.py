@@ -285,11 +285,13 @@ USAGE: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "solver": (
         ("solve", "small.json", "--solver", "magic"),
-        "settings: solver: found 'magic', expected highs or scip",
+        "settings: solver: found 'magic', expected one of highs, scip, cbc, cplex, glpk, "
+        "gurobi, xpress",
     ),
     "solver of compare": (
         ("compare", "small.json", "--solver", "magic"),
-        "settings: solver: found 'magic', expected highs or scip",
+        "settings: solver: found 'magic', expected one of highs, scip, cbc, cplex, glpk, "
+        "gurobi, xpress",
     ),
     "option": (
         ("solve", "small.json", "--option", "colour=red"),

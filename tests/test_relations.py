@@ -21,7 +21,7 @@ from optsched.placement.models import formulation as placement
 from optsched.placement.options import PlacementOptions
 from optsched.result import Settings, Termination
 
-SOLVERS = ("highs", "scip")
+SOLVERS = ("highs", "scip", "cbc")
 
 
 def small(kind: str, holds: bool) -> pyo.ConcreteModel:

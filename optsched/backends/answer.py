@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.errors import InputError
-from optsched.extras import require_extras
 from optsched.result import SOLVED, Settings, Termination, TracePoint
 
-SOLVERS = ("highs", "scip")
 FEASIBILITY = 1e-9
 """Primal and integer feasibility tolerance asked of every solver."""
 
@@ -64,36 +60,6 @@ def unsolved(settings: Settings, build_time: float = 0.0) -> Answer:
     return Answer(Termination.TIME_LIMIT, None, None, build_time, 0.0, settings.solver)
 
 
-def solver_version(solver: str) -> str:
-    """The installed version of a solver."""
-    if solver == "scip":
-        return str(_pyscipopt().Model().version())
-    import highspy
-
-    parts = (
-        highspy.HIGHS_VERSION_MAJOR,
-        highspy.HIGHS_VERSION_MINOR,
-        highspy.HIGHS_VERSION_PATCH,
-    )
-    return ".".join(str(part) for part in parts)
-
-
-def require_solver(name: str) -> None:
-    """Refuse a solver that is unknown or not installed.
-
-    Raises
-    ------
-    InputError
-        If the name is unknown.
-    MissingExtraError
-        If the solver comes with an extra that is not installed.
-    """
-    if name not in SOLVERS:
-        raise InputError("settings", "solver", repr(name), " or ".join(SOLVERS))
-    if name == "scip":
-        _pyscipopt()
-
-
 def judged(
     objective: float | None,
     bound: float | None,
@@ -138,10 +104,3 @@ def judged(
 def finite(value: float) -> float | None:
     """A solver's value; None where it means infinity."""
     return float(value) if abs(value) < 1e29 else None
-
-
-def _pyscipopt() -> Any:
-    require_extras(["pyscipopt"])
-    import pyscipopt
-
-    return pyscipopt

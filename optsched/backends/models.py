@@ -1,4 +1,4 @@
-"""Pyomo models, solved by HiGHS or SCIP through Pyomo's interfaces."""
+"""Pyomo models, solved through Pyomo's interfaces: by HiGHS and SCIP with care, or by others."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.backends.answer import FEASIBILITY, Answer, finite, judged, require_solver, unsolved
+from optsched.backends.answer import FEASIBILITY, Answer, finite, judged, unsolved
+from optsched.backends.by_pyomo import solve_with_pyomo
 from optsched.backends.highs import run_steadily, set_options
 from optsched.backends.running import InterruptibleScip
 from optsched.backends.sizes import require_time
+from optsched.backends.solvers import require_solver
 from optsched.deadline import OutOfTimeError
 from optsched.errors import SolverError
 from optsched.progress import Heard
@@ -50,7 +52,8 @@ def solve_model(
         Whether HiGHS may presolve again at the root. What 1.15 then infers of big-M rows has cut
         optima off.
     heard : callable, optional
-        Hears of incumbents and bounds, in the model's unit; of SCIP's last ones only.
+        Hears of incumbents and bounds, in the model's unit; of the last ones only where the
+        solver is not HiGHS.
 
     Raises
     ------
@@ -60,12 +63,17 @@ def solve_model(
     require_solver(settings.solver)
     if not settings.deadline.has(build_time):
         return unsolved(settings, build_time)
+    if settings.solver == "highs":
+        return _solve_with_highs(model, settings, start, build_time, restarts, heard)
     if settings.solver == "scip":
         answer = _solve_with_scip(model, settings, build_time)
-        if heard is not None:
-            heard(answer.objective, answer.bound)
-        return answer
-    return _solve_with_highs(model, settings, start, build_time, restarts, heard)
+    else:
+        answer = solve_with_pyomo(model, settings, start, build_time)
+    if answer.has_solution:
+        _round_integers(model)
+    if heard is not None:
+        heard(answer.objective, answer.bound)
+    return answer
 
 
 def state_and_solve(
@@ -264,7 +272,6 @@ def _solve_with_scip(model: pyo.ConcreteModel, settings: Settings, build_time: f
     objective, bound = results.incumbent_objective, results.objective_bound
     if objective is not None:
         results.solution_loader.load_vars()
-        _round_integers(model)
     ended = results.termination_condition
     infeasible = ended is TerminationCondition.provenInfeasible
     limits = (

@@ -19,7 +19,12 @@ Iterations = Annotated[
 Gap = Annotated[float, typer.Option("--gap", metavar="G", help="Relative gap that is a proof.")]
 Threads = Annotated[int, typer.Option("--threads", metavar="N", help="Threads of the solver.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of every random choice.")]
-Solver = Annotated[str, typer.Option("--solver", metavar="NAME", help="highs or scip.")]
+Solver = Annotated[
+    str,
+    typer.Option(
+        "--solver", metavar="NAME", help="highs, scip, or what Pyomo drives: cbc, glpk, gurobi, ..."
+    ),
+]
 Options = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="K=V", help="An option of the problem; may be repeated."),

@@ -1,0 +1,179 @@
+"""Models solved by whatever MIP solver Pyomo drives by name: CBC, GLPK, Gurobi, CPLEX, Xpress.
+
+Most run in a process of their own that reads the model from a file, so that an incumbent is known
+only when they end. What they prove is their word: read here as HiGHS's and SCIP's is.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from optsched.backends.answer import FEASIBILITY, Answer, finite, judged, unsolved
+from optsched.errors import InputError, SolverError, one_line
+from optsched.extras import require_extras
+from optsched.result import Settings, TracePoint
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+
+@dataclass(frozen=True)
+class _Family:
+    """How a solver's options are called: its relative gap, and its tolerances."""
+
+    gap: str | None
+    tolerances: tuple[str, ...] = ()
+    whole_seconds: bool = False
+
+
+FAMILIES = {
+    "cbc": _Family("ratioGap", ("primalT", "integerT")),
+    "cplex": _Family(
+        "mip_tolerances_mipgap", ("simplex_tolerances_feasibility", "mip_tolerances_integrality")
+    ),
+    "glpk": _Family(None, whole_seconds=True),  # told a gap, it would not say what it proved
+    "gurobi": _Family("MIPGap", ("FeasibilityTol", "IntFeasTol")),
+    "xpress": _Family("miprelstop", ("feastol", "miptol")),
+}
+"""By a solver's name in Pyomo, or its first part (gurobi_direct, cplex_direct, xpress_direct)."""
+
+
+def require_pyomo_solver(name: str) -> None:
+    """Refuse a solver that Pyomo does not know as one of `FAMILIES`, or that is not installed.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown, or the solver cannot be run here.
+    MissingExtraError
+        If it is CBC, which the extra of that name brings.
+    """
+    import pyomo.environ as pyo
+
+    expected = ", ".join(["highs", "scip", *FAMILIES])
+    if _family(name) is None or name not in list(pyo.SolverFactory):
+        raise InputError("settings", "solver", repr(name), f"one of {expected}")
+    with _quiet():
+        if name == "cbc" and shutil.which("cbc") is None:
+            require_extras(["pulp"])
+        if not _solver(name).available(False):
+            found = f"{name!r}, which Pyomo cannot run here"
+            raise InputError("settings", "solver", found, f"an installed one of {expected}")
+
+
+def pyomo_solver_version(name: str) -> str:
+    """The installed version of a solver, as Pyomo reads it."""
+    with _quiet():
+        return ".".join(str(part) for part in _solver(name).version() or ())
+
+
+def solve_with_pyomo(
+    model: pyo.ConcreteModel, settings: Settings, start: bool, build_time: float
+) -> Answer:
+    """Solve a model with the solver of that name; its incumbent is loaded into the variables.
+
+    Raises
+    ------
+    SolverError
+        If it fails.
+    """
+    import pyomo.environ as pyo
+
+    left = settings.deadline.left
+    family = _family(settings.solver)
+    assert family is not None
+    options: dict[str, Any] = dict.fromkeys(family.tolerances, FEASIBILITY)
+    if family.gap is not None:
+        options[family.gap] = settings.gap
+    arguments: dict[str, Any] = {"load_solutions": False, "options": options}
+    if left is not None and math.isfinite(left):
+        arguments["timelimit"] = math.ceil(left) if family.whole_seconds else left
+    began = time.perf_counter()
+    with _quiet():
+        solver = _solver(settings.solver)
+        if start and solver.warm_start_capable():
+            arguments["warmstart"] = True
+        try:
+            results = solver.solve(model, **arguments)
+        except subprocess.TimeoutExpired:
+            return unsolved(settings, build_time)
+        except (OSError, RuntimeError, ValueError, pyo.ApplicationError) as error:
+            raise SolverError(f"{settings.solver}: {one_line(str(error))}") from None
+        answer = _read(model, results, settings, family, build_time, time.perf_counter() - began)
+    return answer
+
+
+def _read(
+    model: pyo.ConcreteModel,
+    results: Any,
+    settings: Settings,
+    family: _Family,
+    build_time: float,
+    seconds: float,
+) -> Answer:
+    import pyomo.environ as pyo
+
+    ended = results.solver.termination_condition
+    proved = ended == pyo.TerminationCondition.optimal
+    infeasible = ended in (
+        pyo.TerminationCondition.infeasible,
+        pyo.TerminationCondition.infeasibleOrUnbounded,
+    )
+    objective = bound = None
+    if len(results.solution) and not infeasible:
+        model.solutions.load_from(results)
+        goal = next(model.component_data_objects(pyo.Objective, active=True))
+        objective = float(pyo.value(goal))
+    if not infeasible:
+        bound = finite(float(results.problem.lower_bound))
+        if bound is None and proved and objective is not None:
+            bound = objective - (settings.gap if family.gap else 0.0) * abs(objective)
+    limited = settings.deadline.is_over or ended in (
+        pyo.TerminationCondition.maxTimeLimit,
+        pyo.TerminationCondition.userInterrupt,
+    )
+    if objective is None and not infeasible and not limited and family.gap is not None:
+        raise SolverError(f"{settings.solver} ended with {ended}")
+    return Answer(
+        judged(objective, bound, settings, infeasible, limited),
+        objective,
+        bound,
+        build_time,
+        seconds,
+        settings.solver,
+        trace=(TracePoint(seconds, objective, bound),),
+    )
+
+
+def _family(name: str) -> _Family | None:
+    return FAMILIES.get(name.removesuffix("_direct"))
+
+
+def _solver(name: str) -> Any:
+    import pyomo.environ as pyo
+
+    if name == "cbc" and shutil.which("cbc") is None:
+        from pulp import PULP_CBC_CMD
+
+        return pyo.SolverFactory("cbc", executable=PULP_CBC_CMD().path)
+    return pyo.SolverFactory(name)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Pyomo says on standard error what comes back as a status or an exception anyway."""
+    log = logging.getLogger("pyomo")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
