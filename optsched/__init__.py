@@ -4,8 +4,9 @@
 objective, `plot` it, `build_model` in Pyomo, `read_store` of a sweep; each imported when used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from optsched.lazy_names import importer_of
 
 if TYPE_CHECKING:
     from optsched.comparing import compare as compare
@@ -27,12 +28,7 @@ _HOMES |= {"explain": "explaining", "generate": "generating", "load": "library"}
 _HOMES |= {"plot": "picturing", "read_store": "experiments.frame"}
 _HOMES |= dict.fromkeys(("build_model", "check", "solve"), "methods")
 __all__ = [*_HOMES]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'optsched' has no attribute {name!r}")
-    return getattr(import_module(f"optsched.{_HOMES[name]}"), name)
+__getattr__ = importer_of(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from optsched.lazy_names import importer_of
 
 if TYPE_CHECKING:
     from optsched.experiments.papers.artefacts import ARTEFACTS as ARTEFACTS
@@ -22,9 +23,4 @@ _HOMES = {
     "write_report": "report.page",
 }
 __all__ = [*_HOMES]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'optsched.experiments' has no attribute {name!r}")
-    return getattr(import_module(f"optsched.experiments.{_HOMES[name]}"), name)
+__getattr__ = importer_of(__name__, _HOMES)

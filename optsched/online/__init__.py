@@ -6,8 +6,9 @@ first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from optsched.lazy_names import importer_of
 
 if TYPE_CHECKING:
     from optsched.online.bounds.flow import flow_bounds as flow_bounds
@@ -40,9 +41,4 @@ _HOMES = {
     "simulate_policy": "policies.protocol",
 }
 __all__ = [*_HOMES]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'optsched.online' has no attribute {name!r}")
-    return getattr(import_module(f"optsched.online.{_HOMES[name]}"), name)
+__getattr__ = importer_of(__name__, _HOMES)

@@ -6,7 +6,7 @@ Performance Model for Multicore Architectures", Communications of the ACM 52(4),
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from optsched.errors import InputError, shown
 
@@ -29,13 +29,13 @@ class Device:
         FLOP/s of the data sheet.
     memory_bandwidth : float
         Bytes/s between the device and its memory, of the data sheet.
-    efficiency : float
-        Fraction of either peak that is reached, in (0, 1]. An assumption, not a measurement.
     memory_bytes : float
         What it holds, of the data sheet, in decimal gigabytes: the few percent by which the chips
         hold more go to the driver and to fragments.
     source : str
         Where the peaks and the memory are published.
+    efficiency : float
+        Fraction of either peak that is reached, in (0, 1]. An assumption, not a measurement.
     bytes_per_number : int
         Of an activation, a parameter and its gradient.
     """
@@ -43,9 +43,9 @@ class Device:
     name: str
     peak_flops: float
     memory_bandwidth: float
-    efficiency: float
     memory_bytes: float
     source: str
+    efficiency: float = 0.5
     bytes_per_number: int = BYTES_PER_NUMBER
 
     def __post_init__(self) -> None:
@@ -70,53 +70,35 @@ class Device:
 
 
 V100 = Device(
-    name="NVIDIA V100 SXM2, fp32",
-    peak_flops=15.7e12,
-    memory_bandwidth=900e9,
-    efficiency=0.5,
-    memory_bytes=32e9,
-    source="NVIDIA V100 Tensor Core GPU data sheet, 2020",
+    "NVIDIA V100 SXM2, fp32",
+    *(15.7e12, 900e9, 32e9),
+    "NVIDIA V100 Tensor Core GPU data sheet, 2020",
 )
 """The default device."""
 
 A100 = Device(
-    name="NVIDIA A100 SXM4 40 GB, fp32 without tensor cores",
-    peak_flops=19.5e12,
-    memory_bandwidth=1555e9,
-    efficiency=0.5,
-    memory_bytes=40e9,
-    source="NVIDIA A100 Tensor Core GPU Architecture white paper, 2020",
+    "NVIDIA A100 SXM4 40 GB, fp32 without tensor cores",
+    *(19.5e12, 1555e9, 40e9),
+    "NVIDIA A100 Tensor Core GPU Architecture white paper, 2020",
 )
 """In the same arithmetic as `V100`; its tensor cores (TF32: 156 TFLOP/s) are left idle."""
 
 A100_TF32 = Device(
-    name="NVIDIA A100 SXM4 80 GB, TF32",
-    peak_flops=156e12,
-    memory_bandwidth=2039e9,
-    efficiency=0.5,
-    memory_bytes=80e9,
-    source="NVIDIA A100 Tensor Core GPU data sheet, 2021",
+    "NVIDIA A100 SXM4 80 GB, TF32",
+    *(156e12, 2039e9, 80e9),
+    "NVIDIA A100 Tensor Core GPU data sheet, 2021",
 )
 """Numbers are kept in four bytes, so nothing but the time differs from single precision."""
 
-A100_BF16 = Device(
-    name="NVIDIA A100 SXM4 80 GB, bfloat16",
-    peak_flops=312e12,
-    memory_bandwidth=2039e9,
-    efficiency=0.5,
-    memory_bytes=80e9,
-    source="NVIDIA A100 Tensor Core GPU data sheet, 2021",
-    bytes_per_number=2,
+A100_BF16 = replace(
+    A100_TF32, name="NVIDIA A100 SXM4 80 GB, bfloat16", peak_flops=312e12, bytes_per_number=2
 )
 """Mixed precision, in which large language models are trained."""
 
 H100_TF32 = Device(
-    name="NVIDIA H100 NVL 94 GB, TF32",
-    peak_flops=417.5e12,
-    memory_bandwidth=3900e9,
-    efficiency=0.5,
-    memory_bytes=94e9,
-    source="NVIDIA H100 NVL GPU product brief, 2024; half of the peak that sparsity gives",
+    "NVIDIA H100 NVL 94 GB, TF32",
+    *(417.5e12, 3900e9, 94e9),
+    "NVIDIA H100 NVL GPU product brief, 2024; half of the peak that sparsity gives",
 )
 """The GPU of a-srpt's testbed (V-A)."""
 

@@ -72,8 +72,7 @@ class Sts:
         changes = self._changes(tables, pieces, seats, asked)
         if self.postprocessing:
             state.settle()
-            one_interval.raise_fractions(tables, state, seats, order)
-            one_interval.raise_gpus(tables, state, seats, order)
+            one_interval.give_idle(tables, state, seats, order)
         return Plan(keep_same_gpus(tables, seats, view.running), changes)
 
     def _pieces(self, view: View) -> list[FirstPieces]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from optsched.result import Outcome, Settings, Termination
 from optsched.selection.assignment import Seat, expected_cost, solution_of
 from optsched.selection.cost import Tables, tables_of
-from optsched.selection.heuristics.cluster_state import ClusterState
+from optsched.selection.heuristics.cluster_state import ClusterState, NodeState
 from optsched.selection.heuristics.profiles import curves_of, first_steps
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
@@ -68,8 +68,7 @@ def sts_assignment(tables: Tables) -> dict[int, Seat]:
         if seat is not None:
             seats[int(j)] = seat
     if tables.options.postprocessing == "on":
-        raise_fractions(tables, state, seats, order)
-        raise_gpus(tables, state, seats, order)
+        give_idle(tables, state, seats, order)
     return seats
 
 
@@ -124,10 +123,10 @@ def _assign(tables: Tables, state: ClusterState, wishes: list[Wish]) -> Seat | N
     return None
 
 
-def raise_fractions(
+def give_idle(
     tables: Tables, state: ClusterState, seats: dict[int, Seat], order: NDArray[np.int64]
 ) -> None:
-    """Give the most pressed sharers what is idle on their GPU: the least slowdown that fits.
+    """Give jobs what is idle beside them: first sharers more of their GPU, then others more GPUs.
 
     Parameters
     ----------
@@ -140,53 +139,38 @@ def raise_fractions(
     order : (n,) int
         Jobs, most pressed first.
     """
-    for j in map(int, order):
-        if j not in seats:
-            continue
-        seat, node = seats[j], state.nodes[seats[j].node]
-        kind = tables.kinds[node.kind]
-        held = kind.configurations[seat.configuration]
-        if not held.shares:
-            continue
-        gpu = seat.gpus[0]
-        room = node.shared[gpu] + held.fraction
-        if room == 1:
-            choices = [0, *kind.fractions]
-        else:
-            choices = [c for c in kind.fractions if kind.configurations[c].fraction <= room]
-        best = min(choices, key=lambda c: (tables.seconds[j, node.kind, c], c))
-        if tables.seconds[j, node.kind, best] < tables.seconds[j, node.kind, seat.configuration]:
-            node.shared[gpu] = room - kind.configurations[best].fraction
-            if best == 0:
-                del node.shared[gpu]
-            seats[j] = Seat(seat.node, seat.gpus, best)
+    seated = [j for j in map(int, order) if j in seats]
+    for give in (_give_fraction, _give_gpus):
+        for j in seated:
+            seats[j] = give(tables, j, seats[j], state.nodes[seats[j].node])
 
 
-def raise_gpus(
-    tables: Tables, state: ClusterState, seats: dict[int, Seat], order: NDArray[np.int64]
-) -> None:
-    """Give idle GPUs of open nodes to their most pressed jobs while those get faster.
+def _give_fraction(tables: Tables, j: int, seat: Seat, node: NodeState) -> Seat:
+    """Of a shared GPU: the least slowdown that fits."""
+    kind = tables.kinds[node.kind]
+    held = kind.configurations[seat.configuration]
+    if not held.shares:
+        return seat
+    gpu = seat.gpus[0]
+    room = node.shared[gpu] + held.fraction
+    if room == 1:
+        choices = [0, *kind.fractions]
+    else:
+        choices = [c for c in kind.fractions if kind.configurations[c].fraction <= room]
+    best = min(choices, key=lambda c: (tables.seconds[j, node.kind, c], c))
+    if tables.seconds[j, node.kind, best] >= tables.seconds[j, node.kind, seat.configuration]:
+        return seat
+    node.shared[gpu] = room - kind.configurations[best].fraction
+    if best == 0:
+        del node.shared[gpu]
+    return Seat(seat.node, seat.gpus, best)
 
-    Parameters
-    ----------
-    tables : Tables
-        What each choice costs; see `tables_of`.
-    state : ClusterState
-        Nodes, and what is idle on them; changed.
-    seats : mapping
-        Where each placed job stands, by job; changed.
-    order : (n,) int
-        Jobs, most pressed first.
-    """
-    for j in map(int, order):
-        if j not in seats:
-            continue
-        seat, node = seats[j], state.nodes[seats[j].node]
-        if tables.kinds[node.kind].configurations[seat.configuration].shares or not node.free:
-            continue
-        now = seat.configuration
-        times = tables.seconds[j, node.kind, now : now + len(node.free) + 1]
-        more = int(times.argmin())
-        if more:
-            taken, node.free = node.free[:more], node.free[more:]
-            seats[j] = Seat(seat.node, (*seat.gpus, *taken), now + more)
+
+def _give_gpus(tables: Tables, j: int, seat: Seat, node: NodeState) -> Seat:
+    """Whole GPUs of the node while the job gets faster."""
+    if tables.kinds[node.kind].configurations[seat.configuration].shares or not node.free:
+        return seat
+    now = seat.configuration
+    more = int(tables.seconds[j, node.kind, now : now + len(node.free) + 1].argmin())
+    taken, node.free = node.free[:more], node.free[more:]
+    return Seat(seat.node, (*seat.gpus, *taken), now + more)
