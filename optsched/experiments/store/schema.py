@@ -1,6 +1,17 @@
-"""The tables of a result store. Raise SCHEMA when one changes."""
+"""The tables of a result store, and what their columns may hold; raise SCHEMA when one changes.
+
+A store may come from a stranger, and SQLite takes any value. SQLite itself refuses a damaged file;
+`require_content` refuses a sound file with a value that no sweep writes.
+"""
 
 from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from optsched.errors import InputError, shown
 
 SCHEMA = 1
 APPLICATION = 0x6F707473
@@ -35,3 +46,65 @@ CREATE TABLE runs (
     environment TEXT NOT NULL, started TEXT NOT NULL
 );
 """
+
+
+def require_content(path: str, row: Mapping[str, Any]) -> None:
+    """Refuse a row with a value that its column cannot have.
+
+    Parameters
+    ----------
+    path : str
+        The store.
+    row : mapping
+        Values by column; columns that are not listed here may hold anything.
+
+    Raises
+    ------
+    InputError
+        The column, what it holds, and what it should.
+    """
+    for column, value in row.items():
+        expected, good = KINDS.get(column, _ANYTHING)
+        if not good(value):
+            raise InputError(path, f"column {column}", shown(value), expected)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and math.isfinite(value))
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int)
+
+
+def _is_object(value: Any) -> bool:
+    try:
+        held = json.loads(value)
+        text = json.dumps(held, ensure_ascii=False, allow_nan=False)
+        text.encode()  # half characters cannot be shown
+        return isinstance(held, dict)
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
+Kind = tuple[str, Callable[[Any], bool]]
+_ANYTHING: Kind = ("", lambda _: True)
+_TEXT: Kind = ("a text", _is_text)
+_TEXT_OR_NONE: Kind = ("a text or nothing", lambda value: value is None or _is_text(value))
+_NUMBER: Kind = ("a finite number or nothing", _is_number)
+_OBJECT: Kind = ("a JSON object", _is_object)
+
+KINDS: dict[str, Kind] = {
+    **dict.fromkeys(("plan", "family", "method", "problem", "instance", "sha256", "key"), _TEXT),
+    **dict.fromkeys(("name", "text", "command", "workers", "started"), _TEXT),
+    **dict.fromkeys(("status", "message", "termination", "chosen", "bound_source"), _TEXT_OR_NONE),
+    **dict.fromkeys(("objective", "bound", "build_time", "solve_time", "unit_time"), _NUMBER),
+    **dict.fromkeys(("asked", "options", "environment"), _OBJECT),
+    "seed": ("a whole number", _is_whole),
+    "feasible": ("0, 1 or nothing", lambda value: value in (0, 1, None)),
+}
+"""By column, in whichever table it stands."""

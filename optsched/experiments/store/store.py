@@ -17,9 +17,8 @@ from typing import Any, Self
 
 from optsched.errors import InputError, shown
 from optsched.experiments.plans.units import PlannedInstance, Unit
-from optsched.experiments.store.content import require_content
 from optsched.experiments.store.row import FAILURES, Row, now
-from optsched.experiments.store.schema import APPLICATION, SCHEMA, TABLES, TIMES
+from optsched.experiments.store.schema import APPLICATION, SCHEMA, TABLES, TIMES, require_content
 
 PATIENCE = 30.0
 """Seconds to wait for another process that writes to the same store."""
