@@ -1,22 +1,36 @@
 """The site: `sphinx-build -W -b html docs DIR`, which opens offline; with the extra `docs`.
 
 Pages are the Markdown files of this folder, written by hand or by commands; the statements of the
-problems and the notebooks are taken from their own folders, as they are stored there.
+problems and the notebooks are taken from their own folders, as they are stored there, and the
+reference from docstrings. Nothing is fetched.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HERE = ROOT / "docs"
+sys.path.insert(0, str(HERE))
+
+from inventories import ALIASES, write_inventories  # noqa: E402
+
 REPOSITORY_ONLY = re.compile(r"(?<!!)\[([^\]]*)\]\((?!https?:|#|mailto:)([^)]*)\)")
 
 project = "optsched"
 author = "the authors of optsched"
-extensions = ["myst_nb", "sphinx-mathjax-offline"]
+extensions = ["myst_nb", "sphinx-mathjax-offline", "sphinx.ext.autodoc", "numpydoc"]
+extensions += ["sphinx.ext.intersphinx"]
+autodoc_typehints = "none"
+default_role = "py:obj"
+intersphinx_mapping = write_inventories(HERE / "site" / "inventories")
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = True
+numpydoc_xref_aliases = ALIASES
+numpydoc_xref_ignore = {"optional", "or", "of", "sequence", "mapping", "callable", "array", "by"}
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"
@@ -69,11 +83,15 @@ def _home(docname: str) -> str:
     if docname.startswith("site/models/"):
         name = docname.rpartition("/")[2]
         return "models" if name == "index" else f"models/{name}"
-    return "notebooks" if docname.startswith("site/") else "docs"
+    return "notebooks" if docname.startswith("site/") else f"docs/{docname}".rpartition("/")[0]
 
 
 taken()
-PAGES = {page.resolve(): page.name for page in HERE.glob("*.md")}
+PAGES = {
+    page.resolve(): page.relative_to(HERE).as_posix()
+    for page in HERE.rglob("*.md")
+    if "site" not in page.relative_to(HERE).parts
+}
 PAGES |= {
     (ROOT / "README.md").resolve(): "site/start.md",
     (ROOT / "instances" / "README.md").resolve(): "site/instances.md",
@@ -89,6 +107,12 @@ PAGES |= {
 }
 
 
+def unsigned(app: object, what: str, name: str, *_: object) -> tuple[str, None] | None:
+    """Classes go without their arguments, which stand below, one a line."""
+    return ("", None) if what in ("class", "exception") else None
+
+
 def setup(app: object) -> None:
-    """Rewrite links as pages are read."""
+    """Rewrite links as pages are read, and shorten signatures."""
     app.connect("source-read", relinked)  # type: ignore[attr-defined]
+    app.connect("autodoc-process-signature", unsigned)  # type: ignore[attr-defined]

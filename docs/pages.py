@@ -1,0 +1,126 @@
+"""Run the code of the site's pages: `python docs/pages.py` writes their outputs and pictures.
+
+A page of `PAGES` may have blocks of code, which run in their order, in one folder of the page's
+own and, for Python, with one set of names. Python prints what the block of text behind it says;
+lines of shell are commands of `optsched`; a block of another language that starts with a comment
+`file: NAME` is such a file. What stands between `<!-- verdicts NAME... -->` and its end is taken
+from docs/reproduction.md, between `<!-- gap rows PLAN -->` and its end from docs/gaps.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent
+PICTURES = DOCS / "pictures"
+PAGES = (
+    DOCS / "start.md",
+    *sorted((DOCS / "problems").glob("*.md")),
+    *sorted((DOCS / "how-to").glob("*.md")),
+    DOCS / "gallery.md",
+)
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
+FILE = re.compile(r"\A(?:#|//|<!--) file: (\S+).*\n")
+TAKEN = re.compile(r"(<!-- (verdicts|gap rows) (.+) -->\n)(.*?)(<!-- end -->)", re.S)
+
+
+def main() -> None:
+    """Run all pages, and write what came out."""
+    PICTURES.mkdir(exist_ok=True)
+    for page in PAGES:
+        with tempfile.TemporaryDirectory() as folder:
+            text = fresh(page.read_text(encoding="utf-8"), Path(folder))
+            for picture in Path(folder).glob("*.png"):
+                shutil.copy(picture, PICTURES)
+        page.write_text(text, encoding="utf-8")
+        print(page.relative_to(DOCS))
+
+
+def fresh(text: str, folder: Path) -> str:
+    """A page with what its blocks print and what it takes from others; run in a folder."""
+    names: dict[str, object] = {"__name__": "__main__"}
+
+    def block(match: re.Match[str]) -> str:
+        language, code, said = match.groups()
+        printed = run(language, code, names)
+        if said is None or language not in ("python", "sh"):
+            return match[0]
+        return f"```{language}\n{code}```\n\n```text\n{printed}```\n"
+
+    with inside(folder):
+        return TAKEN.sub(taken, BLOCK.sub(block, text))
+
+
+def run(language: str, code: str, names: dict[str, object]) -> str:
+    """Run a block, and give what it printed."""
+    named = FILE.match(code)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        if named is not None:
+            Path(named[1]).write_text(code[named.end() :], encoding="utf-8")
+        elif language == "python":
+            exec(compile(code, "page", "exec"), names)  # our own page
+        elif language == "sh":
+            shell(code)
+    return out.getvalue()
+
+
+def shell(code: str) -> None:
+    """Run lines of commands; a line that is no command of the package is left alone."""
+    from optsched.cli import _code
+
+    for line in code.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        if words[:1] == ["optsched"] and (ended := _code(words[1:])) != 0:
+            raise RuntimeError(f"{line}: exit code {ended}")
+
+
+@contextlib.contextmanager
+def inside(folder: Path) -> Iterator[None]:
+    """Work in a folder, with pictures that no screen is needed for."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+        pyplot.close("all")
+
+
+def taken(match: re.Match[str]) -> str:
+    """Rows of another page, between a page's two marks."""
+    mark, kind, wanted, _, end = match.groups()
+    if kind == "verdicts":
+        page = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+        lines = ["| figure | the paper's claim | verdict | ours |", "|---|---|---|---|"]
+        for name in wanted.split():
+            row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
+            figure, claim, verdict, _, ours = row.strip("| ").split(" | ")[:5]
+            lines.append(f"| {figure} | {claim} | {verdict} | {ours} |")
+    else:
+        page = (DOCS / "gaps.md").read_text(encoding="utf-8")
+        found = [line for line in page.splitlines() if line.startswith(f"| {wanted} |")]
+        lines = [
+            "| plan | family | method | instances | mean excess % | 95% interval | "
+            "largest % | proved % |",
+            "|---|---|---|---:|---:|---:|---:|---:|",
+            *found,
+        ]
+    return f"{mark}" + "\n".join(lines) + f"\n{end}"
+
+
+if __name__ == "__main__":
+    main()
