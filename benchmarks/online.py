@@ -75,9 +75,10 @@ def main() -> None:
 def workload(jobs: int, servers_: int, seed: int = SEED) -> tuple[Jobs, np.ndarray]:
     """Jobs of the generator on so many 8-GPU servers, and their online group means."""
     cluster = OnlineCluster.of(servers_)
-    made, catalogue = generate_workload(jobs, cluster, WorkloadShape(load=LOAD), seed=seed)
+    shape = WorkloadShape(load=LOAD, small_groups=(1.0,))
+    made, catalogue = generate_workload(jobs, cluster, shape, seed=seed)
     prepared = prepare_jobs(made, catalogue, cluster)
-    return prepared, predict(prepared, "online-group-mean").iterations
+    return prepared, predict(prepared, "online-group-mean", unseen="zero").iterations
 
 
 def timed(run: Callable[[], object], runs: int) -> str:
@@ -186,7 +187,7 @@ def predictors(runs: int) -> None:
 
 def _predictor_rows(prepared: Jobs) -> None:
     for name in [*FITTED, *(ONLINE + name for name in ("group-mean", "group-median"))]:
-        made = report(predict(prepared, name, training_share=0.8, seed=SEED))
+        made = report(predict(prepared, name, training_share=0.8, unseen="zero", seed=SEED))
         print(
             f"  {name:22} MAE {made.mean_absolute_error:10.1f}, within 10% "
             f"{100 * made.within_tenth:5.1f}%, exact {100 * made.exact:5.1f}%, fit "

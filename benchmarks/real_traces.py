@@ -137,7 +137,7 @@ def cases(name: str, trace: Trace, windows: int) -> Iterator[Case]:
             submit = begin + (chosen.submit_time - begin) * stretch
             jobs = prepare_jobs(replace(chosen, submit_time=submit), catalogue, cluster)
             known = {
-                said: predict(jobs, predictor, training_share=0.5)
+                said: predict(jobs, predictor, training_share=0.5, unseen="zero")
                 for said, predictor in KNOWN.items()
             }
             yield Case(name, regime, window, known)

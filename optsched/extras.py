@@ -13,7 +13,6 @@ EXTRAS = {
     "pulp": ("pulp", "cbc"),
     "pyarrow": ("pyarrow", "online"),
     "pyscipopt": ("pyscipopt", "scip"),
-    "sklearn.ensemble": ("scikit-learn", "online"),
 }
 """By module: the package that has it, and the extra that brings that."""
 

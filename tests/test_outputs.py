@@ -408,11 +408,9 @@ sys.exit(_code(argv))
     ("hidden", "extra", "argv"),
     [
         ("matplotlib", "plot", ("reproduce", "a-srpt-table2", "--quick", "-o", "out")),
-        ("sklearn", "online", ("reproduce", "a-srpt-fig9", "--quick", "-o", "out")),
         ("distributed", "cluster", ("sweep", "plans/small", "--store", "o", "--dask", "tcp://x:1")),
         ("pyarrow", "online", ("simulate", "w", "--policy", "spjf", "--records", "r.parquet")),
         ("pyarrow", "online", ("import", "chronus", "trace.csv", "-o", "x.parquet")),
-        ("sklearn", "online", ("simulate", "w", "--policy", "spjf", "--predictor", "forest")),
         ("pyscipopt", "scip", ("solve", "in.json", "--solver", "scip", "-o", "x")),
         ("pyscipopt", "scip", ("compare", "selection/3x6", "--methods", "sts,minlp")),
     ],

@@ -67,6 +67,7 @@ def test_a_run_passes_as_written(
         ["--offer", "first-fit", "--tau", "3", "--comm-heavy", "1.1", "--hold", "window"],
         ["--predictor", "group-mean", "--training-share", "0.5"],
         ["--slot", "30", "--predictor", "online-constant", "--refit-interval", "5000"],
+        ["--unseen", "zero"],
     ],
 )
 def test_every_option_is_in_the_file(policy: str, options: list[str], tmp_path: Path) -> None:
@@ -74,6 +75,18 @@ def test_every_option_is_in_the_file(policy: str, options: list[str], tmp_path: 
     command = ["simulate", FILES["online"], "--policy", policy, *options, "--records", str(target)]
     assert _code(command) == 0
     assert _code(["check", FILES["online"], str(target)]) == 0
+
+
+def test_a_file_older_than_unseen_is_checked_as_it_was_made(tmp_path: Path) -> None:
+    """Such a file says nothing of jobs like none known: their predictions were 0."""
+    for unseen, code in (("zero", 0), ("mean", 1)):
+        target = tmp_path / f"{unseen}.json"
+        command = ["simulate", FILES["online"], "--policy", "a-srpt", "--unseen", unseen]
+        assert _code([*command, "--records", str(target)]) == 0
+        document = read_document(target)
+        del document["options"]["unseen"]
+        write_document(target, document)
+        assert _code(["check", FILES["online"], str(target)]) == code
 
 
 def test_a_folder_of_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

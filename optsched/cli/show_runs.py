@@ -23,7 +23,7 @@ def prediction_line(report: PredictionReport, fits: int) -> None:
     console().print(
         f"predictor {report.name}: mean absolute error {report.mean_absolute_error:.4g} "
         f"iterations, {100 * report.within_tenth:.1f}% within 10%, "
-        f"{100 * report.exact:.1f}% exact, {100 * report.unseen:.1f}% at 0; "
+        f"{100 * report.exact:.1f}% exact, {100 * report.unseen:.1f}% unseen; "
         f"{report.training_jobs} training jobs, {fits} fits in "
         f"{report.fit_time:.2f} s",
         markup=False,

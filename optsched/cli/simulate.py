@@ -51,6 +51,13 @@ def simulate(
     refit_interval: Annotated[
         float | None, typer.Option(metavar="S", help="Seconds between refits of online-*.")
     ] = None,
+    unseen: Annotated[
+        str,
+        typer.Option(
+            metavar="mean|median|zero",
+            help="What is predicted of a job like none known: of all known, or 0 as in a-srpt.",
+        ),
+    ] = "mean",
     offer: Annotated[
         str | None,
         typer.Option(
@@ -84,7 +91,7 @@ def simulate(
     from optsched.cli.show import note
     from optsched.extras import require_extras
     from optsched.online.options import OnlineOptions
-    from optsched.online.prediction.predictors import predictor_extras, report
+    from optsched.online.prediction.predictors import report
     from optsched.online.record_files import is_run_file, require_one_run, write_records, write_run
     from optsched.online.runs import predicted
 
@@ -95,6 +102,7 @@ def simulate(
             "predictor": predictor,
             "training_share": training_share,
             "refit_interval": refit_interval,
+            "unseen": unseen,
             "tau": tau,
             "comm_heavy": comm_heavy,
             "offer": offer,
@@ -106,7 +114,7 @@ def simulate(
         require_file(records, "standard output takes what --json prints")
     files = _files(workload, cluster, catalogue)
     require_outputs([records], files)
-    require_extras([*predictor_extras(predictor), *table_extras(records)])
+    require_extras(table_extras(records))
     instance = _load(*files)
     require_one_run(records, names, len(instance.workload))
     prediction = predicted(instance, options, seed)
@@ -120,7 +128,8 @@ def simulate(
     elif records is not None:
         write_records(records, [run.records for run in runs])
     if as_json:
-        extra = {"predictor": predictor, "training_jobs": prediction.training_jobs, "seed": seed}
+        trained = {"predictor": predictor, "unseen": unseen, "seed": seed}
+        extra = {**trained, "training_jobs": prediction.training_jobs}
         print_json([{**run.to_dict(), **extra} for run in runs])
     elif records != STANDARD_OUTPUT:
         show_runs.prediction_line(report(prediction), prediction.fits)

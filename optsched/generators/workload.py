@@ -1,6 +1,7 @@
 """Synthetic workloads with recurring groups, from a seed.
 
-A share of the jobs belongs to groups that recur, of Zipf sizes; the others are submitted once.
+A share of the jobs belongs to groups that recur, of Zipf sizes; the others to small groups, of two
+to four jobs mostly.
 A group has a user, a number of GPUs, a typical duration (log-normal with a Pareto tail) and a
 configuration; its jobs last that long up to a log-normal factor, some exactly. Submissions are a
 Poisson process whose span makes the load. `shape_of` reads the same parameters off a trace.
@@ -27,6 +28,9 @@ Share = Annotated[float, Between(0, 1)]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+MOST_SMALL = 100
+ONCE = (1.0,)
+"""Small groups of one job."""
 SLICES = (0, 1, 2, 4, 8)
 """Numbers of GPUs that a replica may be sliced over; 0 for a-srpt's own draw."""
 
@@ -47,6 +51,8 @@ class WorkloadShape:
         Jobs in groups that recur (a-srpt: 65% of jobs are submitted five times or more).
     jobs_per_group : float
         Mean jobs of a recurring group.
+    small_groups : tuple of float
+        How often a group of the other jobs has 1, 2, 3, ... of them; (1,): each is submitted once.
     zipf : float
         Exponent of the recurring groups' sizes.
     users : int
@@ -68,6 +74,7 @@ class WorkloadShape:
     size_weights: tuple[float, ...] = (0.25, 0.25, 0.3, 0.12, 0.06, 0.02)
     recurring_share: Share = 0.65
     jobs_per_group: Annotated[float, Between(1, MOST_JOBS)] = 25.0
+    small_groups: tuple[float, ...] = (0.2, 0.35, 0.25, 0.2)
     zipf: Annotated[float, Between(0, 10)] = 1.1
     users: Count = 100
     durations: tuple[float, ...] = ()
@@ -80,14 +87,22 @@ class WorkloadShape:
         if len(self.sizes) != len(self.size_weights) or any(size < 2 for size in self.sizes):
             found = shown(self.sizes)
             raise InputError("generate workload", "--sizes", found, "from 2 up, one weight each")
+        weights = self.small_groups
+        if not 1 <= len(weights) <= MOST_SMALL or min(weights) < 0 or not 0 < sum(weights) < np.inf:
+            expected = f"up to {MOST_SMALL} weights, not all 0"
+            raise InputError("generate workload", "--small-groups", shown(weights), expected)
         if self.slices not in SLICES:
             expected = f"one of {', '.join(map(str, SLICES))}"
             raise InputError("generate workload", "--slices", shown(self.slices), expected)
 
     def to_dict(self) -> dict[str, Any]:
-        """The shape as a JSON object; without slices where there are none."""
-        said = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
-        return said if self.slices else {k: v for k, v in said.items() if k != "slices"}
+        """The shape as a JSON object, without what changes nothing."""
+        nothing = {"slices": 0, "small_groups": ONCE}
+        return {
+            k: list(v) if isinstance(v, tuple) else v
+            for k, v in asdict(self).items()
+            if k not in nothing or v != nothing[k]
+        }
 
 
 def default_durations() -> tuple[float, ...]:
@@ -201,6 +216,7 @@ def shape_of(
     sizes, counts = np.unique(workload.gpus[~single], return_counts=True)
     per_group = np.bincount(workload.group.codes)
     recurring = per_group >= 5
+    small = np.bincount(per_group[~recurring], minlength=2)[1:].tolist()
     in_recurring = recurring[workload.group.codes]
     span = float(np.ptp(workload.submit_time))
     work = float((workload.gpus * duration).sum())
@@ -212,6 +228,7 @@ def shape_of(
         size_weights=tuple((counts / counts.sum()).tolist()) or (1.0,),
         recurring_share=float(in_recurring.mean()),
         jobs_per_group=float(per_group[recurring].mean()) if recurring.any() else 1.0,
+        small_groups=tuple(map(float, small)) if any(small) else ONCE,
         zipf=_zipf_exponent(per_group[recurring]),
         users=len(np.unique(workload.user.codes)),
         durations=tuple(np.quantile(duration, (np.arange(201) + 0.5) / 201).tolist()),
@@ -225,6 +242,10 @@ def _groups(jobs: int, shape: WorkloadShape, rng: np.random.Generator) -> tuple[
     repeated = round(shape.recurring_share * jobs)
     count = max(1, round(repeated / shape.jobs_per_group)) if repeated else 0
     group = np.arange(jobs, dtype=np.int64) - repeated + count
+    if shape.small_groups != ONCE:
+        often = np.asarray(shape.small_groups) / sum(shape.small_groups)
+        sizes = rng.choice(1 + np.arange(len(often)), jobs - repeated, p=often)
+        group[repeated:] = count + np.repeat(np.arange(len(sizes)), sizes)[: len(sizes)]
     if count:
         weight = (1.0 + np.arange(count)) ** -shape.zipf
         group[:repeated] = rng.choice(count, repeated, p=weight / weight.sum())

@@ -19,6 +19,7 @@ from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions
 from optsched.online.policies.by_name import PolicyOptions, find_policy
 from optsched.online.prediction.predictors import predict
+from optsched.online.prediction.unseen import ZERO
 from optsched.online.records import Floats, Records
 from optsched.online.solution import OnlineSolution
 
@@ -48,7 +49,8 @@ def check(
     InputError
         For a policy, a predictor or a setting that does not exist.
     """
-    chosen = OnlineOptions.from_dict(dict(solution.options if options is None else options))
+    given = {"unseen": ZERO, **solution.options} if options is None else options
+    chosen = OnlineOptions.from_dict(given)  # a file that does not say is older than the option
     policy = None if ":" in solution.policy else find_policy(solution.policy)
     applied = chosen.policy if policy is None else chosen.policy.for_policy(policy)
     other = another_instance(solution, instance.name, lambda: instance_sha256(instance.to_dict()))
@@ -59,6 +61,7 @@ def check(
         chosen.predictor,
         training_share=chosen.training_share,
         refit_interval=chosen.refit_interval,
+        unseen=chosen.unseen,
         seed=solution.seed,
     )
     jobs = prediction.jobs

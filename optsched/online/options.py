@@ -25,6 +25,9 @@ class OnlineOptions(Options):
         The share of jobs, by submission, that a predictor is fitted to; they are not simulated.
     refit_interval : float or None
         Seconds between two fits of a predictor that is fitted again and again.
+    unseen : str
+        What is predicted of a job like none known: the "mean" or "median" length of all jobs known,
+        or "zero", as in a-srpt.
     policy : PolicyOptions
         Offer rule, tau, comm_heavy, hold, slot.
     """
@@ -32,12 +35,15 @@ class OnlineOptions(Options):
     predictor: str = "online-group-mean"
     training_share: Share | None = None
     refit_interval: RefitInterval | None = None
+    unseen: str = "mean"
     policy: PolicyOptions = field(default_factory=PolicyOptions)
 
     def __post_init__(self) -> None:
         from optsched.online.prediction.predictors import NAMES
+        from optsched.online.prediction.unseen import UNSEEN
 
         super().__post_init__()
-        if self.predictor not in NAMES:
-            expected = f"one of {', '.join(NAMES)}"
-            raise InputError("options", "predictor", shown(self.predictor), expected)
+        for name, allowed in (("predictor", NAMES), ("unseen", UNSEEN)):
+            if getattr(self, name) not in allowed:
+                expected = f"one of {', '.join(allowed)}"
+                raise InputError("options", name, shown(getattr(self, name)), expected)

@@ -189,6 +189,7 @@ def predicted(instance: OnlineInstance, options: OnlineOptions, seed: int) -> Pr
         options.predictor,
         training_share=options.training_share,
         refit_interval=options.refit_interval,
+        unseen=options.unseen,
         seed=seed,
     )
 

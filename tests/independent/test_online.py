@@ -176,7 +176,7 @@ def test_flow_of_every_schedule_is_bounded(numbers: range, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("numbers", batches(2000, default=100, size=50))
 def test_running_group_mean(numbers: range, tmp_path: Path) -> None:
-    """n~ is the mean of the group's rows that could have ended by then; unseen: none at all."""
+    """n~ is the mean of the group's rows that could have ended by then; unseen: 0, or as all."""
     seen: Counter[str] = Counter()
     for number in numbers:
         case = Case(number, tmp_path)
@@ -184,16 +184,20 @@ def test_running_group_mean(numbers: range, tmp_path: Path) -> None:
             continue
         rows = case.simulation("spjf", case.guesses()).rows
         group = {row["job_id"]: row["group"] for row in case.rows}
-        found = online.predict(case.jobs, "online-group-mean").iterations
-        for row, value in zip(rows, found, strict=True):
-            known = [
-                other.iterations
+        found = online.predict(case.jobs, "online-group-mean", unseen="zero").iterations
+        filled = online.predict(case.jobs, "online-group-mean", unseen="mean").iterations
+        for row, value, full in zip(rows, found, filled, strict=True):
+            ended = [
+                other
                 for other in rows
-                if group[other.name] == group[row.name]
-                and other.submit + other.iterations * other.estimate <= row.submit
+                if other.submit + other.iterations * other.estimate <= row.submit
             ]
+            known = [each.iterations for each in ended if group[each.name] == group[row.name]]
             mean = sum(known) / len(known) if known else 0.0
             assert math.isclose(value, mean, rel_tol=1e-12), f"{row} {value} {mean} {case.where}"
+            lengths = [each.iterations * each.estimate for each in ended] or [3600.0]
+            all_of = sum(lengths) / len(lengths) / row.estimate
+            assert math.isclose(full, mean if known else all_of, rel_tol=1e-9), case.where
             seen["known" if known else "unseen"] += 1
     assert seen["known"] >= len(numbers), seen
     assert seen["unseen"] >= len(numbers), seen

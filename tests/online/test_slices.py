@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize("slices", [1, 2, 4, 8])
 def test_jobs_of_a_multiple_are_sliced(slices: int) -> None:
-    made = optsched.generate("online", seed=3, jobs=120, servers=16, slices=slices)
+    made = optsched.generate("online", seed=3, jobs=200, servers=16, slices=slices)
     jobs = prepare_jobs(made.workload, made.catalogue, made.cluster)
     several = 0
     for key, job in made.catalogue.models.items():

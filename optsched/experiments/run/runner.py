@@ -34,7 +34,6 @@ from optsched.experiments.run.processes import LocalPool, Lost, ThisProcess
 from optsched.experiments.store.row import FAILURES, Row, failed
 from optsched.experiments.store.store import Store, StoreReader
 from optsched.extras import require_extras
-from optsched.online.prediction.predictors import predictor_extras
 from optsched.problems import PROBLEMS
 
 AHEAD = 2
@@ -143,7 +142,6 @@ def _modules(plan: Plan, dask: str | None) -> Iterator[str]:
     if dask is not None:
         yield "distributed"
     for family in plan.families:
-        yield from predictor_extras(str(family.options.get("predictor", "")))
         for problem in PROBLEMS.values():
             for method in problem.methods:
                 if method.name in family.methods:

@@ -1,22 +1,24 @@
 """Random forests on (user, group): the paper's predictor, and one on the logarithm.
 
-100 trees, squared error, as a-srpt states; codes are ordinal, groups not met in training get 0.
-Needs the extra `online` (scikit-learn). O(trees n log n).
+100 trees, squared error, as a-srpt states: each is grown in full on a sample of the jobs, drawn
+with replacement; codes are ordinal, groups not met in training get 0. A tree tells pairs of user
+and group apart and nothing else, so it is grown on their means, weighed by how often the sample has
+them, which gives the tree that the jobs themselves would. O(trees (jobs + pairs x depth)).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.extras import require_extras
+from optsched.online.prediction._forest_kernel import tree_values
 from optsched.online.prediction.training import Examples
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
+Transform = Callable[[Floats], Floats]
 TREES = 100
 
 
@@ -31,29 +33,38 @@ def fit_log_forest(examples: Examples, seed: int) -> Callable[[Codes, Codes], Fl
 
 
 def _fit(
-    examples: Examples, seed: int, forward: Callable[[Floats], Floats], back: Any
+    examples: Examples, seed: int, forward: Transform, back: Transform
 ) -> Callable[[Codes, Codes], Floats]:
-    require_extras(["sklearn.ensemble"])
-    from sklearn.ensemble import RandomForestRegressor
-
     seen = np.zeros(examples.groups, dtype=bool)
     seen[examples.group] = True
-    forest = None
-    if len(examples):
-        forest = RandomForestRegressor(n_estimators=TREES, random_state=seed, n_jobs=1)
-        features = np.column_stack((examples.user, examples.group)).astype(np.float32)
-        forest.fit(features, forward(examples.iterations))
 
     def model(user: Codes, group: Codes) -> Floats:
-        values = np.zeros(len(user))
-        known = seen[group]
-        if forest is not None and known.any():
-            pairs = np.column_stack((user[known], group[known])).astype(np.float32)
-            distinct, which = np.unique(pairs, axis=0, return_inverse=True)
-            values[known] = back(forest.predict(distinct))[which.reshape(-1)]
+        values, known = np.zeros(len(user)), seen[group]
+        if known.any():
+            asked = user[known], group[known]
+            values[known] = back(_grown(examples, *asked, forward(examples.iterations), seed))
         return values
 
     return model
+
+
+def _grown(examples: Examples, user: Codes, group: Codes, taught: Floats, seed: int) -> Floats:
+    """The mean of the trees' predictions of pairs; those asked for ride along as they grow."""
+    count = len(examples)
+    key = np.concatenate((examples.user, user)).astype(np.int64) * examples.groups
+    key += np.concatenate((examples.group, group))
+    pairs, which = np.unique(key, return_inverse=True)
+    which = which.reshape(-1)
+    users, groups = np.divmod(pairs, examples.groups)
+    orders = np.argsort(users, kind="stable"), np.argsort(groups, kind="stable")
+    rng, total = np.random.default_rng(seed), np.zeros(len(pairs))
+    for _ in range(TREES):
+        sample = rng.integers(count, size=count)
+        weight = np.bincount(which[sample], minlength=len(pairs)).astype(np.float64)
+        sums = np.bincount(which[sample], taught[sample], minlength=len(pairs))
+        mean = sums / np.maximum(weight, 1)
+        total += tree_values(users, groups, *orders, weight, mean)
+    return (total / TREES)[which[count:]]
 
 
 def _same(values: Floats) -> Floats:

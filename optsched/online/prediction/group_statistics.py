@@ -79,6 +79,17 @@ def running_group_median(examples: Examples, order: Rows, known: Rows) -> Floats
     return values
 
 
+def running_medians(values: Floats, known: Rows) -> Floats:
+    """Row i: the median of the first known[i] values, known never falling; 0 of none."""
+    median, made, seen = _Median(), np.zeros(len(known)), 0
+    for row, bound in enumerate(known.tolist()):
+        while seen < bound:
+            median.add(float(values[seen]))
+            seen += 1
+        made[row] = median.value
+    return made
+
+
 class _Median:
     """A running median: the smaller half in one heap, the larger in another."""
 

@@ -2,8 +2,9 @@
 
 A predictor fitted once learns from a time-ordered prefix and predicts the rows after it; an
 ``online-*`` one predicts row i from the rows with r + n alpha~ <= r_i, or, with a refit interval,
-<= the last multiple of it. Unseen groups get 0 (a-srpt: they queue at once), but for group-median,
-which falls back to the user's median and then to everybody's. Features are user and group only.
+<= the last multiple of it. Features are user and group only. Where a predictor knows nothing of a
+group it says 0 (group-median: the user's median, then everybody's), and `unseen` says what becomes
+of a 0: see `optsched.online.prediction.unseen`.
 Source: a-srpt, IV-C 3 and V-B 2-d; models/online/README.md.
 """
 
@@ -28,6 +29,7 @@ from optsched.online.prediction.group_statistics import (
     running_group_median,
 )
 from optsched.online.prediction.training import Examples
+from optsched.online.prediction.unseen import MEAN, UNSEEN, ZERO, lengths_so_far
 
 Floats = NDArray[np.float64]
 DAY = 86_400.0
@@ -58,8 +60,8 @@ class Predictor:
 
 
 _ALL = (
-    Predictor("forest", "100 trees on (user, group), squared error; unseen 0", fit_forest),
-    Predictor("group-mean", "mean of the group; unseen 0", fit_group_mean, running_group_mean),
+    Predictor("forest", "100 trees on (user, group), squared error", fit_forest),
+    Predictor("group-mean", "mean of the group", fit_group_mean, running_group_mean),
     Predictor(
         "group-median",
         "median of the group, else of the user, else of all",
@@ -92,6 +94,8 @@ class Prediction:
         How often a model was fitted; for running statistics 1.
     fit_time : float
         Seconds spent fitting and, for online predictors, predicting.
+    unseen : float
+        Share of the rows of which the predictor knew nothing.
     """
 
     name: str
@@ -100,6 +104,7 @@ class Prediction:
     training_jobs: int
     fits: int
     fit_time: float
+    unseen: float = 0.0
 
 
 def predict(
@@ -108,6 +113,7 @@ def predict(
     *,
     training_share: float | None = None,
     refit_interval: float | None = None,
+    unseen: str = MEAN,
     seed: int = 0,
 ) -> Prediction:
     """Predict the iterations of the jobs after a training prefix.
@@ -124,6 +130,9 @@ def predict(
     refit_interval : float, optional
         Seconds between refits of an online predictor; by default every row for means and medians,
         a day for the others.
+    unseen : str
+        What a job gets of which the predictor knows nothing: "mean" or "median" of the lengths
+        known, or a-srpt's "zero".
     seed : int, optional
         Of every random choice.
 
@@ -131,27 +140,31 @@ def predict(
     ------
     InputError
         For an unknown name or a number out of range.
-    MissingExtraError
-        For a forest without scikit-learn.
     """
     cut = _cut(jobs, name, training_share)
+    if unseen not in UNSEEN:
+        raise InputError("predict", "unseen", shown(unseen), f"one of {', '.join(UNSEEN)}")
     rest = jobs.after(cut)
     began = time.perf_counter()
+    order, known = np.arange(cut), np.full(len(rest), cut)
     if name == PERFECT:
         values, fits = rest.iterations.astype(np.float64), 0
     elif name.startswith(ONLINE):
-        values, fits = _online(jobs, cut, FITTED[name.removeprefix(ONLINE)], refit_interval, seed)
+        predictor = FITTED[name.removeprefix(ONLINE)]
+        order, known = _known(jobs, predictor, refit_interval)
+        values, fits = _online(jobs, cut, predictor, order, known, seed)
+        known = known[cut:]
     else:
         model = FITTED[name].fit(Examples.of(jobs).first(cut), seed)
         labels = rest.workload
         values, fits = model(labels.user.codes, labels.group.codes), 1
     values = np.maximum(np.asarray(values, dtype=np.float64), 0.0)
-    return Prediction(name, rest, values, cut, fits, time.perf_counter() - began)
-
-
-def predictor_extras(name: str) -> list[str]:
-    """The modules that a predictor takes beyond the package's own."""
-    return ["sklearn.ensemble"] if "forest" in name else []
+    blank = values == 0
+    if unseen != ZERO and blank.any():
+        lengths = lengths_so_far(jobs.iterations * jobs.estimate, order, known, unseen)
+        values = np.where(blank, lengths / rest.estimate, values)
+    share = float(blank.mean()) if len(rest) else 0.0
+    return Prediction(name, rest, values, cut, fits, time.perf_counter() - began, share)
 
 
 def _cut(jobs: Jobs, name: str, share: float | None) -> int:
@@ -164,18 +177,29 @@ def _cut(jobs: Jobs, name: str, share: float | None) -> int:
     return int(share * len(jobs))
 
 
-def _online(
-    jobs: Jobs, cut: int, predictor: Predictor, interval: float | None, seed: int
-) -> tuple[Floats, int]:
+def _known(
+    jobs: Jobs, predictor: Predictor, interval: float | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows by when they end at the earliest, and how many of these each row's prediction knows."""
     if interval is None and predictor.running is None:
         interval = DAY
     if interval is not None and not 0 < interval <= 1e15:
         raise InputError("predict", "refit interval", shown(interval), "seconds in (0, 1e15]")
-    examples = Examples.of(jobs)
     finish = jobs.submit + jobs.iterations * jobs.estimate
     order = np.argsort(finish, kind="stable").astype(np.int64)
     cutoff = jobs.submit if interval is None else np.floor(jobs.submit / interval) * interval
-    known = np.searchsorted(finish[order], cutoff, side="right").astype(np.int64)
+    return order, np.searchsorted(finish[order], cutoff, side="right").astype(np.int64)
+
+
+def _online(
+    jobs: Jobs,
+    cut: int,
+    predictor: Predictor,
+    order: NDArray[np.int64],
+    known: NDArray[np.int64],
+    seed: int,
+) -> tuple[Floats, int]:
+    examples = Examples.of(jobs)
     if predictor.running is not None:
         return predictor.running(examples, order, known)[cut:], 1
     values, fits = np.zeros(len(jobs)), 0
@@ -197,7 +221,7 @@ class PredictionReport:
     mean_absolute_error : float
         Of |n - n~|, iterations.
     within_tenth, exact, unseen : float
-        Shares of jobs with |n~ - n| <= 0.1 n, with n~ = n to 1e-9, and with n~ = 0.
+        Shares of jobs with |n~ - n| <= 0.1 n, with n~ = n to 1e-9, and of which nothing was known.
     """
 
     name: str
@@ -225,6 +249,6 @@ def report(prediction: Prediction) -> PredictionReport:
         float(error.mean()),
         float((error <= 0.1 * true).mean()),
         float((error <= 1e-9 * true).mean()),
-        float((said == 0).mean()),
+        prediction.unseen,
         prediction.fit_time,
     )

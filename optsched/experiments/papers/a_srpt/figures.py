@@ -52,7 +52,6 @@ PREDICTORS = ("forest", "group-mean", "group-median", "log-forest", "constant")
 FITTED = PREDICTORS[:3]
 """Of Fig. 9."""
 LAST = "the last 20% of the jobs"
-FOREST = ("sklearn.ensemble",)
 
 
 def plan_4(scale: Scale) -> list[Family]:
@@ -313,7 +312,6 @@ ARTEFACTS = (
         scales=True,
         where="a-srpt, Fig. 4",
         runtime="30 s; --quick 5 s",
-        modules=FOREST,
     ),
     Artefact(
         "a-srpt-fig5",
@@ -366,6 +364,5 @@ ARTEFACTS = (
         scales=True,
         where="a-srpt, Fig. 9",
         runtime="35 s; --quick 15 s",
-        modules=FOREST,
     ),
 )
