@@ -80,6 +80,22 @@ def solve_with_pyomo(
 ) -> Answer:
     """Solve a model with the solver of that name; its incumbent is loaded into the variables.
 
+    Parameters
+    ----------
+    model : pyo.ConcreteModel
+        The model.
+    settings : Settings
+        Limits, solver and seed of the run, and its clock.
+    start : bool
+        Whether its values are a first solution.
+    build_time : float
+        Seconds that stating it took.
+
+    Returns
+    -------
+    Answer
+        The answer.
+
     Raises
     ------
     SolverError

@@ -206,7 +206,19 @@ def _servers(run: ScheduledJob) -> list[str]:
 def iterations_per_slot(
     instance: MakespanInstance, job: RingJob, servers: int, contention: int = 0
 ) -> float:
-    """phi_j for p_j = `contention`, which matters across servers only; equations (6)-(8)."""
+    """phi_j for p_j = `contention`, which matters across servers only; equations (6)-(8).
+
+    Parameters
+    ----------
+    instance : MakespanInstance
+        The instance.
+    job : RingJob
+        The job.
+    servers : int
+        On how many servers it stands.
+    contention : int, optional
+        Jobs that share its busiest link, itself among them.
+    """
     net, size, workers = instance.network, job.gradient_bytes, job.gpus
     shared = net.contention_share * contention
     degraded = max(1.0, shared + net.degradation * (shared - 1))

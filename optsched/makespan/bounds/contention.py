@@ -64,6 +64,10 @@ def contention_bound(
 
     Parameters
     ----------
+    durations : Durations
+        Slots of each job by number of servers; see `durations_of`.
+    low : float
+        Slots.
     deadline : Deadline, optional
         The best prices before it stand; without one the result repeats exactly.
     """
