@@ -173,20 +173,6 @@ ONLINE: dict[str, tuple[Change, set[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", ONLINE)
-def test_a_corrupted_simulation_breaks_its_rule(
-    name: str, runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    change, rules = ONLINE[name]
-    document = read_document(runs["online"])
-    change(document)
-    write_document(tmp_path / "run.json", document)
-    assert _code(["check", FILES["online"], str(tmp_path / "run.json"), "--json"]) == 1
-    report = json.loads(capsys.readouterr().out)
-    assert {violation["rule"] for violation in report["violations"]} == rules
-    assert not report["feasible"]
-
-
 def test_a_start_before_submission(tmp_path: Path) -> None:
     """Two jobs on an idle cluster, the second moved to before it is there."""
     folder = tmp_path / "two"
@@ -255,15 +241,23 @@ ROLLING: dict[str, tuple[Change, set[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", ROLLING)
-def test_a_corrupted_roll_breaks_its_rule(
-    name: str, runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+CORRUPTED = {("online", name): each for name, each in ONLINE.items()}
+CORRUPTED |= {("rolling", name): each for name, each in ROLLING.items()}
+
+
+@pytest.mark.parametrize(("kind", "name"), CORRUPTED)
+def test_a_corrupted_run_breaks_its_rule(
+    kind: str,
+    name: str,
+    runs: dict[str, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    change, rules = ROLLING[name]
-    document = read_document(runs["rolling"])
+    change, rules = CORRUPTED[kind, name]
+    document = read_document(runs[kind])
     change(document)
     write_document(tmp_path / "run.json", document)
-    assert _code(["check", FILES["rolling"], str(tmp_path / "run.json"), "--json"]) == 1
+    assert _code(["check", FILES[kind], str(tmp_path / "run.json"), "--json"]) == 1
     report = json.loads(capsys.readouterr().out)
     assert {violation["rule"] for violation in report["violations"]} == rules
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +41,16 @@ def refused(folder: Path, instance: dict) -> bool:
         assert "\n" not in str(error), f"a refusal of several lines: {error}"
         return True
     return False
+
+
+def was_refused(folder: Path, case: Any, counts: Counter[str]) -> bool:
+    """Count a case; of the family of bad files, assert that the package refuses it."""
+    counts["cases"] += 1
+    if case.family != "refused":
+        return False
+    assert refused(folder, case.instance), "a bad file was read"
+    counts["refused files"] += 1
+    return True
 
 
 def accepts(folder: Path, instance: Any, solution: dict) -> tuple[bool, float | None]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from models_room import optimum_in, pyomo_solve
 
 import optsched
 from optsched.exporting import export
@@ -114,16 +111,7 @@ def test_exported_files_are_todays(method: str, name: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("method", "name"), FILES)
 def test_exported_files_have_the_stored_optimum(method: str, name: str) -> None:
-    import highspy
-
-    highs = highspy.Highs()
-    highs.silent()
-    highs.setOptionValue("threads", 1)
-    highs.readModel(str(ROOM / name))
-    highs.run()
-    assert highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    stored = OPTIMUM[method]["objective"]
-    assert highs.getInfo().objective_function_value == pytest.approx(stored)
+    assert optimum_in(ROOM / name) == pytest.approx(OPTIMUM[method]["objective"])
 
 
 @pytest.mark.parametrize("method", OPTIMUM)
@@ -135,19 +123,4 @@ def test_stored_optima_are_what_the_methods_find(method: str) -> None:
 
 @pytest.mark.parametrize(("line", "method"), [(0, "ilp"), (1, "ilp-relaxed")])
 def test_pyomo_solve_as_the_readme_states_it(line: int, method: str, tmp_path: Path) -> None:
-    command = re.findall(r"^pyomo solve .*$", README, flags=re.MULTILINE)[line].split()
-    beside_python = shutil.which("pyomo", path=str(Path(sys.executable).parent))
-    command[0] = beside_python or str(shutil.which("pyomo"))
-    command.insert(2, f"--save-results={tmp_path / 'results.json'}")
-    done = subprocess.run(
-        command,
-        cwd=TOP,
-        env=os.environ | {"PYTHONPATH": str(TOP)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
-    assert results["Solver"][0]["Termination condition"] == "optimal"
-    assert results["Problem"][0]["Upper bound"] == pytest.approx(OPTIMUM[method]["objective"])
+    assert pyomo_solve(README, line, tmp_path) == pytest.approx(OPTIMUM[method]["objective"])

@@ -5,16 +5,13 @@ from __future__ import annotations
 import ast
 import itertools
 import json
-import os
 import re
-import shutil
-import subprocess
-import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
+from models_room import optimum_in, pyomo_solve
 
 import optsched
 from optsched.exporting import export
@@ -131,17 +128,8 @@ def test_exported_files_are_todays(method: str, name: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("relaxed", [False, True])
 @pytest.mark.parametrize(("method", "name"), FILES)
 def test_exported_files_have_the_stored_optimum(method: str, name: str, relaxed: bool) -> None:
-    import highspy
-
-    highs = highspy.Highs()
-    highs.silent()
-    highs.setOptionValue("threads", 1)
-    highs.setOptionValue("solve_relaxation", relaxed)
-    highs.readModel(str(ROOM / name))
-    highs.run()
-    assert highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
     stored = OPTIMUM[method]["relaxation_units" if relaxed else "objective_units"]
-    assert highs.getInfo().objective_function_value == pytest.approx(stored, rel=1e-6)
+    assert optimum_in(ROOM / name, relaxed=relaxed) == pytest.approx(stored, rel=1e-6)
 
 
 @pytest.mark.parametrize("file_format", ["lp", "mps", "nl"])
@@ -150,22 +138,16 @@ def test_slices_experts_and_micro_batches_can_be_exported(
     method: str, file_format: str, tmp_path: Path
 ) -> None:
     """And what any solver finds in the file, in the model's unit, is the method's optimum."""
-    import highspy
-
     path = tmp_path / f"model.{file_format}"
     export(parallel(), method, file_format, path)
     if file_format == "nl":
         assert path.read_text("utf-8").startswith("g3 ")
         return
-    highs = highspy.Highs()
-    highs.silent()
-    highs.readModel(str(path))
-    highs.run()
     units = {m: optsched.solve(parallel(), m, gap=0.0).objective for m in ("exact", "heavy-edge")}
     unit = units["heavy-edge"]
     if method == "ilp":
         unit = optsched.solve(parallel(), "repartition").objective
-    assert highs.getInfo().objective_function_value == pytest.approx(units["exact"] / unit)
+    assert optimum_in(path) == pytest.approx(units["exact"] / unit)
 
 
 @pytest.mark.parametrize("method", OPTIMUM)
@@ -182,24 +164,8 @@ def test_stored_optima_are_what_the_methods_find(method: str) -> None:
 
 @pytest.mark.parametrize(("line", "method"), [(0, "ilp"), (1, "ilp-vertex")])
 def test_pyomo_solve_as_the_readme_states_it(line: int, method: str, tmp_path: Path) -> None:
-    command = re.findall(r"^pyomo solve .*$", README, flags=re.MULTILINE)[line].split()
-    beside_python = shutil.which("pyomo", path=str(Path(sys.executable).parent))
-    command[0] = beside_python or str(shutil.which("pyomo"))
-    saved = command.index("--save-results=results.json")
-    command[saved] = f"--save-results={tmp_path / 'results.json'}"
-    done = subprocess.run(
-        command,
-        cwd=TOP,
-        env=os.environ | {"PYTHONPATH": str(TOP)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
-    assert results["Solver"][0]["Termination condition"] == "optimal"
     stored = OPTIMUM[method]["objective_units"]
-    assert results["Problem"][0]["Upper bound"] == pytest.approx(stored, rel=1e-6)
+    assert pyomo_solve(README, line, tmp_path) == pytest.approx(stored, rel=1e-6)
 
 
 def test_model_options_reach_the_model() -> None:
