@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
-import resource
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -24,8 +22,9 @@ from statistics import median
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from machine import peak_memory, take_one_core
+
 import optsched
-from optsched.backends import solver_version
 from optsched.generators.makespan import generate_makespan
 from optsched.makespan.bounds import best as bounds
 from optsched.makespan.heuristics.baselines import first_fit, list_scheduling
@@ -73,7 +72,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5, help="runs of sjf-bco")
     parser.add_argument("--seconds", type=float, help="another limit than the targets'")
     arguments = parser.parse_args()
-    print_machine()
+    take_one_core()
+    print(f"compiled code loaded in {warm_up('makespan'):.2f} s")
     for part in arguments.part or PARTS:
         limit = arguments.seconds or LIMITS.get(part)
         shown = "" if limit is None else f", {limit:g} s each"
@@ -81,16 +81,7 @@ def main() -> None:
         rows = list(run_part(part, arguments.seeds, arguments.runs, limit))
         for label in dict.fromkeys(row.label for row in rows):
             print_figures(label, [row for row in rows if row.label == label])
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"\npeak memory of this process: {peak:.0f} MiB")
-
-
-def print_machine() -> None:
-    """Name the machine, pin the process to one core and load the compiled code."""
-    if hasattr(os, "sched_setaffinity"):  # Linux
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    print(f"Python {platform.python_version()}, HiGHS {solver_version('highs')}, one core")
-    print(f"compiled code loaded in {warm_up('makespan'):.2f} s")
+    print(f"\npeak memory of this process: {peak_memory():.0f} MiB")
 
 
 def run_part(part: str, seeds: int, runs: int, limit: float | None) -> Iterator[Row]:

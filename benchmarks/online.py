@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -29,6 +28,7 @@ os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from machine import peak_memory
 
 from optsched.generators.workload import WorkloadShape, generate_workload
 from optsched.online.data.cluster import OnlineCluster
@@ -238,8 +238,7 @@ def _memory_case(text: str) -> None:
     jobs, servers_ = (int(part) for part in text.split(","))
     prepared, predicted = workload(jobs, servers_)
     simulate_online(prepared, "a-srpt", predicted)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(peak / 1024 if sys.platform != "darwin" else peak / 2**20)
+    print(peak_memory())
 
 
 if __name__ == "__main__":

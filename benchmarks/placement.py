@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
-import resource
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,9 +23,9 @@ os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from machine import peak_memory, take_one_core
 
 import optsched
-from optsched.backends import solver_version
 from optsched.generators.placement import generate_placement, instance_from_profile, random_offer
 from optsched.methods import warm_up
 from optsched.placement.instance import PlacementInstance
@@ -105,7 +103,9 @@ def main() -> None:
     parser.add_argument("--vertex-limit", type=float, default=10.0, help="seconds of ilp-vertex")
     parser.add_argument("--summary", action="store_true", help="leave the single rows out")
     arguments = parser.parse_args()
-    print_machine()
+    take_one_core()
+    print(f"compiled code loaded in {warm_up('placement'):.2f} s (cached between processes; "
+          "the first run on a machine compiles)")  # fmt: skip
     rows: list[Row] = []
     for case in CASES:
         for seed, instance in case.instances():
@@ -114,17 +114,7 @@ def main() -> None:
     for label, seed, instance in measured_profiles():
         rows += measure(label, seed, instance, arguments.runs, None, arguments.summary)
     print_tables(rows)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"\npeak memory of this process: {peak:.0f} MiB")
-
-
-def print_machine() -> None:
-    """Name the machine, pin the process to one core and load the compiled code."""
-    if hasattr(os, "sched_setaffinity"):  # Linux
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    print(f"Python {platform.python_version()}, HiGHS {solver_version('highs')}, one core")
-    print(f"compiled code loaded in {warm_up('placement'):.2f} s (cached between processes; "
-          "the first run on a machine compiles)")  # fmt: skip
+    print(f"\npeak memory of this process: {peak_memory():.0f} MiB")
 
 
 def measured_profiles() -> Iterator[tuple[str, int, PlacementInstance]]:

@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
-import resource
 import time
 from collections.abc import Callable, Sequence
 from statistics import median
@@ -26,9 +24,9 @@ os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from machine import peak_memory, take_one_core
 
 import optsched
-from optsched.backends import solver_version
 from optsched.errors import OptschedError
 from optsched.generators.selection import SelectionSettings, generate_selection
 from optsched.methods import warm_up
@@ -50,15 +48,12 @@ def main() -> None:
     parser.add_argument("--part", default=",".join(PARTS), help="parts, separated by commas")
     parser.add_argument("--runs", type=int, help="seeds of each case; by default 5, short ones 20")
     arguments = parser.parse_args()
-    if hasattr(os, "sched_setaffinity"):  # Linux
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    print(f"Python {platform.python_version()}, HiGHS {solver_version('highs')}, one core")
+    take_one_core()
     print(f"compiled code loaded in {warm_up('selection'):.2f} s")
     for name in arguments.part.split(","):
         print(f"\n== {name}: {PARTS[name].__doc__.splitlines()[0]}")
         PARTS[name](range(arguments.runs or (20 if name in SHORT else 5)))
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(f"peak memory so far: {peak:.0f} MiB", flush=True)
+        print(f"peak memory so far: {peak_memory():.0f} MiB", flush=True)
 
 
 def made(seed: int, nodes: int, jobs: int, gpus: int = 4, classes: int = 1) -> SelectionInstance:

@@ -1,0 +1,23 @@
+"""The machine that a benchmark runs on."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import sys
+
+from optsched.backends import solver_version
+
+
+def take_one_core() -> None:
+    """Name the machine, and pin the process to one core."""
+    if hasattr(os, "sched_setaffinity"):  # Linux
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    print(f"Python {platform.python_version()}, HiGHS {solver_version('highs')}, one core")
+
+
+def peak_memory() -> float:
+    """The largest resident set of this process so far, MiB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1024 if sys.platform != "darwin" else peak / 2**20
