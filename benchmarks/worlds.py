@@ -10,7 +10,8 @@ short search finds: how many jobs it runs across servers, how many of these shar
 time, its GPU time over the least, and its makespan.
 
 Selection: jobs and nodes; how many jobs STS, and the best found in ten seconds, leaves waiting, and
-what waiting, tardiness and energy cost of it. Rolling: load, and what STS makes of it. Online: load
+what waiting, tardiness and energy cost of it; then the families of plans/selection, by the range of
+the share that waits in their instances. Rolling: load, and what STS makes of it. Online: load
 and the shares of jobs of one GPU and in slices.
 
 Placement: GPUs, NIC, speed-up over one GPU and efficiency at the best known placement, and the
@@ -24,12 +25,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 import optsched
 from optsched.errors import InputError
+from optsched.experiments import read_plan
+from optsched.experiments.plans.instances import instances_of
 from optsched.library import BEST_KNOWN, shipped_folder, shipped_names
 from optsched.library.best_known import read_best_known
 from optsched.makespan.instance import MakespanInstance
@@ -51,6 +55,8 @@ def main() -> None:
         names = [name for name in shipped_names() if name.startswith(f"{problem}/")]
         rows = [{"instance": name, **WORLDS[problem](name)} for name in names]
         print_table(rows)
+        if problem == "selection":
+            print_table([{"family": name, **selection_family(name)} for name in WAITING])
 
 
 def placement(name: str) -> Cells:
@@ -142,6 +148,31 @@ def selection(name: str) -> Cells:
         cells[f"{label} leaves"] = str(said.waiting)
         for part in ("postponement", "tardiness", "energy"):
             cells[f"{label}: {part} $"] = f"{getattr(said, part):.4g}"
+    return cells
+
+
+WAITING = {
+    "nobody waits: 10 nodes, 10 jobs": ((0.0, 0.0), (0.0, 0.0)),
+    "some wait: 10 nodes of 8 GPUs, 20 jobs": ((0.1, 0.3), (0.0, 0.0)),
+    "many wait: 10 nodes, 40 jobs": ((0.6, 0.75), (0.0, 0.0)),
+    "many wait, no sharing: 10 nodes, 40 jobs": ((0.6, 0.75), (0.0, 0.0)),
+    "fewer GPUs than jobs: 10 nodes, 60 jobs, no sharing": ((0.7, 0.85), (1 / 3, 1 / 3)),
+}
+"""Of a family of plans/selection the least and largest share of jobs that STS leaves waiting,
+and that the optimum does: what it is named for; tests/test_worlds.py holds it."""
+
+
+def selection_family(name: str, solved: int | None = None) -> Cells:
+    """Least and largest share of jobs left waiting; the best one's of `solved` instances."""
+    plan = read_plan("plans/selection")
+    family = next(each for each in plan.families if each.name == name)
+    cells = {}
+    for method, label, most in (("sts", "STS", None), ("exact", "best", solved)):
+        shares = []
+        for instance in islice(instances_of(plan, family), most):
+            result = optsched.solve(instance, method, options=family.options, gap=1e-4)
+            shares.append(result.measures["jobs_waiting"] / len(instance.jobs))
+        cells[f"{label} leaves"] = f"{min(shares):.3f} to {max(shares):.3f}"
     return cells
 
 

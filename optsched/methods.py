@@ -365,7 +365,7 @@ def result_of(
         certificate=outcome.certificate,
         only_bound=_is_only_bound(method, outcome),
         given=instance,
-        measures=problem.measured(instance, None if report is None else report.objective),
+        measures=problem.measured(instance, solution, options),
     )
 
 

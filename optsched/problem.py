@@ -117,8 +117,11 @@ class Problem:
         By name ``module:function`` of ``(instance, solution, ax=ax) -> Axes``; the first is drawn
         unless another is named. Where several solutions are given, a list takes their place.
     measures : str or None
-        ``module:function`` of ``(instance, objective or None) -> dict``: what results say beside
-        the objective.
+        ``module:function`` of ``(instance, solution, options) -> dict``: what results say beside
+        the objective; None for each where there is no solution, or none that keeps the rules.
+    parts : tuple of (str, str)
+        Of a problem whose objective is a sum in which one part drowns the others: the measures
+        that gap tables show in place of the excess, with their headings.
     over_time : bool
         Whether methods are policies that decide in the course of time: a bound then holds for one
         seed of an instance only.
@@ -145,6 +148,7 @@ class Problem:
     generate: str | None = None
     pictures: Mapping[str, str] = field(default_factory=dict, hash=False)
     measures: str | None = None
+    parts: tuple[tuple[str, str], ...] = ()
     over_time: bool = False
     shown_per_unit: float = 1.0
 
@@ -158,9 +162,9 @@ class Problem:
         made: dict[str, Any] = resolve(self.options).from_dict(dict(values or {})).to_dict()
         return made
 
-    def measured(self, instance: Any, objective: float | None) -> dict[str, float | None]:
+    def measured(self, instance: Any, solution: Any, options: Any) -> dict[str, float | None]:
         """What results say beside an objective; of a problem that measures nothing, nothing."""
-        return resolve(self.measures)(instance, objective) if self.measures else {}
+        return resolve(self.measures)(instance, solution, options) if self.measures else {}
 
     def method(self, name: str) -> Method:
         """The method of that name; raises InputError."""

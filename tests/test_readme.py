@@ -221,9 +221,36 @@ def test_the_measured_times_are_those_of_their_page() -> None:
     assert f"within {low} to {high}% on average" in " ".join(README.split())
 
 
+def rows_of(mark: str) -> list[str]:
+    """A table's rows, without its head."""
+    return (
+        README.partition(f"<!-- {mark} -->\n")[2].partition(f"<!-- /{mark} -->")[0].splitlines()[2:]
+    )
+
+
+def test_the_parts_of_selections_are_as_said() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "gaps.md").read_text(encoding="utf-8")
+    parts: dict[str, dict[str, list[float]]] = {}
+    for row in rows_of("parts"):
+        assert row in page.splitlines()
+        _, family, method, _, *values = row.strip("| ").split(" | ")
+        parts.setdefault(family, {})[method] = [float(value) for value in values]
+    pairs = [(each["sts"], each["same-jobs"]) for each in parts.values() if "sts" in each]
+    assert len(pairs) == len(parts) - 1 > 5
+    tardiness, energy = ([sts[i] / same[i] for sts, same in pairs] for i in (1, 2))
+    assert (
+        f"it pays {min(tardiness):.1f} to {max(tardiness):.1f} times the tardiness and "
+        f"{min(energy):.1f} to {max(energy):.1f} times the energy of their optimum"
+    ) in " ".join(README.split())
+    section = page.partition("## plans/selection\n")[2].partition("\n## ")[0]
+    both = re.findall(r"(?m)^\| (exact|fewest-waiting) \| ([\d.]+ \| [\d.]+ \| [\d.]+) \|", section)
+    assert len(both) == 2 * len(pairs)
+    assert [x for name, x in both if name == "exact"] == [x for name, x in both if name != "exact"]
+
+
 def test_every_row_of_the_gap_table_is_defended_in_a_sentence() -> None:
     page = (Path(__file__).parents[1] / "docs" / "gaps.md").read_text(encoding="utf-8")
-    rows = README.partition("<!-- gaps -->")[2].partition("<!-- /gaps -->")[0].splitlines()[3:]
+    rows = [*rows_of("gaps"), *rows_of("parts")]
     families = [row.split(" | ")[:2] for row in rows]
     assert len(families) > 30
     for plan, family in families:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from optsched.experiments import read_plan
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -51,3 +53,15 @@ def test_selections_optimum_leaves_nobody_waiting(worlds: Any, name: str, waitin
     assert (int(cells["STS leaves"]) > 0) == waiting
     rest = float(cells["STS: tardiness $"]) + float(cells["STS: energy $"])
     assert (float(cells["STS: postponement $"]) > 50 * rest) == waiting
+
+
+@pytest.mark.parametrize("solved", [1, pytest.param(None, marks=pytest.mark.full)])
+def test_families_leave_waiting_what_they_are_named_for(worlds: Any, solved: int | None) -> None:
+    """Nobody, some, many, more than there are GPUs: by STS and by the optimum."""
+    named = [family.name for family in read_plan("plans/selection").families]
+    assert list(worlds.WAITING) == [name for name in named if ":" in name]
+    for name, ranges in worlds.WAITING.items():
+        cells = worlds.selection_family(name, solved)
+        for cell, (low, high) in zip(cells.values(), ranges, strict=True):
+            least, most = map(float, cell.split(" to "))
+            assert low - 5e-4 <= least <= most <= high + 5e-4, (name, cells)

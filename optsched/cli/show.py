@@ -106,11 +106,11 @@ def breakdown(breakdown: Any) -> None:
 def gap_tables(tables: Sequence[FamilyTable]) -> None:
     """A table and the paired counts for each family of a store."""
     from optsched.experiments.report.table import REFERENCE
-    from optsched.experiments.report.table_formats import HEADINGS, cells, title
+    from optsched.experiments.report.table_formats import body, headings, title
 
     out = console()
     for table in tables:
-        out.print(_titled(title(table), HEADINGS, map(cells, table.lines), HEADINGS[1:]))
+        out.print(_titled(title(table), headings(table), body(table), headings(table)[1:]))
         for pair in table.pairings:
             words = f"{pair.wins} wins, {pair.ties} ties, {pair.losses} losses"
             out.print(escape(f"{pair.first} against {pair.second}: {words}"))
@@ -150,7 +150,7 @@ def _titled(
     return made
 
 
-FIRST_TO_GO = ("checked", "seconds", "best bound", "speed-up", "objective")
+FIRST_TO_GO = ("checked", "seconds", "best bound", "speed-up", "waiting", "objective")
 """Columns that give way, in this order, where a terminal is too narrow for all."""
 
 
@@ -175,6 +175,8 @@ def _columns(results: list[Result], gone: list[str]) -> Table:
     sides["excess %"] = "right"
     if any("speed_up" in r.measures for r in results):
         sides["speed-up"] = "right"
+    if any("jobs_waiting" in r.measures for r in results):
+        sides["waiting"] = "right"
     sides |= {"seconds": "right", "status": "left", "checked": "left"}
     shown = [heading for heading in sides if heading not in gone]
     made = Table()
@@ -204,6 +206,7 @@ def _cells(r: Result) -> dict[str, str]:
         "status": _status(r),
         "checked": _verdict(r),
         "speed-up": _speed_up(r),
+        "waiting": _waiting(r),
     }
 
 
@@ -220,12 +223,31 @@ def _summary(out: Console, results: list[Result]) -> None:
             f"{max(values):.2f}% largest, over {counted(len(values), 'instance')}"
         )
     slow = [r for r in results if (r.measures.get("speed_up") or 1.0) < 1]
-    if slow:
+    idle = [r for r in results if _mostly_waiting(r)]
+    for found, words in ((slow, SLOWER), (idle, WAITING)):
         methods: dict[str, list[str]] = {}
-        for r in slow:
+        for r in found:
             methods.setdefault(r.instance, []).append(r.method)
         named = "; ".join(f"{name} ({', '.join(by)})" for name, by in methods.items())
-        out.print(escape(f"{SLOWER}: {named}"))
+        if found:
+            out.print(escape(f"{words}: {named}"))
+
+
+WAITING = "most of the excess is what (20) charges for jobs left waiting, not tardiness or energy"
+
+
+def _mostly_waiting(r: Result) -> bool:
+    """Whether more than half of what lies above the bound is the charge for waiting jobs."""
+    charge = r.measures.get("waiting_cost") or 0.0
+    return (
+        r.objective is not None and r.bound is not None and 2 * charge > r.objective - r.bound > 0
+    )
+
+
+def _waiting(r: Result) -> str:
+    """How many jobs are left waiting, where a problem knows such a thing."""
+    value = r.measures.get("jobs_waiting")
+    return "-" if value is None else f"{value:.0f}"
 
 
 def _speed_up(r: Result) -> str:

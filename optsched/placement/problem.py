@@ -23,7 +23,7 @@ PLACEMENT = Problem(
     ),
     warm_up=f"{_HERE}.warm_up:warm_up",
     certify=f"{_HERE}.check_certificate:check_certificate",
-    measures=f"{_HERE}.scaling:measures",
+    measures=f"{_HERE}.scaling:measures_of_solution",
     objective="iteration time",
     unit="ms",
     shown_per_unit=1e3,

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from optsched.placement.instance import PlacementInstance
+    from optsched.placement.options import PlacementOptions
+    from optsched.placement.solution import PlacementSolution
 
 SLOWER = "slower than one GPU, no one would run this"
 
@@ -29,3 +31,10 @@ def measures(instance: PlacementInstance, objective: float | None) -> dict[str, 
         return {"speed_up": None, "efficiency": None}
     speed_up = one_gpu_time(instance) / objective
     return {"speed_up": speed_up, "efficiency": speed_up / instance.job.gpus}
+
+
+def measures_of_solution(
+    instance: PlacementInstance, solution: PlacementSolution | None, _: PlacementOptions
+) -> dict[str, float | None]:
+    """The same at a checked placement's iteration time."""
+    return measures(instance, None if solution is None else solution.objective)

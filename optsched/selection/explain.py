@@ -12,10 +12,17 @@ from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
 from optsched.selection.solution import SelectionSolution
 
+MEASURES = ("jobs_waiting", "waiting_cost", "tardiness", "interval_energy", "full_run_energy")
+"""What results say of a selection beside its objective: a count, and four amounts in dollars."""
+
 
 @dataclass(frozen=True)
 class NodeCost:
-    """An open node: GPUs in use, its first job to end, expected seconds until then, dollars."""
+    """An open node: GPUs in use, its first job to end, expected seconds until then, dollars.
+
+    `full_run` is the dollars until its last job ends, every job as selected for its expected time
+    and each GPU in use until the last job on it ends.
+    """
 
     node: str
     gpu_type: str
@@ -25,6 +32,7 @@ class NodeCost:
     first: str
     seconds: float
     energy: float
+    full_run: float
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,11 @@ class Breakdown(Explanation):
         return sum(row.energy for row in self.nodes)
 
     @property
+    def full_run_energy(self) -> float:
+        """Dollars for energy until the last completion on each node."""
+        return sum(row.full_run for row in self.nodes)
+
+    @property
     def tardiness(self) -> float:
         """Expected dollars of the placed jobs' tardiness."""
         return sum(row.tardiness for row in self.jobs if row.node is not None)
@@ -78,6 +91,7 @@ class Breakdown(Explanation):
             "instance": self.instance,
             "total": self.total,
             "energy": self.energy,
+            "full_run_energy": self.full_run_energy,
             "tardiness": self.tardiness,
             "postponement": self.postponement,
             "postponed_jobs": self.waiting,
@@ -131,7 +145,7 @@ def explain(
     index = {node.name: n for n, node in enumerate(instance.nodes)}
     placed = {p.name: p for p in solution.jobs if p.node is not None}
     here: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    used: dict[int, set[int]] = defaultdict(set)
+    ends: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     jobs = []
     for j, job in enumerate(instance.jobs):
         if job.name not in placed:
@@ -142,9 +156,11 @@ def explain(
         n = index[str(placement.node)]
         c = _configuration(tables, n, len(placement.gpus), placement.fraction)
         here[n].append((j, c))
-        used[n].update(placement.gpus)
+        seconds = float(tables.expected[j, tables.kind_of[n], c])
+        for gpu in placement.gpus:
+            ends[n][gpu] = max(ends[n][gpu], seconds)
         jobs.append(_job_cost(tables, j, n, c, len(placement.gpus) * placement.fraction))
-    nodes = [_node_cost(tables, n, here[n], len(used[n])) for n in sorted(here)]
+    nodes = [_node_cost(tables, n, here[n], sorted(ends[n].values())) for n in sorted(here)]
     return Breakdown(instance.name, tuple(nodes), tuple(jobs))
 
 
@@ -165,9 +181,27 @@ def _job_cost(tables: Tables, j: int, n: int, c: int, gpus: float) -> JobCost:
     return JobCost(job.name, node.name, gpus, seconds, late, cost)
 
 
-def _node_cost(tables: Tables, n: int, jobs: list[tuple[int, int]], used: int) -> NodeCost:
-    node, t = tables.instance.nodes[n], tables.kind_of[n]
+def _node_cost(tables: Tables, n: int, jobs: list[tuple[int, int]], ends: list[float]) -> NodeCost:
+    """A node's cost; `ends` are the seconds at which its GPUs fall idle, in order."""
+    node, t, used = tables.instance.nodes[n], tables.kind_of[n], len(ends)
     seconds, first = min((float(tables.expected[j, t, c]), j) for j, c in jobs)
     name = tables.instance.jobs[first].name
     energy = seconds * energy_rate(tables, n, used)
-    return NodeCost(node.name, node.gpu_type, used, node.gpus, len(jobs), name, seconds, energy)
+    full_run = sum(
+        (end - start) * energy_rate(tables, n, used - ended)
+        for ended, (start, end) in enumerate(zip([0.0, *ends], ends, strict=False))
+    )
+    return NodeCost(
+        node.name, node.gpu_type, used, node.gpus, len(jobs), name, seconds, energy, full_run
+    )
+
+
+def measures(
+    instance: SelectionInstance, solution: SelectionSolution | None, options: SelectionOptions
+) -> dict[str, float | None]:
+    """A selection's cost by its parts, and how many jobs wait; None of one that breaks a rule."""
+    if solution is None or solution.objective is None:
+        return dict.fromkeys(MEASURES)
+    said = explain(instance, solution, options)
+    parts = (said.waiting, said.postponement, said.tardiness, said.energy, said.full_run_energy)
+    return dict(zip(MEASURES, parts, strict=True))

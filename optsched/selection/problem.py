@@ -17,6 +17,13 @@ SELECTION = Problem(
     check=f"{_HERE}.check:check",
     bound=f"{_HERE}.bounds.quick:quick_bound",
     explain=f"{_HERE}.explain:explain",
+    measures=f"{_HERE}.explain:measures",
+    parts=(
+        ("jobs_waiting", "jobs waiting"),
+        ("tardiness", "tardiness $"),
+        ("interval_energy", "interval energy $"),
+        ("full_run_energy", "full-run energy $"),
+    ),
     conflict=f"{_HERE}.conflict:find_conflict",
     naming=f"{_HERE}.conflict:naming",
     warm_up=f"{_HERE}.warm_up:warm_up",
@@ -113,6 +120,18 @@ SELECTION = Problem(
             "exact",
             "patterns or columns, by the number of patterns",
             f"{_HERE}.exact.exact:exact",
+        ),
+        Method(
+            "fewest-waiting",
+            "model",
+            "as few jobs wait as can, then least cost",
+            f"{_HERE}.exact.who_waits:fewest_waiting",
+        ),
+        Method(
+            "same-jobs",
+            "model",
+            "least cost that places the jobs that sts places, no others",
+            f"{_HERE}.exact.who_waits:same_jobs",
         ),
     ),
 )

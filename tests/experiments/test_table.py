@@ -12,12 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import optsched
 from optsched.cli import _code
 from optsched.experiments.plans.plan import read_plan
 from optsched.experiments.plans.units import Unit, expand
 from optsched.experiments.report.page import page
 from optsched.experiments.report.table import gap_table
 from optsched.experiments.report.table_formats import as_csv, as_latex, as_markdown, pairs_as_csv
+from optsched.experiments.run.worker import run_unit
 from optsched.experiments.statistics import bootstrap_mean
 from optsched.experiments.store.row import Row, Status, failed
 from optsched.experiments.store.store import Store
@@ -117,6 +119,37 @@ def test_csv_latex_and_markdown(store: Path, tmp_path: Path) -> None:
     for option in ("csv", "latex", "markdown"):
         assert _code(["table", str(store), f"--{option}", str(tmp_path / f"t.{option}")]) == 0
     assert (tmp_path / "t.csv").read_text(encoding="utf-8") == as_csv(tables)
+
+
+def test_parts_stand_for_an_excess_that_counts_waiting_jobs(tmp_path: Path) -> None:
+    source, path = tmp_path / "plan.toml", tmp_path / "results.sqlite"
+    source.write_text(
+        'name = "p"\n[[families]]\nname = "f"\n'
+        'instances = ["selection/5x10", "selection/12x6-light"]\n'
+        'methods = ["sts", "exact", "same-jobs"]\n',
+        encoding="utf-8",
+    )
+    plan = read_plan(source)
+    with Store(path) as base:
+        base.register(plan.name, plan.sha256, plan.text, expand(plan))
+        for planned in expand(plan):
+            for unit in planned.units:
+                base.add(run_unit(unit, planned.document))
+    tables = gap_table(path)
+    greedy, best, same = tables[0].lines
+    waiting = [optsched.solve(f"selection/{n}", "sts").measures for n in ("5x10", "12x6-light")]
+    for name in ("jobs_waiting", "tardiness", "full_run_energy"):
+        assert greedy.measures[name] == pytest.approx(np.mean([said[name] for said in waiting]))
+    assert greedy.measures["jobs_waiting"] == same.measures["jobs_waiting"] == 1.5
+    assert (best.measures["jobs_waiting"], same.proved, greedy.proved) == (0.0, 1.0, 0.0)
+    head, _, first, *_ = as_markdown(tables).splitlines()[2:]
+    assert head.startswith("| method | jobs waiting | tardiness $ | interval energy $ | full-run")
+    assert "excess" not in head
+    assert first.startswith(f"| sts | 1.50 | {greedy.measures['tardiness']:.2f} | ")
+    row = next(csv.DictReader(io.StringIO(as_csv(tables))))
+    assert float(row["mean_excess"]) == greedy.mean > 10
+    assert float(row["jobs_waiting"]) == 1.5
+    assert [(pair.first, pair.second) for pair in tables[0].pairings] == [("sts", "exact")]
 
 
 def test_the_table_on_the_terminal(store: Path, capsys: pytest.CaptureFixture[str]) -> None:

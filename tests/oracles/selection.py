@@ -8,16 +8,31 @@ trying every grouping of its fractions; sums are exact rationals. Tiny instances
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 
 
 def optimum(instance: dict, node_opening: str = "free", sharing: bool = True) -> float | None:
     """Least (P1.1); None when no selection opens as many nodes as asked."""
+    return min((cost for _, cost in selections(instance, node_opening, sharing)), default=None)
+
+
+def fewest_waiting(
+    instance: dict, node_opening: str = "free", sharing: bool = True
+) -> tuple[int, float] | None:
+    """The least number of jobs that wait, and the least (P1.1) with so many."""
+    found = selections(instance, node_opening, sharing)
+    return min(((len(instance["jobs"]) - len(ran), cost) for ran, cost in found), default=None)
+
+
+def selections(
+    instance: dict, node_opening: str, sharing: bool
+) -> Iterator[tuple[set[str], float]]:
+    """Every selection there is, by the names of the jobs that run, with its (P1.1)."""
     nodes, jobs = instance["nodes"], instance["jobs"]
     choices = [[None, *_choices(instance, job, sharing)] for job in jobs]
     want = min(len(jobs), len(nodes))
-    best = None
     for selection in itertools.product(*choices):
         opened = {choice[0] for choice in selection if choice}
         if node_opening == "printed" and len(opened) != want:
@@ -25,9 +40,8 @@ def optimum(instance: dict, node_opening: str = "free", sharing: bool = True) ->
         if node_opening == "at-most" and len(opened) > want:
             continue
         cost = _cost(instance, selection, sharing)
-        if cost is not None and (best is None or cost < best):
-            best = cost
-    return best
+        if cost is not None:
+            yield {job["name"] for job, c in zip(jobs, selection, strict=True) if c}, cost
 
 
 def _choices(instance: dict, job: dict, sharing: bool) -> list[tuple[int, int, Fraction, float]]:

@@ -12,6 +12,7 @@ from optsched.result import Termination
 
 OPENINGS = ("free", "at-most", "printed")
 FULL = 90
+MODELS = ("fewest-waiting", "same-jobs")
 HEURISTICS = ("sts", "edf", "fifo", "rg", "dp", "avg-edf", "avg-rg", "avg-dp")
 
 
@@ -127,7 +128,7 @@ def test_bound_optimum_heuristic(method: str) -> None:
 
 def test_every_method_is_registered() -> None:
     names = {method.name for method in PROBLEMS["selection"].methods}
-    assert names == {*HEURISTICS, "minlp", "milp", "patterns", "columns", "exact"}
+    assert names == {*HEURISTICS, *MODELS, "minlp", "milp", "patterns", "columns", "exact"}
     assert {m.name for m in PROBLEMS["speed-profile"].methods} == {
         "hull",
         "dichotomy",

@@ -18,7 +18,9 @@ from optsched.experiments.plans.units import expand
 from optsched.generators.speed_profile import ProfileSettings, generate_speed_profile
 from optsched.selection.cost import tables_of
 from optsched.selection.exact.exact import prefers_patterns
+from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
+from optsched.selection.solution import SelectionSolution
 
 ROOT = Path(__file__).resolve().parents[2]
 BY_HAND = {"one-atom", "plateau", "printed-loops", "printed-no-root", "printed-wrong"}
@@ -56,7 +58,7 @@ def test_generated_profiles() -> None:
         generate_speed_profile(ProfileSettings(network="GPT"))
 
 
-@pytest.mark.parametrize(("name", "units"), [("selection", 151), ("speed-profile", 216)])
+@pytest.mark.parametrize(("name", "units"), [("selection", 269), ("speed-profile", 216)])
 def test_example_plans_are_not_cut_by_time(name: str, units: int) -> None:
     plan = read_plan(f"plans/{name}")
     assert all(family.limits.time_limit is None for family in plan.families)
@@ -97,6 +99,38 @@ def test_exact_says_which_it_picked() -> None:
 def test_heuristics_refuse_an_exact_number_of_nodes_by_name(method: str) -> None:
     with pytest.raises(NotApplicableError, match=f"{method}: found node_opening=printed"):
         optsched.solve("selection/3x6", method, options={"node_opening": "printed"})
+
+
+def test_energy_to_the_last_completion_by_hand() -> None:
+    """Two GPUs for one job, a third shared by two: each is in use until its last job ends."""
+    job = {
+        "due_date": 1e4, "tardiness_weight": 0.1, "memory_bytes": 1.0, "completed_epochs": 0,
+        "epochs": {"values": [10, 30], "probabilities": [0.5, 0.5]},
+    }  # fmt: skip
+    instance = SelectionInstance.from_dict(
+        {
+            "schema": "optsched/selection", "version": 1, "name": "by-hand", "now": 0.0,
+            "interval": 0.0, "postponement_penalty": 1.0,
+            "gpu_types": {"A": {"memory_bytes": 10.0, "slowdown": {"0.5": 1.5}}},
+            "nodes": [{"name": "n", "gpu_type": "A", "gpus": 3, "cost_rate": [1.0, 2.0, 4.0]}],
+            "jobs": [
+                {**job, "name": name, "epoch_time": {"A": [one, one / 2, one / 2]}}
+                for name, one in (("x", 5.0), ("y", 2.0), ("z", 8.0))
+            ],
+        }
+    )  # fmt: skip
+    given = {"x": ((0, 1), 1.0), "y": ((2,), 0.5), "z": ((2,), 0.5)}
+    solution = {
+        "schema": "optsched/selection-solution", "version": 1, "instance": "by-hand",
+        "jobs": [
+            {"name": name, "node": "n", "gpus": gpus, "fraction": fraction}
+            for name, (gpus, fraction) in given.items()
+        ],
+    }  # fmt: skip
+    said = optsched.explain(instance, SelectionSolution.from_dict(solution))
+    # x ends after 20 x 2.5 = 50 s, y after 20 x 2 x 1.5 = 60 s, z after 20 x 8 x 1.5 = 240 s
+    assert said.energy == pytest.approx(50 * 4.0)
+    assert said.full_run_energy == pytest.approx(50 * 4.0 + 190 * 1.0)
 
 
 def test_explaining_counts_the_postponed() -> None:

@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 from optsched.experiments.report.table import PAIR_HEADINGS, FamilyTable, Run
-from optsched.experiments.report.table_formats import HEADINGS, cells, percent, title
+from optsched.experiments.report.table_formats import body, headings, percent, title
 from optsched.experiments.store.row import FAILURES, Status
 from optsched.plotting.axes import house_style
 from optsched.plotting.strips import plot_strips
@@ -28,7 +28,7 @@ def family(table: FamilyTable, anchor: str) -> str:
     """A family: its table, its plot, its pairs, its instances."""
     return (
         f'<section id="{anchor}"><h2>{escape(title(table))}</h2>'
-        + html_table(HEADINGS, (cells(line) for line in table.lines))
+        + html_table(headings(table), body(table))
         + _figure(table)
         + _pairings(table)
         + _failures(table.runs)

@@ -18,7 +18,7 @@ from typing import Any
 
 from optsched.errors import InputError, shown
 from optsched.experiments.statistics import Interval, bootstrap_mean
-from optsched.experiments.store.row import FAILURES, Status
+from optsched.experiments.store.row import FAILURES, MEASURES, Status
 from optsched.experiments.store.store import StoreReader
 from optsched.problems import PROBLEMS
 from optsched.result import Termination, is_proved
@@ -34,7 +34,8 @@ TIE = 1e-9
 QUERY = """
 SELECT m.plan, m.family, m.method, m.seed, m.options AS asked, i.name AS instance,
        i.problem, m.sha256, r.status, r.message, r.termination, r.objective, r.bound,
-       r.bound_source, r.chosen, r.feasible, r.build_time, r.solve_time, r.unit_time, m.key
+       r.details, r.bound_source, r.chosen, r.feasible, r.build_time, r.solve_time, r.unit_time,
+       m.key
 FROM members m JOIN instances i ON i.sha256 = m.sha256 LEFT JOIN results r ON r.key = m.key
 GROUP BY m.plan, m.family, m.key ORDER BY m.plan, min(m.number)
 """
@@ -70,6 +71,7 @@ class Run:
     bound_source: str | None
     seconds: float | None
     feasible: bool
+    details: Mapping[str, Any]
 
     @property
     def excess(self) -> float | None:
@@ -90,9 +92,14 @@ class Run:
 
     @property
     def proved(self) -> bool:
-        """Whether the row's value is proved optimal, by whatever bound."""
+        """Whether the row's value is proved optimal, by whatever bound, or by its own account.
+
+        The second of methods with an objective or a rule of their own, such as `fewest-waiting`.
+        """
         if not self.feasible or self.objective is None:
             return False
+        if self.details.get("proved") is True:
+            return True
         if self.termination == Termination.OPTIMAL:
             return True
         return self.bound is not None and is_proved(self.objective, self.bound, PROVED_GAP)
@@ -100,7 +107,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Line:
-    """One method on one family; excesses are shares, not percent."""
+    """One method on one family; excesses are shares, not percent, `measures` means."""
 
     method: str
     planned: int
@@ -115,6 +122,7 @@ class Line:
     proved: float | None
     seconds: float | None
     time_ratio: float | None
+    measures: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -204,6 +212,7 @@ def _run(row: Mapping[str, Any], best: tuple[float | None, str | None]) -> Run:
         bound_source=source,
         seconds=sum(times) if times else None,
         feasible=bool(row["feasible"]) and row["status"] == Status.DONE,
+        details=json.loads(row["details"] or "{}"),
     )
 
 
@@ -212,8 +221,8 @@ def _family(runs: list[Run]) -> FamilyTable:
     reference = {
         (r.sha256, r.seed): r.seconds for r in runs if r.method == REFERENCE and r.feasible
     }
-    pairings = [_pairing(a, b, runs) for a, b in combinations(methods, 2)]
     first = runs[0]
+    pairings = [_pairing(a, b, runs) for a, b in combinations(_comparable(first, methods), 2)]
     return FamilyTable(
         plan=first.plan,
         family=first.family,
@@ -224,6 +233,13 @@ def _family(runs: list[Run]) -> FamilyTable:
         pairings=tuple(p for p in pairings if p.wins + p.ties + p.losses),
         runs=tuple(runs),
     )
+
+
+def _comparable(run: Run, methods: list[str]) -> list[str]:
+    """Methods that are paired by the objective: those that seek it, where parts stand for it."""
+    problem = PROBLEMS[run.problem]
+    own = {method.name for method in problem.methods if method.kind == "model"}
+    return [method for method in methods if not (problem.parts and method in own)]
 
 
 def _in_order(runs: Iterable[Run]) -> list[str]:
@@ -261,7 +277,18 @@ def _line(method: str, runs: list[Run], reference: Mapping[tuple[str, int], floa
         proved=sum(r.proved for r in checked) / len(checked) if checked else None,
         seconds=median(times) if times else None,
         time_ratio=median(ratios) if ratios else None,
+        measures=_mean_measures(checked),
     )
+
+
+def _mean_measures(checked: Iterable[Run]) -> dict[str, float]:
+    """Of each measure the mean over instances."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for run in checked:
+        for name, value in run.details.get(MEASURES, {}).items():
+            if value is not None:
+                found.setdefault(name, {}).setdefault(run.sha256, []).append(value)
+    return {name: fmean(map(fmean, each.values())) for name, each in found.items()}
 
 
 def _pairing(first: str, second: str, runs: list[Run]) -> Pairing:

@@ -10,35 +10,53 @@ from optsched.experiments.report.table import PAIR_HEADINGS, FamilyTable, Line
 from optsched.problems import PROBLEMS
 from optsched.writing import csv_text
 
-HEADINGS = (
-    "method", "mean %", "95% interval", "median %", "largest %", "proved %", "time ratio",
-    "checked",
-)  # fmt: skip
+EXCESS = ("mean %", "95% interval", "median %", "largest %")
 CSV_COLUMNS = (
     "plan", "family", "problem", "options", "instances", "method", "planned", "checked", "refused",
     "failed", "mean_excess", "mean_low", "mean_high", "median_excess", "largest_excess",
-    "share_proved", "median_seconds", "time_ratio",
+    "share_proved", "median_seconds", "time_ratio", "jobs_waiting", "waiting_cost", "tardiness",
+    "interval_energy", "full_run_energy",
 )  # fmt: skip
+MEASURES = CSV_COLUMNS[CSV_COLUMNS.index("jobs_waiting") :]
+"""What a row says of a selection; empty for other problems."""
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
 }  # fmt: skip
 
 
-def cells(line: Line) -> tuple[str, ...]:
+def headings(table: FamilyTable) -> tuple[str, ...]:
+    """Those of a family's table: the excess, or the parts that a problem has in its place."""
+    parts = tuple(heading for _, heading in PROBLEMS[table.problem].parts)
+    return "method", *(parts or EXCESS), "proved %", "time ratio", "checked"
+
+
+def cells(table: FamilyTable, line: Line) -> tuple[str, ...]:
     """A line as the tables show it; a dash stands for what is not known."""
-    interval = line.interval
-    span = "-" if interval is None else f"{100 * interval.low:.2f} to {100 * interval.high:.2f}"
+    parts = PROBLEMS[table.problem].parts
     return (
         line.method,
-        percent(line.mean),
-        span,
-        percent(line.median),
-        percent(line.largest),
+        *(_means(line, parts) if parts else _excess(line)),
         "-" if line.proved is None else f"{100 * line.proved:.0f}",
         ratio(line.time_ratio),
         checked(line),
     )
+
+
+def body(table: FamilyTable) -> list[tuple[str, ...]]:
+    """The lines of a family's table, under its `headings`."""
+    return [cells(table, line) for line in table.lines]
+
+
+def _means(line: Line, parts: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    found = (line.measures.get(name) for name, _ in parts)
+    return tuple("-" if value is None else f"{value:.2f}" for value in found)
+
+
+def _excess(line: Line) -> tuple[str, ...]:
+    interval = line.interval
+    span = "-" if interval is None else f"{100 * interval.low:.2f} to {100 * interval.high:.2f}"
+    return percent(line.mean), span, percent(line.median), percent(line.largest)
 
 
 def percent(share: float | None) -> str:
@@ -88,7 +106,7 @@ def as_markdown(tables: Sequence[FamilyTable]) -> str:
     text: list[str] = []
     for table in tables:
         text += [f"### {_plain(title(table))}", ""]
-        text += [*_rows_of_markdown(HEADINGS, map(cells, table.lines)), ""]
+        text += [*_rows_of_markdown(headings(table), body(table)), ""]
         text += [*_rows_of_markdown(PAIR_HEADINGS, (pair.cells for pair in table.pairings)), ""]
     return "\n".join(text)
 
@@ -107,7 +125,7 @@ def as_latex(tables: Sequence[FamilyTable]) -> str:
     for table in tables:
         pairs = [pair.cells for pair in table.pairings]
         text += [r"\begin{table}", rf"\caption{{{_tex(title(table))}}}"]
-        text += _tabular(HEADINGS, map(cells, table.lines))
+        text += _tabular(headings(table), body(table))
         text += [r"\par\medskip", *_tabular(PAIR_HEADINGS, pairs)] if pairs else []
         text += [r"\end{table}", ""]
     return "\n".join(text)
@@ -141,6 +159,7 @@ def _csv_row(table: FamilyTable, line: Line) -> list[Any]:
         *(line.planned, line.checked, line.refused, line.failed),
         *(line.mean, low, high, line.median, line.largest, line.proved),
         *(line.seconds, line.time_ratio),
+        *(line.measures.get(name) for name in MEASURES),
     ]
 
 

@@ -12,6 +12,9 @@ from optsched.files import plain
 from optsched.problems import PROBLEMS
 from optsched.result import Result, Termination
 
+MEASURES = "measures"
+"""Where a row's details keep the parts of an objective that gap tables show."""
+
 
 class Status(StrEnum):
     """How a unit ended; every one but DONE and REFUSED is tried again by ``--retry errors``."""
@@ -77,13 +80,18 @@ def done(unit: Unit, result: Result, seconds: float) -> Row:
         solver_version=result.solver_version,
         feasible=None if check is None else check.feasible,
         violations=None if check is None else canonical([v.to_dict() for v in check.violations]),
-        details=canonical(plain(dict(result.details))),
+        details=canonical(plain({**result.details, **_measured(result)})),
         solution=_solution(result),
         build_time=result.build_time,
         solve_time=result.solve_time,
         unit_time=seconds,
         finished=now(),
     )
+
+
+def _measured(result: Result) -> dict[str, Any]:
+    """What gap tables show in an excess's place, such as a selection's waiting jobs."""
+    return {MEASURES: dict(result.measures)} if PROBLEMS[result.problem].parts else {}
 
 
 def _solution(result: Result) -> str | None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
@@ -48,11 +49,16 @@ Fill = tuple[int, str, int]
 
 @dataclass(frozen=True, eq=False)
 class PatternData:
-    """What the model is built from: costs, node patterns and fills of a shared GPU."""
+    """What the model is built from: costs, node patterns and fills of a shared GPU.
+
+    Followers dearer than waiting are left out unless `every_follower`: where jobs may wait as they
+    like, none is in an optimum.
+    """
 
     tables: Tables
     patterns: tuple[Pattern, ...]
     fills: tuple[Fill, ...]
+    every_follower: bool = False
 
     @cached_property
     def unit(self) -> float:
@@ -203,16 +209,18 @@ def _declare(model: pyo.ConcreteModel, data: PatternData) -> None:
     )
     model.postponed = pyo.Var(model.JOBS, domain=pyo.NonNegativeReals, doc="z: job j waits")
     model.follower = pyo.Var(
-        list(_followers(tables)), domain=pyo.NonNegativeReals, doc="b: follower, (j,v,c)"
+        list(_followers(data)), domain=pyo.NonNegativeReals, doc="b: follower, (j,v,c)"
     )
     model.leader = pyo.Var(
         list(_leaders(tables)), domain=pyo.NonNegativeReals, doc="l: first to end, (j,v,c,u)"
     )
 
 
-def _followers(tables: Tables) -> Iterator[tuple[int, int, int]]:
+def _followers(data: PatternData) -> Iterator[tuple[int, int, int]]:
     """(j, v, c) that beat postponing: a dearer follower could leave and free its slot."""
-    worth = tables.late < tables.postponed[:, None, None]
+    tables = data.tables
+    most = np.inf if data.every_follower else tables.postponed[:, None, None]
+    worth = tables.late < most
     for v, each in enumerate(tables.classes):
         for c in tables.kinds[each.kind].within(each.gpus):
             yield from ((int(j), v, c) for j in worth[:, each.kind, c].nonzero()[0])

@@ -26,11 +26,17 @@ def starting_seats(tables: Tables) -> Assignment | None:
 
     None where no selection does. Each takes milliseconds, seconds for thousands of jobs.
     """
+    found = known_selections(tables)
+    return min(found, key=lambda seats: expected_cost(tables, seats), default=None)
+
+
+def known_selections(tables: Tables) -> list[Assignment]:
+    """STS's and avg-dp's selections; with (16) as printed one that keeps to it, or none."""
     if tables.options.opens_exactly:
-        return opening(tables)
+        found = opening(tables)
+        return [] if found is None else [found]
     order = dp_jobs(tables, tables.expected)
-    found = [sts_assignment(tables), fastest_seats(tables, ClusterState(tables), order)]
-    return min(found, key=lambda seats: expected_cost(tables, seats))
+    return [sts_assignment(tables), fastest_seats(tables, ClusterState(tables), order)]
 
 
 def report_start(tables: Tables, known: Assignment | None, settings: Settings) -> None:

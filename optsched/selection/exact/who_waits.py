@@ -1,0 +1,164 @@
+"""Methods ``fewest-waiting`` and ``same-jobs``: least (P1.1) where it does not say who waits.
+
+(20) charges a job that waits rho times its worst lateness, which drowns tardiness and energy. Two
+optima leave that price out of the choice. ``fewest-waiting`` is lexicographic: as many jobs run as
+can ("as many submitted jobs as possible are executed", sts), and of the selections that run so many
+the cheapest. ``same-jobs`` runs exactly the jobs that ``sts`` runs, at the least cost.
+
+Guarantee: both are optimal at the gap asked when their details say "proved"; neither is a bound on
+(P1.1). Both are the model of `patterns` with every follower let in, since one may now be dearer
+than waiting, and with a row on the z_j or with z fixed: z stays the flow from the jobs to one sink,
+so that leaders and followers come out whole as before. Sizes as of `patterns`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyomo.environ as pyo
+
+from optsched.backends import require_solver
+from optsched.backends.sizes import refuse_many_nonzeros, require_time
+from optsched.deadline import OutOfTimeError
+from optsched.result import ARITHMETIC, Outcome, Settings, Termination
+from optsched.selection.assignment import Assignment, expected_cost, solution_of
+from optsched.selection.cost import Tables, tables_of
+from optsched.selection.exact.pattern_decode import assignment_of
+from optsched.selection.exact.patterns import build, nonzeros, pattern_data, read_counted
+from optsched.selection.exact.sifting import solve_sifted
+from optsched.selection.exact.starting_selection import known_selections, report_start
+from optsched.selection.heuristics.sts import sts_assignment
+from optsched.selection.instance import SelectionInstance
+from optsched.selection.models.outcomes import infeasible_outcome
+from optsched.selection.options import SelectionOptions
+
+WHOLE = 1e-6
+
+
+@dataclass(frozen=True)
+class Stages:
+    """What is known before, and how the model is told who waits.
+
+    In `tables` a job that must wait can run nowhere.
+    """
+
+    method: str
+    tables: Tables
+    known: Assignment | None
+    restrict: Callable[[pyo.ConcreteModel, Settings], bool]
+    """Adds the rule; whether it is proved to be the right one. May raise OutOfTimeError."""
+
+
+def fewest_waiting(
+    instance: SelectionInstance, options: SelectionOptions, settings: Settings
+) -> Outcome:
+    """As few jobs wait as can, then least (P1.1); raises NotApplicableError as `patterns` does."""
+    tables = tables_of(instance, options)
+    found = known_selections(tables)
+    known = _best(tables, found) if found else None
+    return _solve(tables, Stages("fewest-waiting", tables, known, _wait_least), settings)
+
+
+def same_jobs(
+    instance: SelectionInstance, options: SelectionOptions, settings: Settings
+) -> Outcome:
+    """Least (P1.1) that places the jobs that `sts` places and no others.
+
+    Raises
+    ------
+    NotApplicableError
+        As `patterns` does, and if ``node_opening`` is "printed".
+    """
+    options.require_free_opening("same-jobs")
+    tables = tables_of(instance, options)
+    known = sts_assignment(tables)
+
+    def restrict(model: pyo.ConcreteModel, _: Settings) -> bool:
+        for j in known:
+            model.postponed[j].fix(0)
+        return True
+
+    waiting = [j for j in range(tables.jobs) if j not in known]
+    alone = replace(tables, late=tables.late.copy(), expected=tables.expected.copy())
+    alone.late[waiting] = alone.expected[waiting] = np.inf
+    return _solve(tables, Stages("same-jobs", alone, known, restrict), settings)
+
+
+def _wait_least(model: pyo.ConcreteModel, settings: Settings) -> bool:
+    """Find the least sum of z, and hold it there."""
+    model.cost.deactivate()
+    model.waiting = pyo.Objective(expr=pyo.quicksum(model.postponed.values()), doc="(4): jobs wait")
+    answer = solve_sifted(model, replace(settings, gap=0.0), build_time=0.0)
+    if answer.termination is Termination.INFEASIBLE:
+        return True  # the second stage finds it too
+    if answer.objective is None:
+        raise OutOfTimeError
+    least = round(answer.objective)
+    model.waiting.deactivate()
+    model.cost.activate()
+    model.fewest = pyo.Constraint(
+        expr=pyo.quicksum(model.postponed.values()) <= least, doc="(4): no more wait"
+    )
+    return answer.bound is not None and math.ceil(answer.bound - WHOLE) >= least
+
+
+def _solve(tables: Tables, stages: Stages, settings: Settings) -> Outcome:
+    require_solver(settings.solver)
+    began = time.perf_counter()
+    size = nonzeros(tables)
+    refuse_many_nonzeros(stages.method, size, "use columns")
+    report_start(tables, stages.known, settings)
+    data = replace(pattern_data(stages.tables), every_follower=True)
+    seats, answer, proved, built = stages.known, None, False, 0.0
+    try:
+        require_time(settings.deadline, size)
+        model = build(data, settings.deadline)
+        built = time.perf_counter() - began
+        proved = stages.restrict(model, settings)
+        answer = solve_sifted(model, settings, build_time=built)
+    except OutOfTimeError:
+        built = built or time.perf_counter() - began
+    if answer is not None and answer.termination is Termination.INFEASIBLE:
+        return infeasible_outcome(tables, answer)
+    if answer is not None and answer.has_solution:
+        free = float(tables.late[np.isfinite(tables.late)].max()) * tables.jobs
+        dear = replace(stages.tables, postponed=tables.postponed + free)  # whoever can sit does
+        found = assignment_of(dear, read_counted(model))
+        seats = _best(tables, [found] if seats is None else [seats, found])
+    shell = Outcome(
+        None,
+        Termination.TIME_LIMIT,
+        build_time=built,
+        solve_time=time.perf_counter() - began - built,
+        solver=None if answer is None else answer.solver,
+    )
+    if seats is None:
+        return shell
+    bound = answer.bound if proved and answer is not None else None
+    least = None if bound is None else bound * data.unit
+    return _judged(tables, seats, shell, least, settings)
+
+
+def _best(tables: Tables, found: list[Assignment]) -> Assignment:
+    """The cheapest of those that run most jobs."""
+    return min(found, key=lambda seats: (-len(seats), expected_cost(tables, seats)))
+
+
+def _judged(
+    tables: Tables, seats: Assignment, shell: Outcome, least: float | None, settings: Settings
+) -> Outcome:
+    value = expected_cost(tables, seats)
+    room = max(settings.gap * abs(value), tables.rounding, ARITHMETIC * tables.dollars)
+    proved, late = least is not None and value - least <= room, settings.deadline.is_over
+    bound = None if least is None else min(least, value)
+    return replace(
+        shell,
+        solution=solution_of(tables, seats),
+        termination=Termination.TIME_LIMIT if not proved and late else Termination.FEASIBLE,
+        claimed=value,
+        details={"proved": proved, "least_cost_bound": bound},
+    )
