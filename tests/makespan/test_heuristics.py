@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import optsched
@@ -13,6 +14,8 @@ from optsched.makespan.bounds.best import simple_bound
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import evaluate
 from optsched.makespan.explain import explain
+from optsched.makespan.heuristics.list_scheduling import longest_order, prepare_lists
+from optsched.makespan.heuristics.local_search import links_are_short
 from optsched.makespan.heuristics.nested import Annealing, applies
 from optsched.makespan.heuristics.sjf_bco import kappas_of
 from optsched.makespan.instance import MakespanInstance
@@ -198,3 +201,55 @@ def test_a_bound_cut_by_time_is_not_kept() -> None:
     cut = bounds.best_bound(instance, deadline=Deadline(0.0))
     assert cut.source in ("area", "longest job")
     assert bounds.best_bound(instance).value > cut.value
+
+
+def short_of_links(seed: int) -> MakespanInstance:
+    """Every job is larger than a server, and two on a link are a third slower than one."""
+    return generate_makespan(
+        40, 8, contention="strong", server_sizes=(8,), sizes=tuple(range(9, 17)), seed=seed
+    )
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 3])
+@pytest.mark.parametrize("fills", [False, True])
+def test_a_limit_is_kept_while_a_job_runs(limit: int, fills: bool) -> None:
+    instance = short_of_links(0)
+    lists, order = prepare_lists(instance), longest_order(instance)
+    lists.run(order, lists.ways(limit=np.full(len(order), limit), fills=fills))
+    found = evaluate(instance, lists.schedule())
+    assert found.fits
+    servers = (found.placed_matrix > 0).sum(axis=1)
+    if limit:
+        assert min(limit, 2) <= found.levels.max() <= limit
+        assert (servers == 2).all()
+    else:
+        assert found.levels.max() > 2 or servers.max() > 2
+
+
+def test_a_patient_job_keeps_others_off_its_links() -> None:
+    """The first job has a limit of one, the others none: none of them comes beside it."""
+    instance = short_of_links(1)
+    lists, order = prepare_lists(instance), longest_order(instance)
+    limit = np.zeros(len(order), dtype=np.int64)
+    limit[order[:3]] = 1
+    lists.run(order, lists.ways(limit=limit))
+    levels = evaluate(instance, lists.schedule()).levels.max(axis=0)
+    assert (levels[order[:3]] == 1).all()
+    assert levels.max() > 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_jobs_must_span_the_search_looks_after_links(seed: int) -> None:
+    instance = short_of_links(seed)
+    found = optsched.solve(instance, "local-search", iterations=300)
+    assert found.bound_source == "contention bound"
+    assert found.excess is not None
+    assert found.excess < 0.05
+
+
+def test_limits_are_tried_where_links_are_short_only() -> None:
+    fitting = generate_makespan(20, 4, contention="strong", server_sizes=(8,), largest_job=8)
+    cheap = generate_makespan(20, 4, server_sizes=(4,), sizes=(5, 6, 7, 8))
+    assert links_are_short(short_of_links(0))
+    assert not links_are_short(fitting)
+    assert not links_are_short(cheap)

@@ -9,21 +9,19 @@ the paper.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.makespan._contention_kernel import Jobs, ScheduleArrays
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import Ints, Schedule, empty_schedule, jobs_of, schedule_from
-from optsched.makespan.heuristics._list_scheduling_kernel import schedule_list
+from optsched.makespan.heuristics._list_scheduling_kernel import Ways, schedule_list
 from optsched.makespan.incumbent import Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Outcome, Settings
-
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -31,11 +29,18 @@ class Lists:
     """An instance made ready for list scheduling; the arrays are overwritten by every run."""
 
     jobs: Jobs
+    fewest: Ints
     arrays: ScheduleArrays
 
-    def run(self, order: Ints, spans: Flags, cutoff: float = np.inf) -> float:
+    def ways(self, *, spans: bool = False, limit: Ints | None = None, fills: bool = False) -> Ways:
+        """The same way for all jobs; see `Ways`."""
+        n = len(self.fewest)
+        limit = np.zeros(n, dtype=np.int64) if limit is None else limit
+        return Ways(np.full(n, spans), limit, np.full(n, fills), self.fewest)
+
+    def run(self, order: Ints, ways: Ways, cutoff: float = np.inf) -> float:
         """Schedule; the makespan, or infinity. See `schedule_list`."""
-        return float(schedule_list(self.jobs, order, spans, cutoff, self.arrays))
+        return float(schedule_list(self.jobs, order, ways, cutoff, self.arrays))
 
     def schedule(self) -> Schedule:
         """The schedule of the last run."""
@@ -45,7 +50,8 @@ class Lists:
 def prepare_lists(instance: MakespanInstance) -> Lists:
     """Make an instance ready."""
     jobs = jobs_of(instance)
-    return Lists(jobs, empty_schedule(jobs))
+    fewest = np.maximum(durations_of(instance).fewest, 2)
+    return Lists(jobs, fewest, empty_schedule(jobs))
 
 
 def longest_order(instance: MakespanInstance) -> Ints:
@@ -54,15 +60,32 @@ def longest_order(instance: MakespanInstance) -> Ints:
     return np.lexsort((-durations.gpus, -durations.least)).astype(np.int64)
 
 
-def best_list(lists: Lists, order: Ints) -> tuple[float, Schedule | None, Flags]:
-    """The better of waiting for room in one server and spanning at once."""
-    best: tuple[float, Schedule | None, Flags] = (np.inf, None, np.zeros(len(order), np.bool_))
-    for eager in (False, True):
-        spans = np.full(len(order), eager)
-        value = lists.run(order, spans)
-        if value < best[0]:
-            best = (value, lists.schedule(), spans)
+@dataclass(frozen=True)
+class Listed:
+    """An order and ways with what they give; no schedule where they give none."""
+
+    order: Ints
+    ways: Ways
+    makespan: float = np.inf
+    schedule: Schedule | None = None
+
+
+def best_list(lists: Lists, tries: Iterable[Listed]) -> Listed:
+    """The best of orders and ways; the first if none gives a schedule."""
+    best: Listed | None = None
+    for each in tries:
+        best = best or each
+        value = lists.run(each.order, each.ways, best.makespan)
+        if value < best.makespan:
+            best = replace(each, makespan=value, schedule=lists.schedule())
+    assert best is not None
     return best
+
+
+def waiting_or_spanning(lists: Lists, order: Ints) -> Iterator[Listed]:
+    """Waiting for room in one server, and spanning at once."""
+    for eager in (False, True):
+        yield Listed(order.copy(), lists.ways(spans=eager))
 
 
 def longest_first(
@@ -74,4 +97,7 @@ def longest_first(
 
 def by_longest(instance: MakespanInstance) -> SearchResult:
     """The schedule of longest-first."""
-    return SearchResult(best_list(prepare_lists(instance), longest_order(instance))[1])
+    lists = prepare_lists(instance)
+    return SearchResult(
+        best_list(lists, waiting_or_spanning(lists, longest_order(instance))).schedule
+    )
