@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from optsched.cli.exit_codes import DONE, FAILED
 from optsched.cli.settings import require_folder
-from optsched.experiments.papers.artefact import Scale
+
+if TYPE_CHECKING:
+    from optsched.experiments.papers.artefact import Scale
 
 
 def reproduce(
@@ -36,6 +38,7 @@ def reproduce(
     """Reproduce a table or a figure of a paper, with the paper's values beside ours."""
     from optsched.cli.show import console
     from optsched.errors import InputError
+    from optsched.experiments.papers.artefact import Scale
     from optsched.experiments.papers.artefacts import ARTEFACTS, modules_of, names_of, verdicts
     from optsched.experiments.papers.reproduction_page import OTHERS, write_page
     from optsched.extras import require_extras

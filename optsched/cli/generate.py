@@ -18,14 +18,9 @@ from optsched.cli.exit_codes import DONE
 from optsched.cli.settings import integer, real, require_folder
 from optsched.declared import Between, Seed, choices_of, require
 from optsched.errors import InputError, shown
-from optsched.generating import (
-    Parameter,
-    arguments_of,
-    generator,
-    generators,
-    made_by,
-    parameters_of,
-)
+
+if typing.TYPE_CHECKING:
+    from optsched.generating import Parameter
 
 Count = Annotated[int, Between(1, 100_000)]
 KINDS = {"online": "workload"}
@@ -47,17 +42,24 @@ class Generators(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Kinds, in the order of the problems."""
-        return [KINDS.get(name, name) for name in generators()]
+        return list(_problems())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a kind; None for no kind."""
-        problems = {KINDS.get(name, name): name for name in generators()}
-        return _command(cmd_name, problems[cmd_name]) if cmd_name in problems else None
+        problem = _problems().get(cmd_name)
+        return None if problem is None else _command(cmd_name, problem)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the kinds without making their commands."""
         with formatter.section("Commands"):
-            formatter.write_dl([(KINDS.get(name, name), _told(name)) for name in generators()])
+            formatter.write_dl([(kind, _told(problem)) for kind, problem in _problems().items()])
+
+
+def _problems() -> dict[str, str]:
+    """Problems by the commands that generate their instances."""
+    from optsched.generating import generators
+
+    return {KINDS.get(name, name): name for name in generators()}
 
 
 def _told(problem: str) -> str:
@@ -66,8 +68,10 @@ def _told(problem: str) -> str:
 
 def _command(kind: str, problem: str) -> Any:
     """The command of a kind: a parameter for each argument of its generator, then the shared."""
-    make = generator(problem, "generate", "problem")
-    options = [*map(_option, parameters_of(make)), *_EXTRAS.get(problem, ()), *_COMMON]
+    from optsched import generating
+
+    make = generating.generator(problem, "generate", "problem")
+    options = [*map(_option, generating.parameters_of(make)), *_EXTRAS.get(problem, ()), *_COMMON]
 
     def command(**given: Any) -> int:
         return _generate(kind, problem, **given)
@@ -98,18 +102,20 @@ def _generate(
 def _write(
     source: str, problem: str, output: str, given: dict[str, Any], seeds: range, name: str | None
 ) -> None:
+    from optsched import generating
     from optsched.cli.importing import scaling_line
 
-    make = generator(problem, source, "")
-    arguments = {**arguments_of(make, given, source, ""), "name": name}
+    make = generating.generator(problem, source, "")
+    arguments = {**generating.arguments_of(make, given, source, ""), "name": name}
     for seed in seeds:
-        made = made_by(make, arguments, seed, source, "")
+        made = generating.made_by(make, arguments, seed, source, "")
         _keep(output, made, told=f": {scaling_line(made)}" if problem == "placement" else "")
 
 
 def _write_rolling(
     source: str, problem: str, output: str, given: dict[str, Any], seeds: range, name: str | None
 ) -> None:
+    from optsched import generating
     from optsched.cli.show_runs import load_line
     from optsched.generators.rolling import generate_rolling
     from optsched.generators.rolling_trace import generate_from_trace, read_trace
@@ -125,10 +131,12 @@ def _write_rolling(
     if trace is not None:
         rows = read_trace(trace, most=given.get("jobs"), file_format=form)
         given["jobs"] = len(rows)
-    arguments = arguments_of(generate_rolling, given, source, "")
+    arguments = generating.arguments_of(generate_rolling, given, source, "")
     for seed in seeds:
         if rows is None:
-            made = made_by(generate_rolling, {**arguments, "name": name}, seed, source, "")
+            made = generating.made_by(
+                generate_rolling, {**arguments, "name": name}, seed, source, ""
+            )
         else:
             made = generate_from_trace(arguments["settings"], rows, seed=seed, name=name)
         plan = clairvoyant_utilisation(World(made), true_epochs(made, 0))
@@ -140,6 +148,7 @@ def _write_workload(
 ) -> None:
     from dataclasses import replace
 
+    from optsched import generating
     from optsched.cli.show import note
     from optsched.files import write_document
     from optsched.generators.online import generate_online
@@ -155,13 +164,13 @@ def _write_workload(
     }
     read = () if like is None else (like, Path(like).parent / "catalogue.json")
     require_outputs((folder / file for folder in folders.values() for file in FILES), read)
-    arguments = arguments_of(generate_online, given, source, "")
+    arguments = generating.arguments_of(generate_online, given, source, "")
     if like is not None:
         names = WorkloadShape.__dataclass_fields__
         changes = {key: given[key] for key in given if key in names}
         arguments["shape"] = replace(_shape_like(like, arguments), **changes)
     for seed, folder in folders.items():
-        made = made_by(generate_online, {**arguments, "name": name}, seed, source, "")
+        made = generating.made_by(generate_online, {**arguments, "name": name}, seed, source, "")
         write_workload(folder / FILES[0], made.workload)
         write_catalogue(folder / FILES[1], made.catalogue)
         write_document(folder / FILES[2], made.cluster.to_dict())

@@ -89,7 +89,7 @@ class Case:
                 yield f"row {at}: {theirs.start[at]} {theirs.end[at]} {held} against {row}"
 
 
-@pytest.mark.parametrize("numbers", batches(2000, default=100, size=50))
+@pytest.mark.parametrize("numbers", batches(2000, default=50, size=50))
 def test_records_are_the_oracles(numbers: range, tmp_path: Path) -> None:
     """Starts, ends and GPUs of every job under a drawn policy and settings; metrics and bounds."""
     seen: Counter[str] = Counter()
@@ -149,7 +149,7 @@ def _metrics(case: Case, rows: list[Row], records: online.Records, where: str) -
         assert math.isclose(found, value, rel_tol=1e-8), f"{name} {found} {value} {where}"
 
 
-@pytest.mark.parametrize("numbers", batches(2000, default=60, size=30))
+@pytest.mark.parametrize("numbers", batches(2000, default=30, size=30))
 def test_flow_of_every_schedule_is_bounded(numbers: range, tmp_path: Path) -> None:
     """Bounds <= the least flow of all schedules <= the flow of every policy, for 2-4 jobs."""
     seen: Counter[str] = Counter()
@@ -174,7 +174,7 @@ def test_flow_of_every_schedule_is_bounded(numbers: range, tmp_path: Path) -> No
     assert seen["tight"] >= seen["searched"] // 4, seen
 
 
-@pytest.mark.parametrize("numbers", batches(2000, default=100, size=50))
+@pytest.mark.parametrize("numbers", batches(2000, default=50, size=50))
 def test_running_group_mean(numbers: range, tmp_path: Path) -> None:
     """n~ is the mean of the group's rows that could have ended by then; unseen: 0, or as all."""
     seen: Counter[str] = Counter()

@@ -24,7 +24,7 @@ SOLVED = 1e-8
 """Relative; models give HiGHS floats and take back a bound within its tolerance of 1e-9."""
 
 
-@pytest.mark.parametrize("numbers", batches(nightly=10_000, default=280, size=140))
+@pytest.mark.parametrize("numbers", batches(nightly=10_000, default=140, size=140))
 def test_every_method_against_all_tables(numbers: range, tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
     for number in numbers:

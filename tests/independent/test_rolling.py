@@ -87,7 +87,7 @@ def _stretches(run: Any) -> list[Stretch]:
     ]
 
 
-@pytest.mark.parametrize("numbers", batches(1000, default=60, size=20))
+@pytest.mark.parametrize("numbers", batches(1000, default=40, size=20))
 def test_runs_are_sound_and_bounded(numbers: range, tmp_path: Path) -> None:
     """Progress, capacity, completions and costs again; bound <= what schedules and runs cost."""
     seen: Counter[str] = Counter()

@@ -47,7 +47,7 @@ class Case:
         return oracle
 
 
-@pytest.mark.parametrize("numbers", batches(3000, default=60, size=30))
+@pytest.mark.parametrize("numbers", batches(3000, default=30, size=30))
 def test_optima_bounds_and_heuristics(numbers: range, tmp_path: Path) -> None:
     """Every exact method finds the enumerated optimum; nobody beats it; bounds stay below it."""
     seen: Counter[str] = Counter()
@@ -109,7 +109,7 @@ def _reevaluated(case: Case, oracle: Oracle, result: Any, where: str) -> None:
     assert result.objective == pytest.approx(cost, rel=1e-9, abs=oracle.rounding()), where
 
 
-@pytest.mark.parametrize("numbers", batches(3000, default=300, size=150))
+@pytest.mark.parametrize("numbers", batches(3000, default=150, size=150))
 def test_checker_agrees_on_any_solution(numbers: range, tmp_path: Path) -> None:
     """Drawn solutions, most of them broken: the checker refuses exactly what breaks a rule."""
     seen: Counter[str] = Counter()

@@ -21,7 +21,7 @@ COSTLY = {"convex": 4}
 """scipy's general solvers take most of the time; they run on every so many cases."""
 
 
-@pytest.mark.parametrize("numbers", batches(nightly=20_000, default=800, size=400))
+@pytest.mark.parametrize("numbers", batches(nightly=20_000, default=400, size=400))
 def test_every_method_against_duality(numbers: range, tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
     for number in numbers:
