@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from optsched.errors import InputError
 
@@ -179,6 +179,31 @@ class Problem:
         if any(each.name == method.name for each in self.methods):
             return self
         return replace(self, methods=(*self.methods, method))
+
+
+class Rooms(TypedDict):
+    """Where the parts of a problem are that every problem has."""
+
+    instance: str
+    solution: str
+    options: str
+    check: str
+    explain: str
+    warm_up: str
+    generate: str
+
+
+def rooms(home: str, prefix: str) -> Rooms:
+    """The rooms of a problem of this package, by the names that they all have."""
+    return Rooms(
+        instance=f"optsched.{home}.instance:{prefix}Instance",
+        solution=f"optsched.{home}.solution:{prefix}Solution",
+        options=f"optsched.{home}.options:{prefix}Options",
+        check=f"optsched.{home}.check:check",
+        explain=f"optsched.{home}.explain:explain",
+        warm_up=f"optsched.{home}.warm_up:warm_up",
+        generate=f"optsched.generators.{home}:generate_{home}",
+    )
 
 
 def resolve(reference: str | Callable[..., Any]) -> Any:

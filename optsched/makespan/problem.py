@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from optsched.problem import Method, Problem, Varied
+from optsched.problem import Method, Problem, Varied, rooms
 
 _HERE = "optsched.makespan"
 _PICTURES = "optsched.plotting"
 
 MAKESPAN = Problem(
     name="makespan",
-    instance=f"{_HERE}.instance:MakespanInstance",
-    solution=f"{_HERE}.solution:MakespanSolution",
-    options=f"{_HERE}.options:MakespanOptions",
-    check=f"{_HERE}.check:check",
+    **rooms("makespan", "Makespan"),
     bound=f"{_HERE}.bounds.best:quick_bound",
-    explain=f"{_HERE}.explain:explain",
     conflict=f"{_HERE}.conflict:find_conflict",
     naming=f"{_HERE}.conflict:naming",
     varied=(
@@ -22,11 +18,9 @@ MAKESPAN = Problem(
         Varied("intra bandwidth", ("network", "intra_bandwidth"), "Gbit/s", 8e-9),
         Varied("contention share", ("network", "contention_share"), share=True),
     ),
-    warm_up=f"{_HERE}.warm_up:warm_up",
     certify=f"{_HERE}.check_certificate:check_certificate",
     objective="makespan",
     unit="slots",
-    shown_per_unit=1.0,
     defaults=(
         "sjf-bco",
         "first-fit",
@@ -37,7 +31,6 @@ MAKESPAN = Problem(
         "nested",
         "exact",
     ),
-    generate="optsched.generators.makespan:generate_makespan",
     pictures={
         "gantt": f"{_PICTURES}.makespan:plot_gantt",
         "contention": f"{_PICTURES}.makespan:plot_contention",

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from optsched.online.policies.by_name import POLICIES
-from optsched.problem import Method, Problem
+from optsched.problem import Method, Problem, rooms
 
 _HERE = "optsched.online"
 _PICTURES = "optsched.plotting"
 ONLINE = Problem(
     name="online",
-    instance=f"{_HERE}.instance:OnlineInstance",
-    solution=f"{_HERE}.solution:OnlineSolution",
-    options=f"{_HERE}.options:OnlineOptions",
-    check=f"{_HERE}.check:check",
-    explain=f"{_HERE}.explain:explain",
-    warm_up=f"{_HERE}.warm_up:warm_up",
+    **rooms("online", "Online"),
     objective="total flow time",
     unit="h",
     shown_per_unit=1 / 3600,
@@ -22,7 +17,6 @@ ONLINE = Problem(
     defaults=("flow-bound", "a-srpt", "a-srpt-perfect", "spjf", "wcs-subtime"),
     own=f"{_HERE}.runs:own_policy",
     over_time=True,
-    generate="optsched.generators.online:generate_online",
     pictures={
         "queue": f"{_PICTURES}.online:plot_queue",
         "utilisation": f"{_PICTURES}.online:plot_utilisation",

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from optsched.problem import Method, Problem, Varied
+from optsched.problem import Method, Problem, Varied, rooms
 
 _HERE = "optsched.placement"
 _PICTURES = "optsched.plotting"
 
 PLACEMENT = Problem(
     name="placement",
-    instance=f"{_HERE}.instance:PlacementInstance",
-    solution=f"{_HERE}.solution:PlacementSolution",
-    options=f"{_HERE}.options:PlacementOptions",
-    check=f"{_HERE}.check:check",
+    **rooms("placement", "Placement"),
     bound=f"{_HERE}.bounds.combinatorial:quick_bound",
-    explain=f"{_HERE}.explain:explain",
     conflict=f"{_HERE}.conflict:find_conflict",
     naming=f"{_HERE}.conflict:naming",
     varied=(
         Varied("NIC bandwidth", ("cluster", "inter_bandwidth"), "Gbit/s", 8e-9),
         Varied("intra bandwidth", ("cluster", "intra_bandwidth"), "Gbit/s", 8e-9),
     ),
-    warm_up=f"{_HERE}.warm_up:warm_up",
     certify=f"{_HERE}.check_certificate:check_certificate",
     measures=f"{_HERE}.scaling:measures_of_solution",
     objective="iteration time",
     unit="ms",
     shown_per_unit=1e3,
     defaults=("heavy-edge", "repartition", "exact"),
-    generate="optsched.generators.placement:generate_placement",
     pictures={
         "placement": f"{_PICTURES}.placement:plot_placement",
         "breakdown": f"{_PICTURES}.breakdown:plot_breakdown",

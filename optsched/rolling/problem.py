@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from optsched.problem import Method, Problem
+from optsched.problem import Method, Problem, rooms
 from optsched.rolling.policies.by_name import POLICIES
 
 _HERE = "optsched.rolling"
 _PICTURES = "optsched.plotting"
 ROLLING = Problem(
     name="rolling",
-    instance=f"{_HERE}.instance:RollingInstance",
-    solution=f"{_HERE}.solution:RollingSolution",
-    options=f"{_HERE}.options:RollingOptions",
-    check=f"{_HERE}.check:check",
-    explain=f"{_HERE}.explain:explain",
-    warm_up=f"{_HERE}.warm_up:warm_up",
+    **rooms("rolling", "Rolling"),
     objective="total cost",
     unit="$",
     standard="sts",
     defaults=("clairvoyant-bound", "sts", "edf", "fifo", "price"),
     own=f"{_HERE}.runs:own_policy",
     over_time=True,
-    generate="optsched.generators.rolling:generate_rolling",
     pictures={
         "run": f"{_PICTURES}.rolling:plot_run",
         "nodes-in-use": f"{_PICTURES}.rolling:plot_nodes_in_use",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optsched.problem import Method, Problem
+from optsched.problem import Method, Problem, rooms
 
 _HERE = "optsched.selection"
 _PICTURES = "optsched.plotting"
@@ -11,12 +11,8 @@ _RANDOMISED = f"{_HERE}.heuristics.baselines:randomised_greedy"
 
 SELECTION = Problem(
     name="selection",
-    instance=f"{_HERE}.instance:SelectionInstance",
-    solution=f"{_HERE}.solution:SelectionSolution",
-    options=f"{_HERE}.options:SelectionOptions",
-    check=f"{_HERE}.check:check",
+    **rooms("selection", "Selection"),
     bound=f"{_HERE}.bounds.quick:quick_bound",
-    explain=f"{_HERE}.explain:explain",
     measures=f"{_HERE}.explain:measures",
     parts=(
         ("jobs_waiting", "jobs waiting"),
@@ -26,12 +22,9 @@ SELECTION = Problem(
     ),
     conflict=f"{_HERE}.conflict:find_conflict",
     naming=f"{_HERE}.conflict:naming",
-    warm_up=f"{_HERE}.warm_up:warm_up",
     objective="expected cost",
     unit="$",
-    shown_per_unit=1.0,
     defaults=("sts", "edf", "fifo", "rg", "dp", "avg-edf", "avg-rg", "avg-dp", "exact"),
-    generate="optsched.generators.selection:generate_selection",
     pictures={
         "selection": f"{_PICTURES}.selection:plot_selection",
         "cost-split": f"{_PICTURES}.selection:plot_cost_split",

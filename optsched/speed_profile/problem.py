@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from optsched.problem import Method, Problem
+from optsched.problem import Method, Problem, rooms
 
 _HERE = "optsched.speed_profile"
 _PICTURES = "optsched.plotting"
 
 SPEED_PROFILE = Problem(
     name="speed-profile",
-    instance=f"{_HERE}.instance:SpeedProfileInstance",
-    solution=f"{_HERE}.solution:SpeedProfileSolution",
-    options=f"{_HERE}.options:SpeedProfileOptions",
-    check=f"{_HERE}.check:check",
+    **rooms("speed_profile", "SpeedProfile"),
     bound=f"{_HERE}.bounds:quick_bound",
-    explain=f"{_HERE}.explain:explain",
     conflict=f"{_HERE}.conflict:find_conflict",
-    warm_up=f"{_HERE}.warm_up:warm_up",
     objective="expected energy",
     unit="J",
-    shown_per_unit=1.0,
     defaults=("hull", "dichotomy", "convex", "exact"),
-    generate="optsched.generators.speed_profile:generate_speed_profile",
     pictures={
         "speed-profile": f"{_PICTURES}.speed_profile:plot_speed_profile",
     },
