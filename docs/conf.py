@@ -34,8 +34,13 @@ numpydoc_xref_ignore = {"optional", "or", "of", "sequence", "mapping", "callable
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"
+html_title = "optsched"
 html_theme = "pydata_sphinx_theme"
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": True}
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": True,
+    "header_links_before_dropdown": 7,
+}
 html_show_sourcelink = False
 exclude_patterns = ["_build"]
 
@@ -46,8 +51,7 @@ def taken() -> None:
         shutil.rmtree(HERE / "site" / folder, ignore_errors=True)
         (HERE / "site" / folder).mkdir(parents=True)
     for page in (ROOT / "models").rglob("*.md"):
-        name = "index" if page.parent.name == "models" else page.parent.name
-        shutil.copy(page, HERE / "site" / "models" / f"{name}.md")
+        shutil.copy(page, HERE / "site" / "models" / f"{_of_models(page)}.md")
     for page in (ROOT / "notebooks").glob("*.ipynb"):
         stored = page.read_text(encoding="utf-8").replace("](../docs/", "](../../")
         (HERE / "site" / "notebooks" / page.name).write_text(stored, encoding="utf-8")
@@ -55,6 +59,12 @@ def taken() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     start = re.sub(r"!\[([^\]]*)\]\(docs/", r"![\1](../", readme)
     (HERE / "site" / "start.md").write_text(start, encoding="utf-8")
+
+
+def _of_models(page: Path) -> str:
+    """What a page of models/ is called: its folder, and its own name unless that is README."""
+    parts = [*page.relative_to(ROOT / "models").parent.parts, page.stem]
+    return "-".join(parts).removesuffix("-README") if len(parts) > 1 else "index"
 
 
 def relinked(app: object, docname: str, source: list[str]) -> None:
@@ -81,7 +91,7 @@ def _home(docname: str) -> str:
     if docname == "site/instances":
         return "instances"
     if docname.startswith("site/models/"):
-        name = docname.rpartition("/")[2]
+        name = docname.rpartition("/")[2].partition("-")[0]
         return "models" if name == "index" else f"models/{name}"
     return "notebooks" if docname.startswith("site/") else f"docs/{docname}".rpartition("/")[0]
 
@@ -99,8 +109,8 @@ PAGES |= {
     (ROOT / "models").resolve(): "site/models/index.md",
 }
 PAGES |= {
-    page.resolve(): f"site/models/{page.parent.name}.md"
-    for page in (ROOT / "models").glob("*/README.md")
+    page.resolve(): f"site/models/{_of_models(page)}.md"
+    for page in (ROOT / "models").glob("*/*.md")
 }
 PAGES |= {
     page.resolve(): f"site/notebooks/{page.name}" for page in (ROOT / "notebooks").glob("*.ipynb")

@@ -1,9 +1,10 @@
-"""Write docs/gaps.md, and the README's table and picture: `python docs/gaps.py [--only ...]`.
+"""Write docs/gaps.md, and the summary's tables and picture: `python docs/gaps.py [--only ...]`.
 
-Sweeps each problem's plan into a store of its own and puts its tables on the page; the README gets
-the line of each family's first method, the paper's heuristic. With `--only placement,online` the
-other sections stay as they are, with `--only ""` all. What makes a row worth believing is in
-docs/gaps.toml, a sentence a family. Everything but the time ratios is the same on every machine.
+Sweeps each problem's plan into a store of its own and puts its tables on the page; README and
+docs/results.md get the line of each family's first method, the paper's heuristic. With
+`--only placement,online` the other sections stay as they are, with `--only ""` all. What makes a
+row worth believing is in docs/gaps.toml, a sentence a family. Everything but the time ratios is
+the same on every machine.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from optsched.library import shipped_plans
 from optsched.problems import PROBLEMS
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE, README = ROOT / "docs" / "gaps.md", ROOT / "README.md"
+PAGE = ROOT / "docs" / "gaps.md"
+SUMMARIES = (ROOT / "README.md", ROOT / "docs" / "results.md")
+"""Where the summaries stand, between marks."""
 PICTURE = ROOT / "docs" / "gaps.svg"
 DEFENCE = ROOT / "docs" / "gaps.toml"
 HEAD = """# Gap tables
@@ -49,7 +52,7 @@ OF_PARTS = ("sts", "exact", "same-jobs")
 
 
 def main() -> None:
-    """Sweep the plans, write the page, and put its summary into the README."""
+    """Sweep the plans, write the page, and put its summary where it stands too."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default=",".join(PLANS))
     kept = sections(PAGE.read_text(encoding="utf-8")) if PAGE.is_file() else {}
@@ -68,7 +71,8 @@ def main() -> None:
         found = summaries["gaps" if EXCESS[0] in head else "parts"]
         found += lines[1:] if found else [head, *lines]
     write_picture(summaries["gaps"][2:], PICTURE)
-    put_into_readme(summaries)
+    for page in SUMMARIES:
+        put_into(page, summaries)
 
 
 def section(plan: str) -> str:
@@ -134,17 +138,15 @@ def sections(page: str) -> dict[str, str]:
     return {part[3:].splitlines()[0].strip(): part.rstrip("\n") + "\n" for part in parts}
 
 
-def put_into_readme(summaries: Mapping[str, list[str]]) -> None:
-    """Replace what stands between the README's marks."""
-    text = README.read_text(encoding="utf-8")
+def put_into(page: Path, summaries: Mapping[str, list[str]]) -> None:
+    """Replace what stands between a page's marks."""
+    text = page.read_text(encoding="utf-8")
     for name, lines in summaries.items():
         marked = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
-        assert marked.search(text), (
-            f"README.md has lost its marks <!-- {name} --> and <!-- /{name} -->"
-        )
+        assert marked.search(text), f"{page} has lost its marks <!-- {name} -->, <!-- /{name} -->"
         table = "".join(f"{line}\n" for line in lines)
         text = marked.sub(lambda m, table=table: f"{m[1]}{table}{m[2]}", text, count=1)
-    README.write_text(text, encoding="utf-8")
+    page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

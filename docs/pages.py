@@ -23,13 +23,13 @@ DOCS = Path(__file__).resolve().parent
 PICTURES = DOCS / "pictures"
 PAGES = (
     DOCS / "start.md",
-    *sorted((DOCS / "problems").glob("*.md")),
-    *sorted((DOCS / "how-to").glob("*.md")),
+    *sorted(p for p in (DOCS / "problems").glob("*.md") if p.stem != "index"),
+    *sorted(p for p in (DOCS / "how-to").glob("*.md") if p.stem != "index"),
     DOCS / "gallery.md",
 )
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
 FILE = re.compile(r"\A(?:#|//|<!--) file: (\S+).*\n")
-TAKEN = re.compile(r"(<!-- (verdicts|gap rows) (.+) -->\n)(.*?)(<!-- end -->)", re.S)
+TAKEN = re.compile(r"(<!-- (verdicts|gap rows) ([\w -]+) -->\n)(.*?)(<!-- end -->)", re.S)
 
 
 def main() -> None:
@@ -112,14 +112,9 @@ def taken(match: re.Match[str]) -> str:
             lines.append(f"| {figure} | {claim} | {verdict} | {ours} |")
     else:
         page = (DOCS / "gaps.md").read_text(encoding="utf-8")
-        found = [line for line in page.splitlines() if line.startswith(f"| {wanted} |")]
-        lines = [
-            "| plan | family | method | instances | mean excess % | 95% interval | "
-            "largest % | proved % |",
-            "|---|---|---|---:|---:|---:|---:|---:|",
-            *found,
-        ]
-    return f"{mark}" + "\n".join(lines) + f"\n{end}"
+        section = page.partition(f"## plans/{wanted}\n")[2]
+        lines = section[section.index("| plan |") :].partition("\n\n")[0].splitlines()
+    return f"{mark}\n" + "\n".join(lines) + f"\n\n{end}"
 
 
 if __name__ == "__main__":
