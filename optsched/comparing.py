@@ -186,7 +186,8 @@ def _solve_or_say(instance: Any, method: Method, settings: Mapping[str, Any]) ->
 def _with_best_bound(results: list[Result]) -> list[Result]:
     """Give every row the best bound that a checked row of its instance proves.
 
-    A bound above the checked objective of another row is refuted: its row becomes an error.
+    A bound above the checked objective of another row is refuted: its row becomes an error. A row
+    that is free of a rule of the problem keeps the bound it brings and refutes none.
     """
     results = _without_refuted_bounds(results)
     proven = [r for r in results if r.bound is not None and r.termination is not Termination.ERROR]
@@ -200,13 +201,17 @@ def _with_best_bound(results: list[Result]) -> list[Result]:
             bound_source=best.bound_source,
             certificate=best.certificate,
         )
+        if not r.relaxed
+        else r
         for r in results
     ]
 
 
 def _without_refuted_bounds(results: list[Result]) -> list[Result]:
     attained = [
-        r for r in results if r.objective is not None and r.check is not None and r.check.feasible
+        r
+        for r in results
+        if r.objective is not None and r.check is not None and r.check.feasible and not r.relaxed
     ]
     if not attained:
         return results

@@ -42,6 +42,10 @@ ONLY_A_BOUND = "only a bound"
 ARITHMETIC = 1e-9
 """Relative rounding of a method's own arithmetic: a gap of 0 can be shown no closer."""
 
+RELAXES = "relaxes"
+"""In a result's details: the rule of the problem that its answer is free of, if any. Its value is
+none of the problem's; its bound holds without that rule, the problem's own bounds not for it."""
+
 SOLVED = 1e-8
 """The same of a solver: its tolerance is 1e-9 a row, and several rows make a value."""
 
@@ -227,6 +231,11 @@ class Result(Displayed):
     def status(self) -> str:
         """How it ended, as tables show it: "only a bound" where there was to be no solution."""
         return ONLY_A_BOUND if self.only_bound else self.termination.value
+
+    @property
+    def relaxed(self) -> bool:
+        """Whether its answer is free of a rule of the problem, as its details say."""
+        return RELAXES in self.details
 
     @property
     def proved(self) -> bool:

@@ -55,10 +55,13 @@ def workload_runs(runs: Sequence[OnlineRun]) -> None:
             _verdict(run.check),
             f"{run.seconds:.3f}",
         )
-    bounded = next((run for run in runs if run.bound is not None), None)
-    if bounded is not None and bounded.bound is not None:
-        mean = bounded.bound / max(len(bounded.jobs), 1)
-        made.add_row("flow-bound", "", "", f"{mean:.1f}", *[""] * 7, ONLY_A_BOUND, "")
+    bounds = {}
+    for run in runs:
+        if run.bound is not None:
+            stopped = ", if jobs may be stopped" if run.records.preemptions else ""
+            bounds[f"flow-bound{stopped}"] = run.bound / max(len(run.jobs), 1)
+    for name, mean in sorted(bounds.items()):
+        made.add_row(name, "", "", f"{mean:.1f}", *[""] * 7, ONLY_A_BOUND, "")
     out = console()
     out.print(made)
     _footer(out, runs)
@@ -123,6 +126,8 @@ def _violations(out: Console, runs: Sequence[OnlineRun | RollingRun]) -> None:
 
 
 def _footer(out: Console, runs: Sequence[OnlineRun]) -> None:
+    from optsched.online.runs import preempted
+
     first = runs[0]
     load = "-" if first.jobs.load is None else f"{first.jobs.load:.3f}"
     s = first.records.options
@@ -133,6 +138,15 @@ def _footer(out: Console, runs: Sequence[OnlineRun]) -> None:
         f"{first.compile_time:.2f} s",
         markup=False,
     )
+    for run in runs:
+        if told := preempted(run.records):
+            s = run.records.options
+            rounds = "" if s.round is None else f", rounds of {s.round:g} s"
+            out.print(
+                f"{run.records.policy}: {told['preemptions']} preemptions{rounds}; resuming takes "
+                f"{s.restore:g} s, {told['restoring'] / 3600:.1f} GPU-hours in all",
+                markup=False,
+            )
     bounds = next((run.bounds for run in runs if run.bounds is not None), None)
     if bounds is not None:
         jobs = max(len(first.jobs), 1)

@@ -72,6 +72,16 @@ def simulate(
         str | None, typer.Option(metavar="none|window|inf", help="By default the policy's own.")
     ] = None,
     slot: Annotated[float, typer.Option(metavar="S", help="Events act at its multiples.")] = 0.0,
+    checkpoint: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S", help="Lost whenever a stopped job resumes; default 30. If preemptive."
+        ),
+    ] = None,
+    round_length: Annotated[
+        float | None,
+        typer.Option("--round", metavar="S", help="Of las and max-min; default 360."),
+    ] = None,
     records: Annotated[
         str | None,
         typer.Option(
@@ -108,6 +118,8 @@ def simulate(
             "offer": offer,
             "hold": hold,
             "slot": slot,
+            "checkpoint": checkpoint,
+            "round": round_length,
         }
     )
     if as_json:

@@ -53,7 +53,8 @@ def update(path: str | Path, results: Iterable[Result]) -> int:
     path : str or Path
         The file; made if it does not exist.
     results : iterable of Result
-        Results; those under other than default options are left out: another objective.
+        Results; those under other than default options are left out, another objective, and those
+        without a rule of the problem.
 
     Returns
     -------
@@ -89,6 +90,7 @@ def _usable(result: Result) -> bool:
         result.termination is not Termination.ERROR
         and result.check is not None
         and result.check.feasible
+        and not result.relaxed
         and dict(result.options) == default
     )
 

@@ -24,8 +24,8 @@ def queue_statistics(
 ) -> tuple[float, float]:
     """Seconds with a queue, and their integral of the share of free GPUs on partly used servers.
 
-    ``time`` (E,) in seconds, ``kind`` and ``row`` (E,) of the events in order; job i's pieces are
-    ``first[i] .. first[i + 1]`` (n + 1,) of ``server`` and ``taken``, GPUs. A job that starts
+    ``time`` (E,) in seconds, ``kind`` and ``row`` (E,) of the events in order; segment i's pieces
+    are ``first[i] .. first[i + 1]`` (n + 1,) of ``server`` and ``taken``, GPUs. One that starts
     and ends at one instant is swept end first; nothing lasts, so nothing is weighed in between.
     """
     used = np.zeros(servers, dtype=np.int64)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from optsched.checking import CANCELLATION, CheckReport, Violation
 from optsched.online.audit_offers import offer_violations
 from optsched.online.audit_placement import IterationTimes
+from optsched.online.audit_preemption import PREEMPTING, preemption_violations
 from optsched.online.audit_queue import CHECKED, queue_violations
 from optsched.online.records import Records
 
@@ -59,8 +60,9 @@ def audit(
     -------
     CheckReport
         The objective is the total flow time (s), None where the records are not those of the jobs.
-        Rules: records (each job once, as submitted, on this cluster), start (1), gang (2), no
-        preemption and duration (7), slices (VI), capacity (3), the policy's queue rule, with
+        Rules: records (each job once, as submitted, on this cluster), start (1), gang (2),
+        segments (one a job unless its policy stops jobs, one after another), duration (7) with
+        what each resumption costs, slices (VI), capacity (3), the policy's queue rule, with
         a-srpt's delay and its window, the offer rule. At most 20 a rule.
     """
     rows, found = _match(jobs, records, predicted)
@@ -68,6 +70,7 @@ def audit(
         return CheckReport(None, _few(found))
     times = IterationTimes(jobs.configurations.jobs, jobs.cluster.hardware)
     found += _start_violations(records)
+    found += _segment_violations(records)
     gang = _gang_violations(records)
     found += gang
     found += _capacity_violations(records)
@@ -75,8 +78,12 @@ def audit(
         found += _duration_violations(jobs, records, rows, times)
     if not found and spot_checks > 0 and len(records):
         heavy = _heavy(jobs, records, rows, times)
+        stopping = records.policy in PREEMPTING
+        if stopping and records.complete:  # of others the jobs that wait are missing
+            sliced = np.array([times.has_slices(int(c)) for c in jobs.configuration[rows]])
+            found += preemption_violations(jobs, records, rows, sliced, spot_checks)
         found += queue_violations(jobs, records, rows, heavy, times, spot_checks)
-        if records.policy in CHECKED:  # the options of a user's own say nothing about it
+        if records.policy in CHECKED or (stopping and records.complete):  # not a user's own
             found += offer_violations(records, heavy, spot_checks)
     rounding = CANCELLATION * float(np.abs(records.end).sum() + records.submit.sum())
     return CheckReport(float(records.flow.sum()), _few(found), rounding)
@@ -131,29 +138,46 @@ def _start_violations(records: Records) -> list[Violation]:
 
 
 def _gang_violations(records: Records) -> list[Violation]:
-    """Each job holds g GPUs from its start to its end, on servers that exist, each named once."""
-    held = np.zeros(len(records), dtype=np.int64)
-    job = np.repeat(np.arange(len(records)), np.diff(records.first))
-    np.add.at(held, job, records.taken.astype(np.int64))
-    bad = np.flatnonzero(held != records.gpus)
-    found = _listed("gang", "(2)", records, bad, (held - records.gpus)[bad].astype(float))
-    strange = (records.server < 0) | (records.server >= records.servers) | (records.taken <= 0)
-    repeated = np.zeros(len(job), dtype=bool)
-    order = np.lexsort((records.server, job))
-    same = (np.diff(job[order]) == 0) & (np.diff(records.server[order]) == 0)
+    """Each job holds g GPUs while it runs, on servers that exist, each named once."""
+    parts = records.segments
+    held = np.zeros(len(parts), dtype=np.int64)
+    part = np.repeat(np.arange(len(parts)), np.diff(parts.first))
+    np.add.at(held, part, parts.taken.astype(np.int64))
+    off = held - records.gpus[parts.job]
+    bad = np.flatnonzero(off)
+    found = _listed("gang", "(2)", records, parts.job[bad], off[bad].astype(float))
+    strange = (parts.server < 0) | (parts.server >= records.servers) | (parts.taken <= 0)
+    repeated = np.zeros(len(part), dtype=bool)
+    order = np.lexsort((parts.server, part))
+    same = (np.diff(part[order]) == 0) & (np.diff(parts.server[order]) == 0)
     repeated[order[1:][same]] = True
-    bad = np.unique(job[strange | repeated])
+    bad = np.unique(parts.job[part[strange | repeated]])
     return found + _listed("gang", "(2)", records, bad, np.ones(len(bad)))
+
+
+def _segment_violations(records: Records) -> list[Violation]:
+    """A job's segments follow one another, and are one where its policy stops none."""
+    parts = records.segments
+    early = parts.start[1:] - parts.end[:-1]
+    bad = 1 + np.flatnonzero(parts.resumed[1:] & ~(early >= 0))
+    found = _listed("segments", "(3)", records, parts.job[bad], -early[bad - 1])
+    back = np.flatnonzero(~(parts.end >= parts.start))
+    found += _listed("segments", "(3)", records, parts.job[back], (parts.start - parts.end)[back])
+    if records.policy in CHECKED:
+        several = np.unique(parts.job[parts.resumed])
+        found += _listed("no preemption", "(3)", records, several, np.ones(len(several)))
+    return found
 
 
 def _capacity_violations(records: Records) -> list[Violation]:
     """At every moment each server's GPUs in use are at most those it has; ends come first."""
-    job = np.repeat(np.arange(len(records)), np.diff(records.first))
-    taken = records.taken.astype(np.int64)
-    time = np.concatenate((records.start[job], records.end[job]))
+    parts = records.segments
+    part = np.repeat(np.arange(len(parts)), np.diff(parts.first))
+    taken = parts.taken.astype(np.int64)
+    time = np.concatenate((parts.start[part], parts.end[part]))
     change = np.concatenate((taken, -taken))
-    place = np.concatenate((records.server, records.server))
-    owner = np.concatenate((job, job))
+    place = np.concatenate((parts.server, parts.server))
+    owner = parts.job[np.concatenate((part, part))]
     order = np.lexsort((change, time, place))
     running = np.cumsum(change[order])
     over = np.flatnonzero(running > records.gpus_per_server)
@@ -173,34 +197,43 @@ def _capacity_violations(records: Records) -> list[Violation]:
 def _duration_violations(
     jobs: Jobs, records: Records, rows: NDArray[np.int64], times: IterationTimes
 ) -> list[Violation]:
-    """C - t = n alpha, one stretch, with alpha of Heavy-Edge recomputed on the servers held.
+    """C - t = n alpha, with alpha of Heavy-Edge recomputed on the servers held.
 
-    On servers that cannot hold a job's slices it has none.
+    On servers that cannot hold a job's slices it has none. A job that was stopped makes n
+    iterations in all its segments, at each one's alpha and none while a checkpoint is restored.
     """
     configuration = jobs.configuration[rows]
     estimate = np.array([times.estimate(c) for c in range(len(times.jobs))])[configuration]
-    first, taken = records.first.tolist(), records.taken.tolist()
+    parts = records.segments
+    first, taken = parts.first.tolist(), parts.taken.tolist()
     alpha = np.array(
         [
             times.of(c, tuple(taken[begin:end]))
-            for c, (begin, end) in zip(configuration.tolist(), pairwise(first), strict=True)
+            for c, (begin, end) in zip(
+                configuration[parts.job].tolist(), pairwise(first), strict=True
+            )
         ]
     )
-    unfit = np.flatnonzero(np.isinf(alpha))
+    unfit = np.unique(parts.job[np.isinf(alpha)])
     if len(unfit):
         return _listed("slices", "VI", records, unfit, np.ones(len(unfit)))
     found = []
-    for name, said, true in (
-        ("alpha~", records.estimate, estimate),
-        ("alpha", records.alpha, alpha),
+    for name, owner, said, true in (
+        ("alpha~", np.arange(len(records)), records.estimate, estimate),
+        ("alpha", parts.job, parts.alpha, alpha),
     ):
         off = np.abs(said - true) / true
         bad = np.flatnonzero(~(off <= ARITHMETIC))
-        found += _listed(name, "(7)", records, bad, off[bad], ARITHMETIC)
-    length = records.iterations * alpha
-    allowed = ARITHMETIC * length + 4 * np.spacing(records.end)
-    off = np.abs(records.end - records.start - length)
-    bad = np.flatnonzero(~(off <= allowed))
+        found += _listed(name, "(7)", records, owner[bad], off[bad], ARITHMETIC)
+    begun, ended = ~parts.resumed, parts.ended
+    begin = np.where(begun, parts.start, parts.start + records.options.restore)
+    ran = np.where(begun & ended, parts.end - parts.start, np.maximum(0.0, parts.end - begin))
+    made = np.bincount(parts.job, ran / alpha, len(records))
+    last = alpha[ended]  # what is missing or too much, at the pace the job ended with
+    length = records.iterations * last
+    rounding = np.bincount(parts.job, 4 * np.spacing(parts.end) / alpha, len(records)) * last
+    off = np.abs(made * last - length)
+    bad = np.flatnonzero(~(off <= ARITHMETIC * length + rounding))
     return found + _listed("duration", "(7)", records, bad, off[bad], ARITHMETIC)
 
 

@@ -18,23 +18,25 @@ Ints = NDArray[np.int64]
 def offer_violations(
     records: Records, heavy: NDArray[np.bool_], spot_checks: int
 ) -> list[Violation]:
-    """Check offers of jobs spread evenly over the run; slots and own policies are passed over."""
+    """Check offers spread evenly over the run; slots and own policies are passed over."""
     rule = records.options.offer
     if rule is None or records.options.slot > 0:
         return []
-    _, place, count = np.unique(records.start, return_inverse=True, return_counts=True)
+    parts = records.segments
+    _, place, count = np.unique(parts.start, return_inverse=True, return_counts=True)
     alone = np.flatnonzero(count[place] == 1)
     if not len(alone):
         return []
     chosen = alone[np.unique(np.linspace(0, len(alone) - 1, spot_checks).astype(np.int64))]
-    owner = np.repeat(np.arange(len(records)), np.diff(records.first))
+    owner = np.repeat(np.arange(len(parts)), np.diff(parts.first))
     found = []
-    for i in chosen:
+    for at in chosen:
+        i = parts.job[at]
         named = rule
         if rule == "adaptive":
             named = "most" if heavy[i] else "least"
-        expected = expected_offer(_free_before(records, owner, i), named, int(records.gpus[i]))
-        if expected != dict(records[int(i)].servers):
+        free = _free_before(records, owner, float(parts.start[at]))
+        if expected_offer(free, named, int(records.gpus[i])) != dict(parts[int(at)].servers):
             where = f"job {records.job_id[i]}"
             found.append(Violation("offer", f"offer {named}", where, float(records.gpus[i])))
     return found[:20]
@@ -60,11 +62,9 @@ def expected_offer(free: list[int], rule: str, gpus: int) -> dict[int, int]:
     return pieces
 
 
-def _free_before(records: Records, owner: Ints, i: int) -> list[int]:
-    """Free GPUs by server when job i starts: those whose end is at that instant have ended."""
-    t = records.start[i]
-    holds = ((records.start < t) & (records.end > t))[owner]
-    used = np.bincount(
-        records.server[holds], weights=records.taken[holds], minlength=records.servers
-    )
+def _free_before(records: Records, owner: Ints, t: float) -> list[int]:
+    """Free GPUs by server at an instant's starts: what ends at that instant has ended."""
+    parts = records.segments
+    holds = ((parts.start < t) & (parts.end > t))[owner]
+    used = np.bincount(parts.server[holds], weights=parts.taken[holds], minlength=records.servers)
     return (records.gpus_per_server - used).astype(int).tolist()

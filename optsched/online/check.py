@@ -20,7 +20,7 @@ from optsched.online.options import OnlineOptions
 from optsched.online.policies.by_name import PolicyOptions, find_policy
 from optsched.online.prediction.predictors import predict
 from optsched.online.prediction.unseen import ZERO
-from optsched.online.records import Floats, Records
+from optsched.online.records import Floats, Records, Segment, Segments
 from optsched.online.solution import OnlineSolution
 
 SPOT_CHECKS = 1000
@@ -82,21 +82,20 @@ def _records(
     row_of = {name: row for row, name in enumerate(jobs.workload.job_id)}
     in_order = sorted(solution.jobs, key=lambda job: row_of.get(job.job_id, -1))
     rows = np.array([row_of.get(job.job_id, 0) for job in in_order], dtype=np.int64)
-    pieces = [sorted((int(m), g) for m, g in job.servers.items()) for job in in_order]
-    alpha = [
-        _alpha(times, int(jobs.configuration[row]), tuple(g for _, g in each))
-        for row, each in zip(rows, pieces, strict=True)
-    ]
+    owners, held = [], []
+    for at, job in enumerate(in_order):
+        for part in job.parts:
+            pieces = tuple(sorted((int(m), g) for m, g in part.servers.items()))
+            alpha = _alpha(times, int(jobs.configuration[rows[at]]), tuple(g for _, g in pieces))
+            owners.append(at)
+            held.append(Segment(part.start, part.end, alpha, pieces))
     made = Records.of(
         jobs,
         rows,
         policy=solution.policy,
         options=options,
-        start=np.array([job.start for job in in_order], dtype=np.float64),
-        end=np.array([job.end for job in in_order], dtype=np.float64),
-        alpha=np.array(alpha, dtype=np.float64),
         predicted=known[rows],
-        pieces=pieces,
+        segments=Segments.of(owners, held),
     )
     return replace(made, job_id=np.array([job.job_id for job in in_order], dtype=object))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 from optsched.display import Explanation
@@ -14,7 +15,10 @@ from optsched.online.solution import OnlineSolution
 
 @dataclass(frozen=True)
 class WidthShare:
-    """Jobs of one number of GPUs: how many, and their seconds of waiting and of running."""
+    """Jobs of one number of GPUs: how many, and their seconds of waiting and of running.
+
+    Waiting is also a job's that was stopped, until it resumes; running, restoring a checkpoint.
+    """
 
     gpus: int
     jobs: int
@@ -80,8 +84,9 @@ def explain(
         row = known[job.job_id]
         share = shares.setdefault(int(jobs.gpus[row]), [0, 0.0, 0.0])
         share[0] += 1
-        share[1] += job.start - float(jobs.submit[row])
-        share[2] += job.end - job.start
+        stopped = sum(later.start - part.end for part, later in pairwise(job.parts))
+        share[1] += job.start - float(jobs.submit[row]) + stopped
+        share[2] += job.end - job.start - stopped
         longest = max(longest, (job.job_id, job.end - float(jobs.submit[row])), key=lambda x: x[1])
     rows = tuple(WidthShare(gpus, int(n), w, r) for gpus, (n, w, r) in sorted(shares.items()))
     return OnlineBreakdown(instance.name, solution.policy, rows, *longest)

@@ -34,13 +34,14 @@ class Metrics:
         Of flow / (n alpha~); alpha~ is an estimate, so it can fall below 1.
     inflation : float
         sum g n alpha / sum g n alpha~: GPU time lost to placement; can fall below 1 likewise.
+        Checkpoints' restoring is none of it.
     fragmentation : float
         Time-mean, while jobs queue, of the share of free GPUs on partly used servers; 0 if none
         ever queues. A moment without free GPUs counts as 0.
     makespan : float
         max C - min r.
     utilisation : float
-        sum g (C - t) / (G makespan).
+        sum g (C - t) / (G makespan), of jobs that were stopped over their segments.
     """
 
     jobs: int
@@ -75,7 +76,8 @@ def compute_metrics(records: Records) -> Metrics:
     if not len(records):
         return Metrics(0, 0.0, 0.0, 0.0, {}, 0.0, 0.0, 0.0, 0.0, 0.0)
     flow = records.flow
-    held = records.gpus * (records.end - records.start)
+    segments = records.segments
+    held = records.gpus[segments.job] * (segments.end - segments.start)
     makespan = float(records.end.max() - records.submit.min())
     length = records.iterations * records.estimate
     return Metrics(
@@ -103,8 +105,9 @@ def compute_metrics(records: Records) -> Metrics:
 def fragmentation(records: Records) -> float:
     """Time-mean, while jobs queue, of (free GPUs on partly used servers) / (free GPUs)."""
     time, kind, row = _events(records)
+    held = records.segments
     queued, weighted = queue_statistics(
-        time, kind, row, records.first, records.server, records.taken,
+        time, kind, row, held.first, held.server, held.taken,
         records.servers, records.gpus_per_server,
     )  # fmt: skip
     return float(weighted / queued) if queued > 0 else 0.0
@@ -114,16 +117,21 @@ def timeline(records: Records) -> tuple[Floats, NDArray[np.int64], NDArray[np.in
     """Moments (s), and the jobs that queue and the GPUs in use from each moment on."""
     time, kind, row = _events(records)
     queue = np.cumsum(np.choose(kind, (0, 1, -1)))
-    used = np.cumsum(records.gpus[row] * np.choose(kind, (-1, 0, 1)))
+    used = np.cumsum(records.gpus[records.segments.job[row]] * np.choose(kind, (-1, 0, 1)))
     last = np.append(np.diff(time) > 0, True) if len(time) else np.empty(0, dtype=bool)
     return time[last], queue[last], used[last]
 
 
 def _events(records: Records) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
-    """Times, kinds (0 end, 1 submission, 2 start) and rows, in order of time, then kind."""
-    rows = np.arange(len(records))
-    time = np.concatenate((records.end, records.submit, records.start))
-    kind = np.repeat(np.arange(3), len(records))
-    row = np.concatenate((rows, rows, rows))
+    """Times, kinds (0 end, 1 joins the queue, 2 start) and segments, in order of time, then kind.
+
+    A job joins the queue when it is submitted and whenever it is stopped.
+    """
+    held = records.segments
+    each, stopped = np.arange(len(held)), np.flatnonzero(~held.ended)
+    joins = np.concatenate((records.submit, held.end[stopped]))
+    time = np.concatenate((held.end, joins, held.start))
+    kind = np.repeat(np.arange(3), len(held))
+    row = np.concatenate((each, each, each))
     order = np.lexsort((kind, time))
     return time[order], kind[order], row[order]

@@ -1,5 +1,6 @@
 """Records as CSV or parquet: a line a job, the pieces as "server:gpus server:gpus".
 
+Where jobs were stopped a column more, segments, has their stretches: "start..end server:gpus; ...".
 As JSON one policy's run is a file that `optsched check` audits.
 """
 
@@ -18,7 +19,7 @@ from optsched.extras import require_extras
 from optsched.files import instance_sha256, write_document
 from optsched.library import WORKLOAD
 from optsched.online.instance import OnlineInstance
-from optsched.online.records import Records
+from optsched.online.records import Record, Records
 from optsched.online.solution import MOST_JOBS, OnlineSolution
 from optsched.writing import csv_text, replacing, write_text
 
@@ -41,8 +42,9 @@ def write_records(path: str | Path, runs: Sequence[Records]) -> None:
     if str(path).endswith(".parquet"):
         _write_parquet(path, runs)
         return
-    rows = (row for records in runs for row in zip(*_cells(records), strict=True))
-    write_text(path, csv_text(COLUMNS, rows))
+    names = _names(runs)
+    rows = (row for records in runs for row in zip(*_cells(records, names), strict=True))
+    write_text(path, csv_text(names, rows))
 
 
 def is_run_file(path: str | Path) -> bool:
@@ -84,6 +86,9 @@ def write_run(
     seed : int
         Of the predictor.
     """
+    if len(records.segments) > 2 * MOST_JOBS:
+        found, expected = f"{len(records.segments)} segments", "or a .csv or .parquet file"
+        raise InputError(str(path), "", found, f"at most {2 * MOST_JOBS}, {expected}")
     table = Path(instance.workload.name)
     name = table.absolute().parent.name if table.name == WORKLOAD else table.stem
     ran = replace(instance, workload=instance.workload.named(name))
@@ -94,6 +99,7 @@ def write_run(
 
 
 def _columns(records: Records) -> dict[str, Any]:
+    no_segments = [""] * len(records)
     return {
         "policy": np.full(len(records), records.policy, dtype=object),
         "job_id": records.job_id,
@@ -106,6 +112,7 @@ def _columns(records: Records) -> dict[str, Any]:
         "iterations": records.iterations,
         "predicted": records.predicted,
         "servers": _servers(records),
+        "segments": [_stretches(each) for each in records] if records.preemptions else no_segments,
     }
 
 
@@ -117,9 +124,21 @@ def _servers(records: Records) -> list[str]:
     ]
 
 
-def _cells(records: Records) -> list[Any]:
+def _stretches(record: Record) -> str:
+    return "; ".join(
+        f"{each.start!r}..{each.end!r} {' '.join(f'{m}:{gpus}' for m, gpus in each.servers)}"
+        for each in record.segments
+    )
+
+
+def _names(runs: Sequence[Records]) -> tuple[str, ...]:
+    return (*COLUMNS, "segments") if any(records.preemptions for records in runs) else COLUMNS
+
+
+def _cells(records: Records, names: tuple[str, ...]) -> list[Any]:
     """The columns as Python's own numbers and texts."""
-    return [v.tolist() if isinstance(v, np.ndarray) else v for v in _columns(records).values()]
+    columns = _columns(records)
+    return [v.tolist() if isinstance(v, np.ndarray) else v for v in map(columns.get, names)]
 
 
 def _write_parquet(path: str | Path, runs: Sequence[Records]) -> None:
@@ -130,6 +149,6 @@ def _write_parquet(path: str | Path, runs: Sequence[Records]) -> None:
     tables = []
     for records in runs:
         columns = _columns(records)
-        tables.append(arrow.table({name: list(columns[name]) for name in COLUMNS}))
+        tables.append(arrow.table({name: list(columns[name]) for name in _names(runs)}))
     with replacing(path) as made:
         parquet.write_table(arrow.concat_tables(tables), made)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,17 +19,93 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
+class Segment:
+    """A stretch in which a job held its GPUs: seconds, alpha, and (server, GPUs) by server."""
+
+    start: float
+    end: float
+    alpha: float
+    servers: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Segments:
+    """The stretches in which jobs held GPUs, by job and then time, in columns.
+
+    Attributes
+    ----------
+    job : (S,) int
+        Which record.
+    start, end, alpha : (S,) float
+        Seconds, and seconds an iteration took there.
+    first : (S + 1,) int
+        Where the pieces of each begin in `server` and `taken`.
+    """
+
+    job: Ints
+    start: Floats
+    end: Floats
+    alpha: Floats
+    first: Ints
+    server: Ints
+    taken: Ints
+
+    @classmethod
+    def of(cls, job: Sequence[int], segments: Sequence[Segment]) -> Self:
+        """Lay segments end to end; `job` says whose each is."""
+        flat = [piece for each in segments for piece in each.servers]
+        return cls(
+            job=np.array(job, dtype=np.int64),
+            start=np.array([each.start for each in segments], dtype=np.float64),
+            end=np.array([each.end for each in segments], dtype=np.float64),
+            alpha=np.array([each.alpha for each in segments], dtype=np.float64),
+            first=np.cumsum([0, *(len(each.servers) for each in segments)], dtype=np.int64),
+            server=np.array([server for server, _ in flat], dtype=np.int64),
+            taken=np.array([gpus for _, gpus in flat], dtype=np.int64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.job)
+
+    def __getitem__(self, at: int) -> Segment:
+        pieces = slice(self.first[at], self.first[at + 1])
+        return Segment(
+            float(self.start[at]),
+            float(self.end[at]),
+            float(self.alpha[at]),
+            tuple(zip(self.server[pieces].tolist(), self.taken[pieces].tolist(), strict=True)),
+        )
+
+    @property
+    def resumed(self) -> NDArray[np.bool_]:
+        """Whether a job was stopped before it."""
+        return np.append(False, self.job[1:] == self.job[:-1])[: len(self)]
+
+    @property
+    def ended(self) -> NDArray[np.bool_]:
+        """Whether it is a job's last."""
+        return np.append(self.job[1:] != self.job[:-1], True)[: len(self)]
+
+    def worked(self, restore: float) -> Floats:
+        """Seconds of each in which iterations were made: not those in which it was restored."""
+        begin = np.where(self.resumed, self.start + restore, self.start)
+        return np.asarray(np.maximum(0.0, self.end - begin))
+
+
+@dataclass(frozen=True)
 class Record:
     """One job: when it was submitted, started and ended (s), and on how many GPUs of which server.
 
     Attributes
     ----------
     alpha, estimate : float
-        Seconds an iteration took, and alpha~.
+        Seconds an iteration took (of a job that was stopped: on average), and alpha~.
     iterations, predicted : float
         n and n~.
     servers : tuple of (int, int)
-        (server, GPUs), by server.
+        (server, GPUs), by server; of a job that was stopped, those it ended on.
+    segments : tuple of Segment
+        Of a job that was stopped: the stretches in which it ran.
     """
 
     job_id: str
@@ -42,6 +118,7 @@ class Record:
     iterations: float
     predicted: float
     servers: tuple[tuple[int, int], ...]
+    segments: tuple[Segment, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,9 +134,12 @@ class Records:
     servers, gpus_per_server : int
         The cluster.
     first : (n + 1,) int
-        Where each job's pieces begin in `server` and `taken`.
+        Where each job's pieces begin in `server` and `taken`; of a job that was stopped, the last.
     complete : bool
-        False when the run was interrupted: then only jobs that had started are here.
+        False when the run was interrupted: then only jobs that had started are here, and of those
+        that were stopped only the ones that run again.
+    parts : Segments or None
+        Where a job was stopped: the stretches of all jobs. `segments` has them for every run.
     """
 
     policy: str
@@ -79,19 +159,18 @@ class Records:
     server: Ints
     taken: Ints
     complete: bool = True
+    parts: Segments | None = None
 
     @classmethod
     def of(cls, jobs: Jobs, rows: Ints, **decided: Any) -> Self:
         """The records of some rows of a workload, in their order; `decided` are the other columns.
 
-        In place of `first`, `server` and `taken` may stand `pieces`: by row, (server, GPUs).
+        In place of those that say what ran where may stand `segments`.
         """
-        pieces = decided.pop("pieces", None)
-        if pieces is not None:
-            flat = [piece for each in pieces for piece in each]
-            decided["first"] = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
-            decided["server"] = np.array([server for server, _ in flat], dtype=np.int64)
-            decided["taken"] = np.array([gpus for _, gpus in flat], dtype=np.int64)
+        segments = decided.pop("segments", None)
+        if segments is not None:
+            restore = decided["options"].restore
+            decided |= _whole(segments, restore, jobs.iterations[rows])
         return cls(
             servers=jobs.cluster.servers,
             gpus_per_server=jobs.cluster.gpus_per_server,
@@ -108,6 +187,8 @@ class Records:
 
     def __getitem__(self, row: int) -> Record:
         pieces = slice(self.first[row], self.first[row + 1])
+        parts = self.parts
+        at = range(0) if parts is None else range(*np.searchsorted(parts.job, (row, row + 1)))
         return Record(
             str(self.job_id[row]),
             float(self.submit[row]),
@@ -119,6 +200,7 @@ class Records:
             float(self.iterations[row]),
             float(self.predicted[row]),
             tuple(zip(self.server[pieces].tolist(), self.taken[pieces].tolist(), strict=True)),
+            () if parts is None or len(at) == 1 else tuple(parts[each] for each in at),
         )
 
     def __iter__(self) -> Iterator[Record]:
@@ -128,6 +210,41 @@ class Records:
     def flow(self) -> Floats:
         """C - r by job, in seconds."""
         return np.asarray(self.end - self.submit)
+
+    @property
+    def segments(self) -> Segments:
+        """The stretches in which jobs held GPUs: one a job unless it was stopped."""
+        if self.parts is not None:
+            return self.parts
+        every = np.arange(len(self))
+        return Segments(
+            every, self.start, self.end, self.alpha, self.first, self.server, self.taken
+        )
+
+    @property
+    def preemptions(self) -> int:
+        """How often a job was stopped."""
+        return len(self.segments) - len(self)
+
+
+def _whole(parts: Segments, restore: float, iterations: Floats) -> dict[str, Any]:
+    """The columns of jobs that ran in such stretches."""
+    begun, ended = ~parts.resumed, parts.ended
+    jobs = len(iterations)
+    mean = np.bincount(parts.job, parts.worked(restore), jobs) / iterations
+    last = np.flatnonzero(ended)
+    count = np.diff(parts.first)[last]
+    first = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
+    source = np.arange(first[-1]) + np.repeat(parts.first[last] - first[:-1], count)
+    return {
+        "start": parts.start[begun],
+        "end": parts.end[ended],
+        "alpha": np.where(begun[last], parts.alpha[last], mean),
+        "first": first,
+        "server": parts.server[source],
+        "taken": parts.taken[source],
+        "parts": parts if len(parts) > jobs else None,
+    }
 
 
 def in_server_order(

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from optsched.checking import CheckReport
 from optsched.online.audit import audit
 from optsched.online.bounds.flow import ITERATIONS, FlowBounds, flow_bounds
@@ -15,14 +17,14 @@ from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.instance import OnlineInstance
 from optsched.online.metrics import Metrics, compute_metrics
 from optsched.online.options import OnlineOptions
-from optsched.online.policies.by_name import PolicyOptions, find_policy
+from optsched.online.policies.by_name import POLICIES, PolicyOptions, find_policy
 from optsched.online.policies.protocol import simulate_policy
 from optsched.online.prediction.predictors import Prediction, predict
 from optsched.online.records import Records
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.solution import OnlineSolution
 from optsched.online.warm_up import warm_up
-from optsched.result import Outcome, Settings, Termination
+from optsched.result import RELAXES, Outcome, Settings, Termination
 
 Progress = Callable[[str, int, int], None]
 STEPS_BY = "wcs-subtime"
@@ -60,8 +62,10 @@ class Run:
 
     @property
     def bound(self) -> float | None:
-        """The best of the bounds, seconds; None without one and for part of a run."""
-        return self.bounds.best if self.bounds is not None and self.records.complete else None
+        """The best of the bounds that hold for it, seconds; None without one, for part of a run."""
+        if self.bounds is None or not self.records.complete:
+            return None
+        return self.bounds.best_pausing if self.records.preemptions else self.bounds.best
 
     @property
     def excess(self) -> float | None:
@@ -87,6 +91,7 @@ class Run:
             "settings": self.records.options.to_dict(),
             "replaced_configurations": self.jobs.replaced,
             "complete": self.records.complete,
+            **preempted(self.records),
         }
 
 
@@ -125,7 +130,8 @@ def run_policies(
         Records, metrics, bounds and audit, a policy each.
     """
     bounds: FlowBounds | None = None
-    compile_time = warm_up(bounds=with_bounds)
+    stops = any(find_policy(name).preempts != "never" for name in policies)
+    compile_time = warm_up(bounds=with_bounds, preemption=stops)
     for name in policies:
         run = _run(prediction, name, options, progress)
         if with_bounds and bounds is None and run.records.complete:
@@ -152,7 +158,10 @@ def run_policy(
 def bound_runs(
     name: str, instance: OnlineInstance, options: OnlineOptions, settings: Settings
 ) -> Outcome:
-    """Bound the total flow of any schedule; `iterations` are those of the capacity dual."""
+    """Bound the total flow of any schedule of (8), in which nothing is stopped.
+
+    `iterations` are those of the capacity dual.
+    """
     jobs = predicted(instance, options, settings.seed).jobs
     began = time.perf_counter()
     known = compute_metrics(simulate_online(jobs, STEPS_BY)).total_flow_time
@@ -232,13 +241,37 @@ def _outcome(
     if not run.records.complete:
         raise KeyboardInterrupt
     told, seed = options.to_dict(), settings.seed
+    details: dict[str, Any] = {name: getattr(run.metrics, name) for name in DETAILS}
+    bounds = None
+    if run.records.preemptions:
+        bounds = flow_bounds(run.jobs, iterations=0)
+        details |= {**preempted(run.records), RELAXES: "no preemption"}
     return Outcome(
         OnlineSolution.of(run.records, instance.name, options=told, seed=seed),
         Termination.FEASIBLE,
+        bound=None if bounds is None else bounds.best_pausing,
+        bound_source=None if bounds is None else bounds.pausing_source,
         claimed=run.metrics.total_flow_time,
         solve_time=run.seconds,
-        details={name: getattr(run.metrics, name) for name in DETAILS},
+        details=details,
     )
+
+
+def preempted(records: Records) -> dict[str, float]:
+    """How often jobs were stopped, and the GPU-seconds that resuming them took; of a run that may.
+
+    Nothing for a policy that stops no jobs.
+    """
+    known = POLICIES.get(records.policy)
+    if not records.preemptions and (known is None or known.preempts == "never"):
+        return {}
+    held = records.segments
+    lost = held.end - held.start - held.worked(records.options.restore)
+    gpus = records.gpus[held.job]
+    return {
+        "preemptions": records.preemptions,
+        "restoring": float((gpus * np.where(held.resumed, lost, 0.0)).sum()),
+    }
 
 
 def _named(progress: Progress, policy: str) -> Callable[[int, int], None]:

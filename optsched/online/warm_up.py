@@ -14,7 +14,7 @@ from optsched.online.simulator.engine import simulate_online
 from optsched.placement.instance import Job, Stage
 
 
-def warm_up(*, bounds: bool = True) -> float:
+def warm_up(*, bounds: bool = True, preemption: bool = True) -> float:
     """Run every compiled loop once on a tiny case; returns the seconds it took."""
     began = time.perf_counter()
     stages = tuple(
@@ -34,7 +34,7 @@ def warm_up(*, bounds: bool = True) -> float:
         submit_time=[0.0, 0.0, 1.0], gpus=[3, 3, 3], iterations=[1.0, 2.0, 3.0], model=["m"] * 3
     )
     jobs = prepare_jobs(workload, Catalogue.of(models), OnlineCluster.of(2, 2, 1.0, 2.0))
-    for policy in ("a-srpt", "wcs-subtime"):
+    for policy in ("a-srpt", "wcs-subtime", *(("las",) if preemption else ())):
         compute_metrics(simulate_online(jobs, policy))
     if bounds:
         flow_bounds(jobs)

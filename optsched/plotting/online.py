@@ -11,7 +11,7 @@ from optsched.online.data.jobs import prepare_jobs
 from optsched.online.instance import OnlineInstance
 from optsched.online.metrics import timeline
 from optsched.online.options import OnlineOptions
-from optsched.online.records import Records
+from optsched.online.records import Records, Segment, Segments
 from optsched.online.runs import Run
 from optsched.online.solution import OnlineSolution
 from optsched.plotting.arguments import decided
@@ -114,18 +114,19 @@ def _records_of(instance: OnlineInstance, run: OnlineSolution) -> Records:
     jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
     row_of = {name: row for row, name in enumerate(jobs.workload.job_id)}
     rows = np.array([row_of[job.job_id] for job in run.jobs], dtype=np.int64)
-    start, end = (np.array([getattr(job, name) for job in run.jobs]) for name in ("start", "end"))
-    pieces = [sorted((int(m), gpus) for m, gpus in job.servers.items()) for job in run.jobs]
+    parts = [(at, part) for at, job in enumerate(run.jobs) for part in job.parts]
+    length = [(part.end - part.start) / jobs.iterations[rows[at]] for at, part in parts]
+    held = [
+        Segment(part.start, part.end, each, tuple((int(m), g) for m, g in part.servers.items()))
+        for (_, part), each in zip(parts, length, strict=True)
+    ]
     return Records.of(
         jobs,
         rows,
         policy=run.policy,
         options=OnlineOptions.from_dict(run.options).policy,
-        start=start,
-        end=end,
-        alpha=(end - start) / jobs.iterations[rows],
         predicted=np.full(len(rows), np.nan),
-        pieces=pieces,
+        segments=Segments.of([at for at, _ in parts], held),
     )
 
 

@@ -21,7 +21,7 @@ from optsched.experiments.statistics import Interval, bootstrap_mean
 from optsched.experiments.store.row import FAILURES, MEASURES, Status
 from optsched.experiments.store.store import StoreReader
 from optsched.problems import PROBLEMS
-from optsched.result import Termination, is_proved
+from optsched.result import RELAXES, Termination, is_proved
 
 REFERENCE = "exact"
 """Times are set against this method's, where a family runs it."""
@@ -52,7 +52,10 @@ WHERE bound IS NOT NULL AND status = 'done' AND termination <> 'error'
 
 @dataclass(frozen=True)
 class Run:
-    """A planned run and what came of it; `bound` is the best one known for the instance."""
+    """A planned run and what came of it; `bound` is the best one known for the instance.
+
+    Of a run free of a rule of the problem it is its own.
+    """
 
     plan: str
     family: str
@@ -205,6 +208,8 @@ def _bounded_by(row: Mapping[str, Any], options: str) -> tuple[str, str, int | N
 def _run(row: Mapping[str, Any], best: tuple[float | None, str | None]) -> Run:
     times = [t for t in (row["build_time"], row["solve_time"]) if t is not None]
     bound, source = best
+    if RELAXES in json.loads(row["details"] or "{}"):
+        bound, source = row["bound"], row["bound_source"]
     return Run(
         **{name: row[name] for name in AS_STORED},
         options=row["asked"],

@@ -1,16 +1,18 @@
 """Lower bounds on the total flow time of any schedule: what certifies a run.
 
 With d_i = n_i x (provably least alpha) and true n, every schedule of Problem (8) has flow at least
+(the first three also where jobs may be stopped and resume elsewhere, whatever a checkpoint costs:
+they ask of a job only that its g_i GPUs work for d_i in all)
 
 - *durations*: the sum of d_i;
 - *fast machine*: the flow of preemptive SRPT on one machine with work g_i d_i / G (jobs spread over
   the GPUs as a fluid);
-- *mean busy time*: jobs run g_i GPUs for d_i without pause, so C_i >= M_i + d_i / 2 with M_i the
-  mean time at which the job's work is done; the fast machine's least sum of M_i is that of
+- *mean busy time*: a job's work takes d_i at least, so C_i >= M_i + d_i / 2 with M_i the mean time
+  at which it is done (pauses make it earlier); the fast machine's least sum of M_i is that of
   preemptive shortest-work-first (Goemans 1997);
-- *capacity dual*: prices lam >= 0 on cells of time for GPU-seconds, Lam their integral,
-  sum_i min_{t >= r_i} [t + d_i - r_i + g_i (Lam(t + d_i) - Lam(t))] - G Lam(end); valid for any
-  prices, improved by subgradient steps.
+- *capacity dual*, without pauses: prices lam >= 0 on cells of time for GPU-seconds, Lam their
+  integral, sum_i min_{t >= r_i} [t + d_i - r_i + g_i (Lam(t + d_i) - Lam(t))] - G Lam(end); valid
+  for any prices, improved by subgradient steps.
 
 Starts rounded to slots or durations rounded up would be no bounds. Source: models/online/README.md.
 """
@@ -29,6 +31,8 @@ CELLS = 240
 ITERATIONS = 60
 NARROWEST = 1e-9
 """Share of the time looked at that a cell is wide at least."""
+PAUSING = ("durations", "fast_machine", "mean_busy_time")
+"""Bounds that hold where jobs may be stopped, too."""
 ROUNDING = 1e-12
 """Relative allowance for the summation's own rounding, taken off every bound."""
 
@@ -50,8 +54,20 @@ class FlowBounds:
     @property
     def source(self) -> str:
         """Which one that is."""
-        names = ("durations", "fast_machine", "mean_busy_time", "capacity_dual")
-        return max(names, key=lambda name: getattr(self, name)).replace("_", " ")
+        return self._largest((*PAUSING, "capacity_dual"))
+
+    @property
+    def best_pausing(self) -> float:
+        """The largest of those that hold where jobs may be stopped, too."""
+        return max(getattr(self, name) for name in PAUSING)
+
+    @property
+    def pausing_source(self) -> str:
+        """Which one that is."""
+        return self._largest(PAUSING)
+
+    def _largest(self, names: tuple[str, ...]) -> str:
+        return max(names, key=lambda name: float(getattr(self, name))).replace("_", " ")
 
 
 def flow_bounds(
@@ -70,7 +86,8 @@ def flow_bounds(
     known_flow : float, optional
         Total flow of some schedule: sets the dual's step lengths, never its validity.
     cells, iterations : int
-        Of the dual. O(iterations n cells) at worst, far less where little waits.
+        Of the dual, which is 0 without any. O(iterations n cells) at worst, far less where little
+        waits.
 
     Returns
     -------
@@ -134,7 +151,7 @@ def capacity_dual_bound(
     edges = cell_edges(jobs, length, cells)
     capacity = jobs.cluster.gpus * np.diff(edges)
     price, used = np.zeros(len(capacity)), np.empty(len(capacity))
-    best, best_price = -np.inf, price
+    best, best_price = 0.0, price
     target = known_flow or 0.0
     pace, stale = 1.0, 0
     for _ in range(iterations):

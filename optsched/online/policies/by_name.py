@@ -1,7 +1,8 @@
 """The policies by name, and the options that change what they do.
 
 Sources: a-srpt, Algorithm 1 and V-A 1-d, in the readings of models/online/README.md; easy: Lifka,
-The ANL/IBM SP scheduling system (JSSPP 1995).
+The ANL/IBM SP scheduling system (JSSPP 1995); las: Gu et al., Tiresias (NSDI 2019), without its
+queues; max-min: Narayanan et al., Gavel (OSDI 2020), on one type of GPU.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from optsched.declared import Between, Options
 from optsched.errors import InputError, shown
 
 Hold = Literal["none", "window", "inf"]
+Order = Literal["release", "submission", "duration", "workload", "attained", "remaining", "share"]
 Offer = Literal["most", "least", "first-fit", "best-fit-last", "adaptive"]
 OFFERS = get_args(Offer)
 """Offer rules; adaptive: heavy jobs by most, the others by least."""
 LARGEST = 1e12
+CHECKPOINT, ROUND = 30.0, 360.0
+"""Seconds lost whenever a stopped job resumes, and those of a round, by default."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,10 @@ class Policy:
         Whether a job queues when the virtual machine completes it, instead of at submission.
     order : str
         Key of the queue, ties by row: "release" (first in, first out), "submission",
-        "duration" (n~ alpha~) or "workload" (g n~ alpha~).
+        "duration" (n~ alpha~) or "workload" (g n~ alpha~). Of policies that preempt, key of all
+        jobs: "attained" (GPU-seconds of work done), "remaining" (g alpha~ times the iterations
+        predicted to be left) or "share" (time received over the time due to it by max-min
+        fairness).
     scans_on : bool
         Whether a pass goes on past a job that does not fit.
     delays : bool
@@ -45,12 +52,15 @@ class Policy:
         What applies unless the options say otherwise.
     perfect : bool
         Whether it knows the true iterations.
+    preempts : str
+        When it stops jobs for others that come first by the key: "never", at all "events", or
+        where "rounds" begin; between these, jobs start where they fit.
     """
 
     name: str
     summary: str
     virtual: bool = False
-    order: Literal["release", "submission", "duration", "workload"] = "release"
+    order: Order = "release"
     scans_on: bool = False
     delays: bool = False
     backfills: bool = False
@@ -58,6 +68,7 @@ class Policy:
     offer: Offer = "most"
     hold: Hold = "none"
     perfect: bool = False
+    preempts: Literal["never", "events", "rounds"] = "never"
 
 
 _ALL = (
@@ -117,6 +128,24 @@ _ALL = (
         backfills=True,
         offer="adaptive",
     ),
+    Policy(
+        "las",
+        "preemptive: least attained service (GPU-seconds) first, by rounds",
+        order="attained",
+        preempts="rounds",
+    ),
+    Policy(
+        "srpt-preemptive",
+        "preemptive: smallest remaining predicted workload first, at every event",
+        order="remaining",
+        preempts="events",
+    ),
+    Policy(
+        "max-min",
+        "preemptive: Gavel's max-min fair shares of the GPUs, by rounds",
+        order="share",
+        preempts="rounds",
+    ),
 )
 
 POLICIES: dict[str, Policy] = {policy.name: policy for policy in _ALL}
@@ -143,13 +172,27 @@ class PolicyOptions(Options):
         alpha <= comm_heavy alpha~; "inf": likewise, and without a window. None: the policy's own.
     slot : float
         Seconds; events act at its next multiple. 0 for none.
+    checkpoint : float or None
+        Seconds that a job holds its GPUs without an iteration whenever it resumes; of policies
+        that preempt. None: 30.
+    round : float or None
+        Seconds of a round, of policies that preempt by rounds. None: 360.
     """
+
+    left_out = ("checkpoint", "round")
 
     tau: Annotated[float, Between(0, LARGEST)] = 100.0
     comm_heavy: Annotated[float, Between(1, LARGEST)] = 1.5
     offer: Offer | None = None
     hold: Hold | None = None
     slot: Annotated[float, Between(0, LARGEST)] = 0.0
+    checkpoint: Annotated[float, Between(0, LARGEST)] | None = None
+    round: Annotated[float, Between(0, LARGEST, above=True)] | None = None
+
+    @property
+    def restore(self) -> float:
+        """Seconds lost at a resumption."""
+        return CHECKPOINT if self.checkpoint is None else self.checkpoint
 
     def for_policy(self, policy: Policy) -> PolicyOptions:
         """The options with the policy's own where none was chosen.
@@ -157,14 +200,26 @@ class PolicyOptions(Options):
         Raises
         ------
         InputError
-            For backfilling with ``hold="inf"``: a held head would never be reached.
+            For backfilling with ``hold="inf"``: a held head would never be reached; for preemption
+            in slots, and in rounds that are no longer than a checkpoint's cost.
         """
+        source = f"policy {policy.name}"
         hold = (self.hold or policy.hold) if policy.delays else "none"
         if policy.backfills and hold == "inf":
-            raise InputError(
-                f"policy {policy.name}", "hold", "inf", "none or window: backfilling could starve"
-            )
-        return replace(self, offer=self.offer or policy.offer, hold=hold)
+            raise InputError(source, "hold", "inf", "none or window: backfilling could starve")
+        rounds = (self.round or ROUND) if policy.preempts == "rounds" else None
+        if policy.preempts != "never" and self.slot > 0:
+            raise InputError(source, "slot", f"{self.slot:g}", "0: it acts at events and rounds")
+        if rounds is not None and self.restore >= rounds:
+            expected = f"less than a round, {rounds:g}: jobs would do nothing but restore"
+            raise InputError(source, "checkpoint", f"{self.restore:g}", expected)
+        return replace(
+            self,
+            offer=self.offer or policy.offer,
+            hold=hold,
+            checkpoint=None if policy.preempts == "never" else self.restore,
+            round=rounds,
+        )
 
 
 def find_policy(name: str) -> Policy:

@@ -16,6 +16,7 @@ from optsched.online.data.jobs import Jobs
 from optsched.online.policies.by_name import Policy, PolicyOptions, find_policy
 from optsched.online.records import Records, in_server_order
 from optsched.online.simulator.offers import RULES
+from optsched.online.simulator.preemption import PreemptiveRun
 from optsched.online.simulator.state import (
     BACKFILL,
     HOLDS,
@@ -78,8 +79,9 @@ def simulate_online(
     options = (options or PolicyOptions()).for_policy(policy)
     known = jobs.iterations if policy.perfect or predicted is None else predicted
     _check_predictions(jobs, known)
-    run = _Run(jobs, policy, options, np.asarray(known, dtype=np.float64))
-    complete = run.until_done(progress)
+    simulator = _Run if policy.preempts == "never" else PreemptiveRun
+    run = simulator(jobs, policy, options, np.asarray(known, dtype=np.float64))
+    complete = run.until_done(STEPS, progress)
     return run.records(complete)
 
 
@@ -95,13 +97,13 @@ class _Run:
             len(jobs), cluster.servers, cluster.gpus_per_server, self.rules
         )
 
-    def until_done(self, progress: Progress | None) -> bool:
+    def until_done(self, steps: int, progress: Progress | None) -> bool:
         from optsched.online.simulator._engine_kernel import DONE, NEEDS_ROOM, advance
 
         packed = self.jobs.configurations.packed
         try:
             while True:
-                status = advance(self.rows, packed, self.rules, self.queue, self.state, STEPS)
+                status = advance(self.rows, packed, self.rules, self.queue, self.state, steps)
                 if progress is not None:
                     progress(int(self.state.index[STARTED]), len(self.jobs))
                 if status == DONE:

@@ -1,0 +1,439 @@
+"""Policies that stop jobs: by hand, against a policy in plain Python, audited, bounded, on file."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from oracles.random_online import random_case
+from scipy.optimize import linprog
+
+import optsched
+import optsched.online.policies.protocol as protocol
+from optsched.errors import InputError
+from optsched.online.audit import audit
+from optsched.online.audit_preemption import _fair_level
+from optsched.online.bounds.flow import flow_bounds
+from optsched.online.data.catalogue import Catalogue
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.jobs import Jobs, prepare_jobs
+from optsched.online.data.workload import Workload
+from optsched.online.instance import OnlineInstance
+from optsched.online.metrics import compute_metrics, timeline
+from optsched.online.policies.by_name import POLICIES, PolicyOptions
+from optsched.online.policies.protocol import QueuedJob, View, simulate_policy
+from optsched.online.prediction.predictors import predict
+from optsched.online.record_files import write_records
+from optsched.online.records import Records, Segments
+from optsched.online.runs import run_policies
+from optsched.online.simulator.engine import simulate_online
+from optsched.placement.instance import Job, Stage
+
+PREEMPTIVE = [name for name, policy in POLICIES.items() if policy.preempts != "never"]
+ROUNDS = PolicyOptions(checkpoint=0.25, round=4.0)
+
+
+def jobs_of(*rows: tuple[float, int, float], servers: int = 1, per_server: int = 2) -> Jobs:
+    """Jobs of (submission, GPUs, iterations of a second each) that do not communicate."""
+    stage = {"name": "s", "forward_time": 1.0, "backward_time": 0.0, "input_bytes": 0}
+    models = {
+        f"m{gpus}": Job(
+            model=f"m{gpus}",
+            all_reduce="ring",
+            stages=(Stage(**stage, replicas=gpus, output_bytes=0, parameter_bytes=0),),
+        )
+        for gpus in {row[1] for row in rows}
+    }
+    workload = Workload.of(
+        submit_time=[row[0] for row in rows],
+        gpus=[row[1] for row in rows],
+        iterations=[row[2] for row in rows],
+        model=[f"m{row[1]}" for row in rows],
+    )
+    return prepare_jobs(workload, Catalogue.of(models), OnlineCluster.of(servers, per_server))
+
+
+def stretches(records: Records) -> list[list[tuple[float, float]]]:
+    parts = records.segments
+    return [
+        [(float(parts.start[at]), float(parts.end[at])) for at in np.flatnonzero(parts.job == row)]
+        for row in range(len(records))
+    ]
+
+
+# by hand
+
+
+def test_srpt_stops_the_longer_job_and_pays_the_checkpoint() -> None:
+    """The second job of 3 s comes at 4 s: the first has 6 s left, resumes at 7 and restores 1 s."""
+    jobs = jobs_of((0, 2, 10), (4, 1, 3))
+    records = simulate_online(jobs, "srpt-preemptive", None, PolicyOptions(checkpoint=1))
+    assert stretches(records) == [[(0, 4), (7, 14)], [(4, 7)]]
+    assert records.preemptions == 1
+    assert records.alpha.tolist() == [1.0, 1.0]
+    assert compute_metrics(records).utilisation == (2 * 4 + 3 + 2 * 7) / (2 * 14)
+
+
+def test_srpt_leaves_a_job_that_has_less_left() -> None:
+    jobs = jobs_of((0, 2, 10), (8, 2, 3))
+    records = simulate_online(jobs, "srpt-preemptive")
+    assert stretches(records) == [[(0, 10)], [(10, 13)]]
+
+
+def test_least_attained_service_takes_turns() -> None:
+    """Two equal jobs on the same GPUs, rounds of 4 s; a resumed one loses the first second.
+
+    At 4 s the first has worked 4 s, at 8 s both have and the earlier row comes first: it resumes
+    and works 3 s, then the other, and so on.
+    """
+    jobs = jobs_of((0, 2, 10), (1, 2, 10))
+    records = simulate_online(jobs, "las", None, PolicyOptions(checkpoint=1, round=4))
+    assert stretches(records)[0] == [(0, 4), (8, 12), (16, 20)]
+    assert stretches(records)[1] == [(4, 8), (12, 16), (20, 24)]
+    assert records.end.tolist() == [20, 24]
+
+
+def test_between_rounds_jobs_start_where_they_fit_and_none_is_stopped() -> None:
+    jobs = jobs_of((0, 1, 10), (1, 1, 2), (1.5, 1, 1))
+    records = simulate_online(jobs, "las", None, PolicyOptions(checkpoint=0, round=4))
+    assert stretches(records) == [[(0, 10)], [(1, 3)], [(3, 4)]]
+
+
+def test_max_min_shares_are_in_proportion_to_what_each_is_due() -> None:
+    """On 2 GPUs jobs of 2, 1 and 1 are due 2/3 GPU each: a third of the time, and two thirds."""
+    jobs = jobs_of((0, 2, 2000), (0, 1, 4000), (0, 1, 4000))
+    records = simulate_online(jobs, "max-min", None, PolicyOptions(checkpoint=0, round=1))
+    parts, until = records.segments, 3000.0
+    worked = np.bincount(parts.job, np.clip(np.minimum(parts.end, until) - parts.start, 0, None))
+    assert worked == pytest.approx([1000, 2000, 2000], rel=0.01)
+
+
+def test_a_stop_while_restoring_makes_nothing() -> None:
+    """The long job resumes at 5 s for 3 s of restoring and is stopped again at 6 s."""
+    jobs = jobs_of((0, 2, 10), (4, 2, 1), (6, 2, 1))
+    records = simulate_online(jobs, "srpt-preemptive", None, PolicyOptions(checkpoint=3))
+    assert stretches(records)[0] == [(0, 4), (5, 6), (7, 16)]
+    assert audit(jobs, records).violations == ()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_max_min_level_solves_the_linear_programmes(seed: int) -> None:
+    """The least share is made as large as can be, then the least of those that can be larger."""
+    rng = np.random.default_rng(seed)
+    gpus, total = rng.choice([1, 1, 2, 4, 8], int(rng.integers(1, 8))), int(rng.integers(2, 20))
+    every, fixed = np.arange(len(gpus)), np.full(len(gpus), np.nan)
+
+    def most(wanted: np.ndarray, at_least: float) -> float:
+        """The most of a weighted sum of shares; the last weight is that of the least share."""
+        free = np.isnan(fixed)
+        low, high = np.where(free, at_least, fixed), np.where(free, gpus, fixed)
+        above = np.column_stack((-np.eye(len(gpus)), np.ones(len(gpus))))[free]
+        found = linprog(
+            -wanted,
+            A_ub=np.vstack((above, np.append(np.ones(len(gpus)), 0))),
+            b_ub=np.append(np.zeros(len(above)), total),
+            bounds=[*zip(low, high, strict=True), (0, None)],
+        )
+        return -float(found.fun)
+
+    while np.isnan(fixed).any():
+        least = most(np.append(np.zeros(len(gpus)), 1.0), 0.0)
+        stuck = [
+            i
+            for i in every[np.isnan(fixed)]
+            if most(np.append(every == i, 0.0), least - 1e-9) <= least + 1e-6
+        ]
+        fixed[stuck] = least
+    assert np.minimum(gpus, _fair_level(gpus, total)) == pytest.approx(fixed, abs=1e-5)
+
+
+# a user's own policy
+
+
+def documented_example(length: float) -> Any:
+    found = re.search(r"    class LeastAttained:.*?\n\n", protocol.__doc__ or "", re.S)
+    assert found is not None
+    space: dict[str, Any] = {}
+    exec(textwrap.dedent(found.group()).replace("360", str(length)), space)
+    return space["LeastAttained"]()
+
+
+class Remaining:
+    """srpt-preemptive in a policy's own words, which also looks at what it is shown."""
+
+    def schedule(self, view: View) -> None:
+        def key(job: QueuedJob) -> tuple[float, int]:
+            return job.gpus * view.remaining(job) * job.estimate, job.row
+
+        running = [each.job for each in view.running]
+        room = view.gpus
+        for job in sorted([*view.queue, *running], key=key):
+            if job.gpus <= room:
+                room -= job.gpus
+            elif job in running:
+                view.preempt(job)
+        for job in sorted(view.queue, key=key):
+            if (offer := view.offer(job, "most")) is not None:
+                view.start(job, offer)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("sliced", [False, True])
+def test_own_policies_are_the_compiled_ones(seed: int, sliced: bool) -> None:
+    jobs, predicted = random_case(seed, sliced=sliced)
+    own = simulate_policy(jobs, documented_example(ROUNDS.round or 0), predicted, ROUNDS)
+    assert list(own) == list(simulate_online(jobs, "las", predicted, ROUNDS))
+    own = simulate_policy(jobs, Remaining(), predicted, ROUNDS)
+    assert list(own) == list(simulate_online(jobs, "srpt-preemptive", predicted, ROUNDS))
+    assert audit(jobs, own).violations == ()
+
+
+def test_the_view_expects_the_ends_of_what_runs() -> None:
+    """With true lengths a job that is not stopped ends when it was expected to."""
+    jobs, _ = random_case(4)
+    expected: dict[tuple[str, float], float] = {}
+
+    class Watching(Remaining):
+        def schedule(self, view: View) -> None:
+            super().schedule(view)
+            for each in view.running:
+                expected[each.job.job_id, each.start] = each.expected_end
+                assert each.expected_end > view.now
+            held = sum(sum(each.servers.values()) for each in view.running)
+            assert held == view.gpus - view.free_gpus
+
+    records = simulate_policy(jobs, Watching(), None, ROUNDS)
+    assert records.preemptions > 10
+    parts = records.segments
+    for at in np.flatnonzero(parts.ended):
+        shown = expected[str(records.job_id[parts.job[at]]), float(parts.start[at])]
+        assert shown == pytest.approx(float(parts.end[at]), rel=1e-12)
+
+
+def test_what_does_not_run_cannot_be_stopped() -> None:
+    class Wrong:
+        def schedule(self, view: View) -> None:
+            view.preempt(view.queue[0])
+
+    with pytest.raises(InputError, match="a running job"):
+        simulate_policy(jobs_of((0, 1, 1)), Wrong())
+
+
+# the audit
+
+
+@pytest.mark.parametrize("name", PREEMPTIVE)
+@pytest.mark.parametrize("sliced", [False, True])
+def test_clean_runs_within_their_bounds(name: str, sliced: bool) -> None:
+    stops = 0
+    for seed in range(8):
+        jobs, predicted = random_case(seed, sliced=sliced)
+        offer = ("most", "least", "first-fit", "adaptive", "best-fit-last")[seed % 5]
+        options = replace(ROUNDS, offer=offer, checkpoint=float(seed % 3))
+        records = simulate_online(jobs, name, predicted, options)
+        check = audit(jobs, records, predicted=predicted, spot_checks=60)
+        assert check.violations == ()
+        assert check.objective is not None
+        assert flow_bounds(jobs, iterations=0).best_pausing <= check.objective
+        _, queue, used = timeline(records)
+        assert (queue >= 0).all()
+        assert 0 <= used.min() <= used.max() <= jobs.cluster.gpus
+        assert queue[-1] == used[-1] == 0
+        assert compute_metrics(records).utilisation <= 1
+        stops += records.preemptions
+    assert stops > 20
+
+
+@pytest.fixture(scope="module")
+def stopped() -> tuple[Jobs, np.ndarray, Records]:
+    jobs, predicted = random_case(4)
+    return jobs, predicted, simulate_online(jobs, "las", predicted, ROUNDS)
+
+
+def first_resumed(parts: Segments) -> int:
+    """A segment that continues a stopped job and is stopped again."""
+    return int(np.flatnonzero(parts.resumed & ~parts.ended)[0])
+
+
+def shifted(parts: Segments, at: int) -> Segments:
+    end = parts.end.copy()
+    end[at] -= 0.5
+    return replace(parts, end=end)
+
+
+def overlapping(parts: Segments, at: int) -> Segments:
+    start = parts.start.copy()
+    start[at] = parts.end[at - 1] - 1.0
+    return replace(parts, start=start)
+
+
+def on_too_many(parts: Segments, at: int) -> Segments:
+    taken = parts.taken.copy()
+    taken[parts.first[at]] += 1
+    return replace(parts, taken=taken)
+
+
+def at_another_pace(parts: Segments, at: int) -> Segments:
+    alpha = parts.alpha.copy()
+    alpha[at] *= 1.01
+    return replace(parts, alpha=alpha)
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        (shifted, "duration"),
+        (overlapping, "segments"),
+        (on_too_many, "gang"),
+        (at_another_pace, "alpha"),
+    ],
+)
+def test_corrupted_segments_are_found(
+    stopped: tuple[Jobs, np.ndarray, Records],
+    change: Callable[[Segments, int], Segments],
+    rule: str,
+) -> None:
+    jobs, _predicted, records = stopped
+    parts = change(records.segments, first_resumed(records.segments))
+    found = {v.rule for v in audit(jobs, replace(records, parts=parts)).violations}
+    assert rule in found
+
+
+def test_a_cheaper_checkpoint_is_work_from_nowhere(
+    stopped: tuple[Jobs, np.ndarray, Records],
+) -> None:
+    jobs, _predicted, records = stopped
+    dearer = replace(records, options=replace(records.options, checkpoint=1.0))
+    assert {v.rule for v in audit(jobs, dearer).violations} == {"duration"}
+
+
+def test_segments_of_a_policy_that_stops_nothing_are_refused(
+    stopped: tuple[Jobs, np.ndarray, Records],
+) -> None:
+    jobs, _, records = stopped
+    assert "no preemption" in {
+        v.rule for v in audit(jobs, replace(records, policy="fifo")).violations
+    }
+
+
+@pytest.mark.parametrize(
+    ("ran", "said"), [(a, b) for a in PREEMPTIVE for b in PREEMPTIVE if a != b]
+)
+def test_another_policy_s_turns_are_found(ran: str, said: str) -> None:
+    jobs, predicted = random_case(4)
+    records = simulate_online(jobs, ran, predicted, ROUNDS)
+    told = replace(records, policy=said, options=replace(records.options, round=4.0))
+    assert "queue order" in {v.rule for v in audit(jobs, told, predicted=predicted).violations}
+
+
+# bounds
+
+
+def test_the_capacity_dual_does_not_bound_runs_that_stop_jobs() -> None:
+    """A long job with short ones after it: stopping it costs less than any schedule without."""
+    jobs = jobs_of((0, 2, 1000), *((10.0 * i, 2, 5) for i in range(1, 90)))
+    flow = float(
+        simulate_online(jobs, "srpt-preemptive", None, PolicyOptions(checkpoint=0)).flow.sum()
+    )
+    bounds = flow_bounds(jobs, known_flow=flow)
+    assert bounds.best_pausing <= flow * (1 + 1e-9)
+    assert bounds.capacity_dual > flow
+
+
+def instance_of(jobs: Jobs) -> OnlineInstance:
+    models = {
+        jobs.workload.model.values[code]: jobs.configurations.jobs[each]
+        for code, each in zip(jobs.workload.model.codes, jobs.configuration, strict=True)
+    }
+    return OnlineInstance(jobs.workload, Catalogue.of(models), jobs.cluster)
+
+
+def test_compare_gives_each_the_bound_that_holds_for_it() -> None:
+    jobs = jobs_of((0, 2, 1000), *((10.0 * i, 2, 5) for i in range(1, 90)))
+    methods = ["flow-bound", "fifo", "srpt-preemptive"]
+    options = {"predictor": "perfect", "checkpoint": 0}
+    table = optsched.compare(instance_of(jobs), methods, options=options).set_index("method")
+    assert table.loc["flow-bound", "bound"] == table.loc["fifo", "bound"]
+    stops = table.loc["srpt-preemptive"]
+    assert stops["bound"] <= stops["objective"] < table.loc["fifo", "bound"]
+    assert stops["checked"]
+
+
+# files and settings
+
+
+def test_a_run_with_segments_is_checked_from_its_file(tmp_path: Path) -> None:
+    jobs, _ = random_case(4)
+    instance = instance_of(jobs)
+    options = {"checkpoint": 0.25, "round": 4.0}
+    result = optsched.solve(instance, "las", options=options)
+    assert result.check is not None
+    assert result.check.feasible
+    assert result.solution is not None
+    document = json.loads(json.dumps(result.solution.to_dict()))
+    stopped = [job for job in document["jobs"] if "segments" in job]
+    assert stopped
+    assert len(stopped) < len(document["jobs"])
+    again = type(result.solution).from_dict(document)
+    assert again.to_dict() == document
+    assert optsched.check(instance, again).feasible
+    told = optsched.explain(instance, again)
+    assert told.total_flow_time == pytest.approx(result.objective)
+    stopped[0]["segments"][0]["end"] -= 0.125
+    report = optsched.check(instance, type(result.solution).from_dict(document))
+    assert "duration" in {v.rule for v in report.violations}
+    stopped[0]["segments"].pop()
+    with pytest.raises(InputError, match="segments of another run"):
+        type(result.solution).from_dict(document)
+
+
+def test_files_of_runs_that_stop_nothing_are_as_ever(tmp_path: Path) -> None:
+    jobs, _ = random_case(4)
+    ran = {
+        run.records.policy: run
+        for run in run_policies(predict(jobs, "perfect"), ["fifo", "las"], ROUNDS)
+    }
+    assert set(ran["las"].to_dict()) - set(ran["fifo"].to_dict()) == {"preemptions", "restoring"}
+    assert not {"checkpoint", "round"} & set(ran["fifo"].to_dict()["settings"])
+    assert ran["las"].to_dict()["settings"]["round"] == 4.0
+    for name, columns in (("fifo", 11), ("las", 12)):
+        path = tmp_path / f"{name}.csv"
+        write_records(path, [ran[name].records])
+        assert path.read_text().partition("\n")[0].count(",") == columns - 1
+
+
+def test_restoring_is_what_resumptions_took() -> None:
+    jobs = jobs_of((0, 2, 10), (4, 1, 3))
+    run = next(
+        iter(
+            run_policies(predict(jobs, "perfect"), ["srpt-preemptive"], PolicyOptions(checkpoint=1))
+        )
+    )
+    assert (run.to_dict()["preemptions"], run.to_dict()["restoring"]) == (1, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "expected"),
+    [
+        ("las", PolicyOptions(slot=1.0), "slot"),
+        ("srpt-preemptive", PolicyOptions(slot=1.0), "slot"),
+        ("max-min", PolicyOptions(checkpoint=5.0, round=5.0), "nothing but restore"),
+        ("las", PolicyOptions(checkpoint=400.0), "nothing but restore"),
+    ],
+)
+def test_settings_refused_by_name(name: str, options: PolicyOptions, expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
+        simulate_online(jobs_of((0, 1, 1)), name, None, options)
+
+
+def test_rounds_finer_than_the_clock_end() -> None:
+    jobs = jobs_of((0, 2, 1.0), (1e15, 2, 1.0), (1e15, 2, 1.0))
+    records = simulate_online(jobs, "las", None, PolicyOptions(checkpoint=0, round=2.0**-6))
+    assert len(records) == 3
