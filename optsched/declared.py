@@ -25,7 +25,7 @@ from typing import (
 from typing import get_type_hints as hints_of
 
 from optsched.about import About
-from optsched.errors import InputError, shown
+from optsched.errors import InputError, shown, suggestion
 from optsched.numerals import real_of, whole_of
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Options:
         known = _names(cls)
         for name in values:
             if name not in known:
-                expected = known[0] if len(known) == 1 else f"one of {', '.join(known)}"
+                expected = suggestion(name, known)
                 raise InputError("options", shown(name), "an unknown option", expected)
         return _changed(cls(), values)
 

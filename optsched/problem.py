@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from optsched.errors import InputError
+from optsched.errors import InputError, suggestion
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -171,8 +171,8 @@ class Problem:
         for method in self.methods:
             if method.name == name:
                 return method
-        known = ", ".join(m.name for m in self.methods)
-        raise InputError(self.name, "method", repr(name), f"one of {known}")
+        known = suggestion(name, (m.name for m in self.methods))
+        raise InputError(self.name, "method", repr(name), known)
 
     def with_method(self, method: Method) -> Problem:
         """The problem with a method more; one of a name it has stays as it is."""

@@ -159,6 +159,7 @@ class SolutionFile(FileModel):
     @classmethod
     def from_dict(cls, document: Any, source: str = "solution") -> Self:
         """Make a solution of a parsed JSON document; raises InputError."""
+        _require_schema(cls, document, source)
         made = parse(cls, document, source)
         try:
             if cls.options_type is not None:
@@ -171,6 +172,14 @@ class SolutionFile(FileModel):
     def to_dict(self) -> dict[str, Any]:
         """The solution as the JSON object of its file."""
         return self.model_dump(mode="json", by_alias=True)
+
+
+def _require_schema(model: type[FileModel], document: Any, source: str) -> None:
+    """Say of a file of another kind that it is one, before what it lacks as one of this kind."""
+    found = document.get("schema") if isinstance(document, dict) else None
+    expected = get_args(model.model_fields["schema_"].annotation)
+    if isinstance(found, str) and found not in expected:
+        raise InputError(source, "schema", shown(found), " or ".join(map(repr, expected)))
 
 
 def parse(model: type[Model], document: Any, source: str) -> Model:

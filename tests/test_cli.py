@@ -293,6 +293,18 @@ USAGE: dict[str, tuple[tuple[str, ...], str]] = {
         "settings: solver: found 'magic', expected one of highs, scip, cbc, cplex, glpk, "
         "gurobi, xpress",
     ),
+    "nearly a method": (
+        ("solve", "small.json", "--method", "heavyedge"),
+        "placement: method: found 'heavyedge', expected 'heavy-edge'",
+    ),
+    "nearly an instance": (
+        ("solve", "placement/vgg19_16"),
+        "placement/vgg19_16: found no such file, expected 'placement/vgg19-16', a file or a folder",
+    ),
+    "an instance for a solution": (
+        ("check", "small.json", "other.json"),
+        "other.json: schema: found 'optsched/placement', expected 'optsched/placement-solution'",
+    ),
     "option": (
         ("solve", "small.json", "--option", "colour=red"),
         "options: 'colour': found an unknown option, expected one of all_reduce_bandwidth, "
@@ -372,6 +384,25 @@ def test_code_2_one_line(run: Run, case: str) -> None:
     before = sorted(os.listdir())
     assert run(*argv) == (2, "", f"optsched: {line}\n")
     assert sorted(os.listdir()) == before
+
+
+def test_a_shell_completes_names() -> None:
+    """The shell asks for what may follow: a command, a shipped instance, a method."""
+    asked = {
+        "optsched expl": {"explain"},
+        "optsched solve makespan/contended-4": {"makespan/contended-4x3"},
+        "optsched solve placement/fig2 --method heavy": {"heavy-edge"},
+    }
+    for words, completions in asked.items():
+        environment = {"_OPTSCHED_COMPLETE": "complete_bash", "COMP_WORDS": words}
+        environment["COMP_CWORD"] = str(len(words.split()) - 1)
+        done = subprocess.run(
+            [sys.executable, "-m", "optsched"],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+        )
+        assert set(done.stdout.split()) == completions, done
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ class Some(Options):
         ({"share": 1}, "options: share: found 1, expected a finite number in [0, 1)"),
         (
             {"lambda_": 2},
-            "options: 'lambda_': found an unknown option, expected one of count, word, lambda",
+            "options: 'lambda_': found an unknown option, expected 'lambda'",
         ),
         ({"inner": {}}, "options: 'inner': found an unknown option"),
     ],

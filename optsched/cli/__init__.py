@@ -19,7 +19,6 @@ from optsched.errors import InputError, MissingExtraError, OptschedError, one_li
 app = typer.Typer(
     name="optsched",
     help="How far from optimal is the way a GPU cluster schedules its deep-learning jobs?",
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )

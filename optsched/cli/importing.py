@@ -170,17 +170,20 @@ def _import(
 
     from optsched.cli.show import note
     from optsched.extras import require_extras
+    from optsched.files import write_document
     from optsched.online.data.catalogue import write_catalogue
-    from optsched.online.data.cluster import read_cluster
+    from optsched.online.data.cluster import OnlineCluster, read_cluster
     from optsched.online.data.workload_files import write_workload
     from optsched.online.traces.importing import import_trace, workload_of_trace
 
     require("import", "--jobs", jobs, Annotated[int, Between(1, 2**53)] | None)
-    beside = Path(output).parent / "catalogue.json"
-    require_file(output, "the catalogue is written beside it")
+    beside, machine = (Path(output).parent / f"{name}.json" for name in ("catalogue", "cluster"))
+    require_file(output, "the catalogue and the cluster are written beside it")
     require_outputs([output, beside], [file, cluster])
     require_extras(table_extras(output))
-    reference = None if cluster is None else read_cluster(cluster)
+    stands = machine.exists()
+    given = cluster or (machine if stands else None)
+    reference = OnlineCluster.of() if given is None else read_cluster(given)
     trace = import_trace(file_format, file)
     for line in trace.report.lines():
         note(f"{file}: {line}")
@@ -192,4 +195,8 @@ def _import(
     write_workload(output, workload)
     write_catalogue(beside, catalogue)
     note(f"wrote {output}: {len(workload)} jobs; {beside}: {len(catalogue.models)} configurations")
+    size = f"{reference.servers} servers of {reference.gpus_per_server} GPUs"
+    if not stands:
+        write_document(machine, reference.to_dict())
+    note(f"{'left' if stands else 'wrote'} {machine}: {size}")
     return DONE

@@ -9,7 +9,7 @@ import typer
 from optsched.cli import importing
 from optsched.cli.exit_codes import DONE
 from optsched.cli.generate import Generators
-from optsched.cli.settings import Options, OutputFile, read_options
+from optsched.cli.settings import InstanceFile, Options, OutputFile, read_options
 
 kinds = typer.Typer(cls=Generators, rich_markup_mode=None)
 formats = typer.Typer(rich_markup_mode=None)
@@ -24,7 +24,7 @@ def _generate() -> None:
 
 
 def export(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A file or a shipped name.")],
+    file: InstanceFile,
     method: Annotated[str, typer.Option(metavar="M", help="A method with a Pyomo model.")],
     file_format: Annotated[str, typer.Option("--format", metavar="mps|lp|nl")],
     output: OutputFile,

@@ -10,6 +10,7 @@ import typer
 from optsched import declared
 from optsched.cli.exit_codes import BROKEN, DONE, INTERRUPTED
 from optsched.cli.settings import (
+    InstanceFile,
     Iterations,
     Json,
     Options,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def roll(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A file or a shipped name.")],
+    file: InstanceFile,
     policy: Annotated[
         str, typer.Option("--policy", metavar="P[,P...]", help="Such as sts,edf,price.")
     ] = "sts",

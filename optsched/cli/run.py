@@ -9,6 +9,7 @@ import typer
 from optsched.cli.exit_codes import BROKEN, DONE, FAILED, INTERRUPTED, NO_SOLUTION
 from optsched.cli.settings import (
     Gap,
+    InstanceFile,
     Iterations,
     Json,
     Options,
@@ -16,6 +17,7 @@ from optsched.cli.settings import (
     Solver,
     Threads,
     TimeLimit,
+    complete_method,
     print_json,
     read_options,
 )
@@ -23,14 +25,16 @@ from optsched.errors import InputError, shown
 from optsched.outputs import require_file, require_outputs
 from optsched.writing import STANDARD_OUTPUT
 
-Instance = Annotated[str, typer.Argument(metavar="FILE", help="A file or a shipped name.")]
-
 
 def solve(
-    file: Instance,
+    file: InstanceFile,
     method: Annotated[
         str | None,
-        typer.Option(metavar="M", help="See `optsched methods`, or module:name; by default exact."),
+        typer.Option(
+            metavar="M",
+            autocompletion=complete_method,
+            help="See `optsched methods`, or module:name; by default exact.",
+        ),
     ] = None,
     solver: Solver = "highs",
     time_limit: TimeLimit = None,
@@ -152,7 +156,7 @@ def compare(
 
 
 def check(
-    file: Instance,
+    file: InstanceFile,
     solution: Annotated[str, typer.Argument(metavar="SOLUTION", help="A solution file.")],
     as_json: Json = False,
 ) -> int:
@@ -172,7 +176,7 @@ def check(
 
 
 def explain(
-    file: Instance,
+    file: InstanceFile,
     solution: Annotated[
         str | None, typer.Argument(metavar="SOLUTION", help="A solution file; else --method's.")
     ] = None,

@@ -29,6 +29,29 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="K=V", help="An option of the problem; may be repeated."),
 ]
+
+
+def complete_instance(incomplete: str) -> list[str]:
+    """Names of shipped instances that begin so; files the shell completes by itself."""
+    from optsched.library import shipped_names
+
+    return [name for name in shipped_names() if name.startswith(incomplete)]
+
+
+def complete_method(incomplete: str) -> list[str]:
+    """Names of methods, of any problem, that begin so."""
+    from optsched.problems import PROBLEMS
+
+    names = {method.name for problem in PROBLEMS.values() for method in problem.methods}
+    return sorted(name for name in names if name.startswith(incomplete))
+
+
+InstanceFile = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE", help="A file or a shipped name.", autocompletion=complete_instance
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 OutputFile = Annotated[str, typer.Option("-o", metavar="FILE", help="File to write.")]
 ClusterFile = Annotated[str | None, typer.Option("--cluster", metavar="FILE", help="cluster.json.")]

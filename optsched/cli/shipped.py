@@ -8,7 +8,7 @@ import typer
 
 from optsched.cli.exit_codes import DONE
 from optsched.cli.settings import print_json, require_folder
-from optsched.errors import InputError, shown
+from optsched.errors import InputError, shown, suggestion
 
 instances = typer.Typer(rich_markup_mode=None)
 
@@ -43,6 +43,6 @@ def schema(
     from optsched.schemas import SCHEMAS, json_schema
 
     if name not in SCHEMAS:
-        raise InputError("schema", "", shown(name), f"one of {', '.join(SCHEMAS)}")
+        raise InputError("schema", "", shown(name), suggestion(name, SCHEMAS))
     print_json(json_schema(name))
     return DONE

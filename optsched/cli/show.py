@@ -38,12 +38,13 @@ def result(result: Result) -> None:
     """One result, a line a fact."""
     problem = PROBLEMS[result.problem]
     out = console()
+    source = "" if result.bound is None else f" ({result.bound_source})"
     lines = [
         ("instance", f"{result.instance} ({result.problem}, sha256 {result.instance_sha256[:12]})"),
         ("method", _method(result)),
         ("status", result.status),
         (problem.objective, _value(result.objective, problem)),
-        ("bound", f"{_value(result.bound, problem)} ({result.bound_source})"),
+        ("bound", _value(result.bound, problem) + source),
         ("excess", _percent(result.excess)),
         ("seconds", f"{result.build_time:.3f} build + {result.solve_time:.3f} solve"),
         ("checked", _verdict(result)),

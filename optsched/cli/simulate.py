@@ -183,12 +183,27 @@ def _files(workload: str, cluster: str | None, catalogue: str | None) -> tuple[P
     table = Path(workload) if named is None else named / WORKLOAD
     if os.path.isdir(table) or not os.path.exists(table):  # it may be a pipe
         wanted = "a workload: a file, its folder or a name of `optsched instances list`"
-        raise InputError(workload, "", "no such file", wanted)
+        raise InputError(workload, "", _instead(workload), wanted)
+    for file, option in ((catalogue, "catalogue"), (cluster, "cluster")):
+        if file is None and not (table.parent / f"{option}.json").exists():
+            found = f"no {option}.json beside {table.name}"
+            raise InputError(str(table.parent), "", found, f"one, or --{option} FILE")
     return (
         table,
         Path(catalogue or table.parent / "catalogue.json"),
         Path(cluster or table.parent / "cluster.json"),
     )
+
+
+def _instead(reference: str) -> str:
+    """What stands where a workload was expected."""
+    from optsched.library import find
+
+    try:
+        found = find(reference)
+    except InputError:
+        return "a folder without a workload.csv" if os.path.isdir(reference) else "no such file"
+    return "an instance of another problem" if len(found) == 1 else f"{len(found)} instances"
 
 
 def _load(table: Path, catalogue: Path, cluster: Path) -> Any:

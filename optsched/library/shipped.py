@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -120,12 +121,11 @@ def find(reference: str | Path) -> list[Path]:
             return files
         if os.path.isfile(candidate):
             return [candidate]
-    raise InputError(
-        str(reference),
-        "",
-        "no such file",
-        "a file, a folder or a name of `optsched instances list`",
-    )
+    near = difflib.get_close_matches(str(reference), shipped_names(), n=1)
+    expected = "a file, a folder or a name of `optsched instances list`"
+    if near:
+        expected = f"{near[0]!r}, a file or a folder"
+    raise InputError(str(reference), "", "no such file", expected)
 
 
 def workload_folder(reference: str | Path) -> Path | None:

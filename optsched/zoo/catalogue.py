@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from optsched.errors import InputError, shown
+from optsched.errors import InputError, shown, suggestion
 from optsched.profiles.profile import Layer, LayerProfile
 from optsched.zoo.bert import bert_large
 from optsched.zoo.device import BACKWARD_PER_FORWARD, V100, Device
@@ -183,7 +183,7 @@ def profile_model(
     """
     model = MODELS.get(name) or MIXTURES.get(name)
     if model is None:
-        raise InputError("zoo", "model", shown(name), f"one of {', '.join([*MODELS, *MIXTURES])}")
+        raise InputError("zoo", "model", shown(name), suggestion(name, [*MODELS, *MIXTURES]))
     batch = _count("batch_size", model.batch_size if batch_size is None else batch_size)
     if experts is not None and not model.experts:
         raise InputError("zoo", "experts", f"{shown(experts)} of {name}", "a mixture of experts")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from optsched.errors import InputError, shown
+from optsched.errors import InputError, shown, suggestion
 
 BYTES_PER_NUMBER = 4
 """Single precision, for activations and parameters alike: that of all devices but `A100_BF16`."""
@@ -115,5 +115,5 @@ DEVICES = {
 def device_named(name: str) -> Device:
     """The device of a name of `DEVICES`; raises InputError."""
     if name not in DEVICES:
-        raise InputError("zoo", "device", shown(name), f"one of {', '.join(DEVICES)}")
+        raise InputError("zoo", "device", shown(name), suggestion(name, DEVICES))
     return DEVICES[name]

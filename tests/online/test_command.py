@@ -92,12 +92,24 @@ def test_a_workload_from_a_pipe(
     ("command", "says"),
     [
         ("simulate online/nothing --policy spjf", "online/nothing: found no such file"),
-        ("simulate online --policy spjf", "online: found no such file"),
+        ("simulate online --policy spjf", "online: found 4 instances"),
+        ("simulate placement/fig2 --policy spjf", "found an instance of another problem"),
+        ("simulate . --policy spjf", ".: found a folder without a workload.csv"),
     ],
 )
 def test_what_is_no_workload(command: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert _code(command.split()) == 2
     assert says in capsys.readouterr().err
+
+
+def test_a_workload_without_its_cluster(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = tmp_path / "workload.csv"
+    alone.write_bytes((folder / "workload.csv").read_bytes())
+    assert _code(["simulate", str(alone), "--policy", "spjf"]) == 2
+    lacks = "found no catalogue.json beside workload.csv, expected one, or --catalogue FILE"
+    assert lacks in capsys.readouterr().err
 
 
 def test_same_input_same_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from optsched.errors import InputError, shown
+from optsched.errors import InputError, shown, suggestion
 from optsched.experiments.papers.a_srpt import ARTEFACTS as A_SRPT
 from optsched.experiments.papers.artefact import Artefact, Scale
 from optsched.experiments.papers.running import Progress, runs_of
@@ -30,8 +30,7 @@ def names_of(asked: list[str]) -> list[str]:
     """The artefacts behind names, "all" for every one; raises InputError."""
     for name in asked:
         if name != ALL and name not in ARTEFACTS:
-            known = ", ".join(ARTEFACTS)
-            raise InputError("reproduce", "artefact", shown(name), f"one of {known}")
+            raise InputError("reproduce", "artefact", shown(name), suggestion(name, ARTEFACTS))
     return list(ARTEFACTS) if ALL in asked else list(dict.fromkeys(asked))
 
 

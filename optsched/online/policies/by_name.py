@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal, get_args
 
 from optsched.declared import Between, Options
-from optsched.errors import InputError, shown
+from optsched.errors import InputError, shown, suggestion
 
 Hold = Literal["none", "window", "inf"]
 Order = Literal["release", "submission", "duration", "workload", "attained", "remaining", "share"]
@@ -225,5 +225,5 @@ class PolicyOptions(Options):
 def find_policy(name: str) -> Policy:
     """The policy of that name; raises InputError."""
     if name not in POLICIES:
-        raise InputError("simulate", "policy", shown(name), f"one of {', '.join(POLICIES)}")
+        raise InputError("simulate", "policy", shown(name), suggestion(name, POLICIES))
     return POLICIES[name]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from optsched.errors import InputError, shown
+from optsched.errors import InputError, shown, suggestion
 from optsched.problem import resolve
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ POLICIES: dict[str, Policy] = {policy.name: policy for policy in _ALL}
 def find_policy(name: str) -> Policy:
     """The policy of that name; raises InputError."""
     if name not in POLICIES:
-        raise InputError("roll", "policy", shown(name), f"one of {', '.join(POLICIES)}")
+        raise InputError("roll", "policy", shown(name), suggestion(name, POLICIES))
     return POLICIES[name]
 
 
