@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import optsched
+from optsched.cli import _code
 from optsched.comparing import compare_each
 from optsched.errors import InputError, MethodError
 from optsched.experiments import sweep
@@ -244,6 +245,7 @@ def test_an_edited_method_runs_again(folder: Path) -> None:
     text = PLAN.replace("own:", "own_edited:").replace("outside", "edited")
     (folder / "edited.toml").write_text(text)
     arguments = ("sweep", "edited.toml", "--store", "e.sqlite", "--allow", "own_edited")
+    arguments += ("--workers", "0")
     first = command(folder, *arguments)
     assert "4 units, 4 run now" in first.stdout
     assert "4 units, 0 run now" in command(folder, *arguments).stdout
@@ -256,11 +258,11 @@ def test_a_stores_own_units_need_allowing_too(folder: Path, tmp_path: Path) -> N
     plan = tmp_path / "p.toml"
     plan.write_text(PLAN.replace('"own:greedy", "theirs", "own:raising"', '"repartition"'))
     store = tmp_path / "p.sqlite"
-    sweep(plan, store, workers=1)
+    sweep(plan, store, workers=0)
     with sqlite3.connect(store) as base:
         base.execute("DELETE FROM results")
         base.execute("UPDATE members SET method = 'os:system' WHERE method = 'repartition'")
-    sweep(plan, store, workers=1)
+    sweep(plan, store, workers=0)
     with sqlite3.connect(store) as base:
         methods = {method for (method,) in base.execute("SELECT method FROM results")}
     assert methods == {"heavy-edge", "repartition"}
@@ -314,19 +316,22 @@ def test_a_rolling_policy_of_ones_own_costs_what_ours_does() -> None:
 
 
 @pytest.mark.parametrize("name", ["rolling/delay-3x30", "online/small-400x40"])
-def test_what_runs_over_time_goes_through_the_same_commands(name: str, tmp_path: Path) -> None:
+def test_what_runs_over_time_goes_through_the_same_commands(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """solve -o, check and explain: the run's file is the solution."""
-    done = command(tmp_path, "solve", name, "-o", "run.json", "--json")
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
+    run = str(tmp_path / "run.json")
+    assert _code(["solve", name, "-o", run, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
     assert said["method"] == {"rolling": "sts", "online": "a-srpt"}[said["problem"]]
-    checked = command(tmp_path, "check", name, "run.json", "--json")
-    assert checked.returncode == 0, checked.stderr
-    assert json.loads(checked.stdout)["objective"] == pytest.approx(said["objective"], rel=1e-9)
-    told = json.loads(command(tmp_path, "explain", name, "run.json", "--json").stdout)
+    assert _code(["check", name, run, "--json"]) == 0
+    checked = json.loads(capsys.readouterr().out)
+    assert checked["objective"] == pytest.approx(said["objective"], rel=1e-9)
+    assert _code(["explain", name, run, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
     total = told.get("total_cost", told.get("total_flow_time"))
     assert total == pytest.approx(said["objective"], rel=1e-9)
-    document = json.loads((tmp_path / "run.json").read_text())
+    document = json.loads(Path(run).read_text())
     document["objective"] *= 0.9
     (tmp_path / "claim.json").write_text(json.dumps(document))
-    assert command(tmp_path, "check", name, "claim.json").returncode == 1
+    assert _code(["check", name, str(tmp_path / "claim.json")]) == 1

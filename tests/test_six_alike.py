@@ -102,7 +102,7 @@ def test_a_row_that_is_only_a_bound_says_so_everywhere(
     assert list(frame["status"]) == [ONLY_A_BOUND]
     plan, store, page = tmp_path / "p.toml", tmp_path / "s.sqlite", tmp_path / "r.html"
     plan.write_text(f'[[families]]\nname = "f"\ninstances = ["{name}"]\nmethods = ["{method}"]\n')
-    assert _code(["sweep", str(plan), "--store", str(store), "--workers", "1"]) == 0
+    assert _code(["sweep", str(plan), "--store", str(store), "--workers", "0"]) == 0
     assert _code(["report", str(store), "-o", str(page)]) == 0
     assert ONLY_A_BOUND in page.read_text()
     capsys.readouterr()
@@ -132,7 +132,7 @@ def test_the_defaults_of_compare_hold(problem: str) -> None:
 def test_a_store_is_drawn_by_instance(tmp_path: Path) -> None:
     plan, store = tmp_path / "p.toml", tmp_path / "s.sqlite"
     plan.write_text('[[families]]\nname = "f"\ninstances = ["placement/fig2"]\n')
-    assert _code(["sweep", str(plan), "--store", str(store), "--workers", "1"]) == 0
+    assert _code(["sweep", str(plan), "--store", str(store), "--workers", "0"]) == 0
     for arguments in ([str(store)], ["placement/fig2", str(store)]):
         picture = tmp_path / f"{len(arguments)}.png"
         assert _code(["plot", *arguments, "-o", str(picture)]) == 0

@@ -126,7 +126,10 @@ def test_figure_3_holds_only_near_the_text() -> None:
     assert verdict(40.0, 5.0, 1.0).ours == "mean gap 40.0 s; high over low 5.00"
 
 
-@pytest.mark.parametrize("name", ["a-srpt-table1", "sts-fig2", "sjf-bco-fig7"])
+@pytest.mark.parametrize(
+    "name",
+    ["a-srpt-table1", "sts-fig2", pytest.param("sjf-bco-fig7", marks=pytest.mark.full)],
+)
 def test_the_page_says_what_the_command_finds(name: str, tmp_path: Path) -> None:
     """Seconds each, and the same on every machine; the others are run before a release."""
     reproduce(name, tmp_path)

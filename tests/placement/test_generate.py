@@ -62,7 +62,17 @@ def test_bad_arguments_are_refused(arguments: dict, expected: str) -> None:
         generate_placement(**{**arguments, "hardware": Hardware(**hardware)})
 
 
-@pytest.mark.parametrize("name", PLACEMENTS)
+LONG = ("inception-v3-128", "resnet152-128", "t5-11b-128", "gpt-175b-128")
+"""Plans that take seconds each; the same models' smaller ones are made every time."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.nightly if any(each in name for each in LONG) else ())
+        for name in PLACEMENTS
+    ],
+)
 def test_shipped_files_are_what_their_provenance_says(name: str) -> None:
     path = shipped_folder() / f"{name}.json"
     instance = optsched.load(name)

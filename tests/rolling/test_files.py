@@ -76,10 +76,10 @@ def test_arrivals_follow_the_paper() -> None:
     """Exponential gaps of mean 50,000 / nodes; the high rate is four times the low one."""
 
     def last(arrivals: str) -> float:
-        settings = rolling_settings(10, jobs=2000, arrivals=arrivals)
+        settings = rolling_settings(10, jobs=800, arrivals=arrivals)
         return max(job.submit_time for job in generate_rolling(settings, seed=1).jobs)
 
-    assert last("exponential") / 2000 == pytest.approx(5000, rel=0.1)
+    assert last("exponential") / 800 == pytest.approx(5000, rel=0.1)
     assert last("poisson-low") == pytest.approx(4 * last("poisson-high"), rel=1e-6)
 
 
