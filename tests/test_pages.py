@@ -13,8 +13,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-def _pages() -> ModuleType:
-    spec = spec_from_file_location("pages", ROOT / "docs" / "pages.py")
+def _script(name: str) -> ModuleType:
+    spec = spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
@@ -22,7 +22,7 @@ def _pages() -> ModuleType:
     return module
 
 
-pages = _pages()
+pages = _script("pages")
 NAMES = [str(page.relative_to(pages.DOCS)) for page in pages.PAGES]
 
 
@@ -71,3 +71,20 @@ def test_links_of_the_sites_pages_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_a_site_with_faults_is_found(tmp_path: Path) -> None:
+    check = _script("check_site")
+    words = ", ".join(f'"{word}": 1' for word in check.WORDS)
+    (tmp_path / "searchindex.js").write_text(f'Search.setIndex({{"terms": {{{words}}}}})')
+    page = tmp_path / "a.html"
+    page.write_text('<h1 id="one"><a href="#one">1</a><a href="https://example.org">2</a></h1>')
+    assert check.faults(tmp_path) == []
+    page.write_text('<a href="b.html">1</a><a href="a.html#two">2</a><script src="https://x/y.js">')
+    assert [fault.partition(": ")[2] for fault in check.faults(tmp_path)] == [
+        "b.html leads nowhere",
+        "a.html#two has no such anchor",
+        "https://x/y.js is fetched from elsewhere",
+    ]
+    (tmp_path / "searchindex.js").write_text('Search.setIndex({"terms": {"due": 1}})')
+    assert "the search does not find certif" in check.faults(tmp_path)
