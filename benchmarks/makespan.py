@@ -1,7 +1,7 @@
 """Makespan: seconds and certified excess of every method, on the generator's seeds 0-19.
 
-    python benchmarks/makespan.py [--part sjf-bco|local-search|nested|large|ilp]... [--seeds 20]
-                                  [--runs 5] [--seconds S]
+    python benchmarks/makespan.py [--part sjf-bco|local-search|nested|large|ilp|spanning]...
+                                  [--seeds 20] [--runs 5] [--seconds S]
 
 Without --part all are run (over an hour). Each part prints every row, then its figures with their
 spread; ratios are to list-scheduling and first-fit of the same run. Excess is over the bound that
@@ -36,14 +36,15 @@ from optsched.result import Result, Settings, Termination
 STRENGTHS = ("mild", "strong")
 FEWER = 5
 """Seeds of the long parts: ten times the paper's size, and proofs."""
-PARTS = ("sjf-bco", "local-search", "nested", "large", "ilp")
-LIMITS = {"local-search": 10.0, "nested": 60.0, "large": 60.0, "ilp": 120.0}
+PARTS = ("sjf-bco", "local-search", "nested", "large", "ilp", "spanning")
+LIMITS = {"local-search": 10.0, "nested": 60.0, "large": 60.0, "ilp": 120.0, "spanning": 20.0}
 TARGETS = {
     "sjf-bco": "target: 50 ms at 160 x 20, 5 s at 1,600 x 200",
     "local-search": "target: excess 6% median, 13% max after 10 s",
     "nested": "target: excess 1.5% median, 4% max after 60 s",
     "large": "target: excess 2.5% after 60 s",
     "ilp": "target: proved within 120 s",
+    "spanning": "target: excess 10% at 40 x 8, 20% at 160 x 20, 30% at 1,600 x 200 after 60 s",
 }
 
 
@@ -94,6 +95,9 @@ def run_part(part: str, seeds: int, runs: int, limit: float | None) -> Iterator[
 
 def cases(part: str, seeds: int) -> Iterator[tuple[str, int, MakespanInstance, str]]:
     """Label, seed, instance and method of every row of a part."""
+    if part == "spanning":
+        yield from must_span(min(seeds, FEWER))
+        return
     for strength in STRENGTHS:
         for seed in range(seeds):
             if part in ("sjf-bco", "local-search", "nested"):
@@ -105,6 +109,20 @@ def cases(part: str, seeds: int) -> Iterator[tuple[str, int, MakespanInstance, s
             if part == "ilp" and seed < FEWER:
                 yield f"24x8 mixed {strength}", seed, mixed(strength, seed), "ilp"
                 yield f"10x4 uniform {strength}", seed, uniform(strength, seed), "ilp"
+
+
+def must_span(seeds: int) -> Iterator[tuple[str, int, MakespanInstance, str]]:
+    """Every job is larger than a server and fits two; under strong contention links are short."""
+    for jobs, servers in ((40, 8), (160, 20), (1600, 200)):
+        for size in (4, 8):
+            sizes = tuple(range(size + 1, 2 * size + 1))
+            for seed in range(seeds):
+                made = generate_makespan(
+                    jobs, servers, contention="strong", server_sizes=(size,), sizes=sizes,
+                    horizon=20_000, seed=seed,
+                )  # fmt: skip
+                label = f"{jobs}x{servers} of {size}, sizes {sizes[0]}-{sizes[-1]}"
+                yield label, seed, made, "local-search"
 
 
 def mixed(strength: str, seed: int) -> MakespanInstance:

@@ -28,6 +28,10 @@ SECTIONS = {
     "makespan-local-search": ("Makespan: local search", "makespan.py --part local-search"),
     "makespan-nested": ("Makespan: nested annealing", "makespan.py --part nested"),
     "makespan-large": ("Makespan: 1,600 jobs on 200 servers", "makespan.py --part large"),
+    "makespan-spanning": (
+        "Makespan: jobs larger than every server",
+        "makespan.py --part spanning",
+    ),
     "makespan-ilp": ("Makespan: what the ILP proves", "makespan.py --part ilp"),
     "selection-proofs": (
         "Selection: proofs by patterns and columns",

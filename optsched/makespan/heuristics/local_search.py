@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, takewhile
 
 import numpy as np
 
@@ -49,7 +49,7 @@ MOSTLY = 0.5
 SLOWED = 1.05
 """Share of the work in jobs that no server holds from which on a search looks after links, where
 they take so many times as long when two share a link."""
-AVERSIONS = (0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 10.0)
+AVERSIONS = (1.0, 1.1, 0.9, 1.25, 0.8, 1.5, 10.0)
 """What sharing a link with one job more must save at the start of such a search."""
 LOOK = 0.1
 """Seconds between looks at the clock: nothing else ends the compiled loop, an interrupt neither."""
@@ -97,7 +97,13 @@ def search(
         moves = max(200, EFFORT // n) if deadline.limit is None else 2**62
     lists = prepare_lists(instance)
     patient = links_are_short(instance)
-    start = first_list(lists, instance, patient)
+    tries = waiting_or_spanning(lists, longest_order(instance))
+    if patient:
+        limits = takewhile(
+            lambda _: not (deadline.is_over or stop.is_over), _with_limits(lists, instance)
+        )
+        tries = chain(tries, limits)
+    start = best_list(lists, tries)
     if start.schedule is None or start.makespan <= target:
         return SearchResult(start.schedule, details={"moves": 0})
     order, ways = start.order, start.ways
@@ -148,13 +154,6 @@ def links_are_short(instance: MakespanInstance) -> bool:
         for level in (1, 2)
     )
     return bool(shared > SLOWED * alone)
-
-
-def first_list(lists: Lists, instance: MakespanInstance, patient: bool) -> Listed:
-    """Where a search begins: longest-first, and where links are short also with limits."""
-    order = longest_order(instance)
-    tries = waiting_or_spanning(lists, order)
-    return best_list(lists, chain(tries, _with_limits(lists, instance)) if patient else tries)
 
 
 def _with_limits(lists: Lists, instance: MakespanInstance) -> Iterator[Listed]:
