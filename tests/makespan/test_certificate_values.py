@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from optsched.checking import Violation
-from optsched.makespan.bounds.certificate import ColumnCertificate
+from optsched.makespan.bounds.certificate import PARTS, ColumnCertificate, ContentionCertificate
 from optsched.makespan.check_certificate import check_certificate
 from optsched.makespan.instance import MakespanInstance
 
@@ -156,3 +157,171 @@ def test_the_ends_of_every_range() -> None:
     assert missing(parted, (1, 1), 0.5, 1) == 0
     assert missing(parted, (1, 1), 0.5, 2) == 0
     assert missing(parted, (1, 1), 0.4, 8) is None
+
+
+def sharing(
+    *jobs: tuple[int, int],
+    servers: tuple[int, ...] = (2, 2),
+    progress: str = "floor",
+    inside: float = 1.0,
+    overhead: float = 0.0,
+) -> MakespanInstance:
+    """Jobs by GPUs and iterations: one takes a second, and across servers one more for each job on
+    the link. So in a slot of six seconds 6 inside, and 3, 2, 1.5 or 1.2 with 1, 2, 3 or 4 on it."""
+    rows = [
+        {
+            "name": f"{at}", "gpus": gpus, "iterations": iterations,
+            "gradient_bytes": gpus / (2 * (gpus - 1)) if gpus > 1 else 0, "batch_size": 0,
+            "forward_time_per_sample": 0, "backward_time": inside,
+        }
+        for at, (gpus, iterations) in enumerate(jobs)
+    ]  # fmt: skip
+    return MakespanInstance.from_dict(
+        {
+            "schema": "optsched/makespan", "version": 1, "name": "by hand", "servers": servers,
+            "network": {
+                "inter_bandwidth": 1, "intra_bandwidth": 1e18, "contention_share": 1,
+                "degradation": 0, "overhead_per_server": overhead, "overhead_on_one_server": False,
+            },
+            "compute_rate": 1e18, "slot": 6.0, "progress": progress, "horizon": 1000, "jobs": rows,
+        }
+    )  # fmt: skip
+
+
+def lacking(made: MakespanInstance, certificate: ContentionCertificate) -> float | None:
+    """By how much the prices miss, in whole prices; None where they prove the deadline."""
+    found = check_certificate(made, certificate)
+    if not found:
+        return None
+    (violation,) = found
+    equation = "sum D > T (sum mu + sum sigma)"
+    assert violation == Violation("certificate", equation, "prices", violation.amount)
+    return violation.amount / PARTS
+
+
+TWO = ((3, 6), (2, 12))
+"""On two servers of 2 the first spans, in 2 or 3 slots; the second takes 2 inside, 4 or 6 else."""
+
+
+@pytest.mark.parametrize(
+    ("pieces", "inside", "running", "deadline", "amount"),
+    [
+        # a server takes 2 at most: one piece, two of one GPU, or the second job inside;
+        # the first pays 2 + 2 in 2 slots (or 1 + 2 in 3), the second 2 in 2 slots
+        (((2, 2), (1, 2)), (0, 2), {}, 3, 0),
+        (((2, 2), (1, 2)), (0, 2), {}, 2, None),
+        # the first pays one more each slot, and the cluster takes it
+        (((2, 2), (1, 2)), (0, 2), {0: 1}, 3, 1),
+        (((2, 2), (1, 2)), (0, 2), {1: 3}, 3, 3 * 7 - 8 - 10),
+        # level 2 is the cheaper for the first: 1 + 1 in 3 slots; the second 1 in 2 slots
+        (((9, 9), (1, 1)), (0, 1), {}, 1, 1 * 18 - 6 - 2),
+        # either level: 1 + 2 in 2 slots, or 1 + 1 in 3
+        (((1, 2), (1, 1)), (0, 1), {}, 2, 2 * 4 - 6 - 2),
+        # links are free, and both may span
+        (((0, 0), (0, 0)), (5, 5), {}, 1, 2 * 5),
+        (((0, 0), (0, 0)), (5, 5), {}, 2, 2 * 2 * 5),
+        # spanning is the cheaper for the second: 2 in 4 slots
+        (((1, 1), (9, 9)), (0, 7), {}, 1, 2 * 18 - 2 * 2 - 8),
+        # one price for any number of pieces, two at most, all at the speed of one
+        (((2, 3),), (0, 0), {}, 1, None),
+        (((2, 3),), (0, 0), {}, 2, 2 * 8 - 5 * 2),
+    ],
+)
+def test_prices_of_links(
+    pieces: tuple[tuple[int, ...], ...],
+    inside: tuple[int, ...],
+    running: dict[int, int],
+    deadline: int,
+    amount: float | None,
+) -> None:
+    certificate = ContentionCertificate(deadline, pieces, inside, running)
+    assert lacking(sharing(*TWO), certificate) == amount
+
+
+@pytest.mark.parametrize(
+    ("rows", "with_inside", "pieces_alone"),
+    [
+        # two pieces and both jobs; three pieces
+        (((7, 7, 7, 7), (4, 4, 4, 4), (3, 3, 3, 3)), 8 + 6, 9),
+        # the last row is for three as well
+        (((7, 7, 7, 7), (4, 4, 4, 4)), 12 + 3, 12),
+        # and a fourth for no more than the three there are
+        (((7, 7, 7, 7), (4, 4, 4, 4), (3, 3, 3, 3), (9, 0, 0, 0)), 27 + 3, 27),
+        # a piece of three and a job; one of four, or of three and of one
+        (((1, 1, 1, 9), (1, 2, 8, 1), (0, 0, 0, 0)), 8 + 3, 9),
+        (((1, 1, 1, 1), (1, 5, 8, 1), (0, 0, 0, 0)), 8 + 3, 5 + 5),
+        # two pieces of one and both jobs
+        (((1, 1, 1, 1), (3, 5, 8, 1), (0, 0, 0, 0)), 6 + 6, 8 + 3),
+        (((0, 2, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0)), 2 + 6, 2),
+    ],
+)
+def test_what_servers_of_four_take_in(
+    rows: tuple[tuple[int, ...], ...], with_inside: int, pieces_alone: int
+) -> None:
+    """Three jobs of two GPUs pay nothing inside; two of one pay 3 each, for 2 slots, or nothing."""
+    made = sharing((2, 3), (2, 3), (2, 3), (1, 12), (1, 12), servers=(4, 4))
+    certificate = ContentionCertificate(10, rows, (3, 0, 0, 0), {})
+    assert lacking(made, certificate) == 10 * 2 * with_inside - 2 * 2 * 3
+    free = replace(certificate, inside=(0, 0, 0, 0))
+    assert lacking(made, free) == 10 * 2 * pieces_alone
+
+
+def test_a_size_stands_in_a_server_as_often_as_there_are_jobs() -> None:
+    """Two jobs of one GPU, at 3 each, and one of two at 5 in a server of four; and of eight."""
+    for size, taken in ((4, 11), (8, 11), (2, 6), (3, 8)):
+        made = sharing((1, 6), (1, 6), (2, 6), servers=(size,))
+        inside = (3, 5, 0, 0, 0, 0, 0, 0)[:size]
+        certificate = ContentionCertificate(4, (), inside, {})
+        assert lacking(made, certificate) == 4 * taken - 11
+
+
+def test_servers_of_other_sizes_take_in_other_sums() -> None:
+    made = sharing((1, 6), (1, 6), (1, 6), (2, 6), servers=(1, 2, 2))
+    certificate = ContentionCertificate(2, ((0, 0),), (3, 8), {})
+    assert lacking(made, certificate) == 2 * (3 + 8 + 8) - 3 * 3
+
+
+def test_whole_slots_inside_and_parts_across() -> None:
+    """Seven iterations: two slots inside; across 7 / 3 at level 1, and 7 / 2 at level 2."""
+    made = sharing((2, 7), (2, 1), servers=(2, 2))
+    prices = ContentionCertificate(1, ((9, 9), (9, 9)), (0, 5), {})
+    assert lacking(made, prices) == 2 * 18 - 5 * 2 - 5
+    (violation,) = check_certificate(made, replace(prices, pieces=((1, 9), (9, 9)), inside=(0, 9)))
+    assert violation.amount == 2 * 18 * PARTS - 2 * (7 * PARTS // 3) - 2 * PARTS
+
+
+@pytest.mark.parametrize("deadline", [1.9, 2.0 - 1e-11, 2.0 - 1e-13, 2.0, 2.1])
+def test_prices_under_continuous_progress(deadline: float) -> None:
+    """Four iterations take 4 / 3 slots at 1 + 2 or 2 slots at 1 + 1; both servers take in 2."""
+    made = sharing((3, 4), (3, 4), progress="continuous", servers=(2, 2))
+    certificate = ContentionCertificate(deadline, ((1, 2), (1, 1)), (0, 0), {})
+    assert (lacking(made, certificate) is None) == (deadline < 2.0 * (1 - 1e-12))
+
+
+@pytest.mark.parametrize(
+    ("update", "fault"),
+    [
+        ({"pieces": ((1,), (1, 1))}, "prices for other than 2 GPUs"),
+        ({"inside": (1, 1, 1)}, "prices for other than 2 GPUs"),
+        ({"pieces": ()}, "no prices of pieces"),
+        ({"running": {2: 1}}, "prices of other jobs"),
+        ({"running": {-1: 1}}, "prices of other jobs"),
+        ({"running": {0: -1}}, "prices that are no integers in range"),
+        ({"inside": (0, 1.0)}, "prices that are no integers in range"),
+        ({"inside": (0, 10**6 + 1)}, "prices that are no integers in range"),
+        ({"pieces": ((1, -1), (0, 0))}, "prices that are no integers in range"),
+        ({"deadline": 0}, "the deadline"),
+        ({"deadline": math.nan}, "the deadline"),
+        ({"deadline": math.inf}, "the deadline"),
+        ({"deadline": 1.5}, "a deadline between slots"),
+    ],
+)
+def test_malformed_prices(update: dict[str, Any], fault: str) -> None:
+    certificate = ContentionCertificate(1, ((1, 1), (1, 1)), (1, 1), {0: 1})
+    found = check_certificate(sharing(*TWO), replace(certificate, **update))
+    assert found == [Violation("certificate", "bounds", fault, 1)]
+
+
+def test_the_ends_of_the_ranges_of_prices() -> None:
+    certificate = ContentionCertificate(1, ((0, 10**6), (0, 0)), (10**6, 0), {0: 10**6, 1: 0})
+    assert "bounds" not in {v.equation for v in check_certificate(sharing(*TWO), certificate)}
