@@ -15,8 +15,10 @@ import numpy as np
 
 from optsched.checking import Violation
 from optsched.makespan.bounds.certificate import (
+    GRAINS,
     MOST_PRICE,
     MOST_RESOLUTION,
+    MOST_SLOTS,
     PARTS,
     Certificate,
     ColumnCertificate,
@@ -203,30 +205,35 @@ def _paid(
     sigma: int,
 ) -> float:
     """D_j, in parts of a price."""
-    runs = []
-    if job.gpus <= max(instance.servers):
-        runs.append(
-            (iterations_per_slot(instance, job, 1), certificate.inside[job.gpus - 1], False)
-        )
-    if job.gpus > 1:
-        servers = fewest_to_span(instance, job)
-        for level, price in enumerate(spread, start=1):
-            runs.append((iterations_per_slot(instance, job, servers, level), price, True))
-    return min(
-        (price + sigma) * _parts(instance, job, speed, spans)
-        for speed, price, spans in runs
-        if speed > 0
-    )
+    found = []
+    alone = iterations_per_slot(instance, job, 1)
+    if job.gpus <= max(instance.servers) and alone > 0:
+        price = certificate.inside[job.gpus - 1] + sigma
+        found.append(price * _parts(instance, job, alone, int(alone)))
+    servers = fewest_to_span(instance, job)
+    speeds = [iterations_per_slot(instance, job, servers, q + 1) for q in range(len(spread))]
+    prices = {speed: price + sigma for speed, price in zip(speeds, spread, strict=True) if speed}
+    if job.gpus > 1 and prices:
+        by_grain = [
+            min(prices[speed] * _parts(instance, job, speed, grain) for speed in prices)
+            for grain in _grains(instance, job, list(prices))
+        ]
+        found.append(max(by_grain))
+    return min(found)
 
 
-def _parts(instance: MakespanInstance, job: RingJob, speed: float, spans: bool) -> float:
-    """How long a job runs at a speed, in parts of a slot.
+def _grains(instance: MakespanInstance, job: RingJob, speeds: list[float]) -> set[int]:
+    """Iterations that count as one, rounded up, of a slot and of the job: any number will do.
 
-    Under "floor" whole slots inside a server; where the level may change from slot to slot only
-    their sum is whole, and what is less than a part is left out.
+    The slots t_q at speed phi_q are whole, so sum ceil(phi_q / g) t_q >= ceil(F / g).
     """
+    if instance.progress == "continuous" or job.iterations > MOST_SLOTS * max(speeds):
+        return {1}
+    return {1} | {-(-int(speed) // m) for speed in speeds for m in range(1, GRAINS + 1)}
+
+
+def _parts(instance: MakespanInstance, job: RingJob, speed: float, grain: int) -> float:
+    """How long a job runs at a speed, in parts of a slot, counted in grains under "floor"."""
     if instance.progress == "continuous":
         return job.iterations / speed * PARTS
-    if spans:
-        return job.iterations * PARTS // int(speed)
-    return -(-job.iterations // int(speed)) * PARTS
+    return -(-job.iterations // grain) * PARTS // -(-int(speed) // grain)

@@ -200,7 +200,7 @@ def lacking(made: MakespanInstance, certificate: ContentionCertificate) -> float
 
 
 TWO = ((3, 6), (2, 12))
-"""On two servers of 2 the first spans, in 2 or 3 slots; the second takes 2 inside, 4 or 6 else."""
+"""Servers of 2: the first spans, in 2 or 3 slots; the second takes 2 inside, 4 or 6 across."""
 
 
 @pytest.mark.parametrize(
@@ -281,13 +281,30 @@ def test_servers_of_other_sizes_take_in_other_sums() -> None:
     assert lacking(made, certificate) == 2 * (3 + 8 + 8) - 3 * 3
 
 
-def test_whole_slots_inside_and_parts_across() -> None:
-    """Seven iterations: two slots inside; across 7 / 3 at level 1, and 7 / 2 at level 2."""
-    made = sharing((2, 7), (2, 1), servers=(2, 2))
+@pytest.mark.parametrize(
+    ("iterations", "rows", "paid"),
+    [
+        (7, ((1, 9), (9, 9)), 2 * 3 * PARTS),  # three slots, not 7 / 3
+        (191, ((1, 9), (9, 9)), 2 * 64 * PARTS),
+        (192, ((1, 9), (9, 9)), 2 * 64 * PARTS),
+        (193, ((1, 9), (9, 9)), 2 * (193 * PARTS // 3)),  # so long that parts of slots will do
+        (7, ((2, 9), (1, 9)), 8 * PARTS),  # four slots at level 2, or one and two at level 1
+        (8, ((2, 9), (1, 9)), 8 * PARTS),
+    ],
+)
+def test_whole_slots_across(iterations: int, rows: tuple[tuple[int, ...], ...], paid: int) -> None:
+    """At three iterations a slot at level 1, two at level 2; the other job takes one slot."""
+    made = sharing((2, iterations), (2, 1))
+    (violation,) = check_certificate(made, ContentionCertificate(9, rows, (0, 99), {}))
+    most = max(max(row[0] * n for n, row in enumerate(rows, start=1)), 99)
+    other = 2 * min(row[0] for row in rows) * PARTS
+    assert violation.amount == 9 * 2 * most * PARTS - paid - other
+
+
+def test_whole_slots_inside() -> None:
+    """Seven iterations take two slots, whatever a slot across costs."""
     prices = ContentionCertificate(1, ((9, 9), (9, 9)), (0, 5), {})
-    assert lacking(made, prices) == 2 * 18 - 5 * 2 - 5
-    (violation,) = check_certificate(made, replace(prices, pieces=((1, 9), (9, 9)), inside=(0, 9)))
-    assert violation.amount == 2 * 18 * PARTS - 2 * (7 * PARTS // 3) - 2 * PARTS
+    assert lacking(sharing((2, 7), (2, 1)), prices) == 2 * 18 - 5 * 2 - 5
 
 
 @pytest.mark.parametrize("deadline", [1.9, 2.0 - 1e-11, 2.0 - 1e-13, 2.0, 2.1])

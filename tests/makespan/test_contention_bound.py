@@ -120,4 +120,10 @@ def test_where_nothing_has_to_span_it_adds_nothing() -> None:
 
 def test_the_explanation_says_what_it_is() -> None:
     told = str(optsched.explain("makespan/must-span-40x8", method="longest-first"))
-    assert "bound 434 (contention bound: however jobs share links" in told
+    assert "bound 436 (contention bound: however jobs share links" in told
+
+
+def test_whole_slots_close_the_last_gap() -> None:
+    """The value of the programme is 28.2, and the best schedule takes 30."""
+    bound = best_bound(optsched.load("makespan/must-span-8x6"))
+    assert (bound.value, bound.source) == (30, "contention bound")

@@ -12,6 +12,9 @@ MOST_PRICE = 10**6
 
 PARTS = 2**20
 """What a job pays counts in such parts of a price, rounded down."""
+GRAINS, MOST_SLOTS = 8, 64
+"""Whole slots of a job that spans are counted in grains of a speed over 1 to `GRAINS` iterations,
+if it can take no more than `MOST_SLOTS`: rounding adds little to longer ones."""
 
 
 @dataclass(frozen=True)

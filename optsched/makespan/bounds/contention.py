@@ -30,7 +30,13 @@ from typing import Any
 import numpy as np
 
 from optsched.deadline import Deadline
-from optsched.makespan.bounds.certificate import MOST_PRICE, PARTS, ContentionCertificate
+from optsched.makespan.bounds.certificate import (
+    GRAINS,
+    MOST_PRICE,
+    MOST_SLOTS,
+    PARTS,
+    ContentionCertificate,
+)
 from optsched.makespan.bounds.durations import Durations, Floats
 from optsched.makespan.bounds.server_states import Inside, State, best_states, in_pieces
 from optsched.makespan.progress import iterations_per_slot
@@ -176,19 +182,31 @@ class Cluster:
         taken, a_slot = int(self.taken(whole)), self.a_slot(whole)
         if not self.slotted:
             return math.fsum(self.paid(whole).tolist()) / taken * ROUNDING
-        parts = self._parts()
-        paid = sum(
-            min(price * lasts for price, lasts in zip(prices, row, strict=True) if lasts)
-            for prices, row in zip(a_slot.tolist(), parts, strict=True)
-        )
+        jobs = zip(
+            self.durations.instance.jobs, a_slot.tolist(), self.speeds.tolist(),
+            self.slots[:, -1].tolist(), strict=True,
+        )  # fmt: skip
+        paid = 0
+        for job, (*across, inside), speeds, slots in jobs:
+            runs = [
+                (price, int(speed)) for price, speed in zip(across, speeds, strict=True) if speed
+            ]
+            found = [_whole_slots(job.iterations, runs)] if runs else []
+            if slots < math.inf:
+                found.append(inside * int(slots) * PARTS)
+            paid += min(found)
         return float((paid - 1) // (taken * PARTS))
 
-    def _parts(self) -> list[list[int]]:
-        """`slots` in parts, rounded down; 0 where it cannot run."""
-        iterations = [job.iterations for job in self.durations.instance.jobs]
-        spanning = [
-            [f * PARTS // int(speed) if speed else 0 for speed in speeds]
-            for f, speeds in zip(iterations, self.speeds.tolist(), strict=True)
-        ]
-        inside = [0 if d == math.inf else int(d) * PARTS for d in self.slots[:, -1].tolist()]
-        return [[*row, d] for row, d in zip(spanning, inside, strict=True)]
+
+def _whole_slots(iterations: int, runs: list[tuple[int, int]]) -> int:
+    """The least that whole slots at these prices and speeds cost, in parts of a price.
+
+    With t_q slots at speed phi_q, sum ceil(phi_q / g) t_q >= ceil(F / g) for any grain g.
+    """
+    grains = {1}
+    if iterations <= MOST_SLOTS * runs[0][1]:
+        grains |= {-(-speed // m) for _, speed in runs for m in range(1, GRAINS + 1)}
+    return max(
+        min(price * (-(-iterations // g) * PARTS // -(-speed // g)) for price, speed in runs)
+        for g in grains
+    )

@@ -39,23 +39,21 @@ Column = dict[int, float]
 
 
 def best_prices(cluster: Cluster, low: float, clock: Deadline) -> Prices | None:
-    """The prices that prove most, if that is more than `low`."""
+    """The prices that prove most; None where no prices prove more than `low` to speak of."""
     rows = _Rows(cluster, low)
     lp = GrowingLp(rows.programme(), Settings().within(clock))
-    best, found, centre = low, None, None
+    best, found, centre = 0.0, None, None
     for _ in range(MOST_ROUNDS):
         answer = None if clock.is_over else lp.solve(clock.left)
-        if answer is None or _no_more(answer.objective, best, cluster.slotted):
+        if answer is None or answer.objective <= max(low, best) * (1 + CLOSE):
             break
         prices = rows.prices(answer.duals)
         columns: list[Column] = []
         for trial in (prices,) if centre is None else (_between(centre, prices), prices):
             states = cluster.states(trial)
             value = float(cluster.paid(trial).sum() / cluster.taken(trial, states))
-            if centre is None or value > best:
-                centre = trial
-            if value > best:
-                best, found = value, trial
+            if value > best or centre is None:
+                best, found, centre = value, trial, trial
             columns = rows.new(trial, states)
             if columns:
                 break
@@ -63,11 +61,6 @@ def best_prices(cluster: Cluster, low: float, clock: Deadline) -> Prices | None:
             break
         lp.add_columns(np.zeros(len(columns)), rows.matrix(columns))
     return found
-
-
-def _no_more(most: float, proved: float, slotted: bool) -> bool:
-    """Whether prices cannot prove a better bound to speak of."""
-    return most <= proved * (1 + CLOSE) or (slotted and math.ceil(most - 1e-6) <= proved)
 
 
 def _between(centre: Prices, prices: Prices) -> Prices:
