@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -214,6 +215,28 @@ def test_only_backends_knows_the_solvers() -> None:
     assert any(name.startswith("pyomo.contrib.solver") for name in models)
 
 
+def test_no_module_needs_itself_to_be_imported() -> None:
+    """No circle among what modules import where they begin; `CycleError` names one that is."""
+    graph = {
+        path: {module_file(name) for name in imports_at_the_top(path)} - {path, None}
+        for path in PACKAGE.rglob("*.py")
+    }
+    assert len(list(TopologicalSorter(graph).static_order())) == len(graph)
+
+
+def imports_at_the_top(path: Path) -> set[str]:
+    """What a file imports before any of its functions is called; submodules by their own names."""
+    found = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            inside = {f"{node.module}.{alias.name}" for alias in node.names}
+            modules = {name for name in inside if module_file(name) is not None}
+            found |= modules | ({str(node.module)} if inside != modules else set())
+    return found
+
+
 def test_the_reading_of_imports_can_fail(tmp_path: Path) -> None:
     path = tmp_path / "sample.py"
     path.write_text(
@@ -227,6 +250,9 @@ def test_the_reading_of_imports_can_fail(tmp_path: Path) -> None:
     assert {"pyomo.opt", "pyomo.opt.SolverFactory", "highspy", "numba"} <= names
     assert "pandas" not in names
     assert "pyomo.environ" in reached(PACKAGE / "placement" / "models" / "ilp.py")
+    assert imports_at_the_top(path) == {"typing"}
+    with pytest.raises(CycleError):
+        TopologicalSorter({"a": {"b"}, "b": {"a"}}).prepare()
 
 
 PUBLIC_ONLINE = """

@@ -11,30 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from optsched.deadline import Deadline
 from optsched.speed_profile.instance import SpeedProfileInstance
-from optsched.speed_profile.options import SpeedProfileOptions
-from optsched.speed_profile.profile import Profile, curve_of
+from optsched.speed_profile.profile import Profile
 from optsched.uncertainty.survival import Curve
 
 ROUNDING = 16 * float(np.finfo(float).eps)
 """Of the sums behind a bound, relative to their largest term: taken off."""
-
-
-def quick_bound(
-    instance: SpeedProfileInstance, options: SpeedProfileOptions, deadline: Deadline | None = None
-) -> tuple[float | None, str]:
-    """The dual's value at the hull's multiplier, in milliseconds at any deadline of ours.
-
-    None when the instance's own deadline cannot be met.
-    """
-    from optsched.speed_profile.exact.hull import hull_profile, hull_speeds
-
-    curve = curve_of(instance)
-    profile, multiplier = hull_profile(instance, curve)
-    if profile.status == "infeasible":
-        return None, "hull and multiplier"
-    return dual_bound(instance, curve, hull_speeds(instance), multiplier), "hull and multiplier"
 
 
 def dual_bound(

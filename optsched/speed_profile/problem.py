@@ -10,7 +10,7 @@ _PICTURES = "optsched.plotting"
 SPEED_PROFILE = Problem(
     name="speed-profile",
     **rooms("speed_profile", "SpeedProfile"),
-    bound=f"{_HERE}.bounds:quick_bound",
+    bound=f"{_HERE}.exact.hull:quick_bound",
     conflict=f"{_HERE}.conflict:find_conflict",
     objective="expected energy",
     unit="J",

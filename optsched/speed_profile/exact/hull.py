@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from optsched.deadline import Deadline
 from optsched.result import Outcome, Settings
 from optsched.speed_profile.bounds import dual_bound
 from optsched.speed_profile.exact._hull_kernel import (
@@ -29,6 +30,9 @@ from optsched.speed_profile.options import SpeedProfileOptions
 from optsched.speed_profile.profile import STATUSES, Profile, curve_of, outcome_of
 from optsched.uncertainty.survival import Curve
 
+SOURCE = "hull and multiplier"
+"""Of the bound."""
+
 
 def hull(
     instance: SpeedProfileInstance, options: SpeedProfileOptions, settings: Settings
@@ -39,8 +43,23 @@ def hull(
     profile, multiplier = hull_profile(instance, curve)
     bound = dual_bound(instance, curve, hull_speeds(instance), multiplier)
     seconds = time.perf_counter() - began
-    source, gap = "hull and multiplier", settings.gap
-    return outcome_of(instance, curve, profile, seconds, bound=bound, source=source, gap=gap)
+    return outcome_of(
+        instance, curve, profile, seconds, bound=bound, source=SOURCE, gap=settings.gap
+    )
+
+
+def quick_bound(
+    instance: SpeedProfileInstance, options: SpeedProfileOptions, deadline: Deadline | None = None
+) -> tuple[float | None, str]:
+    """The dual's value at the hull's multiplier, in milliseconds at any deadline of ours.
+
+    None when the instance's own deadline cannot be met.
+    """
+    curve = curve_of(instance)
+    profile, multiplier = hull_profile(instance, curve)
+    if profile.status == "infeasible":
+        return None, SOURCE
+    return dual_bound(instance, curve, hull_speeds(instance), multiplier), SOURCE
 
 
 def exact(
