@@ -1,0 +1,111 @@
+"""Runs that preempt against a naive loop written from their page alone."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from independent.day import batches
+from independent.online_cases import pick
+from independent.preemption_oracle import POLICIES, PreemptiveSimulation
+from independent.test_online import OFFERS, Case, _in_row_order
+
+from optsched import online
+from optsched.online.audit import audit
+
+
+def _settings(case: Case, policy: str) -> dict[str, Any]:
+    """Rounds of about a job's length: powers of two, so that ends and arrivals fall on them."""
+    probe = case.simulation("spjf", {row["job_id"]: row["iterations"] for row in case.rows})
+    length = float(np.median([row.iterations * row.estimate for row in probe.rows]))
+    unit = 2.0 ** round(math.log2(length)) * pick(case.rng, (0.125, 0.25, 0.5, 1.0, 4.0))
+    settings = {
+        "offer": pick(case.rng, OFFERS),
+        "checkpoint": unit * pick(case.rng, (0.0, 0.0, 0.25, 0.5)),
+    }
+    return settings if policy == "srpt-preemptive" else {**settings, "round": unit}
+
+
+@pytest.mark.parametrize("numbers", batches(2000, default=60, size=30))
+def test_records_are_the_oracles(numbers: range, tmp_path: Path) -> None:
+    """Every segment of every job; the audit accepts the run, and three bounds lie below it."""
+    seen: Counter[str] = Counter()
+    for number in numbers:
+        case = Case(number, tmp_path)
+        guess = case.guesses()
+        given = np.array([guess[name] for name in _in_row_order(case)])
+        bounds = online.flow_bounds(case.jobs)
+        policy = POLICIES[number % len(POLICIES)]
+        settings = _settings(case, policy)
+        records = online.simulate_online(case.jobs, policy, given, online.PolicyOptions(**settings))
+        asked = {"round_" if name == "round" else name: value for name, value in settings.items()}
+        simulation = PreemptiveSimulation(
+            case.rows, case.drawn["catalogue"], case.drawn["cluster"], policy, guess, **asked
+        )
+        rows = simulation.run()
+        where = f"{policy} {settings} {guess} {case.where}"
+        scale = max(row.end for row in rows)
+        for at, (row, segments) in enumerate(zip(rows, simulation.segments(), strict=True)):
+            record = records[at]
+            assert record.job_id == row.name, where
+            assert math.isclose(record.alpha, row.alpha, rel_tol=1e-9), f"{record} {row} {where}"
+            found = [(s.start, s.end, dict(s.servers)) for s in record.segments] or [
+                (record.start, record.end, dict(record.servers))
+            ]
+            same = len(found) == len(segments) and all(
+                abs(a[0] - b[0]) + abs(a[1] - b[1]) <= 1e-9 * scale and a[2] == b[2]
+                for a, b in zip(found, segments, strict=True)
+            )
+            assert same, f"{found} {segments} {where}"
+            seen["stops"] += len(segments) - 1
+        assert not audit(case.jobs, records).violations, where
+        flow = sum(row.end - row.submit for row in rows)
+        for name in ("durations", "fast_machine", "mean_busy_time"):
+            assert getattr(bounds, name) <= flow * (1 + 1e-9), f"{name} {flow} {where}"
+        metrics = online.compute_metrics(records)
+        assert math.isclose(metrics.total_flow_time, flow, rel_tol=1e-9), where
+        held = sum(
+            row.gpus * (end - start)
+            for row, spans in zip(rows, simulation.segments(), strict=True)
+            for start, end, _ in spans
+        )
+        assert math.isclose(metrics.utilisation, held / (simulation.total * scale), rel_tol=1e-8)
+        seen[policy] += 1
+    assert min(seen[policy] for policy in POLICIES) >= len(numbers) // len(POLICIES), seen
+    assert seen["stops"] >= 10 * len(numbers), seen
+
+
+@pytest.mark.parametrize("numbers", batches(200, default=10, size=10))
+def test_audit_refuses_what_breaks_a_rule(numbers: range, tmp_path: Path) -> None:
+    """A segment moved, lengthened, cut, or on other servers: never a clean bill."""
+    refused = 0
+    for number in numbers:
+        case = Case(number, tmp_path)
+        policy = POLICIES[number % len(POLICIES)]
+        settings = _settings(case, policy)
+        records = online.simulate_online(
+            case.jobs, policy, options=online.PolicyOptions(**settings)
+        )
+        segments = records.parts
+        if segments is None:
+            continue
+        at = int(case.rng.integers(len(segments)))
+        length = float(segments.end[at] - segments.start[at])
+        for what in range(3):
+            start, end, server = segments.start.copy(), segments.end.copy(), segments.server.copy()
+            if what == 0:
+                start[at] -= max(length, 1e-3 * float(records.end.max()))
+            elif what == 1:
+                end[at] += length * pick(case.rng, (1e-3, -1e-3, -0.5, 1.0))
+            else:
+                server[segments.first[at]] = case.drawn["cluster"]["servers"]
+            broken = replace(records, parts=replace(segments, start=start, end=end, server=server))
+            if length > 1e-6 * float(records.end.max()):
+                assert audit(case.jobs, broken).violations, f"{policy} {at=} {what=} {case.where}"
+                refused += 1
+    assert refused >= len(numbers)
