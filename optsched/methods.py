@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optsched import interrupts
-from optsched.checking import CheckReport, Violation, bound_violation, claim_violation
+from optsched.checking import CheckReport
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import InputError, NotApplicableError, shown
 from optsched.external import method_of
-from optsched.files import instance_sha256
+from optsched.judging import result_of
 from optsched.library import load
-from optsched.problem import Method, Problem, resolve
+from optsched.problem import Problem, resolve
 from optsched.problems import PROBLEMS
 from optsched.progress import Listener, Progress, listener_of
-from optsched.result import Outcome, Result, Settings, Termination, is_proved, unrounded
+from optsched.result import Outcome, Result, Settings, Termination
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -297,105 +297,3 @@ def _with_bound(
         bound_source=source,
         certificate=certificate[0] if certificate else None,
     )
-
-
-def result_of(
-    problem: Problem,
-    instance: Any,
-    method: Method,
-    options: Any,
-    settings: Settings,
-    outcome: Outcome,
-) -> Result:
-    """The checked result of an outcome: the one place where a `Result` is made.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    instance : object
-        What was solved.
-    method : Method
-        What solved it.
-    options : object
-        The options in full, an object of the problem's class.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    outcome : Outcome
-        What the method returned.
-
-    Returns
-    -------
-    Result
-        The result, its objective the checker's own.
-    """
-    from optsched.backends import solver_version
-
-    report, solution = None, outcome.solution
-    termination = outcome.termination
-    if solution is not None:
-        report = _report(problem, instance, options, outcome)
-        solution = solution.model_copy(
-            update={"objective": report.objective, "options": options.to_dict()}
-        )
-        if not report.feasible:
-            termination = Termination.ERROR
-        elif callable(method.run):
-            termination = _proved_or_feasible(termination, report, outcome, settings)
-    return Result(
-        problem=problem.name,
-        instance=instance.name,
-        instance_sha256=instance_sha256(instance.to_dict()),
-        method=method.name,
-        solver=outcome.solver,
-        solver_version=None if outcome.solver is None else solver_version(outcome.solver),
-        options=options.to_dict(),
-        seed=settings.seed,
-        termination=termination,
-        objective=None if report is None else report.objective,
-        bound=unrounded(outcome.bound, None if report is None else report.objective),
-        bound_source=outcome.bound_source,
-        build_time=outcome.build_time,
-        solve_time=outcome.solve_time,
-        check=report,
-        solution=solution,
-        chosen=outcome.chosen,
-        trace=outcome.trace,
-        details=outcome.details,
-        certificate=outcome.certificate,
-        only_bound=_is_only_bound(method, outcome),
-        given=instance,
-        measures=problem.measured(instance, solution, options),
-    )
-
-
-def _is_only_bound(method: Method, outcome: Outcome) -> bool:
-    """Whether it gave a bound and was to give no more."""
-    if outcome.solution is not None or outcome.bound is None:
-        return False
-    in_order = outcome.termination in (Termination.FEASIBLE, Termination.OPTIMAL)
-    return in_order or (method.kind == "bound" and outcome.termination is Termination.TIME_LIMIT)
-
-
-def _proved_or_feasible(
-    termination: Termination, report: CheckReport, outcome: Outcome, settings: Settings
-) -> Termination:
-    """What a method from outside may say: optimal only where its own bound proves it."""
-    if termination is not Termination.OPTIMAL or report.objective is None:
-        return termination
-    proved = outcome.bound is not None and is_proved(report.objective, outcome.bound, settings.gap)
-    return Termination.OPTIMAL if proved else Termination.FEASIBLE
-
-
-def _report(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> CheckReport:
-    """The checker's report, and its objective against the method's claim and bound."""
-    report: CheckReport = resolve(problem.check)(instance, outcome.solution, options.to_dict())
-    found: list[Violation | None] = list(report.violations)
-    if report.objective is not None and outcome.claimed is not None:
-        found.append(claim_violation(outcome.claimed, report.objective, report.rounding))
-    if report.objective is not None and outcome.bound is not None:
-        found.append(bound_violation(outcome.bound, report.objective, report.rounding))
-    if problem.certify is not None and outcome.certificate is not None:
-        certify = resolve(problem.certify)
-        found.extend(certify(instance, outcome.certificate, options.to_dict()))
-    return replace(report, violations=tuple(v for v in found if v is not None))

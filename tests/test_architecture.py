@@ -54,6 +54,11 @@ def test_every_file_named_exists() -> None:
         assert all((PACKAGE / name).is_file() for name in files)
 
 
+def test_no_module_has_above_400_lines() -> None:
+    lengths = {path: path.read_text(encoding="utf-8").count("\n") for path in PACKAGE.rglob("*.py")}
+    assert [str(path) for path, lines in lengths.items() if lines > 400] == []
+
+
 def test_no_walk_names_a_file_twice() -> None:
     for title, files in walks().items():
         assert len(set(files)) == len(files), title

@@ -222,4 +222,4 @@ def test_a_result_is_made_in_one_place() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Result", "result.Result")
     ]
-    assert [name for name, _ in made] == ["methods.py"]
+    assert [name for name, _ in made] == ["judging.py"]
