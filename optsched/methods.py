@@ -156,8 +156,7 @@ def check(
     Examples
     --------
     >>> import optsched
-    >>> result = optsched.solve("placement/fig2", "heavy-edge")
-    >>> optsched.check("placement/fig2", result).violations
+    >>> optsched.check("placement/fig2", optsched.solve("placement/fig2")).violations
     ()
     """
     if isinstance(instance, str | Path):

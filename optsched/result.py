@@ -181,10 +181,41 @@ class Outcome:
 class Result(Displayed):
     """A checked outcome with everything needed to repeat it.
 
-    The objective is the checker's own value, recomputed from the decisions; `given` is the
-    instance itself, for pictures; `measures` is what the problem says beside the objective, such
-    as a placement's speed-up. `only_bound` says that the method gave a bound and no solution, as
-    it was to: one of kind "bound", or one that ended in order without a solution.
+    Attributes
+    ----------
+    problem, instance, instance_sha256 : str
+        What was solved.
+    method, chosen : str
+        What was asked for, and for ``exact`` the method that gave the answer (else None).
+    solver, solver_version : str or None
+        If one was called.
+    options : mapping
+        The problem's, in full.
+    seed : int
+        Of every random choice.
+    termination : Termination
+        How it ended.
+    objective : float or None
+        The checker's own value, recomputed from the decisions, in the file's unit.
+    bound, bound_source : float or None, str or None
+        What no solution is below, and where that comes from.
+    build_time, solve_time : float
+        Seconds that stating a model and solving it took.
+    check : CheckReport or None
+        Whether every rule is kept.
+    solution : solution or None
+        The decisions.
+    trace : tuple of TracePoint
+        Incumbent and bound over time, of a method that has them.
+    details, measures : mapping
+        What the method says besides, and what the problem does, such as a placement's speed-up.
+    certificate : Certificate or None
+        What proves the bound by itself.
+    only_bound : bool
+        Whether the method gave a bound and no solution, as it was to: one of kind "bound", or one
+        that ended in order without a solution.
+    given : instance or None
+        The instance itself, for pictures.
     """
 
     problem: str

@@ -157,6 +157,12 @@ def sensitivity(
     time_limit : float
         Seconds of each search for an optimum; what it proves by then is said to be a bound.
 
+    Returns
+    -------
+    Sensitivity
+        Both objectives at each value of each parameter; `optsched.plotting.plot_sensitivity`
+        draws it.
+
     Raises
     ------
     InputError

@@ -80,6 +80,22 @@ def test_what_online_offers_has_its_arguments_described(name: str) -> None:
         assert described(inspect.getdoc(thing) or "") == [*inspect.signature(thing).parameters]
 
 
+def test_what_the_reference_shows_is_described_in_full() -> None:
+    pages = "".join(
+        page.read_text(encoding="utf-8")
+        for page in (PACKAGE.parent / "docs" / "reference").glob("*.md")
+    )
+    shown = re.findall(r"\.\. autofunction:: (\S+)", pages)
+    assert len(shown) > 60
+    for place in shown:
+        module, _, name = place.rpartition(".")
+        function = getattr(import_module(module), name)
+        doc, taken = inspect.getdoc(function) or "", inspect.signature(function)
+        assert described(doc) == [*taken.parameters], place
+        gives = taken.return_annotation not in ("None", None)
+        assert ("Returns" in SECTION.findall(doc)) == gives, place
+
+
 def test_functions_of_many_arguments_describe_them() -> None:
     lacking = [
         place

@@ -117,6 +117,11 @@ def generate_makespan(
     name : str, optional
         Of the instance; by default one that says its arguments.
 
+    Returns
+    -------
+    MakespanInstance
+        The instance.
+
     Raises
     ------
     InputError

@@ -160,6 +160,11 @@ def instance_from_profile(
     source : str
         What an error line names: the profile's file, say.
 
+    Returns
+    -------
+    PlacementInstance
+        The instance.
+
     Raises
     ------
     InputError

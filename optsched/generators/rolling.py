@@ -88,6 +88,11 @@ def generate_rolling(
     submit_times : sequence of float, optional
         Seconds, one a job, instead of drawn arrivals: those of a trace.
 
+    Returns
+    -------
+    RollingInstance
+        The instance.
+
     Raises
     ------
     InputError

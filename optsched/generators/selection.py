@@ -97,6 +97,20 @@ def generate_selection(
 ) -> SelectionInstance:
     """Generate one instance; equal arguments give equal instances.
 
+    Parameters
+    ----------
+    settings : SelectionSettings, optional
+        Sizes, types and shares; by default the paper's.
+    seed : int, optional
+        Of every random choice.
+    name : str, optional
+        Of the instance; by default one that says its arguments.
+
+    Returns
+    -------
+    SelectionInstance
+        The instance.
+
     Raises
     ------
     InputError

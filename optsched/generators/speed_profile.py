@@ -60,6 +60,20 @@ def generate_speed_profile(
 ) -> SpeedProfileInstance:
     """Generate one instance; equal arguments give equal instances.
 
+    Parameters
+    ----------
+    settings : ProfileSettings, optional
+        Sizes, types and shares; by default the paper's.
+    seed : int, optional
+        Of every random choice.
+    name : str, optional
+        Of the instance; by default one that says its arguments.
+
+    Returns
+    -------
+    SpeedProfileInstance
+        The instance.
+
     Raises
     ------
     InputError

@@ -156,6 +156,18 @@ def evaluate(instance: MakespanInstance, schedule: Schedule) -> Evaluation:
     """Ends of all jobs under contention, event by event.
 
     Complexity: O(n) events, each O(running jobs x their servers).
+
+    Parameters
+    ----------
+    instance : MakespanInstance
+        The instance.
+    schedule : Schedule
+        Starts and servers of all jobs.
+
+    Returns
+    -------
+    Evaluation
+        T_j of every job in slots, as `ends`.
     """
     jobs = jobs_of(instance)
     arrays = empty_schedule(jobs)

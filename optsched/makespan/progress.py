@@ -18,7 +18,22 @@ ROUNDING = 1e-9
 
 
 def bandwidth(network: Network, servers: int, level: int) -> float:
-    """B_j, bytes/s, of a job on so many servers at contention level p (1 when it runs alone)."""
+    """B_j, bytes/s, of a job on so many servers at contention level p (1 when it runs alone).
+
+    Parameters
+    ----------
+    network : Network
+        Links, and what sharing one costs.
+    servers : int
+        On how many servers the job stands.
+    level : int
+        p, jobs that share its busiest link, itself among them.
+
+    Returns
+    -------
+    float
+        Bytes/s.
+    """
     if servers == 1:
         return network.intra_bandwidth
     contending = network.contention_share * level
@@ -38,6 +53,11 @@ def iteration_time(instance: MakespanInstance, job: RingJob, servers: int, level
         On how many servers it stands.
     level : int
         p, jobs that share its busiest link, itself among them; 1 when it is alone.
+
+    Returns
+    -------
+    float
+        Seconds.
     """
     network, workers = instance.network, job.gpus
     pays = servers > 1 or network.overhead_on_one_server
@@ -65,6 +85,19 @@ def iterations_per_slot(
         On how many servers it stands.
     level : int
         p, jobs that share its busiest link, itself among them; 1 when it is alone.
+
+    Returns
+    -------
+    float
+        Iterations.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> instance = optsched.load("makespan/fig2")
+    >>> job = instance.jobs[0]
+    >>> iterations_per_slot(instance, job, 1, 1) > iterations_per_slot(instance, job, 2, 2)
+    True
     """
     tau = iteration_time(instance, job, servers, level)
     if tau == 0:
@@ -88,6 +121,11 @@ def duration(instance: MakespanInstance, job: RingJob, servers: int, level: int)
         On how many servers it stands.
     level : int
         p, jobs that share its busiest link, itself among them; 1 when it is alone.
+
+    Returns
+    -------
+    float
+        Slots.
     """
     per_slot = iterations_per_slot(instance, job, servers, level)
     if per_slot == 0:

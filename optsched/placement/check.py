@@ -123,12 +123,25 @@ def iteration_time(
     options : PlacementOptions, optional
         The problem's options; by default its standard ones.
 
+    Returns
+    -------
+    float
+        Seconds.
+
     Notes
     -----
     An asynchronous job waits for the slowest stage on the slowest server. Of a job cut into
     micro-batches every stage works on all of them at the pace of its slowest server; the first
     passes all stages, each other one follows at the pace of the slowest stage, and a stage
     all-reduces once its own last backward pass is done, while earlier stages still have theirs.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> instance = optsched.load("placement/fig2")
+    >>> counts = [[2, 0, 0], [2, 0, 0], [0, 1, 1]]
+    >>> round(iteration_time(instance.job, instance.cluster, counts), 6)
+    0.0396
     """
     chosen = options or PlacementOptions()
     stages = range(len(counts))

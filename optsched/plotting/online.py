@@ -27,17 +27,62 @@ Runs = OneRun | Sequence[OneRun]
 
 
 def plot_queue(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> Axes:
-    """Draw the jobs that wait over time, a line a run; of runs that `optsched.check` accepts."""
+    """Draw the jobs that wait over time, a line a run; of runs that `optsched.check` accepts.
+
+    Parameters
+    ----------
+    instance : OnlineInstance
+        What ran.
+    runs : result, solution, run, or a sequence of them
+        What `optsched.solve` gives; a line each.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    Axes
+        With the picture.
+    """
     return queue_length(_records(instance, runs), ax)
 
 
 def plot_utilisation(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> Axes:
-    """Draw the share of all GPUs in use over time, a line a run."""
+    """Draw the share of all GPUs in use over time, a line a run.
+
+    Parameters
+    ----------
+    instance : OnlineInstance
+        What ran.
+    runs : result, solution, run, or a sequence of them
+        What `optsched.solve` gives; a line each.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    Axes
+        With the picture.
+    """
     return utilisation(_records(instance, runs), ax)
 
 
 def plot_flow(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> Axes:
-    """Draw the share of jobs with at most so much flow time, a line a run."""
+    """Draw the share of jobs with at most so much flow time, a line a run.
+
+    Parameters
+    ----------
+    instance : OnlineInstance
+        What ran.
+    runs : result, solution, run, or a sequence of them
+        What `optsched.solve` gives; a line each.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    Axes
+        With the picture.
+    """
     return flow_cdf(_records(instance, runs), ax)
 
 

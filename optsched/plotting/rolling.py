@@ -73,7 +73,22 @@ def plot_run(instance: RollingInstance, run: OneRun, ax: Axes | None = None) -> 
 def plot_nodes_in_use(
     instance: RollingInstance, runs: OneRun | Sequence[OneRun], ax: Axes | None = None
 ) -> Axes:
-    """Draw the number of nodes in use against time, a line a policy (gid ``policy-NAME``)."""
+    """Draw the number of nodes in use against time, a line a policy (gid ``policy-NAME``).
+
+    Parameters
+    ----------
+    instance : RollingInstance
+        What ran.
+    runs : result, solution, run, or a sequence of them
+        What `optsched.solve` gives; a line each.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    Axes
+        With the picture.
+    """
     ax = axes(ax, 8.0, 3.2)
     lines = []
     given = [_records(run) for run in ([runs] if isinstance(runs, OneRun) else runs)]
@@ -97,7 +112,20 @@ def plot_nodes_in_use(
 
 
 def plot_cost_by_policy(rolled: Sequence[Run], ax: Axes | None = None) -> Axes:
-    """Draw energy and penalty stacked by policy; a line marks the bound (gid ``bound``)."""
+    """Draw energy and penalty stacked by policy; a line marks the bound (gid ``bound``).
+
+    Parameters
+    ----------
+    rolled : sequence of Run
+        Runs of `optsched.rolling.runs`.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    Axes
+        With the picture.
+    """
     ax = axes(ax, 7.0, 3.2)
     names = [each.records.policy for each in rolled]
     energy = [each.metrics.energy_cost for each in rolled]
@@ -125,6 +153,11 @@ def plot_late_by_load(
     late : mapping
         By policy: pairs of load and share of jobs late.
     ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+        With the picture.
     """
     ax = axes(ax, 6.0, 3.2)
     lines = []

@@ -19,6 +19,11 @@ LOGARITHMIC = 4.0
 def plot_sensitivity(found: Sensitivity) -> Axes:
     """Draw a column a parameter: both objectives above, the heuristic's excess below.
 
+    Parameters
+    ----------
+    found : Sensitivity
+        Of `optsched.sensitivity.sensitivity`.
+
     Returns
     -------
     Axes

@@ -96,6 +96,11 @@ def choose_plan(
     source : str
         What an error line names.
 
+    Returns
+    -------
+    Choice
+        The plan, and what it was chosen from.
+
     Raises
     ------
     InputError

@@ -130,6 +130,11 @@ def bytes_per_gpu(
         Accumulation steps.
     micro_batches : int, optional
         M of a pipeline with a flush.
+
+    Returns
+    -------
+    tuple of float
+        By stage, bytes.
     """
     bounds = (0, *plan.cuts, len(profile.layers))
     entering = (0.0, *profile.cut_bytes())

@@ -166,6 +166,20 @@ def plans(profile: LayerProfile, gpus: int, *, bandwidth: float, max_stages: int
 def stage_times(profile: LayerProfile, plan: Plan, *, bandwidth: float) -> tuple[float, ...]:
     """Each stage's time T(i, j, k) in seconds per mini-batch, from the layers themselves; O(L).
 
+    Parameters
+    ----------
+    profile : LayerProfile
+        Of one mini-batch.
+    plan : Plan
+        Stages and their replicas.
+    bandwidth : float
+        Bytes/s.
+
+    Returns
+    -------
+    tuple of float
+        Seconds, a stage each.
+
     Raises
     ------
     InputError

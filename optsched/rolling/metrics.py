@@ -53,7 +53,20 @@ class Metrics:
 
 
 def compute_metrics(instance: RollingInstance, run: Records) -> Metrics:
-    """Read a run's metrics off its records."""
+    """Read a run's metrics off its records.
+
+    Parameters
+    ----------
+    instance : RollingInstance
+        What ran.
+    run : Records
+        Its records.
+
+    Returns
+    -------
+    Metrics
+        Dollars by part, late jobs, times and utilisation.
+    """
     energy = 0.0
     used: dict[str, float] = defaultdict(float)
     for interval in run.nodes:
@@ -101,10 +114,41 @@ def _most_jobs(instance: RollingInstance, run: Records) -> int:
 
 
 def cost_ratio(cost: float, baseline: float) -> float:
-    """(29): C_m / C_b."""
+    """(29): C_m / C_b.
+
+    Parameters
+    ----------
+    cost : float
+        C_m, dollars.
+    baseline : float
+        C_b, dollars.
+
+    Returns
+    -------
+    float
+        The ratio.
+    """
     return cost / baseline
 
 
 def cost_reduction(target: float, other: float) -> float:
-    """(30), PCR: (C_o - C_t) / C_o x 100; positive when the target costs less."""
+    """(30), PCR: (C_o - C_t) / C_o x 100; positive when the target costs less.
+
+    Parameters
+    ----------
+    target : float
+        C_t, dollars.
+    other : float
+        C_o, dollars.
+
+    Returns
+    -------
+    float
+        Percent.
+
+    Examples
+    --------
+    >>> cost_reduction(60.0, 100.0)
+    40.0
+    """
     return (other - target) / other * 100.0

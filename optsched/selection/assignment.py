@@ -25,12 +25,38 @@ Assignment = Mapping[int, Seat]
 
 
 def expected_cost(tables: Tables, assignment: Assignment) -> float:
-    """(P1.1) of an assignment, in dollars. Complexity: O(jobs)."""
+    """(P1.1) of an assignment, in dollars. Complexity: O(jobs).
+
+    Parameters
+    ----------
+    tables : Tables
+        What each choice costs; see `tables_of`.
+    assignment : Assignment
+        Each placed job's seat.
+
+    Returns
+    -------
+    float
+        Dollars.
+    """
     return sum(cost_parts(tables, assignment))
 
 
 def cost_parts(tables: Tables, assignment: Assignment) -> tuple[float, float, float]:
-    """(P1.1) by its parts: tardiness of the placed, of the postponed, energy."""
+    """(P1.1) by its parts: tardiness of the placed, of the postponed, energy.
+
+    Parameters
+    ----------
+    tables : Tables
+        What each choice costs; see `tables_of`.
+    assignment : Assignment
+        Each placed job's seat.
+
+    Returns
+    -------
+    three floats
+        Dollars, in that order.
+    """
     late, energy = 0.0, 0.0
     first: dict[int, float] = {}
     used: dict[int, set[int]] = defaultdict(set)

@@ -153,7 +153,20 @@ class Tables:
 
 
 def tables_of(instance: SelectionInstance, options: SelectionOptions) -> Tables:
-    """Tabulate an instance's costs. Complexity: O(jobs x configurations x scenarios)."""
+    """Tabulate an instance's costs. Complexity: O(jobs x configurations x scenarios).
+
+    Parameters
+    ----------
+    instance : SelectionInstance
+        The instance.
+    options : SelectionOptions
+        The problem's options.
+
+    Returns
+    -------
+    Tables
+        Seconds, dollars and expected lateness by job, type and configuration.
+    """
     kinds = _kinds(instance, options)
     index = {kind.name: t for t, kind in enumerate(kinds)}
     works = tuple(_work(job) for job in instance.jobs)

@@ -113,7 +113,23 @@ DEVICES = {
 
 
 def device_named(name: str) -> Device:
-    """The device of a name of `DEVICES`; raises InputError."""
+    """The device of a name of `DEVICES`; raises InputError.
+
+    Parameters
+    ----------
+    name : str
+        Such as V100 or A100-BF16.
+
+    Returns
+    -------
+    Device
+        Its FLOPs a second, memory and bandwidths.
+
+    Examples
+    --------
+    >>> device_named("V100").name
+    'NVIDIA V100 SXM2, fp32'
+    """
     if name not in DEVICES:
         raise InputError("zoo", "device", shown(name), suggestion(name, DEVICES))
     return DEVICES[name]

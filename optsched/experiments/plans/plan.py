@@ -164,10 +164,20 @@ def read_plan(reference: str | Path) -> Plan:
     reference : str or Path
         A TOML file, or the name of a shipped plan such as "plans/placement".
 
+    Returns
+    -------
+    Plan
+        Families of instances, methods, seeds and limits.
+
     Raises
     ------
     InputError
         One line: file, place in it, found, expected.
+
+    Examples
+    --------
+    >>> [family.name for family in read_plan("plans/small").families][:2]
+    ['placement', 'makespan']
     """
     path = _find(str(reference))
     source = str(path)

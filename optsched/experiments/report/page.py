@@ -45,6 +45,13 @@ NOTES = (
 def write_report(store: str | Path, target: str | Path) -> None:
     """Write the page of a store.
 
+    Parameters
+    ----------
+    store : str or Path
+        A store that `sweep` made.
+    target : str or Path
+        The page, .html.
+
     Raises
     ------
     InputError

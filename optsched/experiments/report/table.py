@@ -161,6 +161,16 @@ class FamilyTable:
 def gap_table(store: str | Path) -> list[FamilyTable]:
     """The gap tables of a store, one a family.
 
+    Parameters
+    ----------
+    store : str or Path
+        A store that `sweep` made.
+
+    Returns
+    -------
+    list[FamilyTable]
+        Excesses by method over the best bound of each instance.
+
     Raises
     ------
     InputError

@@ -136,6 +136,11 @@ def predict(
     seed : int, optional
         Of every random choice.
 
+    Returns
+    -------
+    Prediction
+        The jobs that run, each with its predicted iterations.
+
     Raises
     ------
     InputError

@@ -41,6 +41,18 @@ FORMATS: dict[str, Reader] = {
 def import_trace(file_format: str, path: str | Path) -> Trace:
     """Read a trace; its report says what was dropped and changed.
 
+    Parameters
+    ----------
+    file_format : str
+        A name of `FORMATS`, such as philly-csv.
+    path : str or Path
+        The trace, also .gz.
+
+    Returns
+    -------
+    Trace
+        The jobs, and a report of rows dropped and changed.
+
     Raises
     ------
     InputError
@@ -73,6 +85,11 @@ def workload_of_trace(
         Whose NIC turns durations into iterations; by default 250 x 8 at 10 Gbit/s.
     all_reduce : str, optional
         "ring" or "double-tree".
+
+    Returns
+    -------
+    tuple[Workload, Catalogue]
+        The workload and its catalogue.
     """
     drawer = ConfigurationDrawer(seed, reference or OnlineCluster.of(), all_reduce)
     models, alpha = [], np.empty(len(trace))

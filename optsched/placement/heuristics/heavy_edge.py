@@ -97,7 +97,20 @@ def unplaced(instance: PlacementInstance, counts: Ints) -> str:
 
 
 def heavy_edge_counts(graph: JobGraph, free_gpus: tuple[int, ...] | NDArray[np.int64]) -> Ints:
-    """Run the algorithm on a prepared graph: counts, stages x servers, perhaps not of all."""
+    """Run the algorithm on a prepared graph: counts, stages x servers, perhaps not of all.
+
+    Parameters
+    ----------
+    graph : JobGraph
+        The job's graph, prepared.
+    free_gpus : (M,) int
+        By server.
+
+    Returns
+    -------
+    (S, M) int
+        Replicas by stage and server.
+    """
     free = np.asarray(free_gpus, dtype=np.int64)
     order = np.argsort(-free, kind="stable")
     counts: Ints = grow_servers(graph, free, order)

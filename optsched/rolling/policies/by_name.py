@@ -91,6 +91,11 @@ def make_policy(name: str, world: World, settings: Settings) -> Decider:
         The seed; `iterations` are the passes of ``rg`` at each decision (default 20),
         `time_limit` the seconds of an optimum, or of price-patterns' seats, at each decision.
 
+    Returns
+    -------
+    Decider
+        An object with ``schedule(view)``.
+
     Raises
     ------
     InputError

@@ -70,7 +70,20 @@ def exact(
 
 
 def hull_profile(instance: SpeedProfileInstance, curve: Curve) -> tuple[Profile, float]:
-    """The optimal profile on a curve, and the multiplier of its deadline."""
+    """The optimal profile on a curve, and the multiplier of its deadline.
+
+    Parameters
+    ----------
+    instance : SpeedProfileInstance
+        The instance.
+    curve : Curve
+        F^c of the work that is left, in epochs.
+
+    Returns
+    -------
+    tuple[Profile, float]
+        Pieces, and energy that a second more is worth.
+    """
     hull = empty_hull(len(instance.speeds))
     status, edges, multiplier = solve_profile(
         curve, _speeds(instance), float(instance.deadline), hull
