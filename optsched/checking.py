@@ -168,7 +168,17 @@ def claim_violation(claimed: float, recomputed: float, rounding: float = 0.0) ->
 
 
 def bound_violation(bound: float, objective: float, rounding: float = 0.0) -> Violation | None:
-    """The violation of a lower bound above a feasible objective, or None."""
+    """The violation of a lower bound above a feasible objective, or None.
+
+    Parameters
+    ----------
+    bound : float
+        What a method says that nothing is below.
+    objective : float
+        Of a feasible solution, in the same unit.
+    rounding : float, optional
+        Relative, that is let pass.
+    """
     above = bound - objective
     if above <= max(BOUND_TOLERANCE * abs(objective), rounding):
         return None
@@ -177,6 +187,26 @@ def bound_violation(bound: float, objective: float, rounding: float = 0.0) -> Vi
 
 
 def share_of(difference: float, one: float, other: float) -> float:
-    """A difference relative to the larger of two values, 2 at most; 1 where one is no number."""
+    """A difference relative to the larger of two values, 2 at most; 1 where one is no number.
+
+    Parameters
+    ----------
+    difference : float
+        Between the two.
+    one : float
+        A value.
+    other : float
+        Another.
+
+    Returns
+    -------
+    float
+        From 0 to 2.
+
+    Examples
+    --------
+    >>> share_of(1.0, 4.0, 5.0)
+    0.2
+    """
     share = difference / max(abs(one), abs(other))
     return share if math.isfinite(share) else 1.0

@@ -143,7 +143,17 @@ class Options:
 
 
 def require_declared(source: str, given: Any, place: Callable[[str], str] = str) -> None:
-    """Refuse a data class one of whose values is not as its field declares; raises InputError."""
+    """Refuse a data class one of whose values is not as its field declares; raises InputError.
+
+    Parameters
+    ----------
+    source : str
+        What error lines name, such as a file.
+    given : object
+        The data class.
+    place : callable, optional
+        What error lines call a field.
+    """
     made_of: Any = type(given)
     for name, hint in declared(made_of).items():
         require(source, place(_plain(name)), getattr(given, name), hint)
@@ -174,7 +184,17 @@ def require(source: str, where: str, value: Any, hint: Any) -> None:
 
 
 def require_arguments(source: str, function: Any, given: Mapping[str, Any]) -> None:
-    """Refuse an argument that is not as the function's signature declares; raises InputError."""
+    """Refuse an argument that is not as the function's signature declares; raises InputError.
+
+    Parameters
+    ----------
+    source : str
+        What error lines name, such as a file.
+    function : object
+        What declares its arguments.
+    given : mapping
+        Arguments by name.
+    """
     for name, hint in declared(function).items():
         if name in given:
             require(source, name, given[name], hint)

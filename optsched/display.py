@@ -96,7 +96,22 @@ class Explanation:
 
 
 def counted(number: int, one: str, more: str | None = None) -> str:
-    """A count with its noun: "1 instance", "2 instances"."""
+    """A count with its noun: "1 instance", "2 instances".
+
+    Parameters
+    ----------
+    number : int
+        How many.
+    one : str
+        The noun.
+    more : str, optional
+        Its plural; by default with an s.
+
+    Examples
+    --------
+    >>> counted(2, "entry", "entries")
+    '2 entries'
+    """
     return f"{number} {one if number == 1 else more or one + 's'}"
 
 

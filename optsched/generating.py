@@ -149,7 +149,22 @@ def generators() -> list[str]:
 
 
 def generator(kind: str, source: str, place: str) -> Callable[..., Any]:
-    """The generator of a problem's instances; raises InputError."""
+    """The generator of a problem's instances; raises InputError.
+
+    Parameters
+    ----------
+    kind : str
+        The problem's name.
+    source : str
+        What error lines name, such as a file.
+    place : str
+        Where in the source, for error lines.
+
+    Returns
+    -------
+    callable
+        The function.
+    """
     if kind not in generators():
         raise InputError(source, place, shown(kind), suggestion(str(kind), generators()))
     made: Callable[..., Any] = resolve(PROBLEMS[kind].generate or "")

@@ -163,7 +163,17 @@ class Problem:
         return made
 
     def measured(self, instance: Any, solution: Any, options: Any) -> dict[str, float | None]:
-        """What results say beside an objective; of a problem that measures nothing, nothing."""
+        """What results say beside an objective; of a problem that measures nothing, nothing.
+
+        Parameters
+        ----------
+        instance : object
+            Of the problem.
+        solution : object
+            Checked, or None.
+        options : object
+            An object of the problem's class.
+        """
         return resolve(self.measures)(instance, solution, options) if self.measures else {}
 
     def method(self, name: str) -> Method:

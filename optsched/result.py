@@ -51,7 +51,22 @@ SOLVED = 1e-8
 
 
 def is_proved(objective: float, bound: float, gap: float) -> bool:
-    """Whether a bound proves an objective optimal at a relative gap."""
+    """Whether a bound proves an objective optimal at a relative gap.
+
+    Parameters
+    ----------
+    objective : float
+        Of a solution.
+    bound : float
+        What no solution is below.
+    gap : float
+        Relative.
+
+    Examples
+    --------
+    >>> is_proved(100.0, 99.0, 0.02), is_proved(100.0, 99.0, 0.0)
+    (True, False)
+    """
     return objective - bound <= max(gap, ARITHMETIC) * abs(objective)
 
 

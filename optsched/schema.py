@@ -82,7 +82,17 @@ class FileModel(Displayed, BaseModel, metaclass=_MadeInPython):
 
 
 def fault(where: str, found: str, expected: str) -> PydanticCustomError:
-    """A broken rule between several fields, to be raised by a model's validator."""
+    """A broken rule between several fields, to be raised by a model's validator.
+
+    Parameters
+    ----------
+    where : str
+        The place below the model's own.
+    found : str
+        What stands there.
+    expected : str
+        What should.
+    """
     return PydanticCustomError(
         "fault", "{expected}", {"where": where, "found": found, "expected": expected}
     )
@@ -184,6 +194,20 @@ def _require_schema(model: type[FileModel], document: Any, source: str) -> None:
 
 def parse(model: type[Model], document: Any, source: str) -> Model:
     """Validate a parsed JSON document against a model.
+
+    Parameters
+    ----------
+    model : type
+        The class that reads it.
+    document : object
+        What the JSON of the file holds.
+    source : str
+        What error lines name, such as a file.
+
+    Returns
+    -------
+    Model
+        An object of that class.
 
     Raises
     ------

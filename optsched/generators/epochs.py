@@ -53,7 +53,22 @@ def shape_of(network: str) -> Shape:
 
 
 def sample_epochs(shape: Shape, runs: int, rng: np.random.Generator) -> np.ndarray:
-    """Epochs of so many runs: integers in 1 + patience .. 100."""
+    """Epochs of so many runs: integers in 1 + patience .. 100.
+
+    Parameters
+    ----------
+    shape : Shape
+        Of the network's losses.
+    runs : int
+        How many.
+    rng : numpy.random.Generator
+        Of the draws.
+
+    Returns
+    -------
+    (runs,) int
+        Epochs.
+    """
     spread = rng.beta(shape.a, shape.b, size=runs)
     epochs = np.floor(PATIENCE + 1 + spread * (MOST_EPOCHS - PATIENCE)).astype(np.int64)
     epochs = np.minimum(epochs, MOST_EPOCHS)

@@ -240,6 +240,20 @@ def slots_alone(instance: MakespanInstance, job: RingJob, capacity: int) -> floa
 
     In that server alone if it fits, or over the fewest servers, two at least, with links to
     itself; more servers and more contention only slow it.
+
+    Parameters
+    ----------
+    instance : MakespanInstance
+        The instance.
+    job : RingJob
+        The job.
+    capacity : int
+        GPUs of the server.
+
+    Returns
+    -------
+    float
+        Slots; infinity if it cannot run there.
     """
     slots = math.inf
     if job.gpus <= capacity:

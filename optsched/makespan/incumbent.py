@@ -103,7 +103,17 @@ class Incumbent:
     def bounded(
         self, deadline: Deadline, high: float | None = None, *, contention: bool = True
     ) -> None:
-        """Prove the best combinatorial bound by the deadline; see `best_bound`."""
+        """Prove the best combinatorial bound by the deadline; see `best_bound`.
+
+        Parameters
+        ----------
+        deadline : Deadline
+            When to stop.
+        high : float, optional
+            Slots of a schedule that is known.
+        contention : bool, optional
+            Whether jobs slow each other down.
+        """
         known = best_bound(self.instance, high=high, deadline=deadline, contention=contention)
         self.prove(known)
 
@@ -165,7 +175,17 @@ class Incumbent:
     def bound_alone(
         self, termination: Termination, message: str, answer: Answer | None = None
     ) -> Outcome:
-        """The outcome of a method that has a bound and no schedule."""
+        """The outcome of a method that has a bound and no schedule.
+
+        Parameters
+        ----------
+        termination : Termination
+            How it ended.
+        message : str
+            What is said of it.
+        answer : Answer, optional
+            The solver's.
+        """
         status = Termination.TIME_LIMIT if self.cut else termination
         status = Termination.INFEASIBLE if self.impossible else status
         build_time = 0.0 if answer is None else answer.build_time

@@ -149,6 +149,20 @@ def spanning_duration(instance: MakespanInstance, job: RingJob, fewest: int) -> 
     """Least slots over two or more servers: alone, on as few as can be; infinity if impossible.
 
     Every further server and every contending job only slows it.
+
+    Parameters
+    ----------
+    instance : MakespanInstance
+        The instance.
+    job : RingJob
+        The job.
+    fewest : int
+        Servers that hold it, at least.
+
+    Returns
+    -------
+    float
+        Slots.
     """
     if job.gpus < 2 or len(instance.servers) < 2:
         return math.inf

@@ -53,7 +53,17 @@ def is_run_file(path: str | Path) -> bool:
 
 
 def require_one_run(path: str | None, policies: Sequence[str], jobs: int) -> None:
-    """Refuse, before anything runs, what a run's JSON file cannot hold; raises InputError."""
+    """Refuse, before anything runs, what a run's JSON file cannot hold; raises InputError.
+
+    Parameters
+    ----------
+    path : str or None
+        Where records are to be written, if anywhere.
+    policies : sequence of str
+        What is to run.
+    jobs : int
+        How many jobs there are.
+    """
     if path is None or not is_run_file(path):
         return
     for found, fits, expected in (

@@ -166,6 +166,15 @@ class Records:
         """The records of some rows of a workload, in their order; `decided` are the other columns.
 
         In place of those that say what ran where may stand `segments`.
+
+        Parameters
+        ----------
+        jobs : Jobs
+            The workload's jobs, in time order; see `prepare_jobs`.
+        rows : (k,) int
+            Which of them.
+        decided
+            The other columns, by name.
         """
         segments = decided.pop("segments", None)
         if segments is not None:

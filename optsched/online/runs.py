@@ -192,7 +192,17 @@ def own_policy(name: str, given: Any) -> Any:
 
 
 def predicted(instance: OnlineInstance, options: OnlineOptions, seed: int) -> Prediction:
-    """The jobs that run, with the lengths that policies know of them."""
+    """The jobs that run, with the lengths that policies know of them.
+
+    Parameters
+    ----------
+    instance : OnlineInstance
+        The workload.
+    options : OnlineOptions
+        Predictor and training share.
+    seed : int
+        Of the predictor.
+    """
     return predict(
         prepare_jobs(instance.workload, instance.catalogue, instance.cluster),
         options.predictor,

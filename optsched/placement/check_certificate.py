@@ -40,6 +40,15 @@ def check_certificate(
     within theta, sum k_s pi_s > sum N_g z_g shows that servers cannot hold all replicas within
     theta.
 
+    Parameters
+    ----------
+    instance : PlacementInstance
+        The instance.
+    certificate : PatternCertificate
+        What is said to prove the bound.
+    options : mapping, optional
+        As in `optsched.check`.
+
     Notes
     -----
     A stage's share of a NIC is taken as its server's own, which is never less than the least over

@@ -1,5 +1,4 @@
-"""Per-iteration time of a placement: a-srpt (4)-(7), with the readings of
-models/placement/README.md.
+"""Per-iteration time of a placement: a-srpt (4)-(7), read as in models/placement/README.md.
 
 With x[s, m] replicas of stage s on server m, of k_s in all with q_s GPUs each, and g GPUs a server
 has:
@@ -99,8 +98,7 @@ class CostTables:
     all_reduce : (S, V + 1)
         All-reduce time with v replicas on the server; entry 0 is 0, entries above k_s are inf.
     before, after : (S,)
-        a_s and b_s: seconds saved by each replica of the previous and next stage on the server; 0
-        where there is no such stage.
+        a_s and b_s: seconds saved by each replica of that stage on the server; 0 without one.
     backward : (S,)
         Backward time, in seconds.
     micro_batches : int or None
@@ -235,25 +233,16 @@ class CostTables:
 def cost_tables(
     job: Job, cluster: Cluster, most: int, options: PlacementOptions | None = None
 ) -> CostTables:
-    """Tabulate a job's cost on a cluster's servers for counts up to `most`.
-
-    Complexity: O(S V) time and memory.
+    """Tabulate a job's cost on a cluster's servers for counts up to `most`; O(S V).
 
     Parameters
     ----------
-    job : Job
-        The job.
-    cluster : Cluster
-        The servers' hardware.
+    job, cluster : Job, Cluster
+        What is placed, and the servers' hardware.
     most : int
         Replicas of a stage on a server at most.
     options : PlacementOptions, optional
-        The problem's options; by default its standard ones.
-
-    Returns
-    -------
-    CostTables
-        Seconds by stage and count.
+        By default the problem's standard ones.
     """
     options = options or PlacementOptions()
     stages = job.stages
@@ -302,12 +291,8 @@ def time_matrix(tables: CostTables, counts: Ints, options: PlacementOptions) -> 
 
     Parameters
     ----------
-    tables : CostTables
-        What each choice costs; see `tables_of`.
-    counts : (S, M) int
-        Replicas by stage and server.
-    options : PlacementOptions
-        The problem's options.
+    tables, counts, options : CostTables, (S, M) int, PlacementOptions
+        Seconds by stage and count, replicas by stage and server, and how (6) is read.
 
     Returns
     -------
@@ -330,6 +315,11 @@ def placement_time(tables: CostTables, counts: Ints, options: PlacementOptions) 
     """alpha, in seconds: of (7) the slowest stage on the slowest server, or the pipeline's time.
 
     A stage's slowest all-reduce is that of its least count under either reading of its bandwidth.
+
+    Parameters
+    ----------
+    tables, counts, options
+        As in `time_matrix`.
     """
     if tables.micro_batches is None:
         return float(time_matrix(tables, counts, options).max())
@@ -340,7 +330,13 @@ def placement_time(tables: CostTables, counts: Ints, options: PlacementOptions) 
 def iteration_time(
     instance: PlacementInstance, counts: Ints, options: PlacementOptions | None = None
 ) -> float:
-    """alpha of an instance's placement, in seconds."""
+    """alpha of an instance's placement, in seconds.
+
+    Parameters
+    ----------
+    instance, counts, options
+        As in `optsched.placement.check.iteration_time`, whose twin this is.
+    """
     options = options or PlacementOptions()
     return placement_time(tables_of(instance, options), counts, options)
 
@@ -348,7 +344,13 @@ def iteration_time(
 def worst_iteration_time(
     job: Job, cluster: Cluster, options: PlacementOptions | None = None
 ) -> float:
-    """alpha^max: every replica alone on a server of its own."""
+    """alpha^max, in seconds: every replica alone on a server of its own.
+
+    Parameters
+    ----------
+    job, cluster, options
+        As in `cost_tables`.
+    """
     tables = cost_tables(job, cluster, 1, options)
     if tables.micro_batches is None:
         return float(tables.base.max())

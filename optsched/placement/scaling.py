@@ -36,5 +36,15 @@ def measures(instance: PlacementInstance, objective: float | None) -> dict[str, 
 def measures_of_solution(
     instance: PlacementInstance, solution: PlacementSolution | None, _: PlacementOptions
 ) -> dict[str, float | None]:
-    """The same at a checked placement's iteration time."""
+    """The same at a checked placement's iteration time.
+
+    Parameters
+    ----------
+    instance : PlacementInstance
+        The instance.
+    solution : PlacementSolution or None
+        Checked, or None.
+    _ : PlacementOptions
+        No matter here.
+    """
     return measures(instance, None if solution is None else solution.objective)

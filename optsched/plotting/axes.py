@@ -56,6 +56,15 @@ def house_style() -> Iterator[None]:
 def axes(ax: Axes | None, width: float, height: float) -> Axes:
     """The axes given, or those of a new figure of so many inches.
 
+    Parameters
+    ----------
+    ax : Axes or None
+        Where to draw; by default on a new figure.
+    width : float
+        Inches.
+    height : float
+        Inches.
+
     Raises
     ------
     MissingExtraError

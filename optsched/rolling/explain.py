@@ -73,7 +73,22 @@ class RollingBreakdown(Explanation):
 def explain(
     instance: RollingInstance, solution: RollingSolution, options: RollingOptions
 ) -> RollingBreakdown:
-    """Break a run's cost down; of a run that `optsched.check` accepts."""
+    """Break a run's cost down; of a run that `optsched.check` accepts.
+
+    Parameters
+    ----------
+    instance : RollingInstance
+        The instance.
+    solution : RollingSolution
+        The run.
+    options : RollingOptions
+        The problem's options.
+
+    Returns
+    -------
+    RollingBreakdown
+        Dollars by part, and by job.
+    """
     run = solution.run
     metrics = compute_metrics(instance, run)
     energy = {node.name: 0.0 for node in instance.nodes}

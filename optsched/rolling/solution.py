@@ -50,7 +50,17 @@ class RollingSolution(SolutionFile):
 
     @classmethod
     def of(cls, run: Records, objective: float | None, sha256: str | None = None) -> Self:
-        """The file of a run that is said to cost `objective` dollars."""
+        """The file of a run that is said to cost `objective` dollars.
+
+        Parameters
+        ----------
+        run : Records
+            The records.
+        objective : float or None
+            Dollars.
+        sha256 : str, optional
+            Of the instance.
+        """
         head = {"schema": SCHEMA, "version": 1, "instance_sha256": sha256, "objective": objective}
         return cls.from_dict({**head, **run.to_dict()})
 

@@ -94,6 +94,20 @@ def price_bound(
     """The lower bound that a certificate's prices prove, dollars, exact.
 
     None when a type's fractions leave more than `MOST_ROOMS` different rooms on a GPU.
+
+    Parameters
+    ----------
+    instance : SelectionInstance
+        The instance.
+    certificate : Certificate
+        The prices.
+    options : SelectionOptions
+        The problem's options.
+
+    Returns
+    -------
+    fractions.Fraction or None
+        Dollars; None of prices that prove none.
     """
     slots = {name: _slot_prices(certificate, name, k) for name, k in instance.largest.items()}
     works = [_work_left(job) for job in instance.jobs]

@@ -31,6 +31,15 @@ def check(
 ) -> CheckReport:
     """Check a profile and recompute its expected energy.
 
+    Parameters
+    ----------
+    instance : SpeedProfileInstance
+        The instance.
+    solution : SpeedProfileSolution
+        The pieces.
+    options : mapping, optional
+        As in `optsched.check`.
+
     Returns
     -------
     CheckReport

@@ -58,7 +58,17 @@ class SpeedProfileSolution(SolutionFile):
 
     @classmethod
     def of(cls, name: str, pieces: Sequence[tuple[float, float, int]], status: str) -> Self:
-        """Make a solution of (from, to, speed) triples."""
+        """Make a solution of (from, to, speed) triples.
+
+        Parameters
+        ----------
+        name : str
+            Of the instance.
+        pieces : sequence of tuple[float, float, int]
+            Epochs, epochs and 0-based index of a speed.
+        status : str
+            "slack", "binding" or "infeasible".
+        """
         return cls.from_dict(
             {
                 "schema": "optsched/speed-profile-solution",

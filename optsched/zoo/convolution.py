@@ -95,7 +95,22 @@ def pooling(
 
 
 def global_pooling(net: NetworkBuilder, name: str, x: Tensor) -> Tensor:
-    """Add an average over all the positions of each channel."""
+    """Add an average over all the positions of each channel.
+
+    Parameters
+    ----------
+    net : NetworkBuilder
+        The network; the layer is appended to it.
+    name : str
+        The layer's name.
+    x : Tensor
+        What it reads.
+
+    Returns
+    -------
+    Tensor
+        Its output.
+    """
     return net.add(name, (x,), (x.shape[0],), flops=x.elements)
 
 
@@ -152,7 +167,22 @@ def residual_sum(net: NetworkBuilder, name: str, x: Tensor, skip: Tensor) -> Ten
 
 
 def concatenation(net: NetworkBuilder, name: str, branches: tuple[Tensor, ...]) -> Tensor:
-    """Add the concatenation of branches along the channels: a copy, no FLOPs."""
+    """Add the concatenation of branches along the channels: a copy, no FLOPs.
+
+    Parameters
+    ----------
+    net : NetworkBuilder
+        The network; the layer is appended to it.
+    name : str
+        The layer's name.
+    branches : tuple of Tensor
+        What it reads.
+
+    Returns
+    -------
+    Tensor
+        Its output.
+    """
     positions = {branch.shape[1:] for branch in branches}
     if len(positions) != 1:
         raise ValueError(f"{name}: branches of different sizes {sorted(positions)}")

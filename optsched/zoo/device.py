@@ -65,6 +65,20 @@ class Device:
         """Time of a layer's forward pass; `inner_bytes` pass between its kernels, if not fused.
 
         Here they stay on chip. A device that says otherwise overrides this.
+
+        Parameters
+        ----------
+        flops : float
+            Of the layer.
+        moved_bytes : float
+            To and from memory.
+        inner_bytes : float
+            Between its kernels.
+
+        Returns
+        -------
+        float
+            Seconds.
         """
         return self.seconds(flops, moved_bytes)
 

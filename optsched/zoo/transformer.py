@@ -313,10 +313,35 @@ def _feed_forward_slices(x: Tensor, moved_a_token: int) -> Slices:
 
 
 def linear_flops(rows: int, inputs: int, outputs: int) -> int:
-    """FLOPs of a (rows x inputs) by (inputs x outputs) matrix product."""
+    """FLOPs of a (rows x inputs) by (inputs x outputs) matrix product.
+
+    Parameters
+    ----------
+    rows : int
+        Of the first matrix.
+    inputs : int
+        Its columns.
+    outputs : int
+        Columns of the second.
+
+    Examples
+    --------
+    >>> linear_flops(2, 3, 4)
+    48
+    """
     return 2 * rows * inputs * outputs
 
 
 def linear_parameters(inputs: int, outputs: int, bias: bool = True) -> int:
-    """Parameters of a matrix product: weights and, if any, one bias for each output."""
+    """Parameters of a matrix product: weights and, if any, one bias for each output.
+
+    Parameters
+    ----------
+    inputs : int
+        Features in.
+    outputs : int
+        Features out.
+    bias : bool, optional
+        Whether there is one.
+    """
     return inputs * outputs + (outputs if bias else 0)
