@@ -140,7 +140,14 @@ def importer(file_format: str) -> Any:
     """The command that imports one trace format."""
 
     def command(
-        file: Annotated[str, typer.Argument(metavar="FILE", help="The trace; .gz is read too.")],
+        files: Annotated[
+            list[str],
+            typer.Argument(
+                metavar="FILE",
+                help="The trace; .gz is read too. Of pai a job CSV, or the raw job, task, group "
+                "and instance tables: several files or their folder.",
+            ),
+        ],
         output: Annotated[
             str, typer.Option("-o", metavar="FILE", help="workload.csv or .parquet to write.")
         ],
@@ -151,7 +158,7 @@ def importer(file_format: str) -> Any:
         ] = None,
         seed: Seed = 0,
     ) -> int:
-        return _import(file_format, file, output, cluster, all_reduce, jobs, seed)
+        return _import(file_format, files, output, cluster, all_reduce, jobs, seed)
 
     command.__doc__ = f"A workload of a {file_format} trace, and the catalogue beside it."
     return command
@@ -159,7 +166,7 @@ def importer(file_format: str) -> Any:
 
 def _import(
     file_format: str,
-    file: str,
+    files: list[str],
     output: str,
     cluster: str | None,
     all_reduce: AllReduce,
@@ -175,18 +182,19 @@ def _import(
     from optsched.online.data.cluster import OnlineCluster, read_cluster
     from optsched.online.data.workload_files import write_workload
     from optsched.online.traces.importing import import_trace, workload_of_trace
+    from optsched.online.traces.pai_tables import tables_in
 
     require("import", "--jobs", jobs, Annotated[int, Between(1, 2**53)] | None)
     beside, machine = (Path(output).parent / f"{name}.json" for name in ("catalogue", "cluster"))
     require_file(output, "the catalogue and the cluster are written beside it")
-    require_outputs([output, beside], [file, cluster])
+    require_outputs([output, beside], [*tables_in(files), cluster])
     require_extras(table_extras(output))
     stands = machine.exists()
     given = cluster or (machine if stands else None)
     reference = OnlineCluster.of() if given is None else read_cluster(given)
-    trace = import_trace(file_format, file)
+    trace = import_trace(file_format, files[0] if len(files) == 1 else files)
     for line in trace.report.lines():
-        note(f"{file}: {line}")
+        note(f"{trace.name}: {line}")
     workload, catalogue = workload_of_trace(
         trace, seed=seed, reference=reference, all_reduce=all_reduce
     )

@@ -34,6 +34,7 @@ def table(*columns: str) -> Callable[[Callable[[int, dict[str, str]], TraceRow]]
 def read_pai(line: int, row: dict[str, str]) -> TraceRow:
     """Alibaba PAI 2020: the job CSV of the cluster-trace-gpu-v2020 simulator, in its two layouts.
 
+    The raw tables that it was made of: `optsched.online.traces.pai_tables`.
     Columns used: job_id, user, num_gpu (fractional, 0 on CPU rows), num_inst, duration,
     submit_time, group. Where a file has a column num_inst, num_gpu is one instance's and a job
     takes num_gpu x num_inst, an empty num_inst being one; in the layout with num_pod, num_gpu

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from optsched.online.traces.formats import (
     read_philly_csv,
     read_swf,
 )
+from optsched.online.traces.pai_tables import read_pai_tables, table_of_pai
 from optsched.online.traces.philly_json import read_philly_json
 from optsched.online.traces.trace import Trace, collect
 
@@ -38,15 +40,15 @@ FORMATS: dict[str, Reader] = {
 """Importers by the name of `optsched import`."""
 
 
-def import_trace(file_format: str, path: str | Path) -> Trace:
+def import_trace(file_format: str, path: str | Path | Sequence[str | Path]) -> Trace:
     """Read a trace; its report says what was dropped and changed.
 
     Parameters
     ----------
     file_format : str
         A name of `FORMATS`, such as philly-csv.
-    path : str or Path
-        The trace, also .gz.
+    path : str, Path or sequence of them
+        The trace, also .gz; of "pai" also its raw tables, several files or their folder.
 
     Returns
     -------
@@ -60,7 +62,15 @@ def import_trace(file_format: str, path: str | Path) -> Trace:
     """
     if file_format not in FORMATS:
         raise InputError("import", "format", shown(file_format), f"one of {', '.join(FORMATS)}")
-    return collect(FORMATS[file_format](path), str(path))
+    paths = [path] if isinstance(path, str | Path) else list(path)
+    source = ", ".join(map(str, paths))
+    first = paths[0] if paths else ""
+    tables = len(paths) != 1 or Path(first).is_dir()
+    if file_format == "pai" and (tables or table_of_pai(first)):
+        return collect(read_pai_tables(paths, source), source)
+    if len(paths) != 1:
+        raise InputError("import", file_format, f"{len(paths)} files", "one")
+    return collect(FORMATS[file_format](first), source)
 
 
 def workload_of_trace(
