@@ -8,7 +8,8 @@ due date" if the job does by speeding up as planned after the first piece. A job
 number of GPUs do not change keeps its GPUs where it can (sts, VI-C). The rest of VI-C, raising
 fractions and k on the idle GPUs of open nodes, is in ``sts-postprocessing``, and in ``sts`` where
 the option says "on": at light load it speeds every job up whose profile asked for less, and the
-profile's energy is no longer met. k_0 stays what the profile selected, not what was added to it.
+profile's energy is no longer met. k_0 stays what the profile selected, not what was added to it;
+who was given more asks for no decision at T_j.
 Complexity of a decision: O(J T (K^2 log^2 S + N)). Source: sts, Algorithms 2 and 3, VI-B.
 """
 
@@ -33,6 +34,10 @@ from optsched.speed_profile.exact._hull_kernel import FirstPieces
 Floats = NDArray[np.float64]
 Wish = tuple[int, int]
 """A GPU type and a configuration of it."""
+SLIVER = 1000 * SHORTEST
+"""Share of H, a second of an hour: a first piece that is shorter is left out where idle GPUs are
+handed out. A moment with more of them leaves a pressed job a moment of slack, to be spent on fewer,
+and so by turns."""
 
 
 def sts(name: str, world: World, settings: Settings) -> Sts:
@@ -69,10 +74,10 @@ class Sts:
                 seats[j], asked[j] = seat, wish
                 gpus = tables.kinds[kind].configurations[wish[1]].gpus
                 self.selected[view.jobs[j]] = (kind, gpus)
-        changes = self._changes(tables, pieces, seats, asked)
         if self.postprocessing:
             state.settle()
             one_interval.give_idle(tables, state, seats, order)
+        changes = self._changes(tables, pieces, seats, asked)
         return Plan(keep_same_gpus(tables, seats, view.running), changes)
 
     def _pieces(self, view: View) -> list[FirstPieces]:
@@ -83,7 +88,7 @@ class Sts:
             if gpus:
                 more = gpus + (j in view.due_for_change)
                 least[kind, j] = min(more, tables.kinds[kind].gpus) - 1
-        shortest = SHORTEST * tables.instance.interval
+        shortest = (SLIVER if self.postprocessing else SHORTEST) * tables.instance.interval
         return [first_steps(tables, curves, t, each, shortest) for t, each in enumerate(least)]
 
     def _assign(self, tables: Tables, state: IndexedCluster, wishes: list[Wish]) -> Seat | None:
@@ -105,7 +110,7 @@ class Sts:
         seats: dict[int, Seat],
         asked: dict[int, Wish],
     ) -> dict[int, float]:
-        """T_j - T_c of the jobs that run as their profile wants."""
+        """T_j - T_c of the jobs that run as their profile wants; those given more need none."""
         found = {}
         for j, seat in seats.items():
             kind, configuration = asked[j]
