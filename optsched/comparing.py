@@ -14,6 +14,7 @@ from optsched.external import method_of
 from optsched.extras import require_extras
 from optsched.judging import result_of
 from optsched.library import find, load
+from optsched.library.standing import known_bound
 from optsched.methods import problem_for, solve
 from optsched.problem import Method, resolve
 from optsched.result import Outcome, Result, Settings, Termination, unrounded
@@ -185,12 +186,12 @@ def _solve_or_say(instance: Any, method: Method, settings: Mapping[str, Any]) ->
 
 
 def _with_best_bound(results: list[Result]) -> list[Result]:
-    """Give every row the best bound that a checked row of its instance proves.
+    """Give every row the best bound that a checked row of its instance proves, or the library's.
 
     A bound above the checked objective of another row is refuted: its row becomes an error. A row
     that is free of a rule of the problem keeps the bound it brings and refutes none.
     """
-    results = _without_refuted_bounds(results)
+    results = [_with_known_bound(result) for result in _without_refuted_bounds(results)]
     proven = [r for r in results if r.bound is not None and r.termination is not Termination.ERROR]
     if not proven:
         return results
@@ -206,6 +207,22 @@ def _with_best_bound(results: list[Result]) -> list[Result]:
         else r
         for r in results
     ]
+
+
+def _with_known_bound(result: Result) -> Result:
+    """The row with the library's bound on its instance, where that is the better one."""
+    said = (result.problem, result.instance, result.instance_sha256, result.options, result.seed)
+    known = known_bound(*said)
+    if known is None or result.termination is Termination.ERROR:
+        return result
+    if result.bound is not None and known[0] <= result.bound:
+        return result
+    return replace(
+        result,
+        bound=unrounded(known[0], result.objective),
+        bound_source=known[1],
+        certificate=None,
+    )
 
 
 def _without_refuted_bounds(results: list[Result]) -> list[Result]:

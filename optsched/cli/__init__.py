@@ -11,7 +11,7 @@ import typer
 
 from optsched import __version__, interrupts
 from optsched.__main__ import main as main
-from optsched.cli import artefacts, make, plot, roll, run, shipped, simulate, sweeping
+from optsched.cli import artefacts, library, make, plot, roll, run, shipped, simulate, sweeping
 from optsched.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from optsched.cli.settings import read_strictly
 from optsched.errors import InputError, MissingExtraError, OptschedError, one_line
@@ -42,13 +42,14 @@ def _options(
 
 for command in (
     *(run.solve, run.compare, run.check, run.explain, run.methods, plot.plot, make.export),
-    *(roll.roll, shipped.schema, simulate.simulate),
+    *(roll.roll, shipped.schema, simulate.simulate, library.verify, library.submit),
     *(sweeping.sweep, sweeping.table, sweeping.report, artefacts.reproduce),
 ):
     app.command()(command)
 app.add_typer(make.kinds, name="generate", help="Generate instances from a seed.")
 app.add_typer(make.formats, name="import", help="Make an instance of somebody's data.")
 app.add_typer(shipped.instances, name="instances", help="The instances and plans that ship.")
+app.add_typer(library.library, name="library", help="Frozen instances, and what is known of them.")
 read_strictly(app)
 
 

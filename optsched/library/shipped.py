@@ -89,13 +89,14 @@ def find(reference: str | Path) -> list[Path]:
     ----------
     reference : str or Path
         A file; a workload's folder; a folder, whose ``*.json`` and workloads are taken in order of
-        their names; or a shipped name such as "placement" or "placement/vgg19-16". What exists on
-        disk comes first.
+        their names; a shipped name such as "placement" or "placement/vgg19-16"; or a set of the
+        library or an instance of one, such as "placement/plans-1/001". What exists on disk comes
+        first.
 
     Returns
     -------
     list of Path
-        Files, and folders of workloads.
+        Files, folders of workloads, and names of the library, which `load` takes as well.
 
     Raises
     ------
@@ -121,6 +122,9 @@ def find(reference: str | Path) -> list[Path]:
             return files
         if os.path.isfile(candidate):
             return [candidate]
+    named = _of_library(str(reference))
+    if named:
+        return named
     near = difflib.get_close_matches(str(reference), shipped_names(), n=1)
     expected = "a file, a folder or a name of `optsched instances list`"
     if near:
@@ -182,11 +186,24 @@ def load(reference: str | Path) -> Instance:
     files = find(reference)
     if len(files) > 1:
         raise InputError(str(reference), "", f"{len(files)} instances", "one")
+    if not files[0].exists():
+        from optsched.library.sets import make, required_entry
+
+        return make(required_entry(files[0].as_posix()))
     if files[0].is_dir():
         return resolve(PROBLEMS[ONLINE].instance).of_folder(files[0])
     source = str(files[0])
     document = read_document(source)
     return resolve(problem_of(document, source).instance).from_dict(document, source)
+
+
+def _of_library(reference: str) -> list[Path]:
+    """The names of a set's instances, or that of one; none for anything else."""
+    from optsched.library.sets import entry_of, library_set, set_names
+
+    if reference in set_names():
+        return [Path(entry.name) for entry in library_set(reference).entries]
+    return [] if entry_of(reference) is None else [Path(reference)]
 
 
 def _shipped(name: str) -> Path | None:

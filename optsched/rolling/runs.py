@@ -180,12 +180,7 @@ def bound_runs(
 ) -> Outcome:
     """Bound every policy's cost for the seed's true epochs; `iterations` are the dual's."""
     began = time.perf_counter()
-    world = World(instance, options)
-    records = _records(world, make_policy(STEPS_BY, world, settings), settings)
-    effort = BoundSettings()
-    if settings.iterations is not None:
-        effort = BoundSettings(iterations=settings.iterations)
-    found = _bound(world, settings, [records], effort)
+    found, _ = clairvoyant_prices(instance, options, settings)
     return Outcome(
         None,
         Termination.FEASIBLE,
@@ -194,6 +189,19 @@ def bound_runs(
         solve_time=time.perf_counter() - began,
         details={"uncapacitated": found.uncapacitated},
     )
+
+
+def clairvoyant_prices(
+    instance: RollingInstance, options: RollingOptions, settings: Settings
+) -> tuple[Bound, list[str]]:
+    """The bound of `bound_runs` with its prices, and the GPU types whose rows they are."""
+    world = World(instance, options)
+    records = _records(world, make_policy(STEPS_BY, world, settings), settings)
+    effort = BoundSettings()
+    if settings.iterations is not None:
+        effort = BoundSettings(iterations=settings.iterations)
+    found = _bound(world, settings, [records], effort)
+    return found, [kind.name for kind in world.all.kinds]
 
 
 def own_policy(name: str, given: Any) -> Any:

@@ -20,6 +20,7 @@ from optsched.errors import InputError, shown
 from optsched.experiments.statistics import Interval, bootstrap_mean
 from optsched.experiments.store.row import FAILURES, MEASURES, Status
 from optsched.experiments.store.store import StoreReader
+from optsched.library.standing import known_bound
 from optsched.problems import PROBLEMS
 from optsched.result import RELAXES, Termination, is_proved
 
@@ -204,7 +205,7 @@ def read_runs(base: StoreReader) -> list[Run]:
         if key not in best or row["bound"] > best[key][0]:
             best[key] = (row["bound"], row["bound_source"])
     return [
-        _run(row, best.get(_bounded_by(row, row["asked"]), (None, None)))
+        _run(row, _or_known(row, best.get(_bounded_by(row, row["asked"]), (None, None))))
         for row in base.rows(QUERY)
     ]
 
@@ -213,6 +214,15 @@ def _bounded_by(row: Mapping[str, Any], options: str) -> tuple[str, str, int | N
     """What a bound holds for: an instance and options, and for some subjects one seed."""
     seed = row["seed"] if PROBLEMS[row["problem"]].over_time else None
     return row["sha256"], options, seed
+
+
+def _or_known(
+    row: Mapping[str, Any], best: tuple[float | None, str | None]
+) -> tuple[float | None, str | None]:
+    """The store's bound, or the library's on its instance where that is the better one."""
+    options = json.loads(row["asked"])
+    known = known_bound(row["problem"], row["instance"], row["sha256"], options, row["seed"])
+    return best if known is None or (best[0] is not None and known[0] <= best[0]) else known
 
 
 def _run(row: Mapping[str, Any], best: tuple[float | None, str | None]) -> Run:

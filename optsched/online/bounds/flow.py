@@ -146,6 +146,19 @@ def capacity_dual_bound(
     float
         Seconds.
     """
+    return capacity_prices(jobs, length, known_flow, cells, iterations)[0]
+
+
+def capacity_prices(
+    jobs: Jobs, length: Floats, known_flow: float | None, cells: int, iterations: int
+) -> tuple[float, Floats, Floats]:
+    """The value of `capacity_dual_bound`, with the cells' edges and the prices that reach it.
+
+    Parameters
+    ----------
+    jobs, length, known_flow, cells, iterations
+        As there.
+    """
     from optsched.online.bounds._flow_kernel import dual_value
 
     edges = cell_edges(jobs, length, cells)
@@ -171,7 +184,7 @@ def capacity_dual_bound(
             break
         reach = max(target - value, 0.01 * abs(value))
         price = np.maximum(price + pace * reach / slope * direction, 0.0)
-    return best
+    return best, edges, best_price
 
 
 def cell_edges(jobs: Jobs, length: Floats, cells: int) -> Floats:

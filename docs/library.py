@@ -1,0 +1,260 @@
+"""Writes docs/library/: `python docs/library.py`, from the sets and records that ship.
+
+A page a set, with its open instances; an index with the counts of all; a picture of what is proved;
+and of each set a picture of one solution (drawn again with `--pictures`).
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from optsched.library.records import Record, unpacked
+from optsched.library.sets import LibrarySet, library_set, make, set_names
+from optsched.library.standing import OPEN, Standing, standings, status_counts
+from optsched.problems import PROBLEMS
+
+FOLDER = Path(__file__).resolve().parent / "library"
+WRITTEN = "Written by `python docs/library.py`; do not edit.\n"
+COUNTS = {
+    "instances": "instances",
+    "proved": "proved",
+    "proved_by_certificate": "by a certificate alone",
+    "within_1_percent": "within 1%",
+    "certified": "with a certified bound",
+    "easy": "easy",
+    "hard": "hard",
+    "open": "open",
+}
+INTRODUCTION = """\
+# The library
+
+{written}
+{instances} frozen instances of six problems, each with the best value that anybody has shown, the
+best bound, and what proves it. An instance is named `problem/set/number`, and its name is taken
+wherever a file is: `optsched compare placement/plans-1`, `instances = ["makespan/small-1"]` in a
+plan, `optsched.load("selection/interval-1/003")`. Tables then show the excess over the best bound
+of the library. An instance is made on demand from its generator's arguments and its seed, bit for
+bit: the SHA-256 of its canonical JSON is frozen, and anything else is refused. A set never changes;
+one with a flaw is followed by another, of the next number.
+
+```
+optsched library list [SET]             the sets, or a set's instances
+optsched library show NAME              what is known of one, with its history
+optsched library status                 what is proved, certified and open
+optsched library make SET DIR           a set as files
+optsched verify NAME | --all | --sample N        the stored solutions and certificates again
+optsched submit NAME SOLUTION [--certificate F] --by TEXT --store DIR
+optsched library measure SET --store DIR --time-limit 60      the set's methods, resumable
+```
+
+**Proofs.** A bound has a *certificate*: prices from which `optsched verify` works the bound out
+anew, without a solver, in one file that needs numpy alone (`optsched/library/verify.py`). Or it
+rests on an *enumeration* by the method named, on a *formula* that the method works out of the
+instance, or on the *word of a solver*, with its version. Where a word goes further than the best
+certificate does, both are shown. *Easy*: value and proof took a minute of processor time at most;
+*hard*: more; *open*: not proved to 1e-6.
+
+**Submitting.** A solution is checked by code that shares nothing with the methods, under the
+problem's default options; the answer is "better and recorded", "equal", "not better", "infeasible"
+with the rule and the place, or one line that says why the file cannot be read. What is better is
+added to the store named; nothing in it is ever changed.
+
+**For papers.** Name the sets with their numbers, take all instances of a set, and give the time
+limit, the solver with its version, and the machine. Report the excess over the library's best
+bound: its mean with a 95% interval over instances, and the largest; how many values are proved; and
+of a value that is better than the one shown here its instance, as a submission.
+`optsched table STORE --latex FILE` writes the table of a sweep over a set.
+
+## Sets
+
+"""
+
+
+def main() -> None:
+    """Write the pages."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pictures", action="store_true", help="draw the solutions again")
+    drawn = parser.parse_args().pictures
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+    draw_status(FOLDER / "status.svg")
+    for name in set_names():
+        path = FOLDER / f"{page_name(name)}.png"
+        if drawn or not path.exists():
+            draw_solution(library_set(name), path)
+
+
+def pages() -> dict[str, str]:
+    """The text of every page, by file name."""
+    known = {name: standings(library_set(name).entries) for name in set_names()}
+    texts = {f"{page_name(name)}.md": set_page(library_set(name), known[name]) for name in known}
+    return {"index.md": "\n".join(index_page(known)) + "\n", **texts}
+
+
+def page_name(name: str) -> str:
+    """The page of a set: its name in one word."""
+    return name.replace("/", "-")
+
+
+def index_page(known: dict[str, list[Standing]]) -> Iterator[str]:
+    """The lines of the index."""
+    rows = {name: status_counts(found) for name, found in known.items()}
+    total = {key: sum(row[key] for row in rows.values()) for key in COUNTS}
+    said = INTRODUCTION.format(written=WRITTEN, instances=total["instances"])
+    yield said.rstrip("\n")
+    yield ""
+    yield f"| set | {' | '.join(COUNTS.values())} |"
+    yield f"|---|{'---|' * len(COUNTS)}"
+    for name, row in rows.items():
+        cells = " | ".join(str(row[key]) for key in COUNTS)
+        yield f"| [{name}]({page_name(name)}.md) | {cells} |"
+    yield f"| all | {' | '.join(str(total[key]) for key in COUNTS)} |"
+    yield ""
+    yield "![What is proved, by set](status.svg)"
+    yield ""
+    yield "```{toctree}"
+    yield ":hidden:"
+    yield ""
+    yield from (page_name(name) for name in known)
+    yield "```"
+
+
+def set_page(chosen: LibrarySet, known: Sequence[Standing]) -> str:
+    """The page of a set."""
+    return "\n".join(_set_lines(chosen, known)) + "\n"
+
+
+def _set_lines(chosen: LibrarySet, known: Sequence[Standing]) -> Iterator[str]:
+    problem = PROBLEMS[chosen.name.partition("/")[0]]
+    counts = status_counts(known)
+    yield f"# {chosen.name}"
+    yield ""
+    yield WRITTEN
+    yield chosen.why
+    yield ""
+    counted = ", ".join(f"{counts[key]} {said}" for key, said in COUNTS.items())
+    yield f"{counted}. `optsched library make {chosen.name} DIR` makes it."
+    yield ""
+    shown = pictured(known).entry.name
+    yield f"![The best known solution of {shown}]({page_name(chosen.name)}.png)"
+    yield ""
+    yield f"*The best known solution of `{shown}`.*"
+    yield ""
+    yield "## Best known"
+    yield ""
+    yield f"Values are the {problem.objective}, {unit(chosen.name)}; open instances come first."
+    yield ""
+    features = list(known[0].entry.features)
+    heads = ["", *features, "best value", "best bound", "certified bound", "excess %", "status"]
+    yield f"| {' | '.join([*heads, 'proof'])} |"
+    yield f"|{'---|' * (len(heads) + 1)}"
+    for each in sorted(known, key=lambda k: (k.status != OPEN, k.entry.name)):
+        yield f"| {' | '.join(_cells(each))} |"
+    still_open = [each for each in known if each.status == OPEN]
+    if still_open:
+        yield ""
+        yield "## Open instances"
+        for each in still_open:
+            yield from _open_lines(each)
+
+
+def unit(name: str) -> str:
+    """The unit of the records' values: the objective's own, not that of tables."""
+    units = {"placement": "seconds", "makespan": "slots", "online": "seconds"}
+    return units.get(name.partition("/")[0], PROBLEMS[name.partition("/")[0]].unit)
+
+
+def _cells(known: Standing) -> list[str]:
+    proof = "-" if known.bound is None or known.bound.proof is None else known.bound.proof
+    if known.bound is not None and known.bound.proof in ("enumeration", "formula"):
+        proof = f"{proof} ({known.bound.method})"
+    if known.bound is not None and known.bound.proof == "solver":
+        proof = f"word of {known.bound.solver}"
+    return [
+        known.entry.name.rpartition("/")[2],
+        *(f"{value:g}" for value in known.entry.features.values()),
+        *map(_number, (known.value, known.bound, known.certified)),
+        "-" if known.excess is None else f"{100 * known.excess:.3f}",
+        known.status,
+        proof,
+    ]
+
+
+def _number(record: Record | None) -> str:
+    return "-" if record is None else f"{record.value:.9g}"
+
+
+def _open_lines(known: Standing) -> Iterator[str]:
+    entry = known.entry
+    yield ""
+    yield f"### {entry.name.rpartition('/')[2]}"
+    yield ""
+    made = ", ".join(f"{key} = {value!r}" for key, value in entry.arguments.items())
+    yield f"Made by seed {entry.seed} of {made}; sha256 `{entry.sha256[:16]}...`."
+    yield ""
+    yield "| date | | | how | by |"
+    yield "|---|---|---|---|---|"
+    for record in known.history:
+        how = f"`{record.command}`" if record.command else "submitted"
+        proof = "" if record.proof is None else f", {record.proof}"
+        yield f"| {record.date} | {record.kind}{proof} | {record.value:.9g} | {how} | {record.by} |"
+    yield ""
+    yield f'`optsched submit {entry.name} SOLUTION --by "your name" --store DIR`'
+
+
+def pictured(known: Sequence[Standing]) -> Standing:
+    """The instance whose solution is drawn: the first open one, or the first."""
+    return next((k for k in known if k.status == OPEN and k.value), known[0])
+
+
+def draw_solution(chosen: LibrarySet, path: Path) -> None:
+    """Draw one solution of a set."""
+    import matplotlib.pyplot as plt
+
+    import optsched
+    from optsched.plotting.axes import house_style
+    from optsched.problem import resolve
+
+    known = pictured(standings(chosen.entries))
+    if known.value is None:
+        return
+    problem = PROBLEMS[known.entry.problem]
+    document = unpacked(known.value.solution or "", known.entry.name)
+    with house_style():
+        figure, ax = plt.subplots(figsize=(8, 4))
+        solution = resolve(problem.solution).from_dict(document, known.entry.name)
+        optsched.plot(make(known.entry), solution, ax=ax)
+        figure.savefig(path, dpi=70, bbox_inches="tight")
+        plt.close(figure)
+
+
+def draw_status(path: Path) -> None:
+    """A bar a set: proved by certificates, by a word, and open."""
+    import matplotlib.pyplot as plt
+
+    from optsched.plotting.axes import COLOURS, house_style
+
+    names = list(set_names())[::-1]
+    counts = [status_counts(standings(library_set(name).entries)) for name in names]
+    certain = [row["proved_by_certificate"] for row in counts]
+    words = [row["proved"] - row["proved_by_certificate"] for row in counts]
+    left = [row["open"] for row in counts]
+    with house_style():
+        figure, ax = plt.subplots(figsize=(8, 4.5))
+        begin = [0] * len(names)
+        parts = (("proved by a certificate", certain), ("proved by a word", words), ("open", left))
+        for (label, values), colour in zip(parts, COLOURS, strict=False):
+            ax.barh(names, values, left=begin, label=label, color=colour)
+            begin = [a + b for a, b in zip(begin, values, strict=True)]
+        ax.set_xlabel("instances")
+        ax.legend(loc="lower right")
+        figure.tight_layout()
+        figure.savefig(path, metadata={"Date": None})
+        plt.close(figure)
+
+
+if __name__ == "__main__":
+    main()

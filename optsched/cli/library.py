@@ -1,0 +1,187 @@
+"""Commands of the library: what there is, what is known of it, and submitting more."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from optsched.cli.exit_codes import BROKEN, DONE
+from optsched.cli.settings import Json, Seed, print_json, require_folder
+from optsched.errors import InputError, shown
+
+Store = Annotated[
+    str | None, typer.Option("--store", metavar="DIR", help="Records beside those that ship.")
+]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Such as placement/plans-1/001.")]
+Set = Annotated[str, typer.Argument(metavar="SET", help="Such as placement/plans-1.")]
+
+
+library = typer.Typer(rich_markup_mode=None)
+
+
+@library.command("list")
+def list_names(
+    name: Annotated[str | None, typer.Argument(metavar="SET", help="Only this set's.")] = None,
+) -> int:
+    """List the sets, or the instances of one."""
+    from optsched.library.sets import library_set, set_names
+
+    if name is not None:
+        for entry in library_set(name).entries:
+            print(entry.name)
+        return DONE
+    for each in set_names():
+        print(f"{each}  {len(library_set(each).entries)}")
+    return DONE
+
+
+@library.command()
+def show(name: Name, as_json: Json = False, store: Store = None) -> int:
+    """Show what is known of an instance, with its history."""
+    from optsched.library.sets import required_entry
+    from optsched.library.standing import shown_record, standings
+
+    (found,) = standings([required_entry(name)], store)
+    said = found.to_dict()
+    if as_json:
+        print_json(said)
+        return DONE
+    best = said.pop("best")
+    history = said.pop("history")
+    for key, value in {**said, **best}.items():
+        print(f"{key:16} {'-' if value is None else value}")
+    for record in found.history or ():
+        told = shown_record(record)
+        proof = f", {record.proof}" if record.proof else ""
+        print(f"{told['date']}  {record.kind:6} {record.value!r}{proof}, by {record.by}")
+        if record.command:
+            print(f"            {record.command}")
+    if not history:
+        print("no records")
+    return DONE
+
+
+@library.command()
+def status(as_json: Json = False, store: Store = None) -> int:
+    """Count what is proved, certified and open, set by set."""
+    from optsched.library.sets import entries, library_set, set_names
+    from optsched.library.standing import standings, status_counts
+
+    if as_json:
+        print_json(status_counts(standings(entries(), store)))
+        return DONE
+    rows = {
+        name: status_counts(standings(library_set(name).entries, store)) for name in set_names()
+    }
+    total = {key: sum(row[key] for row in rows.values()) for key in next(iter(rows.values()))}
+    keys = (
+        *("instances", "proved", "proved_by_certificate", "within_1_percent"),
+        *("certified", "best_bound_certified", "easy", "hard", "open"),
+    )
+    print(f"{'set':26}" + "".join(f"{key.replace('_', ' '):>23}" for key in keys))
+    for name, row in {**rows, "all": total}.items():
+        print(f"{name:26}" + "".join(f"{row[key]:23}" for key in keys))
+    return DONE
+
+
+@library.command("make")
+def make_set(
+    name: Set,
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="A folder for the files.")],
+) -> int:
+    """Make the instances of a set, as files; each is refused unless its hash is the frozen one."""
+    from optsched.cli.show import note
+    from optsched.library.sets import write_set
+
+    require_folder(folder)
+    note(f"{name}: {write_set(name, folder)} instances made in {folder}")
+    return DONE
+
+
+@library.command()
+def measure(
+    name: Set,
+    store: Annotated[str, typer.Option("--store", metavar="DIR", help="Where records go.")],
+    time_limit: Annotated[float, typer.Option("--time-limit", metavar="S")] = 60.0,
+    methods: Annotated[
+        str | None, typer.Option("--methods", metavar="A,B", help="By default the set's.")
+    ] = None,
+    by: Annotated[str | None, typer.Option("--by", metavar="TEXT", help="Who.")] = None,
+    only_open: Annotated[bool, typer.Option("--open", help="Only instances not proved.")] = False,
+) -> int:
+    """Run methods on a set, and keep values, bounds and certificates; goes on where it stopped."""
+    from optsched.library.measuring import measure as run
+
+    names = None if methods is None else [each.strip() for each in methods.split(",")]
+    runs = run(name, store, time_limit=time_limit, methods=names, by=by, only_open=only_open)
+    for done in runs:
+        known = done.standing
+        excess = "-" if known.excess is None else f"{known.excess:.3%}"
+        print(f"{known.entry.name}  {known.status}  {excess}  {done.new} records", flush=True)
+    return DONE
+
+
+def verify(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME|FILE", help="Of the library, or a file.")
+    ] = None,
+    solution: Annotated[str | None, typer.Option("--solution", metavar="F")] = None,
+    certificate: Annotated[str | None, typer.Option("--certificate", metavar="F")] = None,
+    every: Annotated[bool, typer.Option("--all", help="The whole library.")] = False,
+    sample: Annotated[
+        int | None, typer.Option("--sample", metavar="N", help="So many instances, drawn.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+    store: Store = None,
+) -> int:
+    """Verify solutions and certificates, stored or in files, without a solver."""
+    from optsched.library.sets import entries, required_entry
+    from optsched.library.verifying import sample as drawn
+    from optsched.library.verifying import verify_files, verify_many
+
+    if (name is not None) + every + (sample is not None) != 1:
+        raise InputError("verify", "", "none or several", "one of NAME|FILE, --all, --sample N")
+    if sample is not None and sample < 1:
+        raise InputError("verify", "--sample", shown(sample), "1 or more")
+    if name is not None:
+        answers = verify_files(name, solution, certificate)
+        if answers:
+            return _answered(answers, as_json)
+    chosen = [required_entry(name)] if name else list(entries()) if every else []
+    verdicts = []
+    for verdict in verify_many(chosen or drawn(sample or 0, seed), store):
+        verdicts.append(verdict)
+        if not as_json:
+            told = verdict.faults or ("holds", *verdict.notes)
+            print(f"{verdict.name}: {'; '.join(told)}", flush=True)
+    if as_json:
+        print_json([verdict.to_dict() for verdict in verdicts])
+    return BROKEN if any(verdict.faults for verdict in verdicts) else DONE
+
+
+def submit(
+    name: Name,
+    solution: Annotated[str, typer.Argument(metavar="SOLUTION", help="A solution file.")],
+    by: Annotated[str, typer.Option("--by", metavar="TEXT", help="Who found it.")],
+    store: Annotated[str, typer.Option("--store", metavar="DIR", help="Where records go.")],
+    certificate: Annotated[
+        str | None, typer.Option("--certificate", metavar="F", help="What proves a bound.")
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Check a solution, compare it with the best known one, and record it if it is better."""
+    from optsched.library.submitting import submit as run
+
+    require_folder(store, [each for each in (solution, certificate) if each is not None])
+    return _answered(run(name, solution, by=by, store=store, certificate=certificate), as_json)
+
+
+def _answered(answers: list[Any], as_json: bool) -> int:
+    if as_json:
+        print_json([answer.to_dict() for answer in answers])
+    else:
+        for answer in answers:
+            print(answer)
+    return BROKEN if any(answer.refused for answer in answers) else DONE

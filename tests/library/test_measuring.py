@@ -1,0 +1,62 @@
+"""`library measure`: records of what methods find, resumed where it stopped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from optsched.cli import _code
+from optsched.library.records import read_records
+from optsched.library.sets import library_set
+from optsched.library.standing import Standing, standings, status_counts
+
+SET = "placement/shared-batch-1"
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A set of two instances of which nothing is known."""
+    few = replace(library_set(SET), entries=library_set(SET).entries[:2])
+    monkeypatch.setattr("optsched.library.measuring.library_set", {SET: few}.__getitem__)
+    monkeypatch.setattr("optsched.library.standing._shipped", lambda path, written: ())
+    return tmp_path / "store"
+
+
+def test_what_methods_find_becomes_records(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["library", "measure", SET, "--store", str(store), "--time-limit", "10"]
+    assert _code([*command, "--methods", "heavy-edge"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert _code([*command, "--methods", "heavy-edge"]) == 0
+    assert capsys.readouterr().out == ""  # all of it was run before
+    log = store / f"{SET}.runs.jsonl"
+    log.write_bytes(log.read_bytes()[:-5])  # a kill in the middle of the last line
+    assert _code([*command, "--methods", "heavy-edge,exact"]) == 0
+    assert capsys.readouterr().out.count("easy") == 2
+    entries = library_set(SET).entries[:2]
+    found = standings(entries, store)
+    assert all(each.proved_by_certificate for each in found)
+    for each in found:
+        values = [r.value for r in each.history if r.kind == "value"]
+        assert values == sorted(values, reverse=True)
+    assert status_counts(found)["certified"] == 2
+    assert _code([*command, "--open", "--methods", "repartition"]) == 0
+    assert capsys.readouterr().out == ""  # nothing is open
+
+
+def test_a_record_of_another_instance_counts_for_nothing(store: Path) -> None:
+    assert _code(["library", "measure", SET, "--store", str(store), "--methods", "exact"]) == 0
+    entry = library_set(SET).entries[0]
+    history = [r for r in read_records(store / f"{SET}.jsonl") if r.instance == entry.name]
+    assert Standing.of(entry, history).proved
+    other = replace(entry, sha256="0" * 64)
+    assert Standing.of(other, history).value is None
+
+
+def test_a_method_or_set_that_does_not_exist(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _code(["library", "measure", SET, "--store", str(store), "--methods", "magic"]) == 2
+    assert "magic" in capsys.readouterr().err
+    assert not store.exists()

@@ -1,0 +1,101 @@
+"""Sets: made again bit for bit, by name wherever an instance is asked for, refused otherwise."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.cli import _code
+from optsched.errors import InputError
+from optsched.files import instance_sha256
+from optsched.library import find
+from optsched.library.sets import entries, entry_of, library_set, make, set_names
+
+EVERY = list(entries())
+DRAWN = [EVERY[i] for i in np.random.default_rng(15).permutation(len(EVERY))[:8]]
+
+
+def test_there_are_300_instances_of_the_six_problems() -> None:
+    assert len(EVERY) >= 300
+    assert {entry.problem for entry in EVERY} == set(optsched.METHODS)
+    assert (
+        len({entry.sha256 for entry in EVERY}) == len({entry.name for entry in EVERY}) == len(EVERY)
+    )
+
+
+@pytest.mark.parametrize("entry", DRAWN, ids=lambda entry: entry.name)
+def test_an_instance_is_made_again(entry: object) -> None:
+    made = make(entry)  # type: ignore[arg-type]
+    assert instance_sha256(made.to_dict()) == entry.sha256  # type: ignore[attr-defined]
+    assert made.name == entry.file_name  # type: ignore[attr-defined]
+
+
+@pytest.mark.full
+def test_all_instances_are_made_again() -> None:
+    assert [make(entry).name for entry in EVERY] == [entry.file_name for entry in EVERY]
+
+
+def test_another_instance_is_refused() -> None:
+    drawn = next(entry for entry in EVERY if entry.problem == "speed-profile")
+    entry = replace(drawn, seed=drawn.seed + 1)
+    with pytest.raises(InputError, match="another version of the generator") as caught:
+        make(entry)
+    assert caught.value.source == entry.name
+
+
+def test_a_set_is_named_wherever_instances_are() -> None:
+    name = "speed-profile/fig2-1"
+    assert [path.as_posix() for path in find(name)] == [e.name for e in library_set(name).entries]
+    one = library_set(name).entries[4]
+    assert optsched.load(one.name).to_dict() == make(one).to_dict()
+    with pytest.raises(InputError, match="no such file"):
+        optsched.load(f"{name}/999")
+    assert entry_of("speed-profile/fig2-1") is None
+
+
+def test_sets_have_the_number_that_their_name_ends_in() -> None:
+    for name in set_names():
+        assert name.rpartition("-")[2] == "1"
+        assert library_set(name).why.endswith(".")
+
+
+def test_make_writes_files_that_read_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("online/mixed-1", "placement/measured-1", "speed-profile/fig2-1"):
+        few = replace(library_set(name), entries=library_set(name).entries[:3])
+        monkeypatch.setattr("optsched.library.sets.library_set", {name: few}.__getitem__)
+        assert _code(["library", "make", name, str(tmp_path / "made")]) == 0
+        for entry in few.entries:
+            at = tmp_path / "made" / entry.file_name
+            read = optsched.load(at if at.is_dir() else f"{at}.json")
+            assert instance_sha256(read.to_dict()) == entry.sha256
+    assert _code(["library", "make", name, str(tmp_path / "made")]) == 2
+    assert "choose an empty folder" in capsys.readouterr().err
+
+
+def test_list_names_sets_and_instances(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _code(["library", "list"]) == 0
+    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert listed == list(set_names())
+    assert _code(["library", "list", listed[0]]) == 0
+    assert capsys.readouterr().out.split() == [e.name for e in library_set(listed[0]).entries]
+    assert _code(["library", "list", "placement/nothing-1"]) == 2
+
+
+def test_counts_and_histories_are_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _code(["library", "status", "--json"]) == 0
+    counts = json.loads(capsys.readouterr().out)
+    assert {"instances", "proved", "within_1_percent", "certified", "open"} <= set(counts)
+    assert counts["instances"] == len(EVERY) == counts["easy"] + counts["hard"] + counts["open"]
+    assert _code(["library", "show", EVERY[0].name, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["name"] == EVERY[0].name
+    assert shown["history"]
+    assert {"name", "sha256", "status", "best", "history"} <= set(shown)
+    assert shown["best"]["bound"] <= shown["best"]["value"]

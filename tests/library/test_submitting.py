@@ -1,0 +1,216 @@
+"""Submitting: five answers, two at once, a kill in the middle, newer records, hostile files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import optsched
+from optsched.cli import _code
+from optsched.errors import InputError
+from optsched.library.records import Record, add, locked, read_records, unpacked
+from optsched.library.sets import entry_of
+from optsched.library.standing import certificate_in, standings
+
+NAME = "placement/shared-batch-1/001"
+FILE = "placement/shared-batch-1.jsonl"
+
+
+def best() -> Any:
+    (found,) = standings([entry_of(NAME)])
+    return found
+
+
+def best_solution() -> dict[str, Any]:
+    solution: dict[str, Any] = unpacked(best().value.solution, NAME)
+    return solution
+
+
+def written(folder: Path, document: Any) -> str:
+    path = folder / "solution.json"
+    path.write_text(document if isinstance(document, str) else json.dumps(document))
+    return str(path)
+
+
+@pytest.fixture
+def empty_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """No records ship: whatever is submitted is new."""
+    monkeypatch.setattr("optsched.library.standing._shipped", lambda path, written: ())
+    return tmp_path / "store"
+
+
+def submit(store: Path, *arguments: str) -> list[str]:
+    return ["submit", NAME, *arguments, "--by", "Ada", "--store", str(store)]
+
+
+def test_better_equal_not_better(
+    empty_library: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    instance = optsched.load(NAME)
+    worse = optsched.solve(instance, "heavy-edge").solution.to_dict()  # type: ignore[union-attr]
+    assert _code(submit(empty_library, written(tmp_path, worse))) == 0
+    assert "value" in (said := capsys.readouterr().out)
+    assert "better and recorded" in said
+    assert _code(submit(empty_library, written(tmp_path, best_solution_of(instance)))) == 0
+    assert "better and recorded (best known so far" in capsys.readouterr().out
+    assert _code(submit(empty_library, written(tmp_path, best_solution_of(instance)))) == 0
+    assert ": equal (best" in capsys.readouterr().out
+    assert _code(submit(empty_library, written(tmp_path, worse))) == 0
+    assert ": not better (best" in capsys.readouterr().out
+    values = [record.value for record in read_records(empty_library / FILE)]
+    assert len(values) == 2
+    assert values[0] > values[1]
+    assert {record.by for record in read_records(empty_library / FILE)} == {"Ada"}
+
+
+def best_solution_of(instance: Any) -> dict[str, Any]:
+    found: Any = optsched.solve(instance, "exact").solution
+    document: dict[str, Any] = found.to_dict()
+    return document
+
+
+def test_what_ships_is_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _code(submit(tmp_path / "s", written(tmp_path, best_solution()))) == 0
+    assert ": equal" in capsys.readouterr().out
+    assert read_records(tmp_path / "s" / FILE) == []
+
+
+def test_infeasible_with_rule_and_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    solution = best_solution()
+    solution["counts"][0][0] += 1
+    assert _code(submit(tmp_path / "s", written(tmp_path, solution))) == 1
+    said = capsys.readouterr().out
+    assert "infeasible: replicas, (2), broken at stage 0" in said
+    assert not (tmp_path / "s" / FILE).exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('{\n "schema": ,\n}', "line 2"),
+        ("[" * 100_000, "deep"),
+        ('{"counts": [[1e400]]}', "a finite number"),
+        ("{}", "schema"),
+        ("\x00", "line 1"),
+    ],
+)
+def test_not_readable_with_the_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, line: str
+) -> None:
+    assert _code(submit(tmp_path / "s", written(tmp_path, text))) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert len(said.err.splitlines()) == 1
+    assert line in said.err
+    assert not (tmp_path / "s" / FILE).exists()
+
+
+def test_another_reading_of_the_objective_is_not_taken(tmp_path: Path) -> None:
+    solution = {**best_solution(), "options": {"all_reduce_overlap": 0.0}}
+    solution.pop("objective")
+    store = tmp_path / "s"
+    assert _code(submit(store, written(tmp_path, solution))) == 0
+    assert read_records(store / FILE) == []  # equal under the default reading
+
+
+def test_a_certificate_with_it(
+    empty_library: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    solution = written(tmp_path, best_solution_of(optsched.load(NAME)))
+    proof = tmp_path / "certificate.json"
+    good = dict(certificate_in(shipped_certificate()))
+    proof.write_text(json.dumps({**good, "threshold": 2 * good["threshold"]}))
+    assert _code(submit(empty_library, solution, "--certificate", str(proof))) == 1
+    assert "bound: refused: the replicas are worth" in capsys.readouterr().out
+    assert not (empty_library / FILE).exists()  # nothing is kept of what does not hold as a whole
+    proof.write_text(json.dumps(good))
+    assert _code(submit(empty_library, solution, "--certificate", str(proof))) == 0
+    assert capsys.readouterr().out.count("better and recorded") == 2
+    kinds = [record.kind for record in read_records(empty_library / FILE)]
+    assert sorted(kinds) == ["bound", "value"]
+
+
+def shipped_certificate() -> Record:
+    """The one that ships, whatever a test puts in the place of the records."""
+    from optsched.library.sets import library_folder
+
+    kept = read_records(library_folder() / FILE)
+    return next(r for r in kept if r.instance == NAME and r.proof == "certificate")
+
+
+def test_two_at_once_lose_nothing(tmp_path: Path) -> None:
+    """Two processes write 25 records each into one file."""
+    script = (
+        "import sys\nfrom optsched.library.records import Record, add, locked\n"
+        "for i in range(25):\n"
+        "    r = Record.of(instance='a/b/001', sha256='0' * 64, kind='value', value=float(i),\n"
+        "                  date='2026-11-22', by=sys.argv[2], solution='x' * 5000)\n"
+        "    with locked(sys.argv[1]) as stream:\n        add(stream, [r.line()])\n"
+    )
+    path = tmp_path / "p" / "s.jsonl"
+    env = {**os.environ, "PYTHONPATH": str(Path(optsched.__file__).parents[1])}
+    running = [
+        subprocess.Popen([sys.executable, "-c", script, str(path), str(n)], env=env)
+        for n in range(2)
+    ]
+    assert [each.wait() for each in running] == [0, 0]
+    found = [(r.by, r.value) for r in read_records(path)]
+    assert sorted(found) == sorted((str(n), float(i)) for n in range(2) for i in range(25))
+
+
+def record(value: float) -> Record:
+    return Record.of(
+        instance=NAME, sha256="0" * 64, kind="value", value=value, date="2026-11-22", by="Ada"
+    )
+
+
+@pytest.mark.parametrize("cut", [1, 10, 60])
+def test_a_kill_in_the_middle_of_a_line(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(record(1.0).line() + record(2.0).line()[:-cut])
+    told = 2 if cut == 1 else 1  # but for its end the line was whole
+    assert len(read_records(path)) == told
+    with locked(path) as stream:
+        add(stream, [record(3.0).line()])
+    assert [r.value for r in read_records(path)] == [*[1.0, 2.0][:told], 3.0]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"version": 2, "kind": "dream"}', "version: found 2, expected 1: a newer optsched"),
+        ("nonsense", "found no JSON"),
+        ("7", "found 7, expected a record"),
+        ('{"version": 1, "kind": "dream"}', "instance: found nothing"),
+    ],
+)
+def test_a_store_that_cannot_be_read_is_left_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, said: str
+) -> None:
+    path = tmp_path / "s" / FILE
+    path.parent.mkdir(parents=True)
+    text = record(1.0).line().decode() + line + "\n"
+    path.write_text(text)
+    assert _code(submit(tmp_path / "s", written(tmp_path, best_solution()))) == 2
+    told = capsys.readouterr().err
+    assert len(told.splitlines()) == 1
+    assert "line 2" in told
+    assert said in told
+    assert path.read_text() == text
+
+
+def test_what_is_packed_may_be_hostile() -> None:
+    import base64
+    import zlib
+
+    bomb = base64.b64encode(zlib.compress(b" " * 2**26, 9)).decode()
+    deep = base64.b64encode(zlib.compress(b"[" * 10**6)).decode()
+    for text in (bomb, deep, "?", base64.b64encode(b"x").decode()):
+        with pytest.raises(InputError):
+            unpacked(text, "here")

@@ -1,0 +1,387 @@
+"""`verify`: all that is stored holds, what is corrupted is refused, and numpy is all it needs."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.cli import _code
+from optsched.errors import InputError
+from optsched.library import verify as verifier
+from optsched.library.records import packed, unpacked
+from optsched.library.sets import Entry, entries, library_set, make, set_names
+from optsched.library.standing import Standing, certificate_in, standings
+from optsched.library.verify import VERIFIERS, RefusedError, verify
+from optsched.library.verifying import sample, verify_entry, verify_many
+
+Document = dict[str, Any]
+DRAWS = {
+    "speed-profile": 16,
+    "makespan": 18,
+    "selection": 12,
+    "placement": 10,
+    "online": 2,
+    "rolling": 2,
+}
+"""60 instances, more of the problems whose instances are quickly made."""
+
+
+def drawn() -> list[Entry]:
+    rng = np.random.default_rng(20261122)
+    chosen = []
+    for problem, count in DRAWS.items():
+        every = [e for e in entries() if e.problem == problem and "paper" not in e.name]
+        chosen += [every[i] for i in rng.permutation(len(every))[:count]]
+    return chosen
+
+
+def test_60_instances_hold() -> None:
+    chosen = drawn()
+    assert len(chosen) == 60
+    verdicts = list(verify_many(chosen))
+    assert {v.name: v.faults for v in verdicts if v.faults} == {}
+    assert all(v.value is not None for v in verdicts)
+
+
+@pytest.mark.full
+def test_the_whole_library_holds() -> None:
+    verdicts = list(verify_many(list(entries())))
+    assert {v.name: v.faults for v in verdicts if v.faults} == {}
+
+
+def test_the_command_draws_and_says_what_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _code(["verify", "--sample", "2", "--seed", "3", "--json"]) == 0
+    verdicts = json.loads(capsys.readouterr().out)
+    assert [v["name"] for v in verdicts] == [entry.name for entry in sample(2, 3)]
+    assert all(v["holds"] for v in verdicts)
+    for wrong in ([], ["--all", "--sample", "2"], ["--sample", "0"], ["no/such-1/001"]):
+        assert _code(["verify", *wrong]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+# --- corruptions: each makes something false or unreadable, and must be refused with its reason
+
+
+@lru_cache
+def subjects() -> list[tuple[Standing, Any, Document, Document]]:
+    """Instances of each problem with their solution and certificate."""
+    found = []
+    for name in set_names():
+        known = standings(library_set(name).entries[:1])[0]
+        if known.value is None or known.certified is None or "paper" in name:
+            continue
+        solution = unpacked(known.value.solution or "", name)
+        found.append((known, make(known.entry), solution, dict(certificate_in(known.certified))))
+    return found
+
+
+Corruption = Callable[[Document, np.random.Generator], None]
+
+
+def _at(rng: np.random.Generator, values: Any) -> int:
+    return int(rng.integers(len(values)))
+
+
+def _jobs(change: Callable[[Document, np.random.Generator], None]) -> Corruption:
+    def corrupt(document: Document, rng: np.random.Generator) -> None:
+        change(document["jobs"][_at(rng, document["jobs"])], rng)
+
+    return corrupt
+
+
+def _count(document: Document, rng: np.random.Generator) -> None:
+    row = document["counts"][_at(rng, document["counts"])]
+    row[_at(rng, row)] += int(rng.choice([-1, 1]))
+
+
+def _row(document: Document, rng: np.random.Generator) -> None:
+    del document["counts"][_at(rng, document["counts"])]
+
+
+def _lost_job(document: Document, rng: np.random.Generator) -> None:
+    del document["jobs"][_at(rng, document["jobs"])]
+
+
+def _twice(document: Document, rng: np.random.Generator) -> None:
+    document["jobs"].append(document["jobs"][_at(rng, document["jobs"])])
+
+
+def _claim(document: Document, rng: np.random.Generator) -> None:
+    document["objective"] *= float(rng.choice([0.99, 1.01]))
+
+
+def _other_instance(document: Document, rng: np.random.Generator) -> None:
+    document["instance"] = "another"
+
+
+def _another_schema(document: Document, rng: np.random.Generator) -> None:
+    document["schema"] = "optsched/nothing"
+
+
+def _gpus(job: Document, rng: np.random.Generator) -> None:
+    server = next(iter(job["gpus"]))
+    job["gpus"][server] += 1
+
+
+def _unknown_server(job: Document, rng: np.random.Generator) -> None:
+    job["gpus"] = {"999": sum(job["gpus"].values())}
+
+
+def _early(job: Document, rng: np.random.Generator) -> None:
+    job["start"] = -1 - int(rng.integers(5))
+
+
+def _unknown_node(job: Document, rng: np.random.Generator) -> None:
+    job["node"], job["gpus"] = "nowhere", [0]
+
+
+def _far_gpu(job: Document, rng: np.random.Generator) -> None:
+    job["node"], job["gpus"] = job["node"] or "n0", [1000]
+
+
+def _piece(document: Document, rng: np.random.Generator) -> None:
+    document["pieces"][-1]["to"] += float(rng.choice([-1.0, 1.0]))
+
+
+def _speed(document: Document, rng: np.random.Generator) -> None:
+    document["pieces"][_at(rng, document["pieces"])]["speed"] = 99
+
+
+def _no_way(document: Document, rng: np.random.Generator) -> None:
+    document["status"] = "infeasible"
+
+
+def _short_run(job: Document, rng: np.random.Generator) -> None:
+    job["end"] = (job["start"] + job["end"]) / 2
+
+
+def _another_seed(document: Document, rng: np.random.Generator) -> None:
+    document["seed"] = 7
+
+
+ALL = (_claim, _other_instance, _another_schema)
+SOLUTIONS: dict[str, tuple[Corruption, ...]] = {
+    "placement": (*ALL, _count, _row),
+    "makespan": (*ALL, _lost_job, _twice, *map(_jobs, (_gpus, _unknown_server, _early))),
+    "selection": (*ALL, _lost_job, _twice, *map(_jobs, (_unknown_node, _far_gpu))),
+    "speed-profile": (*ALL, _piece, _speed, _no_way),
+    "rolling": (*ALL, _lost_job, _twice, _another_seed),
+    "online": (*ALL, _lost_job, _twice, _jobs(_short_run)),
+}
+
+
+def _too_much(document: Document, rng: np.random.Generator) -> None:
+    """A threshold above the value attained."""
+    document["threshold"] *= 1.02
+
+
+def _too_late(document: Document, rng: np.random.Generator) -> None:
+    document["deadline"] += 1 + int(rng.integers(3))
+    document["deadline"] *= 2
+
+
+def _kind(document: Document, rng: np.random.Generator) -> None:
+    document["kind"] = str(rng.choice(["dream", "enumeration", ""]))
+
+
+def _missing(document: Document, rng: np.random.Generator) -> None:
+    keys = sorted(set(document) - {"kind", "seed", "opening", "bound"})
+    del document[keys[_at(rng, keys)]]
+
+
+def _lists(document: Document) -> list[list[Any]]:
+    held = [v for v in document.values() if isinstance(v, list)]
+    for name in ("slots", "prices"):
+        if isinstance(document.get(name), dict):
+            held += [v for v in document[name].values() if v]
+    return held
+
+
+def _longer(document: Document, rng: np.random.Generator) -> None:
+    lists = _lists(document)
+    if not lists:
+        document["multiplier"] = [document["multiplier"]]
+        return
+    lists[_at(rng, lists)].append(1)
+
+
+def _no_number(document: Document, rng: np.random.Generator) -> None:
+    wrong = [None, "1", float("nan"), float("inf"), True, [1]][int(rng.integers(6))]
+    lists = _lists(document)
+    if not lists:
+        document["multiplier"] = wrong
+        return
+    values = lists[_at(rng, lists)]
+    values[_at(rng, values)] = wrong
+
+
+def _negative(document: Document, rng: np.random.Generator) -> None:
+    prices = document.get("prices", document.get("slots"))
+    if prices is None:
+        document["multiplier"] = -1.0
+        return
+    values = prices if isinstance(prices, list) else prices[sorted(prices)[0]]
+    values[0] = -1
+
+
+ANY = (_kind, _missing, _longer, _no_number, _negative)
+CERTIFICATES: dict[str, tuple[Corruption, ...]] = {
+    "placement": (*ANY, _too_much),
+    "makespan": (*ANY, _too_late),
+    **dict.fromkeys(("selection", "speed-profile", "rolling", "online"), ANY),
+}
+
+
+def refused_with(known: Standing, what: str, document: Document) -> str:
+    """The reason that `verify_entry` gives against a corrupted document; "" where it gives none."""
+    try:
+        text = packed(document)
+    except ValueError:  # no JSON holds a NaN: what a hostile certificate's reader would see
+        with pytest.raises(RefusedError) as caught:
+            verify(make(known.entry).to_dict(), document)
+        return str(caught.value)
+    if what == "solution":
+        assert known.value is not None
+        value = known.value.model_copy(update={"solution": text})
+        changed = replace(known, value=value)
+    else:
+        assert known.certified is not None
+        certified = known.certified.model_copy(update={"certificate": text})
+        changed = replace(known, certified=certified, bound=certified)
+    try:
+        return "; ".join(verify_entry(changed).faults)
+    except InputError as error:
+        return str(error)
+
+
+def _refuse(number: int) -> None:
+    rng = np.random.default_rng([15, number])
+    known, _, solution, certificate = subjects()[number % len(subjects())]
+    what = ("solution", "certificate")[number // len(subjects()) % 2]
+    table = SOLUTIONS if what == "solution" else CERTIFICATES
+    document = copy.deepcopy(solution if what == "solution" else certificate)
+    corruptions = table[known.entry.problem]
+    corrupt = corruptions[_at(rng, corruptions)]
+    corrupt(document, rng)
+    reason = refused_with(known, what, document)
+    assert reason, (known.entry.name, what, corrupt.__name__)
+    assert "\n" not in reason
+
+
+@pytest.mark.parametrize("number", range(24))
+def test_what_is_corrupted_is_refused(number: int) -> None:
+    _refuse(number)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("number", range(200))
+def test_200_corruptions_are_refused(number: int) -> None:
+    _refuse(1000 + number)
+
+
+def test_uncorrupted_they_are_not() -> None:
+    assert {known.entry.problem for known, *_ in subjects()} == set(SOLUTIONS)
+    for known, _, solution, certificate in subjects():
+        assert refused_with(known, "solution", solution) == ""
+        assert refused_with(known, "certificate", certificate) == ""
+
+
+def test_a_record_may_not_say_more_than_its_certificate() -> None:
+    for known, *_ in subjects():
+        assert known.certified is not None
+        more = known.certified.model_copy(update={"value": known.certified.value * 1.001})
+        assert verify_entry(replace(known, certified=more, bound=more)).faults
+
+
+# --- what certificates prove
+
+
+def test_every_kind_has_a_verifier_and_is_met() -> None:
+    met = {(known.entry.problem, cert["kind"]) for known, _, _, cert in subjects()}
+    assert met <= set(VERIFIERS)
+    assert {problem for problem, _ in met} == {problem for problem, _ in VERIFIERS}
+
+
+def test_no_certificate_proves_more_than_is_attained() -> None:
+    """Prices drawn at random prove bounds, too: none is above a value that a solution has."""
+    rng = np.random.default_rng(7)
+    proved = 0
+    for known, instance, _, certificate in subjects():
+        assert known.value is not None
+        document = instance.to_dict()
+        for _ in range(8):
+            changed = copy.deepcopy(certificate)
+            for values in _lists({k: v for k, v in changed.items() if k != "edges"}):
+                for i, price in enumerate(values):
+                    factor = float(rng.lognormal(0.0, 0.3))
+                    values[i] = int(price * factor) if isinstance(price, int) else price * factor
+            try:
+                bound = verify(document, changed)
+            except RefusedError:
+                continue
+            proved += 1
+            assert bound <= known.value.value * (1 + 1e-9)
+    assert proved > 20
+
+
+def test_it_agrees_with_the_checkers_of_the_slices() -> None:
+    from optsched.selection.check_certificate import price_bound
+    from optsched.selection.options import SelectionOptions
+    from optsched.selection.solution import Certificate
+
+    for known, instance, _, certificate in subjects():
+        if known.entry.problem == "selection":
+            prices = {key: certificate[key] for key in ("jobs", "slots")}
+            held = Certificate.model_validate({**prices, "bound": 0.0})
+            exact = price_bound(instance, held, SelectionOptions())
+            assert exact is not None
+            assert verify(instance.to_dict(), certificate) == pytest.approx(float(exact), rel=1e-7)
+            return
+    raise AssertionError("no selection")
+
+
+def test_numpy_is_all_it_needs(tmp_path: Path) -> None:
+    known, instance, _, certificate = subjects()[0]
+    files = [tmp_path / "instance.json", tmp_path / "certificate.json"]
+    for path, document in zip(files, (instance.to_dict(), certificate), strict=True):
+        path.write_text(json.dumps(document))
+    script = (
+        "import runpy, sys\n"
+        f"sys.argv = [{verifier.__file__!r}, {str(files[0])!r}, {str(files[1])!r}]\n"
+        "try:\n    runpy.run_path(sys.argv[0], run_name='__main__')\n"
+        "except SystemExit as end:\n    assert end.code == 0, end.code\n"
+        "heavy = {'optsched', 'scipy', 'pydantic', 'pandas', 'numba', 'highspy'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=True
+    )
+    assert known.certified is not None
+    assert done.stdout.splitlines() == [f"proved: at least {known.certified.value!r}", "[]"]
+
+
+def test_a_file_and_a_certificate_may_be_anyones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    instance = optsched.load("placement/fig2")
+    result = optsched.solve(instance, "exact")
+    path = tmp_path / "certificate.json"
+    assert result.objective is not None
+    kind = {"kind": "patterns", "prices": [1] * len(instance.job.stages)}  # type: ignore[union-attr]
+    path.write_text(json.dumps({**kind, "threshold": 0.0}))
+    assert _code(["verify", "placement/fig2", "--certificate", str(path)]) == 0
+    assert "bound 0.0: proved" in capsys.readouterr().out
+    path.write_text(json.dumps({**kind, "threshold": result.objective * 1.01}))
+    assert _code(["verify", "placement/fig2", "--certificate", str(path)]) == 1
+    assert "refused: the replicas are worth" in capsys.readouterr().out
