@@ -14,8 +14,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from pydantic import Field
+
 from optsched.errors import InputError, shown, suggestion
 from optsched.library.shipped import FOLDERS, load, shipped_folder
+from optsched.schema import FileModel, Name, parse
 
 if TYPE_CHECKING:
     from optsched.typing import Instance
@@ -25,6 +28,24 @@ LIBRARY = "library"
 NAME = re.compile(r"^([a-z-]+)/([a-z0-9.-]+)(?:/([0-9]{3}))?$")
 FILE_NAME = re.compile(r"^([a-z0-9.-]+)-([0-9]{3})$")
 """The name that an instance has in its own file: its set's, and its number."""
+
+
+class _Instance(FileModel):
+    number: Annotated[str, Field(pattern="^[0-9]{3}$")]
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    seed: Annotated[int, Field(ge=0)] = 0
+    file: Name | None = None
+    features: dict[str, float] = Field(default_factory=dict)
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class _SetFile(FileModel):
+    schema_: Literal["optsched/library-set"] = Field(alias="schema")
+    version: Literal[1]
+    name: Name
+    why: str
+    methods: Annotated[tuple[str, ...], Field(strict=False)]
+    instances: Annotated[tuple[_Instance, ...], Field(strict=False, max_length=999)]
 
 
 @dataclass(frozen=True)
@@ -188,28 +209,9 @@ def write_set(name: str, folder: str | Path) -> int:
 
 def read_set(path: Path) -> LibrarySet:
     """Read a set's file; raises InputError."""
-    from pydantic import Field
-
     from optsched.files import read_document
-    from optsched.schema import FileModel, Name, parse
 
-    class Instance(FileModel):
-        number: Annotated[str, Field(pattern="^[0-9]{3}$")]
-        arguments: dict[str, Any] = Field(default_factory=dict)
-        seed: Annotated[int, Field(ge=0)] = 0
-        file: Name | None = None
-        features: dict[str, float] = Field(default_factory=dict)
-        sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-
-    class SetFile(FileModel):
-        schema_: Literal["optsched/library-set"] = Field(alias="schema")
-        version: Literal[1]
-        name: Name
-        why: str
-        methods: Annotated[tuple[str, ...], Field(strict=False)]
-        instances: Annotated[tuple[Instance, ...], Field(strict=False, max_length=999)]
-
-    read = parse(SetFile, read_document(path), str(path))
+    read = parse(_SetFile, read_document(path), str(path))
     made = (
         Entry(
             f"{read.name}/{each.number}",

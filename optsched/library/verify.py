@@ -191,32 +191,126 @@ def columns(instance: Document, certificate: Document) -> float:
     return end + 1 if slotted else end
 
 
+def contention(instance: Document, certificate: Document) -> float:
+    """No schedule ends by T: in T slots the servers take in less than all jobs must pay.
+
+    A slot on a server is paid by what is there: U_n(y) by each piece of y GPUs of a job that spans,
+    where n pieces are at most, V(g) by a job of g GPUs inside; and sigma_j by each job that runs.
+    What a server can hold pays its dearest packing at most. A job whose most shared link has q
+    pieces runs at the speed of level q and pays each of its pieces at n <= q; the last n stands
+    for all from there on.
+    """
+    jobs, end, sizes = instance["jobs"], float(certificate["deadline"]), instance["servers"]
+    slotted, widest = instance["progress"] == "floor", max(sizes)
+    if not 0 < end < math.inf or (slotted and end != int(end)):
+        raise RefusedError(f"the deadline {end}")
+    inside = _whole(certificate["inside"], widest, "prices inside")
+    rows = [_whole(row, widest, "prices of pieces") for row in certificate["pieces"]]
+    paid_running = [0] * len(jobs)
+    for key, price in certificate["running"].items():
+        (paid_running[range(len(jobs))[int(key)]],) = _whole([price], 1, "prices of running")
+    spanning = sum(job["gpus"] > 1 for job in jobs) if len(sizes) > 1 else 0
+    if spanning and not rows:
+        raise RefusedError("no prices of pieces")
+    whole = [(size, inside[size - 1]) for size in (job["gpus"] for job in jobs) if size <= widest]
+    alone = _dearest_of(widest, [[item] for item in whole])
+    income = sum(paid_running)
+    shared = []
+    for n, row in enumerate(rows, start=1):
+        most = min(spanning, widest) if n == len(rows) else n
+        items = list(enumerate(row, start=1))
+        shared.append(_dearest_of(widest, [items] * most))
+    for size in sizes:
+        held = [row[y] + alone[size - y] for row in shared for y in range(size + 1)]
+        income += max([alone[size], *held])
+    cheapest = [
+        [min(column) for column in zip(*rows[: n + 1], strict=True)] for n in range(len(rows))
+    ]
+    needed: list[Fraction] = []
+    for job, sigma in zip(jobs, paid_running, strict=True):
+        gpus, ways = job["gpus"], []
+        if gpus <= widest:
+            ways.append((_speed(instance, job, 1, 1), inside[gpus - 1], False))
+        if gpus > 1 and len(sizes) > 1:
+            for level, row in enumerate(cheapest, start=1):
+                speed = _speed(instance, job, max(2, _fewest(instance, job)), level)
+                ways.append((speed, _cheapest_pieces(gpus, row), True))
+        needed.append(
+            min(
+                (price + sigma) * _running_time(job["iterations"], speed, spans or not slotted)
+                for speed, price, spans in ways
+                if speed > 0
+            )
+        )
+    short = Fraction(end) * income - sum(needed) * (1 - Fraction(EXACT) * (not slotted))
+    if short >= 0:
+        raise RefusedError(f"all jobs need not pay more than servers take in by {end:g}")
+    return end + 1 if slotted else end
+
+
+def _dearest_of(room: int, groups: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
+    """By GPUs, the dearest packing of one item (GPUs, price) of each group at most."""
+    best = [0] * (room + 1)
+    for items in groups:
+        best = [
+            max([best[g], *(best[g - size] + price for size, price in items if size <= g)])
+            for g in range(room + 1)
+        ]
+    return best
+
+
+def _cheapest_pieces(gpus: int, prices: Sequence[int]) -> int:
+    """The least that so many GPUs pay in two pieces or more."""
+    least = [0]
+    for g in range(1, gpus):
+        least.append(min(p + least[g - y] for y, p in enumerate(prices[:g], start=1)))
+    return min(p + least[gpus - y] for y, p in enumerate(prices[: gpus - 1], start=1))
+
+
+def _running_time(iterations: int, speed: float, in_parts: bool) -> Fraction:
+    """Slots at a speed; whole ones, unless the speed may change from slot to slot."""
+    slots = Fraction(iterations) / Fraction(speed)
+    return slots if in_parts else Fraction(math.ceil(slots))
+
+
 def _least_slots(instance: Document, job: Document, capacity: int) -> float:
     """Slots of a job alone on a server of a capacity, or on the fewest servers that hold it."""
     least = _slots(instance, job, 1) if job["gpus"] <= capacity else math.inf
+    if len(instance["servers"]) > 1:
+        least = min(least, _slots(instance, job, max(2, _fewest(instance, job))))
+    return least
+
+
+def _fewest(instance: Document, job: Document) -> int:
+    """The fewest servers that hold a job."""
     held = fewest = 0
     for size in sorted(instance["servers"], reverse=True):
         if held < job["gpus"]:
             held, fewest = held + size, fewest + 1
-    if len(instance["servers"]) > 1:
-        least = min(least, _slots(instance, job, max(2, fewest)))
-    return least
+    return fewest
 
 
 def _slots(instance: Document, job: Document, servers: int) -> float:
+    speed = _speed(instance, job, servers, 1)
+    if instance["progress"] == "continuous":
+        return float(job["iterations"] / speed)
+    return math.ceil(job["iterations"] / speed) if speed else math.inf
+
+
+def _speed(instance: Document, job: Document, servers: int, level: int) -> float:
+    """Iterations a slot on so many servers, with so many jobs on the link."""
     net, size, share = instance["network"], job["gradient_bytes"], (job["gpus"] - 1) / job["gpus"]
-    shared = net["contention_share"]
+    shared = net["contention_share"] * level
     slowed = max(1.0, shared + net["degradation"] * (shared - 1))
     link = net["intra_bandwidth"] if servers == 1 else net["inter_bandwidth"] / slowed
     tau = size * share * (2 / link + 1 / instance["compute_rate"])
     if servers > 1 or net["overhead_on_one_server"]:
         tau += net["overhead_per_server"] * servers
     tau += job["forward_time_per_sample"] * job["batch_size"] + job["backward_time"]
-    speed = instance["slot"] / tau
+    speed = float(instance["slot"] / tau)
     if instance["progress"] == "continuous":
-        return float(job["iterations"] / speed)
-    speed = math.floor(min(speed * (1 + 1e-14) + 1e-9, job["iterations"]))
-    return math.ceil(job["iterations"] / speed) if speed else math.inf
+        return speed
+    return math.floor(min(speed * (1 + 1e-14) + 1e-9, job["iterations"]))
 
 
 # --- selection: prices of jobs and of slots on GPUs (models/selection, "Certificate")
@@ -537,6 +631,7 @@ Verifier = Callable[[Document, Document], float]
 VERIFIERS: dict[tuple[str, str], Verifier] = {
     ("placement", "patterns"): patterns,
     ("makespan", "columns"): columns,
+    ("makespan", "contention"): contention,
     ("selection", "prices"): selection_prices,
     ("speed-profile", "multiplier"): multiplier,
     ("rolling", "prices"): rolling_prices,

@@ -1,0 +1,61 @@
+"""Tables show the excess over the library's bound, where it is one on the same objective."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import optsched
+from optsched.experiments.report.table import _or_known
+from optsched.library.sets import entry_of, library_set, make
+from optsched.library.standing import known_bound, standings
+
+NAME = "placement/slices-1/007"
+"""The quick bound of a heuristic's row is below the best known one."""
+
+
+def best(name: str) -> Any:
+    (found,) = standings([entry_of(name)])
+    return found.bound.value
+
+
+def test_compare_takes_a_set_and_shows_its_bounds() -> None:
+    frame = optsched.compare(NAME, ["heavy-edge"], full=True)
+    assert frame["bound"][0] == pytest.approx(best(NAME), rel=1e-12)
+    assert frame["bound_source"][0].startswith("library, ")
+    other = {"all_reduce_overlap": 0.5}
+    changed = optsched.compare(NAME, ["heavy-edge"], options=other, full=True)
+    assert not changed["bound_source"][0].startswith("library")
+    few = [entry.name for entry in library_set("speed-profile/fig2-1").entries[:3]]
+    assert len(optsched.compare(few, ["hull"])) == 3
+
+
+def test_a_better_bound_of_a_row_stands() -> None:
+    frame = optsched.compare("speed-profile/fig2-1/001", ["hull"], full=True)
+    assert frame["bound"][0] >= best("speed-profile/fig2-1/001")
+    assert frame["excess"][0] >= 0
+
+
+def test_a_bound_holds_for_its_instance_options_and_draw_alone() -> None:
+    entry = library_set("rolling/three-types-1").entries[0]
+    said = ("rolling", entry.file_name, entry.sha256)
+    assert known_bound(*said, {}, 0) is not None
+    assert known_bound(*said, {}, 1) is None
+    assert known_bound(*said, {"sharing": "off"}, 0) is None
+    assert known_bound("rolling", entry.file_name, "0" * 64, {}, 0) is None
+    assert known_bound("rolling", "my-own-007", entry.sha256, {}, 0) is None
+    stored = library_set("placement/measured-1").entries[0]
+    instance: Any = make(stored)
+    assert known_bound("placement", instance.name, stored.sha256, {}, 0) is not None
+
+
+def test_a_sweeps_table_shows_them_too() -> None:
+    entry = entry_of(NAME)
+    assert entry is not None
+    said = {"problem": "placement", "instance": entry.file_name, "sha256": entry.sha256, "seed": 0}
+    known = _or_known({**said, "asked": "{}"}, (None, None))
+    assert known == _or_known({**said, "asked": "{}"}, (1.0, "a weak one"))
+    assert known[0] == best(NAME)
+    strong = (best(NAME) * 1.001, "a strong one")
+    assert _or_known({**said, "asked": "{}"}, strong) == strong
