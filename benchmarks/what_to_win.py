@@ -1,0 +1,166 @@
+"""What would a better scheduler win on this trace? A page of three numbers and a picture.
+
+    python benchmarks/what_to_win.py philly-csv DIR/traces/philly_sia.csv.gz --servers 60
+        [--page docs/philly.md --figure docs/philly.png]
+
+The trace is imported whole and run on servers of 8 GPUs with NICs of 10 Gbit/s, under each policy
+that a cluster might have today or tomorrow; all offer GPUs best-fit-last, so that none loses by
+scattering its jobs. No policy knows a job's length: what it goes by is learnt from the jobs that
+have ended. Every run is audited.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.instance import OnlineInstance
+from optsched.online.options import OnlineOptions
+from optsched.online.policies.by_name import PolicyOptions
+from optsched.online.runs import Run, predicted, run_policies
+from optsched.online.traces.importing import FORMATS, import_trace, workload_of_trace
+
+POLICIES = {
+    "fifo": "first in, first out, strictly",
+    "easy": "the same with EASY backfilling",
+    "spwf": "smallest predicted workload first",
+    "a-srpt": "A-SRPT, the paper's",
+    "srpt-workload-hold": "ours: its releases by workload, heavy jobs hold",
+    "las": "least attained service: jobs are stopped and resumed",
+}
+TODAY, BEST_RUN_ON, BEST_STOPPED = "easy", "srpt-workload-hold", "las"
+
+
+def main() -> int:
+    """Run the policies; print the page, or write it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("format", choices=sorted(FORMATS))
+    parser.add_argument("trace", type=Path)
+    parser.add_argument("--servers", type=int, required=True)
+    parser.add_argument("--page", type=Path)
+    parser.add_argument("--figure", type=Path)
+    arguments = parser.parse_args()
+    cluster = OnlineCluster.of(arguments.servers)
+    trace = import_trace(arguments.format, arguments.trace)
+    workload, catalogue = workload_of_trace(trace, reference=cluster)
+    instance = OnlineInstance(workload, catalogue, cluster)
+    options = PolicyOptions(offer="best-fit-last")
+    runs = list(
+        run_policies(
+            predicted(instance, OnlineOptions(), 0),
+            list(POLICIES),
+            options,
+            with_bounds=True,
+            with_audit=True,
+        )
+    )
+    text = page(arguments.format, arguments.trace.name, instance, runs)
+    if arguments.page is None:
+        print(text)
+    else:
+        arguments.page.write_text(text, encoding="utf-8")
+    if arguments.figure is not None:
+        draw(runs, arguments.figure)
+    return 0
+
+
+def hours(run: Run) -> float:
+    """Mean time from submission to end."""
+    return run.metrics.mean_flow_time / 3600
+
+
+def least(run: Run) -> float:
+    """Mean time below which no schedule of the kind can be."""
+    assert run.bounds is not None
+    stopped = run.records.policy == BEST_STOPPED
+    total = run.bounds.best_pausing if stopped else run.bounds.best
+    return total / run.metrics.jobs / 3600
+
+
+def page(kind: str, name: str, instance: OnlineInstance, runs: list[Run]) -> str:
+    """The page in Markdown."""
+    assert all(run.check is not None and run.check.feasible for run in runs)
+    by = {run.records.policy: run for run in runs}
+    cluster = instance.cluster
+    now, on, stopped = (hours(by[policy]) for policy in (TODAY, BEST_RUN_ON, BEST_STOPPED))
+    days = (instance.workload.submit_time.max() - instance.workload.submit_time.min()) / 86400
+    rows = "\n".join(
+        f"| `{policy}` | {said} | {hours(run):.1f} | {run.metrics.mean_slowdown:,.1f} "
+        f"| {hours(run) / least(run):.1f} | {100 * (run.metrics.inflation - 1):.0f}% "
+        f"| {run.records.preemptions / run.metrics.jobs:.1f} |"
+        for (policy, said), run in zip(POLICIES.items(), runs, strict=True)
+    )
+    command = f"python benchmarks/what_to_win.py {kind} {name} --servers {cluster.servers}"
+    return f"""# {name}: what would a better scheduler win?
+
+Written by `{command} --page docs/philly.md
+--figure docs/philly.png`; do not edit.
+
+{len(instance.workload):,} jobs of {days:.0f} days, on {cluster.servers} servers of
+{cluster.gpus_per_server} GPUs, which they keep {100 * by[TODAY].jobs.load:.0f}% busy when each
+runs where it runs fastest. The steps, with any trace that `optsched import --help` lists:
+
+```text
+optsched import {kind} {name} -o mine/workload.csv
+optsched simulate mine --policy {",".join(POLICIES)} \\
+    --offer best-fit-last --bound --audit
+```
+
+The import writes `catalogue.json` and `cluster.json` beside the workload; put the number of your
+servers into the latter. Mean time from submission to end; *scattering* is what it adds to the jobs'
+own lengths:
+
+| policy | what it does | hours a job | mean slowdown | times its bound | scattering | stops a job |
+|---|---|---|---|---|---|---|
+{rows}
+
+![Hours a job under each policy, and the bound below which none can be](philly.png)
+
+**Three numbers.** First come, first served with backfilling, what most clusters run, takes
+**{now:.0f} hours** a job. A scheduler that stops no job and knows no length beforehand takes
+**{on:.0f} hours**; one that stops and resumes them, at 30 s a time, {stopped:.0f}. No schedule in
+which jobs run on is below **{least(by[TODAY]):.1f} hours**, whoever makes it and whatever it
+knows: at most a factor of {on / least(by[BEST_RUN_ON]):.1f} is left to win there.
+
+What to make of it: the trace says how many GPUs a job had and for how long, not which model it
+trained. Models are drawn, one a group of jobs; the length in the trace is taken as that on the
+best placement, and a job whose replicas are scattered takes longer than that, by the cost model of
+placement. The orders that start whatever fits lose by that; A-SRPT keeps its jobs together
+and loses by what waits behind one that it delays.
+Set `inter_bandwidth` in `mine/cluster.json` to your network's before you believe a number.
+"""
+
+
+def draw(runs: list[Run], path: Path) -> None:
+    """A bar a policy, and the two bounds."""
+    from matplotlib import pyplot as plt
+
+    from optsched.plotting.axes import COLOURS, house_style
+
+    with house_style():
+        figure, ax = plt.subplots(figsize=(8, 3.2), layout="constrained")
+        names = [f"{run.records.policy}" for run in runs]
+        values = [hours(run) for run in runs]
+        ax.plot(values, names, "o", color=COLOURS[6])
+        for name, value in zip(names, values, strict=True):
+            ax.annotate(f"{value:.0f} h", (value, name), (7, -3), textcoords="offset points")
+        marks = ("jobs run on", "jobs may be stopped")
+        for run, said, style in zip((runs[0], runs[-1]), marks, ("-", "--"), strict=True):
+            label = f"no schedule is below {least(run):.1f} h: {said}"
+            ax.axvline(least(run), color=COLOURS[1], linestyle=style, label=label)
+        ax.set_xscale("log")
+        ax.set_xlim(right=2 * max(values))
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.grid(axis="y", alpha=0.3)
+        ax.invert_yaxis()
+        ax.set_xlabel("mean hours from submission to end")
+        ax.set_title("What a better scheduler would win")
+        figure.legend(loc="outside lower center", ncols=2)
+        figure.savefig(path)
+        plt.close(figure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
