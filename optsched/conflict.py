@@ -82,7 +82,15 @@ class Conflict(Explanation):
         return "; ".join(part for part in (self.reason, self.remedy) if part)
 
     def with_rows(self, rows: Sequence[Member], proof: Proof) -> Conflict:
-        """The same with the rows of a model that conflict."""
+        """The same with the rows of a model that conflict.
+
+        Parameters
+        ----------
+        rows : sequence of Member
+            Of the model, by name.
+        proof : Proof
+            How it is known that they conflict.
+        """
         return replace(self, rows=tuple(rows), rows_proof=proof)
 
     def to_dict(self) -> dict[str, Any]:

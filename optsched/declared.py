@@ -57,7 +57,20 @@ class Between:
         )
 
     def takes(self, value: Any, whole: bool) -> bool:
-        """Whether a value is such a number."""
+        """Whether a value is such a number.
+
+        Parameters
+        ----------
+        value : object
+            What was given.
+        whole : bool
+            Whether only integers are taken.
+
+        Examples
+        --------
+        >>> Between(0, 1, below=True).takes(1.0, False)
+        False
+        """
         if not isinstance(value, int if whole else _REAL) or isinstance(value, bool):
             return False
         if not self.low <= value <= self.high:  # NaN is not
@@ -211,7 +224,20 @@ def flag(name: str) -> str:
 
 
 def expected_of(hint: Any, value: Any) -> str | None:
-    """What a field of this annotation takes, where it does not take the value."""
+    """What a field of this annotation takes, where it does not take the value.
+
+    Parameters
+    ----------
+    hint : object
+        The field's annotation.
+    value : object
+        What was given.
+
+    Returns
+    -------
+    str or None
+        None of a value that it takes.
+    """
     if len(choices_of(hint)) > 1:
         refused = [expected_of(each, value) for each in choices_of(hint)]
         return None if None in refused else " or ".join(filter(None, refused))
@@ -233,7 +259,15 @@ def expected_of(hint: Any, value: Any) -> str | None:
 
 
 def read_as(hint: Any, value: Any) -> Any:
-    """A text that says a number as that number, and a whole number as the float that is asked."""
+    """A text that says a number as that number, and a whole number as the float that is asked.
+
+    Parameters
+    ----------
+    hint : object
+        The field's annotation.
+    value : object
+        What was given.
+    """
     for each in choices_of(hint):
         if _between(each) is None:
             continue

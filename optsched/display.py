@@ -116,13 +116,39 @@ def counted(number: int, one: str, more: str | None = None) -> str:
 
 
 def listed(values: Iterable[Any], most: int = 8) -> str:
-    """The first values of many, separated by commas."""
+    """The first values of many, separated by commas.
+
+    Parameters
+    ----------
+    values : sequence of object
+        Anything that has a text.
+    most : int, optional
+        How many are shown.
+
+    Examples
+    --------
+    >>> listed(range(5), 3)
+    '0, 1, 2, ...'
+    """
     texts = [str(value) for value in itertools.islice(values, most + 1)]
     return ", ".join([*texts[:most], *(["..."] if len(texts) > most else [])])
 
 
 def number(value: Any, unit: str = "") -> str:
-    """A number in six digits, or a dash for what is not known."""
+    """A number in six digits, or a dash for what is not known.
+
+    Parameters
+    ----------
+    value : object
+        A number, or None.
+    unit : str, optional
+        Behind it.
+
+    Examples
+    --------
+    >>> number(0.0396, "s"), number(None)
+    ('0.0396 s', '-')
+    """
     if value is None:
         return "-"
     return f"{value:.6g}{' ' if unit else ''}{unit}"

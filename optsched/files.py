@@ -68,6 +68,13 @@ def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
 
     NaN and infinities are refused: a file says what it means, and reads back exactly.
 
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    document : mapping
+        What is written.
+
     Raises
     ------
     InputError

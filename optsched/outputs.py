@@ -43,13 +43,29 @@ def require_outputs(outputs: Iterable[File | None], inputs: Iterable[File | None
 
 
 def require_file(path: File | None, why: str) -> None:
-    """Refuse standard output where it cannot be used; raises InputError."""
+    """Refuse standard output where it cannot be used; raises InputError.
+
+    Parameters
+    ----------
+    path : File or None
+        What was asked for.
+    why : str
+        What needs a file.
+    """
     if path is not None and str(path) == STANDARD_OUTPUT:
         raise InputError(STANDARD_OUTPUT, "", "standard output", f"a file: {why}")
 
 
 def is_same_file(one: File, other: File) -> bool:
-    """Whether two paths name one file, which need not exist; devices and pipes are nobody's."""
+    """Whether two paths name one file, which need not exist; devices and pipes are nobody's.
+
+    Parameters
+    ----------
+    one : File
+        A path.
+    other : File
+        Another.
+    """
     if STANDARD_OUTPUT in (str(one), str(other)):
         return str(one) == str(other)
     try:

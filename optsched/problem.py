@@ -52,7 +52,15 @@ class Method:
         return resolve(self.run)(*self._names, instance, options, settings)
 
     def model(self, instance: Any, options: Any) -> pyo.ConcreteModel:
-        """Its Pyomo model, not solved; of a method with `build`."""
+        """Its Pyomo model, not solved; of a method with `build`.
+
+        Parameters
+        ----------
+        instance : object
+            Of the problem.
+        options : object
+            An object of the problem's class.
+        """
         assert self.build is not None
         return resolve(self.build)(*self._names, instance, options)
 
@@ -204,7 +212,15 @@ class Rooms(TypedDict):
 
 
 def rooms(home: str, prefix: str) -> Rooms:
-    """The rooms of a problem of this package, by the names that they all have."""
+    """The rooms of a problem of this package, by the names that they all have.
+
+    Parameters
+    ----------
+    home : str
+        The problem's package.
+    prefix : str
+        What its classes' names begin with.
+    """
     return Rooms(
         instance=f"optsched.{home}.instance:{prefix}Instance",
         solution=f"optsched.{home}.solution:{prefix}Solution",

@@ -63,7 +63,15 @@ def opened(path: str | Path) -> Iterator[io.BufferedReader]:
 
 
 def read_bytes(path: str | Path, most: int = LARGEST_FILE) -> bytes:
-    """The content of a file of at most so many bytes; raises InputError."""
+    """The content of a file of at most so many bytes; raises InputError.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, also .gz.
+    most : int, optional
+        Bytes at most, expanded.
+    """
     with opened(path) as stream:
         raw = stream.read(most + 1)
     if len(raw) > most:
@@ -72,7 +80,15 @@ def read_bytes(path: str | Path, most: int = LARGEST_FILE) -> bytes:
 
 
 def read_text(path: str | Path, most: int = LARGEST_FILE) -> str:
-    """The text of a file of at most so many bytes of UTF-8; raises InputError."""
+    """The text of a file of at most so many bytes of UTF-8; raises InputError.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, also .gz.
+    most : int, optional
+        Bytes at most, expanded.
+    """
     raw = read_bytes(path, most)
     try:
         return raw.decode("utf-8")
@@ -119,6 +135,13 @@ def csv_rows(path: str | Path, *, most: int = LARGEST_TEXT) -> Iterator[tuple[in
     """Line numbers and cells of a CSV file; a blank line has no cells, a cell no line break.
 
     Cells that were written for spreadsheets (`optsched.writing.csv_text`) come as they were.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, also .gz.
+    most : int, optional
+        Bytes at most, expanded.
 
     Raises
     ------

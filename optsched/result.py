@@ -71,7 +71,15 @@ def is_proved(objective: float, bound: float, gap: float) -> bool:
 
 
 def ended(proved: bool, limited: bool) -> Termination:
-    """How a search with a solution ended: "time-limit" only if a limit did end it."""
+    """How a search with a solution ended: "time-limit" only if a limit did end it.
+
+    Parameters
+    ----------
+    proved : bool
+        Whether it is optimal at the gap asked.
+    limited : bool
+        Whether a limit ended the search.
+    """
     if proved:
         return Termination.OPTIMAL
     return Termination.TIME_LIMIT if limited else Termination.FEASIBLE
@@ -81,6 +89,13 @@ def unrounded(bound: float | None, objective: float | None) -> float | None:
     """A bound without the rounding by which it may exceed an objective that is attained.
 
     A bound that exceeds it by more than rounding is left alone: it is wrong, and must be seen.
+
+    Parameters
+    ----------
+    bound : float or None
+        What no solution is below.
+    objective : float or None
+        Of a solution.
     """
     if bound is None or objective is None:
         return bound

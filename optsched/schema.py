@@ -144,6 +144,13 @@ class InstanceFile(FileModel):
     def from_dict(cls, document: Any, source: str = "instance") -> Self:
         """Make an instance of a parsed JSON document.
 
+        Parameters
+        ----------
+        document : object
+            What the JSON of the file holds.
+        source : str, optional
+            What error lines name, such as a file.
+
         Raises
         ------
         InputError
@@ -168,7 +175,15 @@ class SolutionFile(FileModel):
 
     @classmethod
     def from_dict(cls, document: Any, source: str = "solution") -> Self:
-        """Make a solution of a parsed JSON document; raises InputError."""
+        """Make a solution of a parsed JSON document; raises InputError.
+
+        Parameters
+        ----------
+        document : object
+            What the JSON of the file holds.
+        source : str, optional
+            What error lines name, such as a file.
+        """
         _require_schema(cls, document, source)
         made = parse(cls, document, source)
         try:

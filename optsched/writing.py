@@ -59,6 +59,13 @@ def write_bytes(path: str | Path, raw: bytes) -> None:
     A name that ends in ``.gz`` is compressed, equal bytes to equal files. "-" is standard output.
     What is there and no regular file, such as /dev/stdout or a pipe, is written to, not replaced.
 
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    raw : bytes
+        All of it.
+
     Raises
     ------
     InputError
@@ -84,7 +91,15 @@ def write_bytes(path: str | Path, raw: bytes) -> None:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write text in UTF-8, as `write_bytes` does; raises InputError."""
+    """Write text in UTF-8, as `write_bytes` does; raises InputError.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    text : str
+        All of it.
+    """
     if str(path) == STANDARD_OUTPUT:
         sys.stdout.write(text)
         return
@@ -96,7 +111,15 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A table as CSV: numbers with every digit, text that no spreadsheet runs, None as nothing."""
+    """A table as CSV: numbers with every digit, text that no spreadsheet runs, None as nothing.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Names of the columns.
+    rows : sequence of Iterable[object]
+        A cell a column.
+    """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([_cell(cell) for cell in header])

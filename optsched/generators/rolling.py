@@ -65,7 +65,15 @@ class RollingGenerator:
 
 
 def rolling_settings(nodes: int = 10, **changes: Any) -> RollingGenerator:
-    """Settings with the paper's ten jobs per node; other names go where they belong."""
+    """Settings with the paper's ten jobs per node; other names go where they belong.
+
+    Parameters
+    ----------
+    nodes : int, optional
+        How many.
+    changes
+        Other settings by name.
+    """
     own = {k: changes.pop(k) for k in tuple(changes) if k in RollingGenerator.__dataclass_fields__}
     cluster = SelectionSettings(nodes=nodes, jobs=JOBS_PER_NODE * nodes, sharing=False)
     return RollingGenerator(replace(cluster, **changes), **own)

@@ -163,8 +163,12 @@ def known_bound(
 
     Parameters
     ----------
+    problem : str
+        Its name.
     instance, sha256 : str
         The name in its file, and its hash: other instances have none here.
+    options : mapping
+        The problem's, by name.
     seed : int
         A bound of a rolling instance holds for seed 0's draw alone.
     """

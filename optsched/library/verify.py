@@ -139,7 +139,26 @@ def patterns(instance: Document, certificate: Document) -> float:
 
 
 def stage_times(job: Document, cluster: Document, s: int, v: int, shape: Sequence[int]) -> Any:
-    """Seconds of v replicas of a stage beside u of the one before and w of the next, by u and w."""
+    """Seconds of v replicas of a stage beside u of the one before and w of the next, by u and w.
+
+    Parameters
+    ----------
+    job : Document
+        Of the instance's file.
+    cluster : Document
+        Likewise.
+    s : int
+        The stage.
+    v : int
+        Its replicas on the server.
+    shape : sequence of int
+        Of u and w, from 0 on.
+
+    Returns
+    -------
+    (u, w) float
+        Seconds.
+    """
     stages, stage = job["stages"], job["stages"][s]
     inside, k, q = cluster["intra_bandwidth"], stage["replicas"], stage.get("tensor_parallel", 1)
     nic = q * cluster["inter_bandwidth"] / cluster["gpus_per_server"]

@@ -265,7 +265,15 @@ def slots_alone(instance: MakespanInstance, job: RingJob, capacity: int) -> floa
 
 
 def fewest_to_span(instance: MakespanInstance, job: RingJob) -> int:
-    """The least number of servers, two at least, that hold a job."""
+    """The least number of servers, two at least, that hold a job.
+
+    Parameters
+    ----------
+    instance : MakespanInstance
+        The instance.
+    job : RingJob
+        The job.
+    """
     held = fewest = 0
     for size in sorted(instance.servers, reverse=True):
         if held >= job.gpus:

@@ -142,7 +142,15 @@ def empty_schedule(jobs: Jobs) -> ScheduleArrays:
 
 
 def schedule_from(jobs: Jobs, arrays: ScheduleArrays) -> Schedule:
-    """The schedule in a compiled loop's arrays."""
+    """The schedule in a compiled loop's arrays.
+
+    Parameters
+    ----------
+    jobs : Jobs
+        The instance's, as arrays.
+    arrays : ScheduleArrays
+        What the loop filled.
+    """
     placed = []
     for base, used in zip(jobs.first.tolist(), arrays.used.tolist(), strict=False):
         span = slice(base, base + used)
@@ -180,7 +188,15 @@ def evaluate(instance: MakespanInstance, schedule: Schedule) -> Evaluation:
 
 
 def schedule_of(instance: MakespanInstance, solution: MakespanSolution) -> Schedule:
-    """The schedule of a checked solution, in the instance's order of jobs."""
+    """The schedule of a checked solution, in the instance's order of jobs.
+
+    Parameters
+    ----------
+    instance : MakespanInstance
+        The instance.
+    solution : MakespanSolution
+        Checked.
+    """
     runs = {run.name: run for run in solution.jobs}
     chosen = [runs[job.name] for job in instance.jobs]
     return Schedule(

@@ -76,7 +76,20 @@ class Incumbent:
         return min(self.value, self.instance.horizon + 1.0)
 
     def offer(self, schedule: Schedule | None, name: str = "") -> bool:
-        """Take a schedule that ends within the horizon if it is better."""
+        """Take a schedule that ends within the horizon if it is better.
+
+        Parameters
+        ----------
+        schedule : Schedule or None
+            What was found, if anything.
+        name : str, optional
+            Of the method that found it.
+
+        Returns
+        -------
+        bool
+            Whether it was taken.
+        """
         if schedule is None:
             return False
         found = evaluate(self.instance, schedule)
@@ -88,7 +101,15 @@ class Incumbent:
         return True
 
     def take(self, found: SearchResult, name: str = "") -> None:
-        """Take what a search found, and whether it was cut."""
+        """Take what a search found, and whether it was cut.
+
+        Parameters
+        ----------
+        found : SearchResult
+            What a search gives.
+        name : str, optional
+            Of the method that searched.
+        """
         self.offer(found.schedule, name)
         self.cut = self.cut or found.cut
         if name and name not in self.tried:

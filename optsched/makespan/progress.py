@@ -141,7 +141,15 @@ def server_prefix(servers: Sequence[int]) -> list[int]:
 
 
 def fewest_servers(gpus: int, prefix: Sequence[int]) -> int:
-    """The least number of servers that hold so many GPUs; see `server_prefix`."""
+    """The least number of servers that hold so many GPUs; see `server_prefix`.
+
+    Parameters
+    ----------
+    gpus : int
+        To hold.
+    prefix : sequence of int
+        GPUs of the largest 1, 2, ... servers together.
+    """
     return bisect_left(prefix, gpus) + 1
 
 

@@ -65,7 +65,21 @@ class MakespanSolution(SolutionFile):
         instance_name: str,
         runs: Iterable[tuple[str, float, Mapping[int, int], float | None]],
     ) -> Self:
-        """Make a solution of (name, start, GPUs by server, end) of each job."""
+        """Make a solution of (name, start, GPUs by server, end) of each job.
+
+        Parameters
+        ----------
+        instance_name : str
+            What is solved.
+        runs : sequence of tuple[str, float, Mapping[int, int], float or None]
+            Of every job: slots, and GPUs by the server's index; an end may be None.
+
+        Examples
+        --------
+        >>> runs = [("a", 0, {0: 2}, 4), ("b", 4, {0: 1, 1: 1}, None)]
+        >>> MakespanSolution.of("two-jobs", runs).jobs[1].gpus
+        {'0': 1, '1': 1}
+        """
         return cls(
             instance=instance_name,
             jobs=tuple(

@@ -179,6 +179,13 @@ def virtual_order(submit: Floats, work: Floats) -> tuple[Floats, Ints]:
     """Completion by row of preemptive SRPT, and each row's place in the queue that it feeds.
 
     Jobs without work queue at submission, after completions at that instant.
+
+    Parameters
+    ----------
+    submit : (n,) float
+        Seconds, by row.
+    work : (n,) float
+        L, seconds on the whole cluster, by row.
     """
     done, place = np.empty(len(submit)), np.empty(len(submit), dtype=np.int64)
     left: list[tuple[float, int]] = []

@@ -32,6 +32,13 @@ COLUMNS = (
 def write_records(path: str | Path, runs: Sequence[Records]) -> None:
     """Write the records of several runs, by the ending .csv or .parquet, whole or not at all.
 
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    runs : sequence of Records
+        A policy each.
+
     Raises
     ------
     InputError

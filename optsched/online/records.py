@@ -52,7 +52,15 @@ class Segments:
 
     @classmethod
     def of(cls, job: Sequence[int], segments: Sequence[Segment]) -> Self:
-        """Lay segments end to end; `job` says whose each is."""
+        """Lay segments end to end; `job` says whose each is.
+
+        Parameters
+        ----------
+        job : sequence of int
+            The job of each segment.
+        segments : sequence of Segment
+            In any order.
+        """
         flat = [piece for each in segments for piece in each.servers]
         return cls(
             job=np.array(job, dtype=np.int64),

@@ -177,7 +177,15 @@ def bound_runs(
 
 
 def own_policy(name: str, given: Any) -> Any:
-    """A method of a policy of the caller's: an object with ``schedule(view)``, or its class."""
+    """A method of a policy of the caller's: an object with ``schedule(view)``, or its class.
+
+    Parameters
+    ----------
+    name : str
+        What records call it.
+    given : object
+        The object, or its class.
+    """
 
     def method(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
         made = given() if isinstance(given, type) else given

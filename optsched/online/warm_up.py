@@ -15,7 +15,15 @@ from optsched.placement.instance import Job, Stage
 
 
 def warm_up(*, bounds: bool = True, preemption: bool = True) -> float:
-    """Run every compiled loop once on a tiny case; returns the seconds it took."""
+    """Run every compiled loop once on a tiny case; returns the seconds it took.
+
+    Parameters
+    ----------
+    bounds : bool, optional
+        Whether the bounds' loops run too.
+    preemption : bool, optional
+        Whether those of policies that stop jobs do.
+    """
     began = time.perf_counter()
     stages = tuple(
         Stage(

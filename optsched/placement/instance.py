@@ -242,6 +242,13 @@ class PlacementInstance(InstanceFile):
 def require_asynchronous(method: str, instance: PlacementInstance) -> None:
     """Refuse, in the method's name, a job whose time is a sum over stages.
 
+    Parameters
+    ----------
+    method : str
+        Its name.
+    instance : PlacementInstance
+        The instance.
+
     Raises
     ------
     NotApplicableError

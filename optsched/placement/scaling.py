@@ -26,7 +26,15 @@ def one_gpu_time(instance: PlacementInstance) -> float:
 
 
 def measures(instance: PlacementInstance, objective: float | None) -> dict[str, float | None]:
-    """Speed-up over one GPU and efficiency at an iteration time; None where there is none."""
+    """Speed-up over one GPU and efficiency at an iteration time; None where there is none.
+
+    Parameters
+    ----------
+    instance : PlacementInstance
+        The instance.
+    objective : float or None
+        Seconds of an iteration.
+    """
     if not objective:
         return {"speed_up": None, "efficiency": None}
     speed_up = one_gpu_time(instance) / objective

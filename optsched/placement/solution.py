@@ -59,7 +59,20 @@ class PlacementSolution(SolutionFile):
 
     @classmethod
     def of(cls, instance_name: str, counts: Sequence[Sequence[int]]) -> Self:
-        """Make a solution of any matrix of integers."""
+        """Make a solution of any matrix of integers.
+
+        Parameters
+        ----------
+        instance_name : str
+            What is solved.
+        counts : (S, M) int
+            Replicas by stage and server.
+
+        Examples
+        --------
+        >>> PlacementSolution.of("mine", [[2, 0], [1, 1]]).counts
+        ((2, 0), (1, 1))
+        """
         return cls(
             schema="optsched/placement-solution",
             version=1,

@@ -18,7 +18,15 @@ Kind = TypeVar("Kind")
 
 
 def instance_of(given: AnInstance, kind: type[Kind]) -> Kind:
-    """The instance itself, of a file or a name too; raises InputError for another problem's."""
+    """The instance itself, of a file or a name too; raises InputError for another problem's.
+
+    Parameters
+    ----------
+    given : AnInstance
+        An instance, or what `optsched.load` takes.
+    kind : type
+        The class that is drawn.
+    """
     instance = load(given) if isinstance(given, str | Path) else given
     if not isinstance(instance, kind):
         raise InputError("plot", "instance", shown(instance), f"a {kind.__name__}")
@@ -26,7 +34,15 @@ def instance_of(given: AnInstance, kind: type[Kind]) -> Kind:
 
 
 def decided(given: object, kind: type[Kind]) -> Kind:
-    """A solution, or the one in a result; raises InputError for another problem's."""
+    """A solution, or the one in a result; raises InputError for another problem's.
+
+    Parameters
+    ----------
+    given : object
+        A solution or a result.
+    kind : type
+        The class that is drawn.
+    """
     solution = given.solution if isinstance(given, Result) else given
     if not isinstance(solution, kind):
         raise InputError("plot", "solution", shown(solution), "one of this problem's")

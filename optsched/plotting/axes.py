@@ -79,7 +79,15 @@ def axes(ax: Axes | None, width: float, height: float) -> Axes:
 
 
 def legend_above(ax: Axes, handles: Sequence[Artist]) -> None:
-    """Put the legend between the axes and the title, where no bar or label can reach it."""
+    """Put the legend between the axes and the title, where no bar or label can reach it.
+
+    Parameters
+    ----------
+    ax : Axes
+        The picture.
+    handles : sequence of Artist
+        What the legend names.
+    """
     rows = -(-len(handles) // LEGEND_COLUMNS)
     ax.legend(
         handles=handles,
@@ -104,7 +112,15 @@ def figures(value: float) -> str:
 
 
 def short(name: str, longest: int = LONGEST_LABEL) -> str:
-    """A name as a label shows it, cut in its middle."""
+    """A name as a label shows it, cut in its middle.
+
+    Parameters
+    ----------
+    name : str
+        The whole name.
+    longest : int, optional
+        Characters at most.
+    """
     if len(name) <= longest:
         return name
     kept = (longest - 1) // 2

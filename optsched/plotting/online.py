@@ -87,7 +87,15 @@ def plot_flow(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> A
 
 
 def queue_length(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
-    """Jobs that wait over time, a line a run."""
+    """Jobs that wait over time, a line a run.
+
+    Parameters
+    ----------
+    runs : sequence of Records
+        Records, a policy each.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+    """
     made = axes(ax, 7.0, 4.0)
     for records in runs:
         time, queue, _ = timeline(records)
@@ -96,7 +104,15 @@ def queue_length(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
 
 
 def utilisation(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
-    """Share of all GPUs in use over time, a line a run."""
+    """Share of all GPUs in use over time, a line a run.
+
+    Parameters
+    ----------
+    runs : sequence of Records
+        Records, a policy each.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+    """
     made = axes(ax, 7.0, 4.0)
     for records in runs:
         time, _, used = timeline(records)
@@ -107,7 +123,15 @@ def utilisation(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
 
 
 def flow_cdf(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
-    """Share of jobs with at most so much flow time, a line a run."""
+    """Share of jobs with at most so much flow time, a line a run.
+
+    Parameters
+    ----------
+    runs : sequence of Records
+        Records, a policy each.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+    """
     made = axes(ax, 7.0, 4.0)
     for records in runs:
         flow = np.sort(records.flow)

@@ -95,7 +95,15 @@ class Training:
 
 
 def steps_to_try(profile: LayerProfile, training: Training) -> list[int]:
-    """Numbers of accumulation steps, the most first: one sample is the smallest part."""
+    """Numbers of accumulation steps, the most first: one sample is the smallest part.
+
+    Parameters
+    ----------
+    profile : LayerProfile
+        Of one mini-batch.
+    training : Training
+        What an iteration is.
+    """
     if training.micro_batches is not None:
         return [1]
     if training.accumulation_steps is not None:

@@ -209,6 +209,13 @@ def own_policy(name: str, given: Any) -> Any:
 
     ``schedule`` returns an `optsched.rolling.simulator.engine.Plan`; an attribute ``wake`` asks
     to be called again after so many seconds at the latest.
+
+    Parameters
+    ----------
+    name : str
+        What records call it.
+    given : object
+        The object, or its class.
     """
 
     def method(instance: RollingInstance, options: RollingOptions, settings: Settings) -> Outcome:

@@ -81,7 +81,15 @@ class GpuType(FileModel):
         return next(b for key, b in self.slowdown.items() if Fraction(key) == fraction)
 
     def holds(self, memory: float, fraction: Fraction) -> bool:
-        """Whether m_j <= f M, compared as exact rationals."""
+        """Whether m_j <= f M, compared as exact rationals.
+
+        Parameters
+        ----------
+        memory : float
+            m_j, bytes.
+        fraction : Fraction
+            f.
+        """
         return Fraction(memory) <= fraction * Fraction(self.memory_bytes)
 
     @model_validator(mode="after")

@@ -90,7 +90,20 @@ class Profile:
         return replace(profile, status="slack") if spare > 1e-9 * instance.deadline else profile
 
     def energy(self, instance: SpeedProfileInstance, curve: Curve) -> float:
-        """(P3.1): expected energy of the pieces."""
+        """(P3.1): expected energy of the pieces.
+
+        Parameters
+        ----------
+        instance : SpeedProfileInstance
+            The instance.
+        curve : Curve
+            F^c of the work that is left, in epochs.
+
+        Returns
+        -------
+        float
+            Joules where power is in watts.
+        """
         per_epoch = np.array(instance.power) / np.array(instance.speeds)
         return float(sum(per_epoch[k] * curve.area(a, b) for a, b, k in self.pieces))
 

@@ -23,7 +23,20 @@ class Distribution:
 
     @classmethod
     def of(cls, values: Sequence[float], probabilities: Sequence[float]) -> Distribution:
-        """Make one of values in any order; equal values are merged, the sum is made exactly 1."""
+        """Make one of values in any order; equal values are merged, the sum is made exactly 1.
+
+        Parameters
+        ----------
+        values : sequence of float
+            What the variable may be.
+        probabilities : sequence of float
+            How likely each is.
+
+        Examples
+        --------
+        >>> Distribution.of([3.0, 1.0, 3.0], [0.25, 0.5, 0.25]).mean
+        2.0
+        """
         distinct, inverse = np.unique(np.asarray(values, dtype=float), return_inverse=True)
         weights = np.bincount(inverse, weights=np.asarray(probabilities, dtype=float))
         return cls(distinct, weights / weights.sum())
@@ -59,7 +72,20 @@ class Distribution:
         return float(self.probabilities[self.values > epochs].sum())
 
     def tardiness(self, seconds_per_epoch: Floats, due: float) -> Floats:
-        """E[(t W - d)^+] for an array of seconds per epoch t; infinite where t is."""
+        """E[(t W - d)^+] for an array of seconds per epoch t; infinite where t is.
+
+        Parameters
+        ----------
+        seconds_per_epoch : array of float
+            Seconds, of any shape.
+        due : float
+            d, seconds from now.
+
+        Returns
+        -------
+        array of float
+            Seconds, of the same shape.
+        """
         usable = np.isfinite(seconds_per_epoch)
         times = np.where(usable, seconds_per_epoch, 0.0)[..., None] * self.values
         late = np.maximum(times - due, 0.0) @ self.probabilities

@@ -41,6 +41,13 @@ def read_epoch_samples(
 ) -> list[EpochSamples]:
     """Read a file of samples, grouped by columns, groups in the order of their keys.
 
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    by : sequence of str, optional
+        Columns that make a group.
+
     Raises
     ------
     InputError

@@ -25,7 +25,20 @@ class Curve(NamedTuple):
     low: Floats
 
     def area(self, start: float, end: float) -> float:
-        """The integral of F^c from one epoch to another."""
+        """The integral of F^c from one epoch to another.
+
+        Parameters
+        ----------
+        start : float
+            Epochs.
+        end : float
+            Epochs.
+
+        Returns
+        -------
+        float
+            Expected epochs between the two.
+        """
         a, b = np.maximum(self.knots[:-1], start), np.minimum(self.knots[1:], end)
         inside = b > a
         a, b = a[inside], b[inside]

@@ -57,6 +57,18 @@ class Device:
 
         The slower of the two decides (a roofline). Without the memory's side, sums,
         concatenations and lookups, which compute next to nothing, would be free.
+
+        Parameters
+        ----------
+        flops : float
+            Of the operations.
+        moved_bytes : float
+            To and from memory.
+
+        Returns
+        -------
+        float
+            Seconds.
         """
         ideal = max(flops / self.peak_flops, moved_bytes / self.memory_bandwidth)
         return ideal / self.efficiency
