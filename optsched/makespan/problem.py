@@ -69,7 +69,7 @@ MAKESPAN = Problem(
         Method(
             "local-search",
             "heuristic",
-            "reinsertion and swap on the order of longest-first; anytime",
+            "reinsertion, swap and who shares a link, on the order of longest-first; anytime",
             f"{_HERE}.heuristics.local_search:local_search",
         ),
         Method(
