@@ -79,11 +79,13 @@ def audit(
     if not found and spot_checks > 0 and len(records):
         heavy = _heavy(jobs, records, rows, times)
         stopping = records.policy in PREEMPTING
-        if stopping and records.complete:  # of others the jobs that wait are missing
+        if (
+            stopping and records.complete and records.options.slot == 0
+        ):  # of others the jobs that wait are missing
             sliced = np.array([times.has_slices(int(c)) for c in jobs.configuration[rows]])
             found += preemption_violations(jobs, records, rows, sliced, spot_checks)
         found += queue_violations(jobs, records, rows, heavy, times, spot_checks)
-        if records.policy in CHECKED or (stopping and records.complete):  # not a user's own
+        if records.policy in CHECKED or (stopping and whole):  # not a user's own
             found += offer_violations(records, heavy, spot_checks)
     rounding = CANCELLATION * float(np.abs(records.end).sum() + records.submit.sum())
     return CheckReport(float(records.flow.sum()), _few(found), rounding)

@@ -100,6 +100,16 @@ def test_least_attained_service_takes_turns() -> None:
     assert records.end.tolist() == [20, 24]
 
 
+def test_in_slots_events_and_rounds_act_at_the_next_multiple() -> None:
+    """Rounds of 4 s begin at 5, 10 and 15 s; the second job comes at 1 and is seen at 5."""
+    jobs = jobs_of((0, 2, 9), (1, 2, 4))
+    records = simulate_online(jobs, "las", None, PolicyOptions(checkpoint=0, round=4, slot=5))
+    assert stretches(records) == [[(0, 5), (10, 14)], [(5, 9)]]
+    records = simulate_online(jobs, "srpt-preemptive", None, PolicyOptions(checkpoint=1, slot=5))
+    assert stretches(records) == [[(0, 9)], [(10, 14)]]
+    assert audit(jobs, records).violations == ()
+
+
 def test_between_rounds_jobs_start_where_they_fit_and_none_is_stopped() -> None:
     jobs = jobs_of((0, 1, 10), (1, 1, 2), (1.5, 1, 1))
     records = simulate_online(jobs, "las", None, PolicyOptions(checkpoint=0, round=4))
@@ -422,8 +432,6 @@ def test_restoring_is_what_resumptions_took() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "expected"),
     [
-        ("las", PolicyOptions(slot=1.0), "slot"),
-        ("srpt-preemptive", PolicyOptions(slot=1.0), "slot"),
         ("max-min", PolicyOptions(checkpoint=5.0, round=5.0), "nothing but restore"),
         ("las", PolicyOptions(checkpoint=400.0), "nothing but restore"),
     ],

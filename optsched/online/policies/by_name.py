@@ -200,16 +200,14 @@ class PolicyOptions(Options):
         Raises
         ------
         InputError
-            For backfilling with ``hold="inf"``: a held head would never be reached; for preemption
-            in slots, and in rounds that are no longer than a checkpoint's cost.
+            For backfilling with ``hold="inf"``: a held head would never be reached; for rounds
+            that are no longer than a checkpoint's cost.
         """
         source = f"policy {policy.name}"
         hold = (self.hold or policy.hold) if policy.delays else "none"
         if policy.backfills and hold == "inf":
             raise InputError(source, "hold", "inf", "none or window: backfilling could starve")
         rounds = (self.round or ROUND) if policy.preempts == "rounds" else None
-        if policy.preempts != "never" and self.slot > 0:
-            raise InputError(source, "slot", f"{self.slot:g}", "0: it acts at events and rounds")
         if rounds is not None and self.restore >= rounds:
             expected = f"less than a round, {rounds:g}: jobs would do nothing but restore"
             raise InputError(source, "checkpoint", f"{self.restore:g}", expected)

@@ -39,7 +39,7 @@ def advance(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, steps: i
         if now == np.inf:
             return DONE
         if rules.slot > 0.0:
-            now = _next_multiple(now, rules.slot)
+            now = next_multiple(now, rules.slot)
         state.now[0] = now
         _free_ended(state, now)
         if rules.virtual:
@@ -67,7 +67,7 @@ def _next_event(rows: Any, rules: Any, queue: Any, state: Any) -> float:
 
 
 @njit_borrowing
-def _next_multiple(time: float, slot: float) -> float:
+def next_multiple(time: float, slot: float) -> float:
     """The first multiple of the slot from a time on; the time itself where the clock is coarser."""
     count = np.ceil(time / slot)
     if count >= FINEST:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from optsched.compiled_loops import njit_borrowing
+from optsched.online.simulator._engine_kernel import next_multiple
 from optsched.online.simulator.heaps import pop_keyed, push_keyed
 from optsched.online.simulator.iteration_cache import cached_time
 from optsched.online.simulator.offers import pattern, rule_for, set_free, take
@@ -49,12 +50,14 @@ def advance(rows: Any, packed: Any, rules: Any, state: Any, steps: int) -> int:
         now = _next_event(rows, rules, state)
         if now == np.inf:
             return DONE
+        if rules.slot > 0.0:
+            now = next_multiple(now, rules.slot)
         state.now[0] = now
         _end(rows, state, now)
         _admit(rows, rules, state, now)
         if state.index[QUEUED] == 0:
             continue
-        if rules.round == 0.0 or _is_boundary(now, rules.round):
+        if rules.round == 0.0 or _is_boundary(now, rules):
             _preempt(rows, rules, state, now)
         _fill(rows, packed, rules, state, now)
     return MORE
@@ -84,8 +87,14 @@ def _next_boundary(now: float, length: float) -> float:
 
 
 @njit_borrowing
-def _is_boundary(now: float, length: float) -> bool:
-    return np.floor(now / length + 0.5) * length == now
+def _is_boundary(now: float, rules: Any) -> bool:
+    """Whether a round begins at an instant, or began since the last multiple of the slot."""
+    if rules.slot == 0.0:
+        return np.floor(now / rules.round + 0.5) * rules.round == now
+    count = np.floor(now / rules.round)
+    if count * rules.round > now:
+        count -= 1.0
+    return next_multiple(count * rules.round, rules.slot) == now
 
 
 @njit_borrowing

@@ -33,6 +33,7 @@ class Rules(NamedTuple):
     offer: int
     checkpoint: float
     round: float
+    slot: float
 
 
 class Rows(NamedTuple):
@@ -124,6 +125,7 @@ class PreemptiveRun:
             offer=RULES[options.offer or policy.offer],
             checkpoint=float(options.restore),
             round=float(options.round or 0.0),
+            slot=float(options.slot),
         )
         made = jobs.configurations
         sizes, bucket = np.unique(jobs.gpus, return_inverse=True)
