@@ -79,9 +79,8 @@ def audit(
     if not found and spot_checks > 0 and len(records):
         heavy = _heavy(jobs, records, rows, times)
         stopping = records.policy in PREEMPTING
-        if (
-            stopping and records.complete and records.options.slot == 0
-        ):  # of others the jobs that wait are missing
+        whole = records.complete and records.options.slot == 0
+        if stopping and whole:  # in part of a run the jobs that wait are missing
             sliced = np.array([times.has_slices(int(c)) for c in jobs.configuration[rows]])
             found += preemption_violations(jobs, records, rows, sliced, spot_checks)
         found += queue_violations(jobs, records, rows, heavy, times, spot_checks)
