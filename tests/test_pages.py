@@ -57,11 +57,18 @@ def test_every_problem_has_a_page() -> None:
     from optsched.problems import PROBLEMS
 
     assert {page.stem for page in pages.PAGES if page.parent.name == "problems"} == set(PROBLEMS)
+
+
+def test_the_gallery_has_every_picture() -> None:
+    from optsched import plotting
+    from optsched.problems import PROBLEMS
+
+    text = (pages.DOCS / "gallery.md").read_text(encoding="utf-8")
+    drawn = re.findall(r'picture="([\w-]+)"', text)
     for problem in PROBLEMS.values():
-        text = (pages.DOCS / "gallery.md").read_text(encoding="utf-8")
-        drawn = re.findall(r'picture="([\w-]+)"', text)
-        others = list(problem.pictures)[1:]
-        assert set(others) <= set(drawn), problem.name
+        assert set(list(problem.pictures)[1:]) <= set(drawn), problem.name
+    functions = {name for name in vars(plotting) if name.startswith("plot_")}
+    assert functions == set(re.findall(r": (plot_\w+)\]\(", text))
 
 
 def test_links_of_the_sites_pages_lead_somewhere() -> None:
