@@ -4,7 +4,8 @@ A page of `PAGES` may have blocks of code, which run in their order, in one fold
 own and, for Python, with one set of names. Python prints what the block of text behind it says;
 lines of shell are commands of `optsched`; a block of another language that starts with a comment
 `file: NAME` is such a file. What stands between `<!-- verdicts NAME... -->` and its end is taken
-from docs/reproduction.md, between `<!-- gap rows PLAN -->` and its end from docs/gaps.md.
+from docs/reproduction.md, between `<!-- gap rows PLAN -->` and its end from docs/gaps.md, between
+`<!-- methods PROBLEM -->` and its end from `optsched.METHODS`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ PAGES = (
 )
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
 FILE = re.compile(r"\A(?:#|//|<!--) file: (\S+).*\n")
-TAKEN = re.compile(r"(<!-- (verdicts|gap rows) ([\w -]+) -->\n)(.*?)(<!-- end -->)", re.S)
+TAKEN = re.compile(r"(<!-- (verdicts|gap rows|methods) ([\w -]+) -->\n)(.*?)(<!-- end -->)", re.S)
 
 
 def main() -> None:
@@ -101,7 +102,7 @@ def inside(folder: Path) -> Iterator[None]:
 
 
 def taken(match: re.Match[str]) -> str:
-    """Rows of another page, between a page's two marks."""
+    """Rows of another page, or of the methods, between a page's two marks."""
     mark, kind, wanted, _, end = match.groups()
     if kind == "verdicts":
         page = (DOCS / "reproduction.md").read_text(encoding="utf-8")
@@ -110,6 +111,12 @@ def taken(match: re.Match[str]) -> str:
             row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
             figure, claim, verdict, _, ours = row.strip("| ").split(" | ")[:5]
             lines.append(f"| {figure} | {claim} | {verdict} | {ours} |")
+    elif kind == "methods":
+        import optsched
+
+        lines = ["| method | kind | what it does |", "|---|---|---|"]
+        for method in optsched.METHODS[wanted].values():
+            lines.append(f"| `{method.name}` | {method.kind} | {method.summary} |")
     else:
         page = (DOCS / "gaps.md").read_text(encoding="utf-8")
         section = page.partition(f"## plans/{wanted}\n")[2]
