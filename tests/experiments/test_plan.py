@@ -78,7 +78,7 @@ def test_globs_start_at_the_plan(tmp_path: Path) -> None:
         ('generator = "placement"', 'generator = "this:d"', "families.b.generator: found 'this:d'"),
         ("unit_time = 9", "bound = 1", "families[1].limits.bound: found 1, expected true or false"),
         ("gpus = 8,", "gpu = 8,", "families.b.arguments: found unknown key 'gpu', expected 'gpus'"),
-        ('"VGG19"', '"VGG91"', "families.b.arguments.model: found 'VGG91', expected one of VGG19"),
+        ('"VGG19"', '"VGG91"', "families.b.arguments.model: found 'VGG91', expected 'VGG19'"),
         ('"placement/fig2"', '"placement/fig3"', "families.a.instances: found 'placement/fig3'"),
         ("seeds = 3", "seeds = [1, 1]", "families[0].seeds: found [1, 1], expected a list of diff"),
         ("seeds = 3", "options = {speed = 1}", "families.a.options"),

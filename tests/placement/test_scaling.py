@@ -185,7 +185,7 @@ def test_fewer_gpus_where_communication_decides() -> None:
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
-        ({"training": Training(device="P100")}, "device: found 'P100', expected one of V100"),
+        ({"training": Training(device="P100")}, "device: found 'P100', expected 'V100'"),
         ({"model": "GPT-175B"}, "GPT-175B, expected at most the GPU's 32 GB"),
     ],
 )
