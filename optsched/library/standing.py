@@ -164,13 +164,20 @@ def known_bound(
     Parameters
     ----------
     problem : str
-        Its name.
-    instance, sha256 : str
-        The name in its file, and its hash: other instances have none here.
+        The problem's name.
+    instance : str
+        The name in its file.
+    sha256 : str
+        Its hash: other instances have no bound here.
     options : mapping
-        The problem's, by name.
+        What is asked of the problem; a bound is one on the default reading.
     seed : int
         A bound of a rolling instance holds for seed 0's draw alone.
+
+    Returns
+    -------
+    tuple or None
+        The bound, and "library" with its proof.
     """
     entry = entry_behind(problem, instance, sha256)
     if entry is None or (problem == "rolling" and seed != 0):

@@ -72,12 +72,14 @@ def submit(
     ----------
     name : str
         ``problem/set/number``.
-    solution, certificate : str or Path
-        Files; the objective is that of the default options.
+    solution : str or Path
+        A solution's file; the objective is that of the default options.
     by : str
         Who found it.
     store : str or Path
         A folder of records, made if need be.
+    certificate : str or Path, optional
+        The file of what proves a bound.
 
     Returns
     -------
