@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,8 +29,18 @@ def reproduce(
         bool, typer.Option("--full", help="The paper's sizes, where it has them.")
     ] = False,
     trace: Annotated[
-        str | None, typer.Option("--trace", metavar="FILE", help="A PAI job CSV of yours.")
+        str | None, typer.Option("--trace", metavar="FILE", help="Jobs of yours, for a-srpt's.")
     ] = None,
+    trace_format: Annotated[
+        str, typer.Option(metavar="NAME", help="The trace's, as for `optsched import`.")
+    ] = "pai",
+    load: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="Stretch or squeeze the trace's submissions to this load."),
+    ] = None,
+    time_scale: Annotated[
+        float, typer.Option(metavar="X", help="Multiply its submissions and lengths by this.")
+    ] = 1.0,
     list_all: Annotated[bool, typer.Option("--list", help="List the artefacts.")] = False,
     page: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the verdicts in DIR as Markdown.")
@@ -57,7 +68,7 @@ def reproduce(
         return DONE
     if (not artifacts and page is None) or output is None:
         raise InputError("reproduce", "", "no artefact or no -o", "ARTIFACT... -o DIR, or --list")
-    scale = Scale(quick, full, trace)
+    scale = Scale(quick, full, trace, trace_format, load, time_scale)
     names = names_of(artifacts or [])
     require_folder(output, [trace])
     require_file(page, "standard output takes the verdicts")
@@ -83,10 +94,9 @@ def _made(name: str, folder: str, scale: Scale, carry_on: bool) -> bool:
     from optsched.experiments.papers.running import STORE
 
     began = time.perf_counter()
-    how: dict[str, Any] = {"quick": scale.quick, "full": scale.full, "trace": scale.trace}
     try:
         with StepProgress(name) as progress:
-            made = run(name, folder, **how, progress=progress)
+            made = run(name, folder, **asdict(scale), progress=progress)
         console().print(made, markup=False, soft_wrap=True)
     except KeyboardInterrupt:
         if (Path(folder) / STORE).is_file():

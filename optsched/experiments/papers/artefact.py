@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from optsched.declared import Between, flag, require_declared
+from optsched.errors import InputError, shown
 from optsched.experiments.papers.verdict import Verdict
 from optsched.experiments.plans.plan import Family
 
@@ -17,16 +19,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scale:
-    """How much of an artefact to make: fewer seeds, the paper's sizes, a trace of the user's."""
+    """How much of an artefact to make: fewer seeds, the paper's sizes, a trace of the user's.
+
+    Attributes
+    ----------
+    quick, full : bool
+        Fewer seeds; the paper's sizes.
+    trace, trace_format : str
+        A file of jobs, and its format's name in `optsched import`.
+    load : float, optional
+        What the trace's submissions are stretched or squeezed to; by default they stay.
+    time_scale : float
+        What the trace's submissions and lengths are multiplied by.
+    """
 
     quick: bool = False
     full: bool = False
     trace: str | None = None
+    trace_format: str = "pai"
+    load: Annotated[float, Between(1e-6, 1e6)] | None = None
+    time_scale: Annotated[float, Between(1e-9, 1e9)] = 1.0
+
+    def __post_init__(self) -> None:
+        require_declared("reproduce", self, flag)
+        for name, left in (("trace_format", "pai"), ("load", None), ("time_scale", 1.0)):
+            if self.trace is None and getattr(self, name) != left:
+                raise InputError(
+                    "reproduce", flag(name), shown(getattr(self, name)), "--trace FILE"
+                )
 
     @property
     def source(self) -> str:
         """What the jobs are."""
-        return f"trace {Path(self.trace).name}" if self.trace else "synthetic"
+        if self.trace is None:
+            return "synthetic"
+        scaled = "" if self.time_scale == 1 else f", times x {self.time_scale:g}"
+        return f"trace {Path(self.trace).name} ({self.trace_format}{scaled})"
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,9 @@ def reproduce(
     quick: bool = False,
     full: bool = False,
     trace: str | None = None,
+    trace_format: str = "pai",
+    load: float | None = None,
+    time_scale: float = 1.0,
     progress: Progress | None = None,
 ) -> str:
     """Make one artefact; where it is stopped, the same call goes on from what was finished.
@@ -62,8 +65,13 @@ def reproduce(
         Fewer seeds: a smoke test, and the verdict says so.
     full : bool
         The paper's sizes, for the artefacts that are scaled down by default.
-    trace : str, optional
-        A PAI job CSV for the artefacts that need one; without it they run on synthetic jobs.
+    trace, trace_format : str, optional
+        A file of jobs, of a format of `optsched import`, for the artefacts that take one; without
+        it they run on synthetic jobs.
+    load : float, optional
+        What the trace's submissions are stretched or squeezed to; by default they stay.
+    time_scale : float
+        What the trace's submissions and lengths are multiplied by.
     progress : callable, optional
         Called with how many of the artefact's runs are done, and of how many.
 
@@ -86,7 +94,7 @@ def reproduce(
     if quick and full:
         raise InputError("reproduce", name, "--quick and --full", "one of them")
     require_extras(modules_of([name]))
-    folder, scale = Path(folder), Scale(quick, full, trace)
+    folder, scale = Path(folder), Scale(quick, full, trace, trace_format, load, time_scale)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         verdict_file(folder, name).unlink(missing_ok=True)

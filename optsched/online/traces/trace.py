@@ -113,6 +113,20 @@ class Trace:
     def __len__(self) -> int:
         return len(self.submit)
 
+    def take(self, rows: NDArray[np.int64]) -> Trace:
+        """Some rows, in time order; the first of them is submitted at 0."""
+        return Trace(
+            self.name,
+            self.job_id[rows],
+            self.submit[rows] - self.submit[rows[0]],
+            self.duration[rows],
+            self.iterations[rows],
+            self.gpus[rows],
+            self.user.take(rows),
+            self.group.take(rows),
+            self.report,
+        )
+
 
 def collect(rows: Iterable[TraceRow | Rejected], source: str) -> Trace:
     """Apply the rules to rows as they stream by. O(n log n) time, about 200 bytes per row.

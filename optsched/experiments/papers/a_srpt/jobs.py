@@ -6,7 +6,7 @@ V-A 1-b draw of configurations on generated groups), and say so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -15,12 +15,17 @@ from numpy.typing import NDArray
 from optsched.errors import InputError
 from optsched.generators.workload import WorkloadShape, generate_workload
 from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.jobs import prepare_jobs
 from optsched.online.instance import OnlineInstance
 from optsched.online.traces.importing import import_trace, workload_of_trace
 from optsched.online.traces.trace import Trace
 
 REFERENCE = OnlineCluster.of()
 """The NIC that turns durations into iterations: 10 Gbit/s, whatever NIC is simulated."""
+TRAINING_SHARE = 0.8
+"""Of a case's jobs: a predictor is fitted to them, and the others run."""
+NEAR = 0.05
+"""How far a trace's share of single-GPU jobs may be from a case's: groups change as a whole."""
 
 
 @dataclass(frozen=True)
@@ -33,88 +38,137 @@ class Machine:
     intra_bandwidth: float = REFERENCE.intra_bandwidth
 
 
+@dataclass(frozen=True)
+class Source:
+    """A trace of the user's, and what is made of its times.
+
+    Attributes
+    ----------
+    trace : str, optional
+        The file; without it jobs are synthetic.
+    trace_format : str
+        A name of `optsched import`.
+    trace_load : float, optional
+        What the submissions of the jobs that run are stretched or squeezed to.
+    time_scale : float
+        What submissions and lengths are multiplied by.
+    trace_share : float, optional
+        The share of single-GPU jobs: groups are set to one GPU or more at random until it is met.
+    """
+
+    trace: str | None = None
+    trace_format: str = "pai"
+    trace_load: float | None = None
+    time_scale: float = 1.0
+    trace_share: float | None = None
+
+
 def generate_case(
     jobs: int,
     machine: Machine,
     *,
     shape: WorkloadShape | None = None,
-    trace: str | None = None,
-    thinned: bool = False,
+    source: Source | None = None,
     seed: int = 0,
 ) -> OnlineInstance:
     """The workload of one case.
 
     Parameters
     ----------
+    jobs : int
+        How many, with those that a predictor is fitted to.
     machine : Machine
         Where the jobs run.
     shape : WorkloadShape, optional
         Of synthetic jobs; a trace has its own.
-    trace : str, optional
-        A PAI job CSV; jobs are then a stretch of it.
-    thinned : bool
-        Whether a trace is thinned to the shape's share of single-GPU jobs.
+    source : Source, optional
+        The trace to take consecutive jobs of.
     seed : int
         Of the synthetic jobs, or of where the stretch of the trace begins.
 
     Raises
     ------
     InputError
-        If the trace has too few jobs that fit the cluster, or too few of one GPU or of more.
+        If the trace has too few jobs that fit the cluster, or cannot have the share asked for.
     """
-    shape = shape or WorkloadShape()
+    shape, source = shape or WorkloadShape(), source or Source()
     cluster = OnlineCluster.of(**vars(machine))
     nic = {"inter_bandwidth": REFERENCE.inter_bandwidth}
     reference = OnlineCluster.of(**{**vars(machine), **nic})
-    if trace is None:
+    if source.trace is None:
         made = generate_workload(jobs, cluster, shape, seed=seed, reference=reference)
         return OnlineInstance(*made, cluster)
-    read = _trace(trace)
-    share = shape.single_gpu_share if thinned else None
-    rows = stretch(read, jobs, cluster.gpus, np.random.default_rng(seed), share)
-    workload, catalogue = workload_of_trace(read, seed=seed, reference=reference)
-    return OnlineInstance(workload.rows(rows), catalogue, cluster)
+    rng = np.random.default_rng(seed)
+    chosen = stretch(trace_of(source), jobs, cluster.gpus, rng)
+    if source.trace_share is not None:
+        chosen = with_share(chosen, source.trace_share, rng)
+    workload, catalogue = workload_of_trace(chosen, seed=seed, reference=reference)
+    longer = source.time_scale
+    if source.trace_load is not None:
+        own = prepare_jobs(workload, catalogue, reference).after(int(TRAINING_SHARE * jobs)).load
+        if own is None:
+            raise InputError(chosen.name, "", "jobs all submitted at once", "a load to change")
+        longer *= own / source.trace_load
+    workload = replace(
+        workload,
+        submit_time=workload.submit_time * longer,
+        iterations=workload.iterations * source.time_scale,
+    )
+    return OnlineInstance(workload, catalogue, cluster)
 
 
-def stretch(
-    trace: Trace,
-    count: int,
-    most_gpus: int,
-    rng: np.random.Generator,
-    single_gpu_share: float | None = None,
-) -> NDArray[np.int64]:
-    """Rows of consecutive jobs that fit a cluster, from a random one on.
+def stretch(trace: Trace, count: int, most_gpus: int, rng: np.random.Generator) -> Trace:
+    """Consecutive jobs that fit a cluster, from a random one on; raises InputError."""
+    fitting = np.flatnonzero(trace.gpus <= most_gpus)
+    if len(fitting) < count:
+        raise InputError(trace.name, "", f"{len(fitting)} jobs that fit", f"{count} of them")
+    first = int(rng.integers(len(fitting) - count + 1))
+    return trace.take(fitting[first : first + count])
 
-    With a share the shortest stretch that holds enough jobs of one GPU and of more is thinned at
-    random to exactly that share: the order and the times of those that stay are the trace's.
+
+def with_share(trace: Trace, share: float, rng: np.random.Generator) -> Trace:
+    """The trace with groups set to one GPU, or to more, at random until the share is met.
+
+    As the paper's V-B 2-b has it. A job that had one GPU and is to have more gets the number of a
+    random job that has; all else stays the trace's.
 
     Raises
     ------
     InputError
-        If the trace has too few of a kind.
+        If no job has more GPUs than one, or a group is so large that the share cannot be met.
     """
-    fitting = np.flatnonzero(trace.gpus <= most_gpus)
-    single = trace.gpus[fitting] == 1
-    if single_gpu_share is None:
-        if len(fitting) < count:
-            raise InputError(trace.name, "", f"{len(fitting)} jobs that fit", f"{count} of them")
-        first = int(rng.integers(len(fitting) - count + 1))
-        return fitting[first : first + count]
-    of_one = round(single_gpu_share * count)
-    kinds = ((single, of_one), (~single, count - of_one))
-    if any(kind.sum() < wanted for kind, wanted in kinds):
-        found = f"{single.sum()} jobs of one GPU and {(~single).sum()} of more that fit"
-        wanted = f"{of_one} and {count - of_one}: a single-GPU share of {single_gpu_share:.0%}"
-        raise InputError(trace.name, "", found, wanted)
-    places = [(np.flatnonzero(kind), wanted) for kind, wanted in kinds if wanted]
-    latest = min(int(at[len(at) - wanted]) for at, wanted in places)
-    first = int(rng.integers(latest + 1))
-    after = [(at[at >= first], wanted) for at, wanted in places]
-    end = max(int(at[wanted - 1]) for at, wanted in after)
-    kept = [rng.choice(at[at <= end], wanted, replace=False) for at, wanted in after]
-    return fitting[np.sort(np.concatenate(kept))]
+    found, wanted = trace.gpus == 1, f"a single-GPU share of {share:.0%}"
+    if share < 1 and found.all():
+        raise InputError(trace.name, "", "no job of more GPUs than one", wanted)
+    size = np.bincount(trace.group.codes, minlength=len(trace.group.values))
+    left, single = round(share * len(trace)), np.zeros(len(size), dtype=bool)
+    for group in rng.permutation(len(size)):
+        if size[group] <= left:
+            single[group] = True
+            left -= int(size[group])
+    if left > NEAR * len(trace):
+        reached = share - left / len(trace)
+        raise InputError(trace.name, "", f"groups that allow {reached:.0%} at most", wanted)
+    others = trace.gpus[~found]
+    drawn = others[rng.integers(len(others), size=len(size))] if len(others) else size
+    alone = single[trace.group.codes]
+    return replace(
+        trace, gpus=np.where(alone, 1, np.where(found, drawn[trace.group.codes], trace.gpus))
+    )
+
+
+def trace_of(source: Source) -> Trace:
+    """The user's trace, read once."""
+    assert source.trace is not None
+    return _read(source.trace_format, source.trace)
+
+
+def fitting(source: Source, most_gpus: int) -> int:
+    """How many jobs of the user's trace fit a cluster."""
+    gpus: NDArray[np.int64] = trace_of(source).gpus
+    return int((gpus <= most_gpus).sum())
 
 
 @lru_cache(maxsize=1)
-def _trace(path: str) -> Trace:
-    return import_trace("pai", path)
+def _read(file_format: str, path: str) -> Trace:
+    return import_trace(file_format, path)
