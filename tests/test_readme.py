@@ -136,16 +136,17 @@ def test_table_two_is_the_verdicts() -> None:
     }
 
 
-def test_figure_six_is_the_verdicts() -> None:
+def test_figures_six_to_eight_are_the_verdicts() -> None:
     page = (Path(__file__).parents[1] / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    section = page.partition("## a-srpt-fig6:")[2].partition("\n## ")[0]
     stated = " ".join(README.partition("Online, at the paper's sizes")[2].split())
-    ours = re.search(r"below every baseline in (\d+ of \d+) runs", section)
-    beyond = re.search(r"srpt-workload-hold, beyond the paper, is at (\d+%)", section)
-    assert ours is not None
-    assert beyond is not None
-    assert f"is below every baseline in {ours[1]} runs" in stated
-    assert f"is below the best baseline's flow by {beyond[1]} in the median" in stated
+    for figure, words in ((6, "is below every baseline in {} runs"), (7, "in {} of Fig. 7")):
+        section = page.partition(f"## a-srpt-fig{figure}:")[2].partition("\n## ")[0]
+        ours = re.search(r"below every baseline in (\d+ of \d+) runs", section)
+        assert ours is not None
+        assert words.format(ours[1]) in stated
+    cells = re.search(r"below the best baseline in (\d+ of \d+) cells", page)
+    assert cells is not None
+    assert f"in {cells[1]} cells of a map" in stated
 
 
 def test_table_two_is_the_benchmarks() -> None:

@@ -111,7 +111,7 @@ def test_findings_by_hand(own: float, last: float, longer: float, found: Finding
         assert "tau 100: at 1 jobs (5% to 5% by flow); tau 1000: everywhere" in holds
         assert "every length known: everywhere (70% to 70% by flow)" in holds
         assert "tau 100: at 2 jobs (-1% to -1% by flow); tau 1: everywhere" in fails
-        assert "50% of them predicted within 10%, 10% of groups not met" in holds
+        assert "50% of jobs predicted within 10%, 10% of groups not met" in holds
 
 
 def test_a_users_trace_is_taken(tmp_path: Path) -> None:

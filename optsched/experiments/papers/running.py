@@ -115,8 +115,13 @@ def _code() -> str:
 
 
 def _digest(trace: str | None) -> str:
-    """Of a trace's content: its name alone does not tell which rows it made."""
-    if trace is None or not Path(trace).is_file():
+    """Of a trace's content, file or folder: its name alone does not tell which rows it made."""
+    if trace is None:
         return ""
-    with Path(trace).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    files = sorted(Path(trace).glob("*")) if Path(trace).is_dir() else [Path(trace)]
+    digest = hashlib.sha256()
+    for path in files:
+        if path.is_file():
+            with path.open("rb") as stream:
+                digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return digest.hexdigest()

@@ -111,9 +111,9 @@ def plan(scale: Scale) -> list[Family]:
             [f"{__name__}:{method}"],
             generator=GENERATOR,
         )
+        for seed in seeds(scale, SEEDS)
         for (axis, value), (method, changes) in worlds.items()
         for load in LOADS
-        for seed in seeds(scale, SEEDS)
     ]
 
 

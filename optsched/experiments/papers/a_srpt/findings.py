@@ -77,15 +77,10 @@ def ranged(claim: Claim, rows: pd.DataFrame, scale: Scale) -> Verdict:
     best = {case: best_reduction(rows, case, "a-srpt", "completion") for case in among}
     every = [value for each in best.values() for value in each]
     wins = sum(value > 0 for value in every)
-    medians = [
-        median(reduction(rows, case, "a-srpt", rival, "completion"))
-        for case in among
-        for rival in BASELINES
-    ]
     ends = median(best[among[0]]), median(best[among[-1]])
     ours = (
         f"below every baseline in {wins} of {len(every)} runs; medians against single baselines "
-        f"{min(medians):.0%} to {max(medians):.0%}"
+        f"{_ranging(rows, 'completion')}, by flow {_ranging(rows, 'mean_flow')}"
     )
     found = Finding.of(parts.values())
     if found is Finding.FAILS and any(
@@ -102,10 +97,11 @@ def ranged(claim: Claim, rows: pd.DataFrame, scale: Scale) -> Verdict:
     )
     told += _where(rows)
     told.append(
-        "Load, the share of unseen jobs, how wrong predictions are, the baselines' offers, tau and "
-        "the network card are varied in a-srpt-map. Total completion time also holds the "
-        "submission times, which no policy changes: the longer the trace, the smaller every "
-        "percentage; whether a-srpt is below a baseline is the same by flow."
+        "What the paper leaves open is varied in a-srpt-map ([figure](a-srpt-map.png)): the load, "
+        "how many jobs are unseen and how wrong predictions are, the baselines' offers, tau and "
+        "the network card. Total completion time also holds the submission times, which no "
+        "policy changes: the longer the trace, the smaller every percentage. The paper says both "
+        "flow and completion time; whether a-srpt is below a baseline is the same by either."
     )
     return Verdict(
         found,
@@ -119,21 +115,29 @@ def ranged(claim: Claim, rows: pd.DataFrame, scale: Scale) -> Verdict:
 
 def _held(claim: Claim, rows: pd.DataFrame) -> dict[str, bool]:
     """The parts of a claim, and whether each holds at tau = 100."""
-    among = cases(rows)
-    best = [best_reduction(rows, case, "a-srpt", "completion") for case in among]
-    medians = [
-        median(reduction(rows, case, "a-srpt", rival, "completion"))
-        for case in among
-        for rival in BASELINES
-    ]
-    parts = {
-        "below every baseline in every run": all(value > 0 for each in best for value in each),
-        f"by at least {claim.low:.0%}": min(medians) >= claim.low - 0.05,
-    }
+    best = [best_reduction(rows, case, "a-srpt", "completion") for case in cases(rows)]
+    parts = {"below every baseline in every run": all(v > 0 for each in best for v in each)}
+    for words, column in (("total completion time", "completion"), ("flow time", "mean_flow")):
+        least = min(_medians(rows, column)) >= claim.low - 0.05
+        parts[f"by at least {claim.low:.0%} of the {words}"] = least
     if claim.rising is not None:
         first, last = median(best[0]), median(best[-1])
         parts["the trend"] = (last - first if claim.rising else first - last) >= TREND
     return parts
+
+
+def _medians(rows: pd.DataFrame, column: str) -> list[float]:
+    """Of a-srpt's reductions, by case and baseline."""
+    return [
+        median(reduction(rows, case, "a-srpt", rival, column))
+        for case in cases(rows)
+        for rival in BASELINES
+    ]
+
+
+def _ranging(rows: pd.DataFrame, column: str) -> str:
+    found = _medians(rows, column)
+    return f"{min(found):.0%} to {max(found):.0%}"
 
 
 def _where(rows: pd.DataFrame) -> list[str]:
@@ -152,7 +156,9 @@ def _where(rows: pd.DataFrame) -> list[str]:
                     f"{words}: {at} ({min(reached):.0%} to {max(reached):.0%} by flow)"
                 )
     return [
-        f"{word} in the median of the seeds with {'; '.join(said[holds]) or 'none of them'}."
+        f"{word} in the median of the seeds with {'; '.join(said[holds])}."
+        if said[holds]
+        else f"{word} nowhere."
         for holds, word in ((True, "Holds, below every baseline,"), (False, "Fails"))
     ]
 
@@ -160,7 +166,7 @@ def _where(rows: pd.DataFrame) -> list[str]:
 def predicted(rows: pd.DataFrame) -> str:
     """How good the predictions were."""
     within, unseen = (rows[name].median() for name in ("within_tenth", "unseen"))
-    return f"{within:.0%} of them predicted within 10%, {unseen:.0%} of groups not met before"
+    return f"{within:.0%} of jobs predicted within 10%, {unseen:.0%} of groups not met before"
 
 
 def loaded(scale: Scale) -> str:

@@ -62,8 +62,8 @@ def plan_of_cases(
     scale = simulated(scale)
     return [
         workload(case, {"load": LOAD, **arguments}, seed, scale, [f"{runs.__name__}:beyond"])
-        for case, arguments in of(scale).items()
         for seed in seeds(scale, LARGE_SEEDS)
+        for case, arguments in of(scale).items()
     ]
 
 
@@ -144,15 +144,20 @@ def draw_cases(claim: Claim, axis: str, rows: pd.DataFrame) -> Figure:
         below.axhspan(100 * claim.low, 100 * claim.high, color=MARK, alpha=0.15, linewidth=0)
     below.axhline(0, color=MARK, linewidth=0.8)
     for label, colour in zip(MEANT, COLOURS, strict=False):
-        found = [best_reduction(rows, case, label, "completion") for case in cases(rows)]
-        middle = [100 * median(each) for each in found]
-        low, high = ([100 * end(each) for each in found] for end in (min, max))
-        below.fill_between(places, low, high, color=colour, alpha=0.15, linewidth=0)
-        below.plot(places, middle, "o-", color=colour, label=f"a-srpt, {MEANT[label]}")
-    below.set_yscale("symlog", linthresh=100)
-    below.yaxis.set_major_formatter("{x:g}")
+        for column, style in (("completion", "o-"), ("mean_flow", "o:")):
+            found = [best_reduction(rows, case, label, column) for case in cases(rows)]
+            middle = [100 * median(each) for each in found]
+            words = "" if column == "completion" else ", by flow"
+            below.plot(places, middle, style, color=colour, label=f"{MEANT[label]}{words}")
+            low, high = ([100 * end(each) for each in found] for end in (min, max))
+            if (label, column) == ("a-srpt", "completion"):
+                below.fill_between(places, low, high, color=colour, alpha=0.15, linewidth=0)
+    if below.get_ylim()[0] < -100:
+        below.set_yscale("symlog", linthresh=100)
+        below.set_yticks([-10000, -1000, -100, -50, 0, 50, 100])
+        below.yaxis.set_major_formatter("{x:g}")
     below.set_xlabel(axis)
-    below.set_ylabel("total completion time below the best baseline's (%)")
+    below.set_ylabel("a-srpt's total completion time below the best baseline's (%)")
     below.legend()
     finding = judge_cases(claim, rows, Scale()).finding
     figure.suptitle(
