@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 from optsched.experiments.papers.a_srpt.runs import (
     BASELINES,
-    LARGE_SEEDS,
     LOAD,
-    SEEDS,
     best_reduction,
     cases,
     lost,
@@ -32,6 +30,7 @@ NEEDS_TRACE = (
     "told to, so nothing measured on them says whether it holds; `--trace FILE` tests it. For the "
     "record, on synthetic jobs: {}."
 )
+PERFECT = "a-srpt-perfect"
 MEANT = {
     "a-srpt": "tau 100",
     "a-srpt tau=1": "tau 1",
@@ -40,7 +39,7 @@ MEANT = {
 """a-srpt as the paper may mean it: it does not state tau."""
 OTHERWISE = {
     "a-srpt unseen=mean": "new groups taken for average",
-    "a-srpt-perfect": "every length known",
+    PERFECT: "every length known",
     "a-srpt hold=inf": "heavy jobs that hold on (hold=inf)",
     "srpt-workload-hold": "srpt-workload-hold",
 }
@@ -70,7 +69,8 @@ def ranged(claim: Claim, rows: pd.DataFrame, scale: Scale) -> Verdict:
     """Of figures 6 to 8: below every baseline in every run, by at least so much, and the trend.
 
     It fails if at no tau and in no case the median run is below every baseline by the least share
-    claimed, by flow: the paper states neither tau nor the origin of its completion times.
+    claimed, by flow, and not with every length known either: the paper states neither tau nor the
+    origin of its completion times, and its predictions, 60% exact, lie between ours and the truth.
     """
     among = cases(rows)
     parts = _held(claim, rows)
@@ -85,7 +85,7 @@ def ranged(claim: Claim, rows: pd.DataFrame, scale: Scale) -> Verdict:
     found = Finding.of(parts.values())
     if found is Finding.FAILS and any(
         median(best_reduction(rows, case, label, "mean_flow")) >= claim.low
-        for label in MEANT
+        for label in (*MEANT, PERFECT)
         for case in among
     ):
         found = Finding.PARTLY
@@ -97,6 +97,8 @@ def ranged(claim: Claim, rows: pd.DataFrame, scale: Scale) -> Verdict:
     )
     told += _where(rows)
     told.append(
+        "The paper's forest predicts 60% of its jobs exactly: what that gives lies between these "
+        "predictions and every length known. "
         "What the paper leaves open is varied in a-srpt-map ([figure](a-srpt-map.png)): the load, "
         "how many jobs are unseen and how wrong predictions are, the baselines' offers, tau and "
         "the network card. Total completion time also holds the submission times, which no "
@@ -108,7 +110,7 @@ def ranged(claim: Claim, rows: pd.DataFrame, scale: Scale) -> Verdict:
         claim.paper,
         ours,
         f"best baseline of a seed {percent(every)}",
-        setting(scale, "tau 100", "a forest on the 80% before", LARGE_SEEDS),
+        setting(scale, "tau 100", "a forest on the 80% before", rows["seed"].nunique()),
         "" if found is Finding.HOLDS else " ".join(told),
     )
 
@@ -232,12 +234,12 @@ def recurrence(
     )
 
 
-def setting(scale: Scale, tau: str, more: str = "", count: int = SEEDS) -> str:
+def setting(scale: Scale, tau: str, more: str = "", count: int = 0) -> str:
     """What every verdict here states."""
     cluster = "250 x 8" if scale.full else "25 x 8"
     where = more if "GPUs" in more else f"{cluster} GPUs{', ' if more else ''}{more}"
     run = f", {tau}, COMM_HEAVY 1.5, baselines by most-available" if tau else ""
-    return f"{scale.source}, {where}, {loaded(scale)}{run}, {len(seeds(scale, count))} seeds"
+    return f"{scale.source}, {where}, {loaded(scale)}{run}, {count or len(seeds(scale))} seeds"
 
 
 def _parts(parts: Mapping[str, bool]) -> str:

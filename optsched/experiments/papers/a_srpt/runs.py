@@ -246,8 +246,8 @@ def lost(rows: pd.DataFrame, among: Sequence[str]) -> str:
     return ", ".join(found) or "none"
 
 
-def heading(scale: Scale, *said: str, seeds_: int = SEEDS) -> list[str]:
+def heading(scale: Scale, *said: str, count: int = 0) -> list[str]:
     """What a text says first."""
     size = "the paper's sizes" if scale.full else "scaled down"
-    seeded = f"{scale.source}, {size}, {len(seeds(scale, seeds_))} seeds."
+    seeded = f"{scale.source}, {size}, {count or len(seeds(scale))} seeds."
     return [" ".join([seeded, *said]), ""]

@@ -104,10 +104,8 @@ def plan_8(scale: Scale) -> list[Family]:
 def table_of_cases(claim: Claim, rows: pd.DataFrame, scale: Scale) -> list[str]:
     """Every policy, by case."""
     setting = f"{loaded(scale)} (the paper's is not stated)."
-    count, known = LARGE_SEEDS, f"{predicted(rows)}."
-    lines = heading(
-        simulated(scale), f"Claim: {claim.paper}.", STATED, known, setting, seeds_=count
-    )
+    count, known = rows["seed"].nunique(), f"{predicted(rows)}."
+    lines = heading(simulated(scale), f"Claim: {claim.paper}.", STATED, known, setting, count=count)
     for case in cases(rows):
         best, own, by_completion = (
             percent(best_reduction(rows, case, label, column))
