@@ -276,6 +276,6 @@ ARTEFACTS = (
         judge=judge,
         draw=draw,
         where="beyond a-srpt, V-B",
-        runtime="5 min; --quick 25 s",
+        runtime="3 min; --quick 20 s",
     ),
 )
