@@ -151,18 +151,22 @@ def _where(rows: pd.DataFrame) -> list[str]:
         }
         for holds in (True, False):
             chosen = [case for case, value in below.items() if (value > 0) == holds]
-            at = "everywhere" if len(chosen) == len(below) else f"at {', '.join(chosen)}"
-            reached = [below[case] for case in chosen]
             if chosen:
-                said[holds].append(
-                    f"{words}: {at} ({min(reached):.0%} to {max(reached):.0%} by flow)"
-                )
+                at = "everywhere" if len(chosen) == len(below) else f"at {_listed(chosen)}"
+                ends = sorted({below[case] for case in chosen})
+                reached = f"{ends[0]:.0%}" + (f" to {ends[-1]:.0%}" if len(ends) > 1 else "")
+                said[holds].append(f"{words}: {at} ({reached} by flow)")
     return [
         f"{word} in the median of the seeds with {'; '.join(said[holds])}."
         if said[holds]
         else f"{word} nowhere."
         for holds, word in ((True, "Holds, below every baseline,"), (False, "Fails"))
     ]
+
+
+def _listed(chosen: Sequence[str]) -> str:
+    """Cases by the numbers that open their names, and what these count."""
+    return f"{', '.join(case.split()[0] for case in chosen)} {chosen[0].partition(' ')[2]}"
 
 
 def predicted(rows: pd.DataFrame) -> str:
