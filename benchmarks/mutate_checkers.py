@@ -86,6 +86,15 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ("_Progress", "0.0  ->  1.0"): "a run takes its first speed where it starts",
         ("_most_used", "0.0  ->  1.0"): "told only with a use above 0, whose time it then is",
     },
+    "optsched/makespan/check_certificate.py": {
+        ("_dearest", "1  ->  2"): "a GPU more than any server has",
+        ("_dearest_inside", "1  ->  2"): "a GPU more than any server has",
+        ("_dearest_inside", "capacity // size  ->  capacity * size"): (
+            "more of a size than a server holds add nothing"
+        ),
+        ("_spread", "1  ->  2"): "a GPU more than any job asks for",
+        ("_spread", "0  ->  1"): "nobody spans with no GPU or one",
+    },
     "optsched/speed_profile/check.py": {
         ("integral", "right > left  ->  right >= left"): "a span of no length adds nothing",
         ("at", "w <= span[1]  ->  w < span[1]"): "two spans have the same value where they meet",

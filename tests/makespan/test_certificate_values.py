@@ -163,8 +163,8 @@ def sharing(
     *jobs: tuple[int, int],
     servers: tuple[int, ...] = (2, 2),
     progress: str = "floor",
-    inside: float = 1.0,
-    overhead: float = 0.0,
+    slot: float = 6.0,
+    intra: float = 1e18,
 ) -> MakespanInstance:
     """Jobs by GPUs and iterations: one takes a second, and across servers one more for each job on
     the link. So in a slot of six seconds 6 inside, and 3, 2, 1.5 or 1.2 with 1, 2, 3 or 4 on it."""
@@ -172,7 +172,7 @@ def sharing(
         {
             "name": f"{at}", "gpus": gpus, "iterations": iterations,
             "gradient_bytes": gpus / (2 * (gpus - 1)) if gpus > 1 else 0, "batch_size": 0,
-            "forward_time_per_sample": 0, "backward_time": inside,
+            "forward_time_per_sample": 0, "backward_time": 1,
         }
         for at, (gpus, iterations) in enumerate(jobs)
     ]  # fmt: skip
@@ -180,10 +180,10 @@ def sharing(
         {
             "schema": "optsched/makespan", "version": 1, "name": "by hand", "servers": servers,
             "network": {
-                "inter_bandwidth": 1, "intra_bandwidth": 1e18, "contention_share": 1,
-                "degradation": 0, "overhead_per_server": overhead, "overhead_on_one_server": False,
+                "inter_bandwidth": 1, "intra_bandwidth": intra, "contention_share": 1,
+                "degradation": 0, "overhead_per_server": 0, "overhead_on_one_server": False,
             },
-            "compute_rate": 1e18, "slot": 6.0, "progress": progress, "horizon": 1000, "jobs": rows,
+            "compute_rate": 1e18, "slot": slot, "progress": progress, "horizon": 1000, "jobs": rows,
         }
     )  # fmt: skip
 
@@ -220,6 +220,8 @@ TWO = ((3, 6), (2, 12))
         # links are free, and both may span
         (((0, 0), (0, 0)), (5, 5), {}, 1, 2 * 5),
         (((0, 0), (0, 0)), (5, 5), {}, 2, 2 * 2 * 5),
+        # the first in three pieces of one, the second in two
+        (((1, 5), (1, 5)), (0, 9), {}, 2, 2 * 2 * 9 - 3 * 2 - 2 * 4),
         # spanning is the cheaper for the second: 2 in 4 slots
         (((1, 1), (9, 9)), (0, 7), {}, 1, 2 * 18 - 2 * 2 - 8),
         # one price for any number of pieces, two at most, all at the speed of one
@@ -282,23 +284,50 @@ def test_servers_of_other_sizes_take_in_other_sums() -> None:
 
 
 @pytest.mark.parametrize(
-    ("iterations", "rows", "paid"),
+    ("slot", "iterations", "first", "second", "paid"),
     [
-        (7, ((1, 9), (9, 9)), 2 * 3 * PARTS),  # three slots, not 7 / 3
-        (191, ((1, 9), (9, 9)), 2 * 64 * PARTS),
-        (192, ((1, 9), (9, 9)), 2 * 64 * PARTS),
-        (193, ((1, 9), (9, 9)), 2 * (193 * PARTS // 3)),  # so long that parts of slots will do
-        (7, ((2, 9), (1, 9)), 8 * PARTS),  # four slots at level 2, or one and two at level 1
-        (8, ((2, 9), (1, 9)), 8 * PARTS),
+        (6, 7, 1, 9, 2 * 3 * PARTS),  # three slots, not 7 / 3
+        (6, 191, 1, 9, 2 * 64 * PARTS),
+        (6, 193, 1, 9, 2 * (193 * PARTS // 3)),  # so long that parts of slots will do
+        (10, 320, 10, 1, 2 * 107 * PARTS),  # 107 slots at level 2; not longer than 64 at level 1
+        (6, 7, 2, 1, 8 * PARTS),  # four slots at level 2, or one and two at level 1
+        (6, 8, 2, 1, 8 * PARTS),
+        (12, 6, 5, 2, 8 * PARTS),  # two slots at level 2
+        (12, 11, 6, 4, 24 * PARTS),  # two at level 1, or three at level 2
+        (50, 43, 7, 4, 22 * PARTS),  # what an eighth of a slot's iterations show, a sixth do not
+        (53, 117, 8, 7, 72 * PARTS),  # a ninth would show more
+        (33, 66, 3, 2, 24 * PARTS),  # and iterations one by one
     ],
 )
-def test_whole_slots_across(iterations: int, rows: tuple[tuple[int, ...], ...], paid: int) -> None:
-    """At three iterations a slot at level 1, two at level 2; the other job takes one slot."""
-    made = sharing((2, iterations), (2, 1))
+def test_whole_slots_across(slot: int, iterations: int, first: int, second: int, paid: int) -> None:
+    """Two pieces of one GPU each, at these prices; the other job takes one slot."""
+    made = sharing((2, iterations), (2, 1), slot=slot)
+    rows = ((first, 9), (second, 9))
     (violation,) = check_certificate(made, ContentionCertificate(9, rows, (0, 99), {}))
-    most = max(max(row[0] * n for n, row in enumerate(rows, start=1)), 99)
-    other = 2 * min(row[0] for row in rows) * PARTS
-    assert violation.amount == 9 * 2 * most * PARTS - paid - other
+    assert violation.amount == (9 * 2 * 99 - 2 * min(first, second)) * PARTS - paid
+
+
+def test_a_job_that_makes_no_progress_inside_pays_across() -> None:
+    made = sharing((2, 3), (2, 3), servers=(2, 2), intra=0.1)
+    prices = ContentionCertificate(1, ((2, 9), (2, 9)), (0, 1), {})
+    assert lacking(made, prices) == 2 * 9 - 2 * 2 * 2
+
+
+def test_the_largest_server_says_what_fits() -> None:
+    """Three jobs of two GPUs: the server of four takes in two pieces and one of them, at most."""
+    made = sharing((2, 6), (2, 6), (2, 6), servers=(1, 4))
+    prices = ContentionCertificate(1, ((5, 5, 5, 5),), (0, 7, 0, 0), {})
+    assert lacking(made, prices) == 5 + (5 + 5 + 7) - 3 * 7
+
+
+def test_malformed_by_the_largest_server_and_a_single_job() -> None:
+    made = sharing((3, 6), servers=(1, 2))
+    for pieces, inside, fault in (
+        (((1, 1),), (1,), "prices for other than 2 GPUs"),
+        ((), (1, 1), "no prices of pieces"),
+    ):
+        found = check_certificate(made, ContentionCertificate(1, pieces, inside, {}))
+        assert found == [Violation("certificate", "bounds", fault, 1)]
 
 
 def test_whole_slots_inside() -> None:
@@ -319,6 +348,7 @@ def test_prices_under_continuous_progress(deadline: float) -> None:
     ("update", "fault"),
     [
         ({"pieces": ((1,), (1, 1))}, "prices for other than 2 GPUs"),
+        ({"inside": (1,)}, "prices for other than 2 GPUs"),
         ({"inside": (1, 1, 1)}, "prices for other than 2 GPUs"),
         ({"pieces": ()}, "no prices of pieces"),
         ({"running": {2: 1}}, "prices of other jobs"),
