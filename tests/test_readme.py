@@ -139,7 +139,11 @@ def test_table_two_is_the_verdicts() -> None:
 def test_figures_six_to_eight_are_the_verdicts() -> None:
     page = (Path(__file__).parents[1] / "docs" / "reproduction.md").read_text(encoding="utf-8")
     stated = " ".join(README.partition("Online, at the paper's sizes")[2].split())
-    for figure, words in ((6, "is below every baseline in {} runs"), (7, "in {} of Fig. 7")):
+    for figure, words in (
+        (6, "is below every baseline in {} runs"),
+        (7, "in {} of Fig. 7"),
+        (8, "in {} of Fig. 8"),
+    ):
         section = page.partition(f"## a-srpt-fig{figure}:")[2].partition("\n## ")[0]
         ours = re.search(r"below every baseline in (\d+ of \d+) runs", section)
         assert ours is not None
@@ -147,6 +151,10 @@ def test_figures_six_to_eight_are_the_verdicts() -> None:
     cells = re.search(r"below the best baseline in (\d+ of \d+) cells", page)
     assert cells is not None
     assert f"in {cells[1]} cells of a map" in stated
+    assert "It fails where four jobs in ten are of groups not met before" in stated
+    _, _, fails = page.partition("## a-srpt-map:")[2].partition("\n## ")[0].partition("Fails")
+    for cell in ("40% (1.5, 2)", "tau 0 (1.5, 2)", "best-fit-last (0.5, 0.8, 1)", "0% (0.5);"):
+        assert cell in fails
 
 
 def test_table_two_is_the_benchmarks() -> None:
