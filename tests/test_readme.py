@@ -157,6 +157,24 @@ def test_figures_six_to_eight_are_the_verdicts() -> None:
         assert cell in fails
 
 
+def test_sts_over_time_is_the_verdicts() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"^\| `sts-map` \|.*$", page, re.MULTILINE)
+    held = re.findall(r"(\d+ of \d+) cells \(Fig\. \d: ([^)]+)\)", row)
+    ours = {words: count for count, words in held}
+    stated = " ".join(README.partition("Over time, against")[2].partition("\n\n")[0].split())
+    means = re.findall(r"(?m)^\| rolling \| \w+: rho [^|]+\| sts \| \d+ \| ([\d.]+) \|", README)
+    light, medium, full = (f"{float(value):.0f}%" for value in means)
+    assert f"STS costs {light} more at rho 0.2, {medium} at 0.6 and {full} at 1.0" in stated
+    for words, claim in (
+        ("total cost below the rivals', mean of four", "four rivals' on average in"),
+        ("total cost below the rivals', least of four", "32% below each of them in"),
+        ("energy below DP's", "67% below DP's in"),
+        ("energy below avgDP's", "32% below avgDP's in"),
+    ):
+        assert f"{claim} {ours[words]}" in stated
+
+
 def test_table_two_is_the_benchmarks() -> None:
     """Excess to the digit, times to the digits that the README gives."""
     page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text(encoding="utf-8")

@@ -150,14 +150,14 @@ def _keep_types(document: dict[str, Any], settings: RollingGenerator) -> None:
     document["nodes"] = nodes[: cluster.nodes]
     present = {node["gpu_type"] for node in document["nodes"]}
     for job in document["jobs"]:
-        before = _due_dates(job, cluster.sharing)
+        before = due_dates(job, cluster.sharing)
         job["epoch_time"] = {name: t for name, t in job["epoch_time"].items() if name in present}
-        after = _due_dates(job, cluster.sharing)
+        after = due_dates(job, cluster.sharing)
         share = (job["due_date"] - before[0]) / (before[1] - before[0])
         job["due_date"] = after[0] + share * (after[1] - after[0])
 
 
-def _due_dates(job: dict[str, Any], sharing: bool) -> tuple[float, float]:
+def due_dates(job: dict[str, Any], sharing: bool) -> tuple[float, float]:
     """The interval (31), with 20% more at its right end when GPUs are shared."""
     times, most = job["epoch_time"].values(), max(job["epochs"]["values"])
     least = min(min(t) for t in times) * most

@@ -8,8 +8,7 @@ due date" if the job does by speeding up as planned after the first piece. A job
 number of GPUs do not change keeps its GPUs where it can (sts, VI-C). The rest of VI-C, raising
 fractions and k on the idle GPUs of open nodes, is in ``sts-postprocessing``, and in ``sts`` where
 the option says "on": at light load it speeds every job up whose profile asked for less, and the
-profile's energy is no longer met. k_0 stays what the profile selected, not what was added to it;
-who was given more asks for no decision at T_j.
+profile's energy is no longer met. k_0 and T_j stay the profile's, whatever was added to it.
 Complexity of a decision: O(J T (K^2 log^2 S + N)). Source: sts, Algorithms 2 and 3, VI-B.
 """
 
@@ -74,10 +73,10 @@ class Sts:
                 seats[j], asked[j] = seat, wish
                 gpus = tables.kinds[kind].configurations[wish[1]].gpus
                 self.selected[view.jobs[j]] = (kind, gpus)
+        changes = self._changes(tables, pieces, seats, asked)
         if self.postprocessing:
             state.settle()
             one_interval.give_idle(tables, state, seats, order)
-        changes = self._changes(tables, pieces, seats, asked)
         return Plan(keep_same_gpus(tables, seats, view.running), changes)
 
     def _pieces(self, view: View) -> list[FirstPieces]:
@@ -110,7 +109,7 @@ class Sts:
         seats: dict[int, Seat],
         asked: dict[int, Wish],
     ) -> dict[int, float]:
-        """T_j - T_c of the jobs that run as their profile wants; those given more need none."""
+        """T_j - T_c of the jobs that run as their profile wants."""
         found = {}
         for j, seat in seats.items():
             kind, configuration = asked[j]

@@ -1,6 +1,7 @@
 """Reproductions of the STS paper."""
 
 from optsched.experiments.papers.sts import (
+    cost_map,
     fig2,
     fig3,
     fig7,
@@ -12,6 +13,7 @@ from optsched.experiments.papers.sts import (
 ARTEFACTS = (
     *fig2.ARTEFACTS,
     *fig3.ARTEFACTS,
+    *cost_map.ARTEFACTS,
     *over_time.ARTEFACTS,
     *price_robustness.ARTEFACTS,
     *optimum_over_time.ARTEFACTS,

@@ -17,9 +17,10 @@ PASSES = 5
 BOUND = "clairvoyant-bound"
 COLUMNS = (
     *("case", "nodes", "seed", "sharing", "policy", "repeats", "rho", "utilisation", "plan"),
-    *("total", "energy", "tardiness", "late", "jobs", "bound"),
+    *("total", "energy", "tardiness", "late", "most_jobs", "jobs", "bound"),
 )
-"""Of `outcomes`; utilisation is the fullest GPU type's in the uncapacitated clairvoyant plan."""
+"""Of `outcomes`; utilisation is the fullest GPU type's in the uncapacitated clairvoyant plan, and
+most_jobs those that were in the system at once."""
 
 
 def workload(
@@ -31,6 +32,7 @@ def workload(
     sharing: str = "off",
     repeats: int = 1,
     bound: int = 0,
+    generator: str = "rolling",
     **limits: Any,
 ) -> Iterator[Family]:
     """The families of policies on one workload, on one draw of the true epochs.
@@ -43,6 +45,8 @@ def workload(
         Runs of ``rg`` and ``avg-rg`` whose mean is taken.
     bound : int
         Iterations of the clairvoyant bound; 0 for none.
+    generator : str
+        What makes the workload.
     limits
         Of a decision: `time_limit` in seconds, and `iterations`, the passes of ``rg``.
     """
@@ -50,16 +54,15 @@ def workload(
     for repeat in range(repeats):
         chosen = [p for p in policies if repeat == 0 or p in REPEATED]
         if chosen:
-            options = {"sharing": sharing, "repeat": repeat}
-            of = {"iterations": PASSES, **limits}
-            yield seeded(name, "rolling", arguments, seed, chosen, options=options, **of)
+            of = {"options": {"sharing": sharing, "repeat": repeat}, "iterations": PASSES, **limits}
+            yield seeded(name, "rolling", arguments, seed, chosen, generator=generator, **of)
     if bound:
-        options = {"sharing": sharing}
-        yield seeded(name, "rolling", arguments, seed, [BOUND], options=options, iterations=bound)
+        of = {"options": {"sharing": sharing}, "iterations": bound}
+        yield seeded(name, "rolling", arguments, seed, [BOUND], generator=generator, **of)
 
 
 def outcomes(runs: pd.DataFrame, _: object = None) -> pd.DataFrame:
-    """A row a policy and workload; dollars and late jobs are means over its repeated runs."""
+    """A row a policy and workload; dollars and jobs counted are means over its repeated runs."""
     import pandas as pd
 
     own = runs[runs["method"] != BOUND]
@@ -80,12 +83,13 @@ def outcomes(runs: pd.DataFrame, _: object = None) -> pd.DataFrame:
             "energy": details["energy_cost"],
             "tardiness": details["tardiness_cost"],
             "late": details["late_jobs"],
+            "most_jobs": details["most_jobs"],
             "jobs": details["jobs"],
         }
     )
     keys = ["case", "nodes", "seed", "sharing", "policy"]
     groups = flat.groupby(keys, sort=False)
-    means = groups[["total", "energy", "tardiness", "late"]].mean()
+    means = groups[["total", "energy", "tardiness", "late", "most_jobs"]].mean()
     rest = groups[["rho", "utilisation", "plan", "jobs"]].first()
     made = means.join(rest).assign(repeats=groups.size()).reset_index()
     bounds = runs[runs["method"] == BOUND].set_index(["family", "seed"])["bound"].to_dict()
