@@ -108,7 +108,7 @@ def tables_in(paths: Sequence[str | Path]) -> list[Path]:
     """Files, in place of a folder those in it that may be tables."""
     found: list[Path] = []
     for path in map(Path, paths):
-        if not path.is_dir():
+        if not os.path.isdir(path):  # a name too long is no folder
             found.append(path)
             continue
         try:
