@@ -7,12 +7,14 @@ the best known one.
 
 Makespan: jobs, servers and GPUs; jobs larger than every server; and of the best schedule that a
 short search finds: how many jobs it runs across servers, how many of these share a link at some
-time, its GPU time over the least, and its makespan.
+time, its GPU time over the least, and its makespan; then the generated families of plans/makespan,
+by the range of the share of jobs that share a link and of the GPU time.
 
 Selection: jobs and nodes; how many jobs STS, and the best found in ten seconds, leaves waiting, and
 what waiting, tardiness and energy cost of it; then the families of plans/selection, by the range of
 the share that waits in their instances. Rolling: load, and what STS makes of it. Online: load
-and the shares of jobs of one GPU and in slices.
+and the shares of jobs of one GPU and in slices. Speed profile: the deadline, and load, what share
+of it the longest run takes at the greatest speed.
 
 Placement: GPUs, NIC, speed-up over one GPU and efficiency at the best known placement, and the
 bytes that a GPU holds beside what it has (-: the instance says nothing of it).
@@ -24,7 +26,7 @@ Plans: the same of large language models in tensor slices and micro-batches, mad
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -55,8 +57,9 @@ def main() -> None:
         names = [name for name in shipped_names() if name.startswith(f"{problem}/")]
         rows = [{"instance": name, **WORLDS[problem](name)} for name in names]
         print_table(rows)
-        if problem == "selection":
-            print_table([{"family": name, **selection_family(name)} for name in WAITING])
+        if problem in FAMILIES:
+            of_family, known = FAMILIES[problem]
+            print_table([{"family": name, **of_family(name)} for name in known])
 
 
 def placement(name: str) -> Cells:
@@ -122,9 +125,7 @@ EXACT_SECONDS = 10.0
 def makespan(name: str) -> Cells:
     """Whether jobs must span servers, and whether contention is seen where they do."""
     instance: MakespanInstance = optsched.load(name)
-    found = [optsched.solve(instance, method, iterations=MOVES) for method in SEARCHES]
-    best = min((r for r in found if r.solution is not None), key=lambda r: r.objective or 0.0)
-    said: Any = optsched.explain(instance, best.solution)
+    said = _best_schedule(instance)
     largest = max(instance.servers)
     return {
         "jobs": str(len(instance.jobs)),
@@ -134,8 +135,43 @@ def makespan(name: str) -> Cells:
         "span": str(said.spanning),
         "share a link": str(said.contended),
         "GPU time": f"{said.inflation:.3f}",
-        "makespan": f"{best.objective:g}",
+        "makespan": f"{said.makespan:g}",
     }
+
+
+def _best_schedule(instance: MakespanInstance) -> Any:
+    """The best schedule that a short search finds, explained."""
+    found = [optsched.solve(instance, method, iterations=MOVES) for method in SEARCHES]
+    best = min((r for r in found if r.solution is not None), key=lambda r: r.objective or 0.0)
+    return optsched.explain(instance, best.solution)
+
+
+CONTENTION = {
+    "160 x 20, mild": (0.0, 0.1),
+    "160 x 20, strong": (0.0, 0.05),
+    "40 x 8, every job larger than a server": (0.2, 0.7),
+    "20 x 4, jobs of 3 GPUs on servers of 4": (0.0, 0.1),
+    "24 x 8, to span is prohibitive": (0.0, 0.0),
+}
+"""Of a family of plans/makespan the least and largest share of jobs that share a link in the best
+schedule: where it is near 0 the family tests packing, whatever its contention is called."""
+
+
+def makespan_family(name: str, most: int | None = None) -> Cells:
+    """Least and largest share of jobs that share a link, and of GPU time over the least."""
+    best = [_best_schedule(instance) for instance in islice(_instances("makespan", name), most)]
+    shared = [said.contended / len(said.rows) for said in best]
+    held = [said.inflation for said in best]
+    return {
+        "share a link": f"{min(shared):.3f} to {max(shared):.3f}",
+        "GPU time": f"{min(held):.3f} to {max(held):.3f}",
+    }
+
+
+def _instances(problem: str, name: str) -> Iterator[Any]:
+    """A family's instances, of the problem's plan."""
+    plan = read_plan(f"plans/{problem}")
+    return instances_of(plan, next(each for each in plan.families if each.name == name))
 
 
 def selection(name: str) -> Cells:
@@ -164,13 +200,12 @@ and that the optimum does: what it is named for; tests/test_worlds.py holds it."
 
 def selection_family(name: str, solved: int | None = None) -> Cells:
     """Least and largest share of jobs left waiting; the best one's of `solved` instances."""
-    plan = read_plan("plans/selection")
-    family = next(each for each in plan.families if each.name == name)
+    options = {"sharing": "off" if "no sharing" in name else "on"}
     cells = {}
     for method, label, most in (("sts", "STS", None), ("exact", "best", solved)):
         shares = []
-        for instance in islice(instances_of(plan, family), most):
-            result = optsched.solve(instance, method, options=family.options, gap=1e-4)
+        for instance in islice(_instances("selection", name), most):
+            result = optsched.solve(instance, method, options=options, gap=1e-4)
             shares.append(result.measures["jobs_waiting"] / len(instance.jobs))
         cells[f"{label} leaves"] = f"{min(shares):.3f} to {max(shares):.3f}"
     return cells
@@ -203,13 +238,93 @@ def online(name: str) -> Cells:
     }
 
 
+def speed_profile(name: str) -> Cells:
+    """What share of the deadline the longest run takes at the greatest speed, and what binds."""
+    result = optsched.solve(optsched.load(name), "hull")
+    said = optsched.explain(name, result.solution).to_dict()
+    return {
+        "deadline s": f"{said['deadline']:g}",
+        "load": f"{said['least_seconds'] / said['deadline']:.2f}",
+        "status": said["status"],
+    }
+
+
 WORLDS: dict[str, Callable[[str], Cells]] = {
     "placement": placement,
     "makespan": makespan,
     "selection": selection,
     "rolling": rolling,
     "online": online,
+    "speed-profile": speed_profile,
 }
+FAMILIES: dict[str, tuple[Callable[[str], Cells], Iterable[str]]] = {
+    "makespan": (makespan_family, CONTENTION),
+    "selection": (selection_family, WAITING),
+}
+STATED: dict[str, tuple[str, dict[str, tuple[float, float]]]] = {
+    "makespan": (
+        "share a link",
+        {
+            "contended-3x3": (3, 3),
+            "contended-4x3": (3, 4),
+            "must-span-40x8": (14, 40),
+            "must-span-8x6": (3, 8),
+            "uniform-10x4": (0, 4),
+            "large-1600x200": (0, 50),
+            "paper-160x20": (0, 8),
+            "paper-160x20-strong": (0, 3),
+        },
+    ),
+    "selection": (
+        "STS leaves",
+        {
+            "3x6": (0, 0),
+            "3x6-overdue": (2, 4),
+            "5x10": (2, 4),
+            "10x20": (2, 6),
+            "10x40": (24, 30),
+            "12x48-distinct": (29, 36),
+            "12x6-light": (0, 0),
+            "24x96-six-classes": (58, 72),
+            "40x160": (90, 120),
+            "100x400": (240, 300),
+            "100x400-distinct": (240, 300),
+        },
+    ),
+    "rolling": (
+        "load",
+        {
+            "delay-3x30": (0.4, 0.6),
+            "light-6x60": (0.15, 0.25),
+            "medium-6x60": (0.5, 0.7),
+            "paper-20x200": (0.6, 0.7),
+            "saturated-6x60": (1.0, 1.2),
+            "sharing-6x60": (0.7, 0.85),
+            "three-by-hand": (1.0, 1.1),
+        },
+    ),
+    "online": (
+        "load",
+        dict.fromkeys(
+            ("paper-37500x250", "sliced-400x40", "small-400x40", "testbed-75x14"), (0.795, 0.805)
+        ),
+    ),
+    "speed-profile": (
+        "load",
+        {
+            "alexnet-8": (0.3, 0.5),
+            "resnet-8": (0.3, 0.5),
+            "vgg16-8": (0.3, 0.5),
+            "mobilenetv2-8": (0.3, 0.5),
+            "idle-power-8": (0.4, 0.6),
+            "idle-power-slack": (0.1, 0.2),
+            "infeasible": (1.5, 2.5),
+        },
+    ),
+}
+"""By problem what its table is read for, and the range of it that an instance is named for. Of
+makespan's that are not listed no job shares a link; a speed profile by hand has none to keep.
+Placement's, efficiency and memory, stand in tests/placement/test_worlds.py."""
 
 
 def print_table(rows: list[Cells]) -> None:

@@ -44,6 +44,11 @@ an optimum that postpones nobody: it counts waiting jobs, and says little of tar
 `exact` is the optimum of (P1.1), `fewest-waiting` runs as many jobs as can and then costs least,
 `same-jobs` is the optimum of the jobs that `sts` runs; each is proved, of its own problem.
 """
+OTHERS = """## Rows of the README's other tables
+
+| row | why it is believed |
+|---|---|
+"""
 PLANS = [n for n in (name.partition("/")[2] for name in shipped_plans()) if n in PROBLEMS]
 """One a problem; plans/small is a first try at all of them."""
 EXCESS = ("mean excess %", "95% interval", "largest %", "proved %")
@@ -64,7 +69,8 @@ def main() -> None:
         for name in sorted(shipped_plans(), key=place)
         if name in kept
     ]
-    PAGE.write_text("\n".join([HEAD, *ordered]), encoding="utf-8")
+    others = [f"| {row} | {said} |\n" for row, said in sentences["readme"].items()]
+    PAGE.write_text("\n".join([HEAD, *ordered, OTHERS + "".join(others)]), encoding="utf-8")
     summaries: dict[str, list[str]] = {"gaps": [], "parts": []}
     for text in ordered:
         head, *lines = summary_of(text)
@@ -134,7 +140,7 @@ def summary_of(text: str) -> list[str]:
 
 def sections(page: str) -> dict[str, str]:
     """The page's sections by plan."""
-    parts = re.split(r"(?m)^(?=## plans/)", page)[1:]
+    parts = re.split(r"(?m)^(?=## plans/)", page.partition(OTHERS)[0])[1:]
     return {part[3:].splitlines()[0].strip(): part.rstrip("\n") + "\n" for part in parts}
 
 

@@ -284,3 +284,13 @@ def test_every_row_of_the_gap_table_is_defended_in_a_sentence() -> None:
         section = page.partition(f"## plans/{plan.removeprefix('| ')}\n")[2]
         sentence = re.search(rf"(?m)^### {re.escape(family)} \(.*\)\n\n> (.+\.)$", section)
         assert sentence is not None, (plan, family)
+
+
+def test_so_is_every_row_with_numbers_of_the_other_tables() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "gaps.md").read_text(encoding="utf-8")
+    given = page.partition("## Rows of the README's other tables\n")[2]
+    defended = set(re.findall(r"(?m)^\| (.+) \| .+\. \|$", given))
+    marked = {row for mark in ("gaps", "parts") for row in rows_of(mark)}
+    rows = re.findall(r"(?m)^\| [^ |].* \|$(?!\n\|---)", README)
+    numbers = [row for row in rows if re.search(r"\| -?\d[\d.,]*%? ?(?:s |ms )?[|(]", row)]
+    assert {row.strip("| ").split(" | ")[0] for row in numbers if row not in marked} == defended

@@ -1,4 +1,4 @@
-"""The shipped sets over time and of one interval stay within what their names say of them."""
+"""Shipped instances but placements stay within what benchmarks/worlds.py states of them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from optsched.experiments import read_plan
+from optsched.library import shipped_names
 
 ROOT = Path(__file__).parents[1]
 
@@ -19,28 +20,47 @@ def worlds(monkeypatch: pytest.MonkeyPatch) -> Any:
     return import_module("worlds")
 
 
+SLOW = ("1600x200", "160x20", "40x160", "100x400", "37500x250", "20x200", "24x96", "12x48")
+"""Sizes that the nightly run looks at."""
+
+
 @pytest.mark.parametrize(
-    ("name", "low", "high"),
+    "name",
     [
-        ("light-6x60", 0.15, 0.25),
-        ("medium-6x60", 0.5, 0.7),
-        ("saturated-6x60", 1.0, 1.2),
-        ("sharing-6x60", 0.5, 0.8),
+        pytest.param(name, marks=[pytest.mark.full] if any(s in name for s in SLOW) else [])
+        for name in shipped_names()
+        if not name.startswith("placement/")
     ],
 )
-def test_rolling_loads(worlds: Any, name: str, low: float, high: float) -> None:
-    cells = worlds.rolling(f"rolling/{name}")
-    assert low <= float(cells["load"]) <= high
-    assert (int(cells["late"]) > 0) == (float(cells["tardiness $"]) > 0)
+def test_every_shipped_instance_is_what_it_is_named_for(
+    worlds: Any, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Contention seen, jobs left waiting, load: within the range that is stated of it."""
+    monkeypatch.setattr(worlds, "MOVES", 2_000)
+    monkeypatch.setattr(worlds, "EXACT_SECONDS", 0.5)
+    problem, _, instance = name.partition("/")
+    heading, stated = worlds.STATED[problem]
+    cells = worlds.WORLDS[problem](name)
+    if problem == "speed-profile":
+        assert (cells["status"] == "infeasible") == (float(cells["load"]) > 1)
+    else:
+        assert problem == "makespan" or instance in stated
+    low, high = stated.get(instance, (0, 0 if problem == "makespan" else 1))
+    assert low <= float(cells[heading]) <= high
 
 
-@pytest.mark.parametrize(
-    ("name", "sliced"), [("small-400x40", False), ("sliced-400x40", True), ("testbed-75x14", False)]
-)
-def test_online_loads(worlds: Any, name: str, sliced: bool) -> None:
-    cells = worlds.online(f"online/{name}")
-    assert cells["load"] == "0.80"
-    assert (cells["in slices"] != "0%") == sliced
+def test_ranges_are_stated_of_what_ships(worlds: Any) -> None:
+    for problem, (_, stated) in worlds.STATED.items():
+        assert {f"{problem}/{name}" for name in stated} <= set(shipped_names())
+    assert {*worlds.STATED, "placement"} == set(worlds.WORLDS)
+
+
+def test_what_the_loads_come_with(worlds: Any) -> None:
+    for name in ("light-6x60", "saturated-6x60"):
+        cells = worlds.rolling(f"rolling/{name}")
+        assert (int(cells["late"]) > 0) == (float(cells["tardiness $"]) > 0)
+    for name, sliced in (("small-400x40", False), ("sliced-400x40", True)):
+        assert (worlds.online(f"online/{name}")["in slices"] != "0%") == sliced
 
 
 @pytest.mark.parametrize(
@@ -65,3 +85,19 @@ def test_families_leave_waiting_what_they_are_named_for(worlds: Any, solved: int
         for cell, (low, high) in zip(cells.values(), ranges, strict=True):
             least, most = map(float, cell.split(" to "))
             assert low - 5e-4 <= least <= most <= high + 5e-4, (name, cells)
+
+
+@pytest.mark.parametrize("most", [1, pytest.param(None, marks=pytest.mark.full)])
+def test_families_contend_as_they_are_said_to(
+    worlds: Any, monkeypatch: pytest.MonkeyPatch, most: int | None
+) -> None:
+    """Where the best schedules avoid the links a family is no test of contention."""
+    plan = {family.name: family for family in read_plan("plans/makespan").families}
+    generated = {name for name, family in plan.items() if family.generator and not family.options}
+    assert set(worlds.CONTENTION) == generated
+    monkeypatch.setattr(worlds, "MOVES", 2_000)
+    for name, (low, high) in worlds.CONTENTION.items():
+        if most is not None and name.startswith("160"):
+            continue
+        least, largest = worlds.makespan_family(name, most)["share a link"].split(" to ")
+        assert low <= float(least) <= float(largest) <= high, name

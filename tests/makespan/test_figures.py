@@ -12,7 +12,7 @@ from optsched.experiments import reproduce
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.sjf_bco import claims
 from optsched.experiments.papers.sjf_bco.claims import Claim, Tally
-from optsched.experiments.papers.sjf_bco.figures import COLUMNS, FIGURES, judge
+from optsched.experiments.papers.sjf_bco.figures import COLUMNS, FIGURES, draw, judge
 from optsched.experiments.papers.verdict import Finding
 
 Series = dict[str, list[float | None]]
@@ -73,6 +73,29 @@ def test_a_tally_by_hand() -> None:
     assert tally.values == {"mild": [0.5, 0.75], "strong": [1, 1]}
     assert "mild 0.62 [0.50 to 0.75]" in tally.spread()
     assert tally.finding is Finding.PARTLY
+    assert tally.where() == (
+        "holds with strong contention (2 of 2 draws); fails with mild contention (1 of 2 draws)"
+    )
+
+
+def test_a_figure_carries_its_claim_and_where_it_holds() -> None:
+    pytest.importorskip("matplotlib")
+    every = [
+        points({"SJF-BCO": series}, world, seed)
+        for world, series in (("mild", [5, 4]), ("strong", [4, 5]), ("mild, lambda 8", [5, 5]))
+        for seed in range(3)
+    ]
+    figure = draw("title", "axis in words", "falls monotonically", [FALLS], pd.concat(every))
+    above = " ".join(figure.get_suptitle().split())
+    assert above == (
+        "Paper: falls monotonically. Found: partly. w: holds with mild contention (3 of 3 draws), "
+        "mild contention and lambda 8 (3 of 3 draws); fails with strong contention (0 of 3 draws)."
+    )
+    left, _ = figure.axes
+    assert left.get_xlabel() == "axis in words"
+    assert {line.get_label() for line in left.get_lines() if line.get_label()[0] != "_"} == {
+        "SJF-BCO, mild", "SJF-BCO, strong",
+    }  # fmt: skip
 
 
 def test_every_artefact_says_where_it_is_and_what_it_takes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ from optsched.plotting.strips import plot_strips
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from optsched.experiments.papers.verdict import Verdict
 
 
 def panels(
@@ -32,4 +35,14 @@ def strips(groups: Mapping[str, Mapping[str, Sequence[float]]], label: str) -> F
         plot_strips(methods, label, ax)
         ax.set_xlim(0, 1.03 * most or 1.0)
         ax.set_title(title)
+    return figure
+
+
+def with_verdict(figure: Figure, verdict: Verdict, where: str, key: str = "") -> Figure:
+    """What the paper claims and what was found, in words above the panels; `key` explains marks."""
+    width = int(13 * figure.get_figwidth())
+    said = [f"Paper: {verdict.paper}.", f"Found: {verdict.finding}. {where}", key]
+    lines = [line for each in said for line in textwrap.wrap(each, width)]
+    figure.set_figheight(figure.get_figheight() + 0.2 * len(lines))
+    figure.suptitle("\n".join(lines), fontsize="medium")
     return figure

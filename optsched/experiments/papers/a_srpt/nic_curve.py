@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from optsched.experiments.papers.a_srpt.offers import Setting, excesses, median_of, rows_of
 from optsched.experiments.papers.artefact import Artefact, Scale
-from optsched.experiments.papers.pictures import panels
+from optsched.experiments.papers.pictures import panels, with_verdict
 from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import bootstrap_mean
@@ -112,11 +112,9 @@ def draw(rows: pd.DataFrame) -> Figure:
         ax.set_title(f"{model}, {settings[0].gpus} GPUs")
     figure.supxlabel("network card of a server (Gbit/s)")
     figure.supylabel("Heavy-Edge above the optimum (%): mean and its 95% interval")
-    figure.suptitle(
-        "filled: the best placement reaches half of its GPUs' speed; dotted: Table II's 6.2%",
-        fontsize="medium",
-    )
-    return figure
+    verdict = judge(rows, Scale())
+    key = f"Filled: the best placement reaches half of its GPUs' speed. Dotted: {PAPER}%."
+    return with_verdict(figure, verdict, f"Mean excess {verdict.ours}.", key)
 
 
 def _efficiency(rows: pd.DataFrame, setting: Setting) -> float:

@@ -9,6 +9,7 @@ stands in for the paper's ILP, `exact` is this package's own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import exp, log
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 from optsched.experiments.papers.a_srpt.nic_curve import GBITS
 from optsched.experiments.papers.a_srpt.offers import Setting, excesses, median_of, rows_of
 from optsched.experiments.papers.artefact import Artefact, Scale
-from optsched.experiments.papers.pictures import strips
+from optsched.experiments.papers.pictures import strips, with_verdict
 from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import span, spread
@@ -151,7 +152,7 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
         spread=", ".join(f"{c.setting.model} {span(v, '.1f')}%" for c, v in every.items()),
         setting=f"a mini-batch per GPU, V100, {QUICK_VECTORS if scale.quick else VECTORS} "
         "availability vectors",
-        paragraph=" ".join(said),
+        paragraph=" ".join([_where(values), *said]),
     )
 
 
@@ -163,7 +164,23 @@ def draw(rows: pd.DataFrame) -> Figure:
         }
         for case in CASES
     }
-    return strips(groups, "Heavy-Edge above the best proven bound (%)")
+    figure = strips(groups, "Heavy-Edge above the best proven bound (%)")
+    values = {case: [mean(excesses(rows, s)) for s in case.curve] for case in CASES}
+    return with_verdict(figure, judge(rows, Scale()), _where(values))
+
+
+def _where(values: Mapping[Case, Sequence[float]]) -> str:
+    """At which network cards the claim holds, and at which it fails."""
+    said = []
+    for case, each in values.items():
+        held = [v <= case.claimed + TOLERANCE for v in each]
+        ends = [
+            f"{word} at {', '.join(str(g) for g, ok in zip(GBITS, held, strict=True) if ok == of)}"
+            for word, of in (("holds", True), ("fails", False))
+            if of in held
+        ]
+        said.append(f"{case.setting.model} {' and '.join(ends)} Gbit/s")
+    return f"{'; '.join(said)}."
 
 
 def _methods(setting: Setting) -> tuple[str, ...]:
