@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,7 @@ def import_trace(file_format: str, path: str | Path | Sequence[str | Path]) -> T
     paths = [path] if isinstance(path, str | Path) else list(path)
     source = ", ".join(map(str, paths))
     first = paths[0] if paths else ""
-    tables = len(paths) != 1 or Path(first).is_dir()
+    tables = len(paths) != 1 or os.path.isdir(first)
     if file_format == "pai" and (tables or table_of_pai(first)):
         return collect(read_pai_tables(paths, source), source)
     if len(paths) != 1:
