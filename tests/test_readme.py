@@ -240,6 +240,27 @@ def test_the_real_traces_are_those_of_their_page() -> None:
     assert (sum(near), len(near)) == (5, 7)
 
 
+def test_what_stops_jobs_on_real_traces_is_that_of_the_page() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "real-traces.md").read_text(encoding="utf-8")
+    stated = " ".join(README.partition("Policies that stop jobs")[2].partition("\n\n")[0].split())
+    part = page.partition("## Policies that stop jobs")[2].partition("\n## ")[0]
+    rows = {
+        name: [float(cell.split()[0]) for cell in cells.split("|")]
+        for name, cells in re.findall(r"(?m)^\| (muri-\d), load 2 \| (.+) \|$", part)
+    }
+    first = [rows["muri-1"], rows["muri-2"]]
+    turns = [row[at] for row in first for at in (0, 1)]
+    assert f"{min(turns):.2f} to {max(turns):.2f} of the best baseline's flow" in stated
+    assert {round(row[at], 1) for row in first for at in (4, 5)} == {1.1}
+    takes = [row[7] for row in first]
+    assert f"takes {min(takes):.0f} to {max(takes):.0f} times" in stated
+    third = rows["muri-3"]
+    assert f"{third[0]:.1f} to {third[1]:.1f} times. `srpt-preemptive`" in stated
+    assert max(third[4:8]) < 1.05  # no placement is slow
+    remaining = [row[2] for row in first]
+    assert f"{min(remaining):.1f} to {max(remaining):.1f} times on the first two" in stated
+
+
 def test_the_measured_times_are_those_of_their_page() -> None:
     page = (Path(__file__).parents[1] / "docs" / "measured.md").read_text(encoding="utf-8")
     means = [float(value) for value in re.findall(r"(?m)^\| mean \| ([\d.]+)% \|", page)]

@@ -26,7 +26,7 @@ ONLINE = Problem(
         Method(
             "flow-bound",
             "bound",
-            "the best of three bounds on any schedule's total flow time",
+            "the best of four bounds on the total flow time of schedules that stop nothing",
             f"{_HERE}.runs:bound_runs",
             by_name=True,
         ),

@@ -396,6 +396,11 @@ def test_a_run_with_segments_is_checked_from_its_file(tmp_path: Path) -> None:
     assert optsched.check(instance, again).feasible
     told = optsched.explain(instance, again)
     assert told.total_flow_time == pytest.approx(result.objective)
+    lines = [
+        optsched.plot(instance, run, picture="utilisation").lines[0].get_ydata()
+        for run in (again, simulate_online(jobs, "las", None, ROUNDS))
+    ]
+    assert np.array_equal(*lines)
     stopped[0]["segments"][0]["end"] -= 0.125
     report = optsched.check(instance, type(result.solution).from_dict(document))
     assert "duration" in {v.rule for v in report.violations}
