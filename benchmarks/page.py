@@ -59,6 +59,7 @@ WITHOUT_SECTION = {
     "errata_results.py": "a part of errata",
     "fuzz_kinds.py": "a part of fuzz_files",
     "fuzz_mutations.py": "a part of fuzz_files",
+    "machine.py": "what the others name",
     "measured.py": "writes docs/measured.md",
     "measured_model.py": "a part of measured",
     "mutate_checkers.py": "asks the tests, measures nothing",
@@ -66,6 +67,7 @@ WITHOUT_SECTION = {
     "printed_selection.py": "a part of errata",
     "slices.py": "has a page of its own, docs/slices.md",
     "real_traces.py": "has a page of its own, docs/real-traces.md",
+    "what_to_win.py": "writes docs/philly.md",
     "worlds.py": "says what ships, measures nothing",
 }
 """The other scripts of this folder, and why they have none."""
