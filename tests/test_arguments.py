@@ -12,6 +12,7 @@ PACKAGE = Path(optsched.__file__).parent
 MOST = 8
 FRONT_DOORS = {
     "comparing.py": {"compare"},
+    "experiments/papers/artefacts.py": {"reproduce"},
     "methods.py": {"solve"},
     "generators/makespan.py": {"generate_makespan"},
     "generators/online.py": {"generate_online"},

@@ -158,7 +158,20 @@ def _keep_types(document: dict[str, Any], settings: RollingGenerator) -> None:
 
 
 def due_dates(job: dict[str, Any], sharing: bool) -> tuple[float, float]:
-    """The interval (31), with 20% more at its right end when GPUs are shared."""
+    """The interval (31) of a job's due date, in seconds from its submission.
+
+    Parameters
+    ----------
+    job : dict
+        As an instance's file has it.
+    sharing : bool
+        Whether GPUs are shared: the right end is then 20% later.
+
+    Returns
+    -------
+    tuple of float
+        Its ends.
+    """
     times, most = job["epoch_time"].values(), max(job["epochs"]["values"])
     least = min(min(t) for t in times) * most
     latest = min(3 * least, max(max(t) for t in times) * most)
