@@ -215,8 +215,9 @@ def _paid(
 ) -> float:
     """D_j, in parts of a price."""
     found = []
-    alone = iterations_per_slot(instance, job, 1)
-    if job.gpus <= max(instance.servers) and alone > 0:
+    fits = job.gpus <= max(instance.servers)  # what does not may take no time inside
+    alone = iterations_per_slot(instance, job, 1) if fits else 0.0
+    if alone > 0:
         price = certificate.inside[job.gpus - 1] + sigma
         found.append(price * _parts(instance, job, alone, int(alone)))
     servers = fewest_to_span(instance, job)

@@ -320,6 +320,18 @@ def test_the_largest_server_says_what_fits() -> None:
     assert lacking(made, prices) == 5 + (5 + 5 + 7) - 3 * 7
 
 
+def test_a_job_that_would_take_no_time_inside_but_fits_nowhere() -> None:
+    """Three GPUs on servers of two; an iteration costs the overhead of two servers alone."""
+    document = sharing((3, 12), (3, 12)).to_dict()
+    document["network"].update(overhead_per_server=1.0, inter_bandwidth=1e18)
+    for job in document["jobs"]:
+        job.update(gradient_bytes=0, backward_time=0)
+    made = MakespanInstance.from_dict(document)
+    certificate = ContentionCertificate(5, ((1, 2), (1, 2)), (0, 0), {})
+    assert lacking(made, certificate) is None  # both pay 1 + 2 in four slots
+    assert lacking(made, replace(certificate, deadline=6)) == 6 * 4 - 2 * 3 * 4
+
+
 def test_malformed_by_the_largest_server_and_a_single_job() -> None:
     made = sharing((3, 6), servers=(1, 2))
     for pieces, inside, fault in (
