@@ -151,6 +151,8 @@ def run_policy(
     name: str, instance: OnlineInstance, options: OnlineOptions, settings: Settings
 ) -> Outcome:
     """Run a policy on the workload, with lengths predicted from the seed."""
+    if find_policy(name).preempts != "never":
+        warm_up(bounds=False, preemption=True)
     run = _run(predicted(instance, options, settings.seed), name, options.policy)
     return _outcome(instance, options, settings, run)
 
