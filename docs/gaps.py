@@ -38,9 +38,10 @@ mean, by bootstrap over the instances; the time ratio is this machine's, all els
 everywhere. Of selections the parts of the cost stand in the excess's place, means over instances:
 jobs left waiting; expected tardiness of the others; the nodes' energy until their first job ends,
 which is what (P1.1) pays; and until their last one does, which (P1.1) does not see, so that equal
-optima may differ in it. Whoever runs more jobs pays for more energy. The excess is in `optsched table --csv`. Where a heuristic leaves jobs
-waiting it is nearly all rho = 10 times the worst lateness that each of them could have, (20), over
-an optimum that postpones nobody: it counts waiting jobs, and says little of tardiness or energy.
+optima may differ in it. Whoever runs more jobs pays for more energy. The excess is in
+`optsched table --csv`. Where a heuristic leaves jobs waiting it is nearly all rho = 10 times the
+worst lateness that each of them could have, (20), over an optimum that postpones nobody: it counts
+waiting jobs, and says little of tardiness or energy.
 `exact` is the optimum of (P1.1), `fewest-waiting` runs as many jobs as can and then costs least,
 `same-jobs` is the optimum of the jobs that `sts` runs; each is proved, of its own problem.
 """
