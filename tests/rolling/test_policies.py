@@ -36,7 +36,7 @@ def run_on(
     instance: Any, name: str, seed: int = 0, sharing: str = "on", passes: int = 3
 ) -> Records:
     world = World(instance, RollingOptions.from_dict({"sharing": sharing}))
-    settings = Settings(seed=seed, iterations=passes, time_limit=5.0)
+    settings = Settings(seed=seed, iterations=passes, time_limit=60.0)
     return simulate_rolling(world, make_policy(name, world, settings), seed=seed)
 
 
