@@ -50,7 +50,7 @@ def test_the_readmes_table_is_the_commands(tables: list[FamilyTable]) -> None:
     expected = []
     for table in tables:
         line = next(line for line in table.lines if line.mean is not None)
-        method, mean, interval, _, largest, proved, *_ = cells(line)
+        method, mean, interval, _, largest, proved, *_ = cells(table, line)
         start = (table.plan, table.family, method, str(table.instances))
         expected.append(f"| {' | '.join((*start, mean, interval, largest, proved))} |")
     assert stated == expected
