@@ -58,7 +58,7 @@ def workload_runs(runs: Sequence[OnlineRun]) -> None:
     bounds = {}
     for run in runs:
         if run.bound is not None:
-            stopped = ", if jobs may be stopped" if run.records.preemptions else ""
+            stopped = ", pausing" if run.records.preemptions else ""
             bounds[f"flow-bound{stopped}"] = run.bound / max(len(run.jobs), 1)
     for name, mean in sorted(bounds.items()):
         made.add_row(name, "", "", f"{mean:.1f}", *[""] * 7, ONLY_A_BOUND, "")
@@ -153,7 +153,7 @@ def _footer(out: Console, runs: Sequence[OnlineRun]) -> None:
         out.print(
             f"bounds on the mean flow (s): durations {bounds.durations / jobs:.1f}, fast machine "
             f"{bounds.fast_machine / jobs:.1f}, mean busy time {bounds.mean_busy_time / jobs:.1f}, "
-            f"capacity dual {bounds.capacity_dual / jobs:.1f}; excess is over the best",
+            f"capacity dual {bounds.capacity_dual / jobs:.1f}; excess is over the best that holds",
             markup=False,
         )
     theorem = next((run.theorem for run in runs if run.theorem is not None), None)
