@@ -64,8 +64,8 @@ SHARING_SIZES = {10: 2, 20: 1}
 """Of Fig. 6, which has four times the clusters."""
 REPEATS = {10: 3, 20: 2, 100: 1}
 """Runs of RG on a workload by number of nodes."""
-QUICK_SIZES = {6: 2}
-QUICK_REPEATS = {6: 2}
+QUICK_SIZES = {4: 2}
+QUICK_REPEATS = {4: 2}
 CLUSTER = {"gpus_per_node": GPUS, "speedup": SPEEDUP}
 FIG4 = (*VARIANTS, "edf", "rg", "avg-edf", "avg-rg")
 FIG5 = (*VARIANTS, "edf", "dp", "avg-dp")
