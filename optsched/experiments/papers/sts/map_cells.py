@@ -21,7 +21,7 @@ from optsched.rolling.instance import RollingInstance
 LOADS = (0.05, 0.25, 0.5, 0.75, 1.0)
 SPEEDUPS = (0.5, 0.6, 0.7, 0.8, 0.9)
 NODE_GPUS = (4, GPUS)
-NODES, SEEDS, SHARING_SEEDS = 10, 3, 1
+NODES, SEEDS, SHARING_SEEDS = 10, 3, 2
 QUICK_LOADS, QUICK_SPEEDUPS, QUICK_NODES = (0.25, 1.0), (0.5, 0.9), 3
 FAMILIES = (("K80 and M60", ("K80", "M60")), ("A100", ("A100",)))
 OTHER_SPEED = f"{__name__}:generate_other_speed"
