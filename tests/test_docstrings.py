@@ -97,7 +97,7 @@ def test_what_online_offers_has_its_arguments_described(name: str) -> None:
 def test_what_the_reference_shows_is_described_in_full() -> None:
     pages = "".join(
         page.read_text(encoding="utf-8")
-        for page in (PACKAGE.parent / "docs" / "reference").glob("*.md")
+        for page in (Path(__file__).parents[1] / "docs" / "reference").glob("*.md")
     )
     shown = re.findall(r"\.\. autofunction:: (\S+)", pages)
     assert len(shown) > 60
