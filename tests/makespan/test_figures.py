@@ -74,7 +74,8 @@ def test_a_tally_by_hand() -> None:
     assert "mild 0.62 [0.50 to 0.75]" in tally.spread()
     assert tally.finding is Finding.PARTLY
     assert tally.where() == (
-        "holds with strong contention (2 of 2 draws); fails with mild contention (1 of 2 draws)"
+        "holds where there is strong contention (2 of 2 draws); "
+        "fails where there is mild contention (1 of 2 draws)"
     )
 
 
@@ -88,8 +89,9 @@ def test_a_figure_carries_its_claim_and_where_it_holds() -> None:
     figure = draw("title", "axis in words", "falls monotonically", [FALLS], pd.concat(every))
     above = " ".join(figure.get_suptitle().split())
     assert above == (
-        "Paper: falls monotonically. Found: partly. w: holds with mild contention (3 of 3 draws), "
-        "mild contention and lambda 8 (3 of 3 draws); fails with strong contention (0 of 3 draws)."
+        "Paper: falls monotonically. Found: partly. w: holds where there is mild contention "
+        "(3 of 3 draws), mild contention and lambda 8 (3 of 3 draws); fails where there is strong "
+        "contention (0 of 3 draws)."
     )
     left, _ = figure.axes
     assert left.get_xlabel() == "axis in words"

@@ -7,14 +7,16 @@ from optsched.experiments.papers.a_srpt import (
     simulations,
     table1,
     table2,
+    testbed,
 )
 
 ARTEFACTS = (
     *table1.ARTEFACTS,
     *table2.ARTEFACTS,
     *nic_curve.ARTEFACTS,
-    *figures.ARTEFACTS[:2],
+    *figures.ARTEFACTS[:1],
+    *testbed.ARTEFACTS,
     *simulations.ARTEFACTS,
-    *figures.ARTEFACTS[2:],
+    *figures.ARTEFACTS[1:],
     *break_even.ARTEFACTS,
 )

@@ -14,6 +14,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from optsched.experiments.papers.a_srpt.runs import BASELINES, GENERATOR, seeds
 from optsched.experiments.papers.artefact import Artefact, Scale
@@ -212,6 +213,14 @@ def draw(rows: pd.DataFrame) -> Figure:
     return figure
 
 
+def drawn(iterations: NDArray[np.float64], seed: int, cell: Cell = CENTRE) -> NDArray[np.float64]:
+    """What is known of jobs of so many iterations: 60% exact, the rest wrong, or nothing (0)."""
+    rng, count = np.random.default_rng(seed), len(iterations)
+    new, exact, normal = rng.random(count), rng.random(count), rng.normal(size=count)
+    factor = np.where(exact < EXACT, 1.0, np.exp(cell.wrong * normal))
+    return np.asarray(iterations * np.where(new < cell.unseen, 0.0, factor))
+
+
 def _simulated(
     instance: OnlineInstance,
     options: OnlineOptions,
@@ -224,13 +233,10 @@ def _simulated(
     from optsched.online.simulator.engine import simulate_online
 
     jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
-    rng = np.random.default_rng(settings.seed)
-    new, exact, normal = rng.random(len(jobs)), rng.random(len(jobs)), rng.normal(size=len(jobs))
     best: dict[Any, float] = {}
 
     def flow(policy: str, cell: Cell, **chosen: Any) -> float:
-        factor = np.where(exact < EXACT, 1.0, np.exp(cell.wrong * normal))
-        known = jobs.iterations * np.where(new < cell.unseen, 0.0, factor)
+        known = drawn(jobs.iterations, settings.seed, cell)
         made = simulate_online(jobs, policy, known, replace(options.policy, **chosen))
         return compute_metrics(made).mean_flow_time
 

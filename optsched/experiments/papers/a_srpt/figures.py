@@ -1,4 +1,4 @@
-"""Figures 4, 5 and 9 of a-srpt, each with the paper's claim and whether it holds here.
+"""Figures 4 and 9 of a-srpt, each with the paper's claim and whether it holds here.
 
 tau is not given for the paper's V-B: 100 here. Nor is the baselines' offer rule: most-available.
 """
@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optsched.experiments.papers.a_srpt import runs
-from optsched.experiments.papers.a_srpt.findings import (
-    recurrence,
-    testbed,
-)
+from optsched.experiments.papers.a_srpt.findings import recurrence
 from optsched.experiments.papers.a_srpt.runs import (
     EDGES,
     LOAD,
@@ -29,17 +26,12 @@ from optsched.experiments.papers.a_srpt.runs import (
     values,
     workload,
 )
-from optsched.experiments.papers.a_srpt.sizes import (
-    TRAINED,
-    jobs_of,
-    servers_of,
-)
+from optsched.experiments.papers.a_srpt.sizes import jobs_of, servers_of
 from optsched.experiments.papers.artefact import Artefact, Scale
 from optsched.experiments.papers.pictures import panels
 from optsched.experiments.papers.verdict import Verdict
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import percent, spread
-from optsched.online.policies.by_name import PAPER
 from optsched.plotting.axes import COLOURS
 from optsched.plotting.strips import plot_strips
 
@@ -99,28 +91,6 @@ def draw_4(rows: pd.DataFrame) -> Figure:
     ax.set_ylabel("jobs (%)")
     ax.legend()
     return figure
-
-
-def plan_5(scale: Scale) -> list[Family]:
-    """A server of 14 GPUs, 75 jobs, tau = 0: each policy a run of its own, checked."""
-    arguments = {
-        **{"jobs": jobs_of("a-srpt-fig5", TRAINED * 75, scale, 14)},
-        **{"servers": 1, "gpus_per_server": 14},
-        **{"inter_bandwidth": 1.28e11, "intra_bandwidth": 1.28e11},
-        **{"load": LOAD, "sizes": [2, 4, 8], "size_weights": [0.5, 0.3, 0.2]},
-    }
-    case = "75 jobs on 1 x 14"
-    return [workload(case, arguments, seed, scale, PAPER, tau=0.0) for seed in seeds(scale)]
-
-
-def table_5(rows: pd.DataFrame, scale: Scale) -> list[str]:
-    """Every policy."""
-    claims = (
-        "Claims: 7% above perfect prediction in total completion time; up to 44% below baselines; "
-        "WCS baselines have shorter makespans."
-    )
-    setting = "tau = 0; load 0.8 (the paper's is not stated); 128 GB/s between all GPUs."
-    return [*heading(scale, claims, setting), *table(rows, *cases(rows))]
 
 
 def plan_9(scale: Scale) -> list[Family]:
@@ -209,18 +179,6 @@ ARTEFACTS = (
         scales=True,
         where="a-srpt, Fig. 4",
         runtime="30 s; --quick 5 s",
-    ),
-    Artefact(
-        "a-srpt-fig5",
-        "14 GPUs, tau = 0: within 7% of perfect prediction, up to 44% below the baselines",
-        plan=plan_5,
-        rows=outcomes,
-        lines=table_5,
-        judge=testbed,
-        draw=draw_strips,
-        scales=True,
-        where="a-srpt, Fig. 5",
-        runtime="25 s; --quick 10 s",
     ),
     Artefact(
         "a-srpt-fig9",

@@ -1,4 +1,4 @@
-"""What figures 4 to 9 of a-srpt found: the paper's value, ours, and in plain words what fails."""
+"""What figures 4, 6 to 9 of a-srpt found: the paper's value, ours, in plain words what fails."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from optsched.experiments.papers.a_srpt.runs import (
     lost,
     reduction,
     seeds,
-    values,
 )
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.verdict import Finding, Verdict
@@ -180,43 +179,6 @@ def loaded(scale: Scale) -> str:
     if scale.trace is None:
         return f"load {LOAD}"
     return "the trace's own load" if scale.load is None else f"load {scale.load:g}"
-
-
-def testbed(rows: pd.DataFrame, scale: Scale) -> Verdict:
-    """Of figure 5."""
-    (case,) = cases(rows)
-    above = [-v for v in reduction(rows, case, "a-srpt", "a-srpt-perfect", "completion")]
-    largest = [
-        max(each)
-        for each in zip(
-            *(reduction(rows, case, "a-srpt", rival, "completion") for rival in BASELINES),
-            strict=True,
-        )
-    ]
-    makespans = {p: median(values(rows, case, p, "makespan")) for p in ("a-srpt", *BASELINES[2:])}
-    own = makespans.pop("a-srpt")
-    wcs = min(makespans.values())
-    parts = {
-        "within 7% of perfect prediction": median(above) <= 0.07,
-        "up to 44% below the baselines": max(largest) >= 0.44 - 0.05,
-        "a work-conserving baseline has the shorter makespan": wcs <= own,
-    }
-    found = Finding.of(parts.values())
-    told = (
-        f"{_parts(parts)} Total completion time is {percent(above)} above perfect prediction; the "
-        f"largest reduction of a seed is {percent(largest)}; the shortest median makespan of a "
-        f"work-conserving baseline is {wcs:.4g} s against {own:.4g} s. A-SRPT loses by flow to "
-        f"{lost(rows, [case])}. One server: no placement to choose, only an order, and on 75 jobs "
-        "one long job early or late moves everything; the paper's job mix is not given in full."
-    )
-    return Verdict(
-        found,
-        "7% above perfect, up to 44% below the baselines",
-        f"{median(above):.0%} above perfect, up to {max(largest):.0%} below",
-        f"above perfect {percent(above)}; largest reduction {percent(largest)}",
-        setting(scale, "tau 0", "75 jobs on 1 x 14 GPUs, a forest on 300 before"),
-        "" if found is Finding.HOLDS else told,
-    )
 
 
 def recurrence(

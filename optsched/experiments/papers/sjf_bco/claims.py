@@ -22,7 +22,7 @@ WORLDS = {
 """Within 15% of the execution time as the paper says, beyond that, and what it leaves open of
 SJF-BCO at its other end: lambda is 1 elsewhere."""
 PAPER = ("SJF-BCO", "FF", "LS")
-"""The policies whose fall the paper states in words: RAND finds no schedule on 10 servers."""
+"""The policies whose fall the paper states: RAND mostly has no schedule on 10 servers (strong)."""
 MOSTLY = 0.75
 """Share of draws from which on a claim counts as holding mostly."""
 
@@ -83,7 +83,7 @@ class Tally:
         return Finding.PARTLY if max(self.holds.values()) >= MOSTLY * self.draws else Finding.FAILS
 
     def where(self) -> str:
-        """Such as "holds with strong contention (20 of 20 draws); fails with mild ...", mostly."""
+        """Such as "holds where there is strong contention (20 of 20 draws); ...": mostly."""
         said = []
         for word, mostly in (("holds", True), ("fails", False)):
             worlds = [
@@ -91,7 +91,7 @@ class Tally:
                 for w, n in self.holds.items()
                 if (n >= MOSTLY * self.draws) is mostly
             ]
-            said += [f"{word} with {', '.join(worlds)}"] if worlds else []
+            said += [f"{word} where there is {', '.join(worlds)}"] if worlds else []
         return "; ".join(said)
 
     def spread(self) -> str:
