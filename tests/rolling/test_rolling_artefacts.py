@@ -83,12 +83,14 @@ def test_fig5(tmp_path: Path) -> None:
 
 def test_fig6_and_the_map(tmp_path: Path) -> None:
     rows, _, _ = made("sts-fig6", tmp_path)
-    assert {row["sharing"] for row in rows} == {"on", "off"}
+    assert {(row["sharing"], row["policy"]) for row in rows} == {
+        (sharing, policy) for sharing in ("on", "off") for policy in VARIANTS
+    }
     plans = {row["case"].split(", ")[0]: row["plan"] for row in rows}
     assert "A100" in plans["A100"]
     assert "A100" not in plans["K80 and M60"]
     cells, verdict, text = made("sts-map", tmp_path)
-    count = sum(1 if claim.figure == 6 else len(VARIANTS) for claim in CLAIMS)
+    count = len(CLAIMS) * len(VARIANTS)
     assert len(cells) == 2 * count
     assert "every" not in verdict.ours
     assert text.count("| 0.5 |") == text.count("| 0.8 |") == count

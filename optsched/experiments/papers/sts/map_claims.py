@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     Value = Callable[[Means, str, str], float]
 
 VARIANTS = {"sts": "STS", "sts-postprocessing": "STS with VI-C"}
-SHARING = ("sts",)
-"""What Fig. 6 compares with itself."""
 RIVALS = ("edf", "rg", "avg-edf", "avg-rg")
 AVERAGES = ("avg-edf", "avg-rg")
 LEAST_PCR, MEAN_PCR = 32.0, 40.0
@@ -162,7 +160,7 @@ def judged(rows: pd.DataFrame, figures: Iterable[int] = (4, 5, 6)) -> pd.DataFra
         for claim in (each for each in CLAIMS if each.figure in figures):
             if claim.case(cell) not in known:  # --quick has fewer cells
                 continue
-            for variant in VARIANTS if claim.figure != 6 else SHARING:
+            for variant in VARIANTS:
                 value = claim.value(means, claim.case(cell), variant)
                 jobs = means[claim.case(cell), "off", variant]["most_jobs"]
                 within = jobs <= MOST_A_NODE * nodes
