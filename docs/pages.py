@@ -16,8 +16,10 @@ import os
 import re
 import shlex
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
+from importlib import invalidate_caches
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
@@ -94,9 +96,12 @@ def inside(folder: Path) -> Iterator[None]:
 
     before = Path.cwd()
     os.chdir(folder)
+    sys.path.insert(0, str(folder))  # a page's own modules
+    invalidate_caches()
     try:
         yield
     finally:
+        sys.path.remove(str(folder))
         os.chdir(before)
         pyplot.close("all")
 

@@ -44,7 +44,7 @@ ILP_SECONDS = 3.0
 """The full model can stall on contended jobs; where it does, its incumbent and bound are judged."""
 
 
-@pytest.mark.parametrize("numbers", batches(nightly=3_000, default=150, size=150))
+@pytest.mark.parametrize("numbers", batches(nightly=3_000, default=100, size=100))
 def test_every_method_against_every_state(numbers: range, tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
     for number in numbers:
