@@ -2,7 +2,8 @@
 
 A set never changes; one with a flaw is followed by another of the next number. Its file holds, for
 each instance, the generator's arguments, the seed and the SHA-256 of its canonical JSON, so that it
-is made on demand, bit for bit, or refused.
+is made on demand, bit for bit, or refused. Workloads are stored beside it: their last digits are those
+of the version of numpy that drew them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from optsched.errors import InputError, shown, suggestion
+from optsched.files import read_document
 from optsched.library.shipped import FOLDERS, load, shipped_folder
+from optsched.problem import resolve
+from optsched.problems import PROBLEMS
 from optsched.schema import FileModel, Name, parse
 
 if TYPE_CHECKING:
@@ -157,12 +161,16 @@ def required_entry(reference: str) -> Entry:
 
 
 def make(entry: Entry) -> Instance:
-    """Make an instance; refuses one whose hash is not the frozen one."""
+    """Make an instance, or read it where it is stored; refuses one that is not the frozen one."""
     from optsched.files import instance_sha256
     from optsched.generating import generate
 
+    stored = _stored(entry.set_name)
     if entry.file is not None:
         instance = load(entry.file)
+    elif stored is not None:
+        document = stored[entry.name.rpartition("/")[2]]
+        instance = resolve(PROBLEMS[entry.problem].instance).from_dict(document, entry.name)
     else:
         arguments = dict(entry.arguments)
         instance = generate(entry.problem, entry.seed, name=entry.file_name, **arguments)
@@ -175,6 +183,13 @@ def make(entry: Entry) -> Instance:
             f"{entry.sha256}: another version of the generator made it",
         )
     return instance
+
+
+@lru_cache
+def _stored(set_name: str) -> dict[str, Any] | None:
+    """The instances of a set by number, where a generator's last digits are numpy's version's."""
+    path = library_folder() / f"{set_name}.instances.json.gz"
+    return read_document(path) if path.is_file() else None
 
 
 def write_set(name: str, folder: str | Path) -> int:
@@ -209,8 +224,6 @@ def write_set(name: str, folder: str | Path) -> int:
 
 def read_set(path: Path) -> LibrarySet:
     """Read a set's file; raises InputError."""
-    from optsched.files import read_document
-
     read = parse(_SetFile, read_document(path), str(path))
     made = (
         Entry(
