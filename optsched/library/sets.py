@@ -2,8 +2,8 @@
 
 A set never changes; one with a flaw is followed by another of the next number. Its file holds, for
 each instance, the generator's arguments, the seed and the SHA-256 of its canonical JSON, so that it
-is made on demand, bit for bit, or refused. Workloads are stored beside it: their last digits are
-those of the version of numpy that drew them.
+is made on demand, bit for bit, or refused. Workloads and speed profiles are stored beside it:
+their last digits are those of the versions of numpy and Python that drew them.
 """
 
 from __future__ import annotations
