@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,9 +41,14 @@ def test_all_instances_are_made_again() -> None:
     assert [make(entry).name for entry in EVERY] == [entry.file_name for entry in EVERY]
 
 
-def test_another_instance_is_refused() -> None:
-    drawn = next(entry for entry in EVERY if entry.problem == "speed-profile")
-    entry = replace(drawn, seed=drawn.seed + 1)
+@pytest.mark.parametrize(
+    ("problem", "changed"),
+    [("selection", {"seed": 10**6}), ("speed-profile", {"sha256": 64 * "0"})],
+    ids=["made", "stored"],
+)
+def test_another_instance_is_refused(problem: str, changed: dict[str, Any]) -> None:
+    drawn = next(entry for entry in EVERY if entry.problem == problem)
+    entry = replace(drawn, **changed)
     with pytest.raises(InputError, match="another version of the generator") as caught:
         make(entry)
     assert caught.value.source == entry.name
