@@ -1,4 +1,4 @@
-"""The README's picture, drawn from the summary rows of docs/gaps.md; `gaps.py` writes it.
+"""The picture of docs/results.md, drawn from the summary rows of docs/gaps.md; `gaps.py` writes it.
 
 A row a family: a tick at the mean excess of the paper's heuristic, a bar for its 95% interval, a
 thin line to the largest. The axis is logarithmic in 1 + excess, so that 2% and 2000% both can be

@@ -176,8 +176,10 @@ def test_a_solver_of_pyomos_agrees() -> None:
 def test_a_limit_ends_a_solver_of_pyomos() -> None:
     """Half a second of a knapsack that takes far longer: no proof, and no exception."""
     answer = solve_model(knapsack(items=2000), Settings(gap=0.0, solver="cbc", time_limit=0.5))
-    assert answer.termination in (Termination.TIME_LIMIT, Termination.OPTIMAL)
-    assert answer.solve_time < 60
+    assert answer.termination is Termination.TIME_LIMIT
+    assert answer.solver == "cbc"
+    if answer.has_solution and answer.bound is not None:
+        assert answer.bound <= answer.objective
 
 
 @pytest.mark.parametrize("name", ["magic", "ipopt", "gurobi_persistent"])

@@ -87,6 +87,18 @@ def test_every_command_it_names_exists() -> None:
     assert named <= known
 
 
+def test_its_quick_shell_lines_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they stand there, but for sweeps and reproductions, which take longer."""
+    from optsched.cli import execute
+
+    monkeypatch.chdir(tmp_path)
+    lines = [re.split(r"  +", line)[0] for line in "".join(blocks("text")).splitlines()]
+    quick = [line for line in lines if line.split()[1] not in ("sweep", "reproduce")]
+    assert len(quick) >= 3
+    for line in quick:
+        assert execute(line.split()[1:]) == 0, line
+
+
 def test_the_rows_of_placements_table_are_the_methods() -> None:
     page = (ROOT / "docs" / "problems" / "placement.md").read_text(encoding="utf-8")
     kinds = "heuristic|exact|model|bound"

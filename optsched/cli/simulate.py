@@ -25,7 +25,7 @@ def simulate(
         str,
         typer.Argument(metavar="WORKLOAD", help="workload.csv or .parquet, a folder, or a name."),
     ],
-    policy: Annotated[str, typer.Option("--policy", metavar="P[,P...]", help="Or all, paper.")],
+    policy: Annotated[str, typer.Option("--policy", metavar="P[,P...]", help="Also all, paper.")],
     cluster: Annotated[
         str | None,
         typer.Option(
@@ -220,11 +220,9 @@ def _load(table: Path, catalogue: Path, cluster: Path) -> Any:
 def _policies(text: str) -> list[str]:
     from optsched.online.policies.by_name import PAPER, POLICIES, find_policy
 
-    if text == "all":
-        return list(POLICIES)
-    if text == "paper":
-        return list(PAPER)
-    names = [name.strip() for name in text.split(",")]
+    groups: dict[str, list[str]] = {"all": list(POLICIES), "paper": list(PAPER)}
+    asked = [name.strip() for name in text.split(",")]
+    names = [each for name in asked for each in groups.get(name, [name])]
     for name in names:
         find_policy(name)
-    return names
+    return list(dict.fromkeys(names)) if groups.keys() & set(asked) else names
