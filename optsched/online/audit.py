@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.checking import CANCELLATION, CheckReport, Violation
-from optsched.online.audit_offers import offer_violations
-from optsched.online.audit_placement import IterationTimes
-from optsched.online.audit_preemption import PREEMPTING, preemption_violations
-from optsched.online.audit_queue import CHECKED, queue_violations
+from optsched.online.audit_rules.offers import offer_violations
+from optsched.online.audit_rules.placement import IterationTimes
+from optsched.online.audit_rules.preemption import PREEMPTING, preemption_violations
+from optsched.online.audit_rules.queue import CHECKED, queue_violations
 from optsched.online.records import Records
 
 if TYPE_CHECKING:

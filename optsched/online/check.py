@@ -13,7 +13,7 @@ import numpy as np
 from optsched.checking import CheckReport, another_instance, claim_violation
 from optsched.files import instance_sha256
 from optsched.online.audit import audit
-from optsched.online.audit_placement import IterationTimes
+from optsched.online.audit_rules.placement import IterationTimes
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions

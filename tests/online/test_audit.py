@@ -14,7 +14,7 @@ import pytest
 from oracles.random_online import LARGE_VOLUMES, VOLUMES, random_case, random_job, sliced_job
 
 from optsched.online.audit import audit
-from optsched.online.audit_placement import IterationTimes, heavy_edge
+from optsched.online.audit_rules.placement import IterationTimes, heavy_edge
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs
 from optsched.online.policies.by_name import POLICIES, PolicyOptions

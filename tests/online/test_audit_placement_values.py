@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from optsched.online.audit_placement import IterationTimes, _all_reduce, _Graph
+from optsched.online.audit_rules.placement import IterationTimes, _all_reduce, _Graph
 from optsched.placement.instance import Cluster, Job, Stage
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from optsched.checking import CANCELLATION, Violation
 from optsched.online.audit import _heavy, audit
-from optsched.online.audit_placement import IterationTimes
+from optsched.online.audit_rules.placement import IterationTimes
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs, prepare_jobs

@@ -19,7 +19,7 @@ import optsched
 import optsched.online.policies.protocol as protocol
 from optsched.errors import InputError
 from optsched.online.audit import audit
-from optsched.online.audit_preemption import _fair_level
+from optsched.online.audit_rules.preemption import _fair_level
 from optsched.online.bounds.flow import flow_bounds
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster

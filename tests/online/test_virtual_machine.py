@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from optsched.online.audit_queue import virtual_order
+from optsched.online.audit_rules.queue import virtual_order
 from optsched.online.simulator.virtual_machine import srpt_completions
 
 

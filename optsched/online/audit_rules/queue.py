@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.checking import Violation
-from optsched.online.audit_delay import delay_violations
-from optsched.online.audit_placement import IterationTimes
-from optsched.online.audit_reservation import reservation_violations
+from optsched.online.audit_rules.delay import delay_violations
+from optsched.online.audit_rules.placement import IterationTimes
+from optsched.online.audit_rules.reservation import reservation_violations
 from optsched.online.records import Records
 
 if TYPE_CHECKING:

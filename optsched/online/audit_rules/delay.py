@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.checking import Violation, slack
-from optsched.online.audit_offers import expected_offer
-from optsched.online.audit_placement import IterationTimes
+from optsched.online.audit_rules.offers import expected_offer
+from optsched.online.audit_rules.placement import IterationTimes
 from optsched.online.records import Records
 
 Ints = NDArray[np.int64]
