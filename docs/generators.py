@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from optsched.generating import generator, generators, parameters_of
+from optsched.verbs.generating import generator, generators, parameters_of
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "generators.md"
 COMMANDS = {"online": "workload"}

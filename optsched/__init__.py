@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 from optsched.lazy_names import importer_of
 
 if TYPE_CHECKING:
-    from optsched.comparing import compare as compare
     from optsched.experiments.frame import read_store as read_store
-    from optsched.explaining import explain as explain
-    from optsched.generating import generate as generate
     from optsched.library import load as load
     from optsched.methods import build_model as build_model
     from optsched.methods import check as check
     from optsched.methods import solve as solve
-    from optsched.picturing import plot as plot
     from optsched.problems import METHODS as METHODS
     from optsched.result import Result as Result
+    from optsched.verbs.comparing import compare as compare
+    from optsched.verbs.explaining import explain as explain
+    from optsched.verbs.generating import generate as generate
+    from optsched.verbs.picturing import plot as plot
 
 __version__ = "0.1.0"
 
-_HOMES = {"METHODS": "problems", "Result": "result", "compare": "comparing"}
-_HOMES |= {"explain": "explaining", "generate": "generating", "load": "library"}
-_HOMES |= {"plot": "picturing", "read_store": "experiments.frame"}
+_HOMES = {"METHODS": "problems", "Result": "result", "compare": "verbs.comparing"}
+_HOMES |= {"explain": "verbs.explaining", "generate": "verbs.generating", "load": "library"}
+_HOMES |= {"plot": "verbs.picturing", "read_store": "experiments.frame"}
 _HOMES |= dict.fromkeys(("build_model", "check", "solve"), "methods")
 __all__ = [*_HOMES]
 __getattr__ = importer_of(__name__, _HOMES)

@@ -14,12 +14,12 @@ from optsched.checking import CheckReport
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import InputError, NotApplicableError, shown
 from optsched.external import method_of
-from optsched.judging import result_of
 from optsched.library import load
 from optsched.problem import Problem, resolve
 from optsched.problems import PROBLEMS
 from optsched.progress import Listener, Progress, listener_of
 from optsched.result import Outcome, Result, Settings, Termination
+from optsched.verbs.judging import result_of
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo

@@ -11,7 +11,7 @@ import optsched
 PACKAGE = Path(optsched.__file__).parent
 MOST = 8
 FRONT_DOORS = {
-    "comparing.py": {"compare"},
+    "verbs/comparing.py": {"compare"},
     "experiments/papers/artefacts.py": {"reproduce"},
     "methods.py": {"solve"},
     "generators/makespan.py": {"generate_makespan"},

@@ -82,7 +82,7 @@ def test_a_conflict_is_told_in_one_line_a_table_and_json() -> None:
 
 
 def test_what_is_feasible_has_no_conflict() -> None:
-    from optsched.explaining import conflict_of, why_none
+    from optsched.verbs.explaining import conflict_of, why_none
 
     result = optsched.solve("placement/vgg19-16", "heavy-edge")
     assert conflict_of(result) is None

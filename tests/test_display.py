@@ -7,10 +7,10 @@ import io
 import pytest
 
 import optsched
-from optsched.comparing import compare_each
 from optsched.errors import InputError
 from optsched.library import shipped_names
 from optsched.placement.instance import Cluster, Job, PlacementInstance, Stage
+from optsched.verbs.comparing import compare_each
 
 STAGE = {"forward_time": 0.01, "backward_time": 0.02, "input_bytes": 0.0, "output_bytes": 0.0}
 

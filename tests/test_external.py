@@ -13,11 +13,11 @@ import pytest
 
 import optsched
 from optsched.cli import _code
-from optsched.comparing import compare_each
 from optsched.errors import InputError, MethodError
 from optsched.experiments import sweep
 from optsched.experiments.store.store import StoreReader
 from optsched.result import Outcome, Termination
+from optsched.verbs.comparing import compare_each
 
 NAME = "placement/fig2"
 OWN = '''

@@ -122,7 +122,7 @@ def test_best_known_is_looked_at_before_the_work(
     def work(*_: object, **__: object) -> None:
         raise AssertionError("the work began")
 
-    monkeypatch.setattr("optsched.comparing.solve", work)
+    monkeypatch.setattr("optsched.verbs.comparing.solve", work)
     Path("best.json").write_text(held)
     refused(capsys, "compare", "in.json", "--methods", "heavy-edge", "--update-best", "best.json")
 

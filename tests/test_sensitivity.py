@@ -11,7 +11,7 @@ import optsched
 from optsched.cli import execute
 from optsched.errors import InputError
 from optsched.problems import PROBLEMS
-from optsched.sensitivity import Sensitivity, sensitivity
+from optsched.verbs.sensitivity import Sensitivity, sensitivity
 
 PLACEMENT = "placement/fig2"
 MAKESPAN = "makespan/theorem5-2x1"

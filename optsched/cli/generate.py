@@ -20,7 +20,7 @@ from optsched.declared import Between, Seed, choices_of, require
 from optsched.errors import InputError, shown
 
 if typing.TYPE_CHECKING:
-    from optsched.generating import Parameter
+    from optsched.verbs.generating import Parameter
 
 Count = Annotated[int, Between(1, 100_000)]
 KINDS = {"online": "workload"}
@@ -57,7 +57,7 @@ class Generators(TyperGroup):
 
 def _problems() -> dict[str, str]:
     """Problems by the commands that generate their instances."""
-    from optsched.generating import generators
+    from optsched.verbs.generating import generators
 
     return {KINDS.get(name, name): name for name in generators()}
 
@@ -68,7 +68,7 @@ def _told(problem: str) -> str:
 
 def _command(kind: str, problem: str) -> Any:
     """The command of a kind: a parameter for each argument of its generator, then the shared."""
-    from optsched import generating
+    from optsched.verbs import generating
 
     make = generating.generator(problem, "generate", "problem")
     options = [*map(_option, generating.parameters_of(make)), *_EXTRAS.get(problem, ()), *_COMMON]
@@ -102,8 +102,8 @@ def _generate(
 def _write(
     source: str, problem: str, output: str, given: dict[str, Any], seeds: range, name: str | None
 ) -> None:
-    from optsched import generating
     from optsched.cli.importing import scaling_line
+    from optsched.verbs import generating
 
     make = generating.generator(problem, source, "")
     arguments = {**generating.arguments_of(make, given, source, ""), "name": name}
@@ -115,7 +115,6 @@ def _write(
 def _write_rolling(
     source: str, problem: str, output: str, given: dict[str, Any], seeds: range, name: str | None
 ) -> None:
-    from optsched import generating
     from optsched.cli.show_runs import load_line
     from optsched.generators.rolling import generate_rolling
     from optsched.generators.rolling_trace import generate_from_trace, read_trace
@@ -123,6 +122,7 @@ def _write_rolling(
     from optsched.rolling.offered_load import offered_load
     from optsched.rolling.simulator.true_epochs import true_epochs
     from optsched.rolling.simulator.world import World
+    from optsched.verbs import generating
 
     trace, form = given.pop("trace", None), given.pop("trace_format", None)
     if trace is None and form is not None:
@@ -148,7 +148,6 @@ def _write_workload(
 ) -> None:
     from dataclasses import replace
 
-    from optsched import generating
     from optsched.cli.show import note
     from optsched.files import write_document
     from optsched.generators.online import generate_online
@@ -157,6 +156,7 @@ def _write_workload(
     from optsched.online.data.workload_files import write_workload
     from optsched.online.instance import FILES
     from optsched.outputs import require_outputs
+    from optsched.verbs import generating
 
     like = given.pop("like", None)
     folders = {

@@ -32,9 +32,9 @@ def export(
 ) -> int:
     """Write a method's Pyomo model for another solver."""
     from optsched.cli.show import note
-    from optsched.exporting import export as run
     from optsched.library import files_behind
     from optsched.outputs import require_outputs
+    from optsched.verbs.exporting import export as run
 
     require_outputs([output], files_behind(file))
     run(file, method, file_format, output, options=read_options(option))

@@ -45,7 +45,7 @@ def plot(
     given = read_options(option) or None
 
     def drawn() -> Any:
-        from optsched.picturing import plot as draw
+        from optsched.verbs.picturing import plot as draw
 
         return draw(file, solution, picture=picture, method=method, options=given)
 

@@ -55,10 +55,10 @@ def solve(
     from optsched import interrupts
     from optsched.backends import require_solver
     from optsched.cli import show
-    from optsched.explaining import conflict_of
     from optsched.files import write_document
     from optsched.library import files_behind
     from optsched.methods import solve as run
+    from optsched.verbs.explaining import conflict_of
 
     if as_json:
         require_file(output, "standard output takes what --json prints")
@@ -113,10 +113,10 @@ def compare(
     """Print the gap table: how far each method is from the best proven bound."""
     from optsched.backends import require_solver
     from optsched.cli import show
-    from optsched.comparing import compare_each
     from optsched.library import files_behind
     from optsched.library.best_known import require_best_known, update
     from optsched.methods import warm_up
+    from optsched.verbs.comparing import compare_each
 
     if as_json and csv is not None:
         raise InputError("compare", "", "--json and --csv", "one of them")
@@ -207,10 +207,10 @@ def explain(
     for name, given in (("-o", output), ("--time-limit", time_limit)):
         if given is not None:
             raise InputError("explain", name, shown(given), "it with --sensitivity only")
-    from optsched.explaining import explain as run
     from optsched.library import load
     from optsched.methods import check as check_solution
     from optsched.methods import problem_for
+    from optsched.verbs.explaining import explain as run
 
     if solution is not None:
         instance = load(file)
@@ -237,8 +237,8 @@ def _sensitivity(
     """Print the curves, or draw them."""
     from optsched.cli import show
     from optsched.cli.plot import save_picture
-    from optsched.sensitivity import TIME_LIMIT
-    from optsched.sensitivity import sensitivity as run
+    from optsched.verbs.sensitivity import TIME_LIMIT
+    from optsched.verbs.sensitivity import sensitivity as run
 
     def found() -> Any:
         seconds = TIME_LIMIT if time_limit is None else time_limit

@@ -163,7 +163,7 @@ def required_entry(reference: str) -> Entry:
 def make(entry: Entry) -> Instance:
     """Make an instance, or read it where it is stored; refuses one that is not the frozen one."""
     from optsched.files import instance_sha256
-    from optsched.generating import generate
+    from optsched.verbs.generating import generate
 
     stored = _stored(entry.set_name)
     if entry.file is not None:

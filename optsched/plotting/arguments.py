@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from optsched.errors import InputError, shown
-from optsched.explaining import explain
 from optsched.library import load
 from optsched.result import Result
+from optsched.verbs.explaining import explain
 
 if TYPE_CHECKING:
     from optsched.typing import AnInstance, Solution

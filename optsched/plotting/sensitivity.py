@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from optsched.errors import InputError
 from optsched.extras import require_extras
 from optsched.plotting.axes import COLOURS, MARK, literal, short
-from optsched.sensitivity import Curve, Sensitivity
+from optsched.verbs.sensitivity import Curve, Sensitivity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ def plot_sensitivity(found: Sensitivity) -> Axes:
     Parameters
     ----------
     found : Sensitivity
-        Of `optsched.sensitivity.sensitivity`.
+        Of `optsched.verbs.sensitivity.sensitivity`.
 
     Returns
     -------

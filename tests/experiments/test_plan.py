@@ -11,9 +11,9 @@ from optsched.errors import InputError
 from optsched.experiments.plans.plan import Limits, read_plan
 from optsched.experiments.plans.units import expand
 from optsched.experiments.run.runner import sweep
-from optsched.generating import generators
 from optsched.library import shipped_folder
 from optsched.problems import METHODS, PROBLEMS
+from optsched.verbs.generating import generators
 
 GOOD = """
 name = "good"

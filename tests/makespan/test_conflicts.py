@@ -18,10 +18,10 @@ from optsched.backends.irreducible import _Rows, irreducible_rows
 from optsched.cli import execute
 from optsched.conflict import Conflict
 from optsched.errors import InputError
-from optsched.explaining import conflict_of, why_none
 from optsched.makespan.conflict import naming
 from optsched.makespan.instance import MakespanInstance
 from optsched.result import Settings
+from optsched.verbs.explaining import conflict_of, why_none
 
 FREE = {
     "inter_bandwidth": 1e9,

@@ -10,7 +10,7 @@ import pytest
 from models_room import optimum_in, pyomo_solve
 
 import optsched
-from optsched.exporting import export
+from optsched.verbs.exporting import export
 
 TOP = Path(__file__).resolve().parents[2]
 ROOM = TOP / "models" / "makespan"

@@ -13,11 +13,11 @@ from oracles.conflicts import assert_irreducible, smallest_conflicts
 import optsched
 from optsched.conflict import Conflict
 from optsched.errors import InputError
-from optsched.explaining import conflict_of, why_none
 from optsched.placement.conflict import find_conflict, naming
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.result import Termination
+from optsched.verbs.explaining import conflict_of, why_none
 
 Stages = list[tuple[int, int]]
 """Replicas and GPUs of a replica."""

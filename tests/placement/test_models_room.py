@@ -14,12 +14,12 @@ import pytest
 from models_room import optimum_in, pyomo_solve
 
 import optsched
-from optsched.exporting import export
 from optsched.placement.explain import explain
 from optsched.placement.graph import job_graph
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
+from optsched.verbs.exporting import export
 
 TOP = Path(__file__).resolve().parents[2]
 ROOM = TOP / "models" / "placement"

@@ -13,7 +13,7 @@ from models_room import optimum_in
 from oracles.selection import optimum
 
 import optsched
-from optsched.exporting import export
+from optsched.verbs.exporting import export
 
 ROOM = Path(__file__).resolve().parents[2] / "models" / "selection"
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"

@@ -10,9 +10,9 @@ from oracles.conflicts import smallest_conflicts
 
 import optsched
 from optsched.conflict import Conflict
-from optsched.explaining import conflict_of
 from optsched.result import Termination
 from optsched.speed_profile.instance import SpeedProfileInstance
+from optsched.verbs.explaining import conflict_of
 
 
 def made(

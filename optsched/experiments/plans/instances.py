@@ -12,10 +12,10 @@ from typing import Any
 from optsched.errors import InputError, shown
 from optsched.experiments.plans.plan import Family, Plan
 from optsched.external import module_of
-from optsched.generating import arguments_of, generator, made_by
 from optsched.library import BEST_KNOWN, find, load, shipped_folder, workload_folder
 from optsched.online.instance import OnlineInstance
 from optsched.problem import resolve
+from optsched.verbs.generating import arguments_of, generator, made_by
 
 RECIPE = "recipe"
 

@@ -84,7 +84,7 @@ def rows_of(runs: pd.DataFrame, settings: Sequence[Setting]) -> pd.DataFrame:
     """A row a method and offer; the bound is the best that any method proves for the offer."""
     import pandas as pd
 
-    from optsched.generating import generate
+    from optsched.verbs.generating import generate
 
     by_words = {setting.words: setting for setting in settings}
     best = runs.groupby(["family", "seed"])["bound"].transform("max")

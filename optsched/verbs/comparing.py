@@ -12,12 +12,12 @@ from optsched.checking import bound_violation
 from optsched.errors import MethodError, NotApplicableError, SolverError
 from optsched.external import method_of
 from optsched.extras import require_extras
-from optsched.judging import result_of
 from optsched.library import find, load
 from optsched.library.standing import known_bound
 from optsched.methods import problem_for, solve
 from optsched.problem import Method, resolve
 from optsched.result import Outcome, Result, Settings, Termination, unrounded
+from optsched.verbs.judging import result_of
 
 if TYPE_CHECKING:
     import pandas as pd
