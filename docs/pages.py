@@ -5,7 +5,8 @@ own and, for Python, with one set of names. Python prints what the block of text
 lines of shell are commands of `optsched`; a block of another language that starts with a comment
 `file: NAME` is such a file. What stands between `<!-- verdicts NAME... -->` and its end is taken
 from docs/reproduction.md, between `<!-- gap rows PLAN -->` and its end from docs/gaps.md, between
-`<!-- methods PROBLEM -->` and its end from `optsched.METHODS`.
+`<!-- methods PROBLEM -->` and its end from `optsched.METHODS`. Blocks behind `<!-- with FILE -->`, which
+does not travel with the package, run where the folder that OPTSCHED_DATA names holds it.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ PAGES = (
 )
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
 FILE = re.compile(r"\A(?:#|//|<!--) file: (\S+).*\n")
+WITH = re.compile(r"^<!-- with (\S+) -->\n", re.M)
 TAKEN = re.compile(r"(<!-- (verdicts|gap rows|methods) ([\w -]+) -->\n)(.*?)(<!-- end -->)", re.S)
 
 
@@ -58,8 +60,21 @@ def fresh(text: str, folder: Path) -> str:
             return match[0]
         return f"```{language}\n{code}```\n\n```text\n{printed}```\n"
 
+    always, *sections = WITH.split(text)
     with inside(folder):
-        return TAKEN.sub(taken, BLOCK.sub(block, text))
+        pieces = [BLOCK.sub(block, always)]
+        for file, section in zip(sections[::2], sections[1::2], strict=True):
+            run_it = brought(file, folder)
+            pieces += [f"<!-- with {file} -->\n", BLOCK.sub(block, section) if run_it else section]
+        return TAKEN.sub(taken, "".join(pieces))
+
+
+def brought(file: str, folder: Path) -> bool:
+    """Whether a file of real data is at hand; it is then in the page's folder, too."""
+    given = Path(os.environ.get("OPTSCHED_DATA") or folder) / file
+    if given.is_file():
+        shutil.copy(given, folder)
+    return given.is_file()
 
 
 def run(language: str, code: str, names: dict[str, object]) -> str:

@@ -49,6 +49,8 @@ def test_every_picture_that_is_kept_is_on_a_page() -> None:
 def test_a_page_that_says_something_else_is_found(tmp_path: Path) -> None:
     stale = "```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n"
     assert pages.fresh(stale, tmp_path) == stale.replace("3", "2")
+    with_data = f"{stale}<!-- with traces/none.csv -->\n{stale}"
+    assert pages.fresh(with_data, tmp_path) == with_data.replace("3", "2", 1)
     with pytest.raises(RuntimeError, match="exit code 2"):
         pages.fresh("```sh\noptsched solve nothing\n```\n", tmp_path)
 
