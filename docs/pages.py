@@ -5,8 +5,8 @@ own and, for Python, with one set of names. Python prints what the block of text
 lines of shell are commands of `optsched`; a block of another language that starts with a comment
 `file: NAME` is such a file. What stands between `<!-- verdicts NAME... -->` and its end is taken
 from docs/reproduction.md, between `<!-- gap rows PLAN -->` and its end from docs/gaps.md, between
-`<!-- methods PROBLEM -->` and its end from `optsched.METHODS`. Blocks behind `<!-- with FILE -->`, which
-does not travel with the package, run where the folder that OPTSCHED_DATA names holds it.
+`<!-- methods PROBLEM -->` and its end from `optsched.METHODS`. Blocks behind `<!-- with FILE -->`,
+which does not travel with the package, run where the folder that OPTSCHED_DATA names holds it.
 """
 
 from __future__ import annotations
