@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from optsched.files import MOST_CONTAINERS, MOST_KEYS, MOST_VALUES
-from optsched.reading import LARGEST_FILE
+from optsched.io.reading import LARGEST_FILE
 
 Maker = Callable[[random.Random, bytes], bytes]
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from optsched.errors import InputError, shown
-from optsched.numerals import real_of
+from optsched.io.numerals import real_of
 from optsched.placement.cost import iteration_time
 from optsched.placement.instance import SCHEMA, PlacementInstance
 from optsched.profiles import LayerProfile, Plan, bytes_per_gpu, stage_table

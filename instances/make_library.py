@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import optsched
 from optsched.files import instance_sha256, json_text, read_document
+from optsched.io.writing import write_text
 from optsched.library.sets import library_folder
-from optsched.writing import write_text
 
 Arguments = dict[str, Any]
 

@@ -26,7 +26,7 @@ from typing import get_type_hints as hints_of
 
 from optsched.about import About
 from optsched.errors import InputError, shown, suggestion
-from optsched.numerals import real_of, whole_of
+from optsched.io.numerals import real_of, whole_of
 
 if TYPE_CHECKING:
     from pydantic_core.core_schema import CoreSchema

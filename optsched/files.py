@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from optsched.errors import InputError, shown
-from optsched.reading import read_text
-from optsched.writing import write_text
+from optsched.io.reading import read_text
+from optsched.io.writing import write_text
 
 MOST_VALUES = 2_500_000
 MOST_KEYS = 750_000

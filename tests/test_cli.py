@@ -21,9 +21,9 @@ import pytest
 from optsched.cli import _code
 from optsched.errors import SolverError
 from optsched.experiments import ARTEFACTS
+from optsched.io.schemas import SCHEMAS
 from optsched.problems import PROBLEMS
 from optsched.result import Outcome, Termination
-from optsched.schemas import SCHEMAS
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT_KEYS = {

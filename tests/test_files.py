@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from privileges import as_nobody, read_only
 
 import optsched
-from optsched import writing
 from optsched.errors import InputError
 from optsched.files import instance_sha256, read_document, write_document
+from optsched.io import writing
+from optsched.io.writing import write_text
 from optsched.library import shipped_folder
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.solution import PlacementSolution
 from optsched.verbs import exporting
-from optsched.writing import write_text
 
 # Odd but valid: numbers as integers and as floats, in several notations, keys in no order.
 RAW = """{"version": 1, "schema": "optsched/placement", "name": "odd \\u00e9 \U0001f600",

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.files import MOST_CONTAINERS, MOST_KEYS, MOST_VALUES, read_document
+from optsched.io.reading import LARGEST_FILE
 from optsched.placement.instance import MOST_COUNTS, PlacementInstance
 from optsched.problems import PROBLEMS
-from optsched.reading import LARGEST_FILE
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = "broken.json"

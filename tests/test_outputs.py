@@ -26,15 +26,15 @@ from optsched.experiments.plans.units import expand
 from optsched.experiments.store.store import Store
 from optsched.files import json_text, read_document
 from optsched.generators.workload import generate_workload
+from optsched.io.numerals import real_of, whole_of
+from optsched.io.outputs import require_outputs
+from optsched.io.reading import csv_rows
+from optsched.io.writing import csv_text, write_text
 from optsched.library import shipped_folder
-from optsched.numerals import real_of, whole_of
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.workload import Workload
 from optsched.online.data.workload_files import read_workload, write_workload
-from optsched.outputs import require_outputs
-from optsched.reading import csv_rows
 from optsched.result import TracePoint
-from optsched.writing import csv_text, write_text
 
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = shipped_folder()

@@ -17,9 +17,9 @@ from optsched import check
 from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.files import read_document, write_document
+from optsched.io.schemas import json_schema
 from optsched.online.solution import OnlineSolution
 from optsched.rolling.solution import RollingSolution
-from optsched.schemas import json_schema
 
 SOLUTIONS = {"online": OnlineSolution, "rolling": RollingSolution}
 FILES = {"online": "online/small-400x40", "rolling": "rolling/light-6x60"}

@@ -13,12 +13,12 @@ import pytest
 
 from optsched.experiments.plans.plan import Family, Limits
 from optsched.files import read_document
+from optsched.io.schemas import SCHEMAS, json_schema
 from optsched.library import shipped_folder, shipped_plans
 from optsched.online.data.workload import COLUMNS
 from optsched.online.data.workload_files import read_workload
 from optsched.placement.instance import Stage
 from optsched.problems import PROBLEMS
-from optsched.schemas import SCHEMAS, json_schema
 
 PLAIN_NUMBERS = {"version", "seed", "seeds", "first_seed"}
 """Fields that are numbers without a unit."""

@@ -53,7 +53,7 @@ def reproduce(
     from optsched.experiments.papers.artefacts import ARTEFACTS, modules_of, names_of, verdicts
     from optsched.experiments.papers.reproduction_page import OTHERS, write_page
     from optsched.extras import require_extras
-    from optsched.outputs import require_file, require_outputs
+    from optsched.io.outputs import require_file, require_outputs
 
     out = console()
     if list_all:

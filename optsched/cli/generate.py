@@ -152,10 +152,10 @@ def _write_workload(
     from optsched.files import write_document
     from optsched.generators.online import generate_online
     from optsched.generators.workload import WorkloadShape
+    from optsched.io.outputs import require_outputs
     from optsched.online.data.catalogue import write_catalogue
     from optsched.online.data.workload_files import write_workload
     from optsched.online.instance import FILES
-    from optsched.outputs import require_outputs
     from optsched.verbs import generating
 
     like = given.pop("like", None)
@@ -196,7 +196,7 @@ def _shape_like(workload: str, arguments: Mapping[str, Any]) -> Any:
 def _keep(folder: str, instance: Any, read: typing.Iterable[Any] = (), told: str = "") -> None:
     from optsched.cli.show import note
     from optsched.files import write_document
-    from optsched.outputs import require_outputs
+    from optsched.io.outputs import require_outputs
 
     path = Path(folder) / f"{instance.name}.json"
     require_outputs([path], read)

@@ -18,7 +18,7 @@ from optsched.cli.settings import (
 )
 from optsched.declared import Between, require
 from optsched.errors import InputError
-from optsched.outputs import require_file, require_outputs
+from optsched.io.outputs import require_file, require_outputs
 from optsched.placement.scaling import SLOWER
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def import_pipedream(
     from optsched.cli.show import note
     from optsched.files import write_document
     from optsched.generators.placement import Hardware, instance_from_profile
-    from optsched.outputs import require_outputs
+    from optsched.io.outputs import require_outputs
     from optsched.profiles import Training, read_pipedream
 
     require_outputs([output], [file])

@@ -32,8 +32,8 @@ def export(
 ) -> int:
     """Write a method's Pyomo model for another solver."""
     from optsched.cli.show import note
+    from optsched.io.outputs import require_outputs
     from optsched.library import files_behind
-    from optsched.outputs import require_outputs
     from optsched.verbs.exporting import export as run
 
     require_outputs([output], files_behind(file))

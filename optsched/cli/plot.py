@@ -65,8 +65,8 @@ def save_picture(output: str, inputs: Iterable[str | Path], draw: Callable[[], A
     """
     from optsched.cli.show import note
     from optsched.extras import require_extras
-    from optsched.outputs import require_outputs
-    from optsched.writing import replacing
+    from optsched.io.outputs import require_outputs
+    from optsched.io.writing import replacing
 
     ending = output.rpartition(".")[2]
     if ending not in FORMATS:

@@ -55,8 +55,8 @@ def roll(
     """Run policies over time on one draw of the true epochs, audit them and bound their cost."""
     from optsched.cli import show, show_runs
     from optsched.files import instance_sha256, write_document
+    from optsched.io.outputs import require_outputs
     from optsched.library import files_behind, load
-    from optsched.outputs import require_outputs
     from optsched.result import Settings
     from optsched.rolling.instance import RollingInstance
     from optsched.rolling.options import RollingOptions

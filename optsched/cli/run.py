@@ -22,8 +22,8 @@ from optsched.cli.settings import (
     read_options,
 )
 from optsched.errors import InputError, shown
-from optsched.outputs import require_file, require_outputs
-from optsched.writing import STANDARD_OUTPUT
+from optsched.io.outputs import require_file, require_outputs
+from optsched.io.writing import STANDARD_OUTPUT
 
 
 def solve(

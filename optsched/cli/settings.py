@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from optsched.errors import InputError, shown
-from optsched.numerals import real_of, whole_of
+from optsched.io.numerals import real_of, whole_of
 
 TimeLimit = Annotated[float | None, typer.Option("--time-limit", metavar="S", help="Seconds.")]
 Iterations = Annotated[
@@ -95,7 +95,7 @@ def print_json(value: Any) -> None:
 
 def require_folder(path: str | None, inputs: Iterable[str | Path | None] = ()) -> None:
     """Refuse, before any work, what cannot be a folder to write into; raises InputError."""
-    from optsched.outputs import require_file, require_outputs
+    from optsched.io.outputs import require_file, require_outputs
 
     if path is not None:
         require_file(path, "it is a folder")
@@ -105,7 +105,7 @@ def require_folder(path: str | None, inputs: Iterable[str | Path | None] = ()) -
 
 
 def read_strictly(app: typer.Typer) -> None:
-    """Let every option and argument of a number take numbers of `optsched.numerals` only."""
+    """Let every option and argument of a number take numbers of `optsched.io.numerals` only."""
     for command in app.registered_commands:
         if command.callback is not None:
             _read_strictly(command.callback)

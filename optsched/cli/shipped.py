@@ -40,7 +40,7 @@ def schema(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Such as placement.")],
 ) -> int:
     """Print the JSON Schema of a file format."""
-    from optsched.schemas import SCHEMAS, json_schema
+    from optsched.io.schemas import SCHEMAS, json_schema
 
     if name not in SCHEMAS:
         raise InputError("schema", "", shown(name), suggestion(name, SCHEMAS))

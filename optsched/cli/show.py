@@ -12,12 +12,12 @@ from rich.table import Table
 
 from optsched.checking import CheckReport
 from optsched.display import counted
+from optsched.io.writing import csv_text, write_text
 from optsched.placement.scaling import SLOWER
 from optsched.problem import Problem
 from optsched.problems import PROBLEMS
 from optsched.result import Result
 from optsched.verbs.explaining import why_none
-from optsched.writing import csv_text, write_text
 
 if TYPE_CHECKING:
     from optsched.experiments.report.table import FamilyTable

@@ -11,8 +11,8 @@ import typer
 from optsched.cli.exit_codes import BROKEN, DONE, INTERRUPTED
 from optsched.cli.settings import Json, Seed, print_json, table_extras
 from optsched.errors import InputError
-from optsched.outputs import require_file, require_outputs
-from optsched.writing import STANDARD_OUTPUT
+from optsched.io.outputs import require_file, require_outputs
+from optsched.io.writing import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from optsched.online.policies.by_name import PolicyOptions

@@ -12,8 +12,8 @@ import typer
 from optsched.cli.exit_codes import DONE
 from optsched.declared import require
 from optsched.errors import InputError
-from optsched.outputs import require_file, require_outputs
-from optsched.writing import STANDARD_OUTPUT, write_text
+from optsched.io.outputs import require_file, require_outputs
+from optsched.io.writing import STANDARD_OUTPUT, write_text
 
 StoreFile = Annotated[str, typer.Argument(metavar="RESULTS.sqlite", help="A result store.")]
 ToFile = Annotated[str | None, typer.Option(metavar="FILE")]

@@ -15,10 +15,10 @@ from typing import Any
 
 from optsched.errors import InputError, shown
 from optsched.generators.rolling import RollingGenerator, generate_rolling
-from optsched.numerals import real_of
+from optsched.io.numerals import real_of
+from optsched.io.reading import csv_rows
 from optsched.online.traces.importing import import_trace
 from optsched.online.traces.trace import MOST_ROWS
-from optsched.reading import csv_rows
 from optsched.rolling.instance import RollingInstance
 from optsched.schema import LARGEST
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from optsched.errors import InputError, shown
 from optsched.files import read_document, write_document
-from optsched.outputs import require_outputs
+from optsched.io.outputs import require_outputs
 from optsched.result import Result, Termination, unrounded
 
 KEYS = {"sha256", "objective", "bound", "method", "command"}

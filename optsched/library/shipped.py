@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from optsched.errors import InputError
 from optsched.files import read_document
+from optsched.io.writing import write_bytes
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS, problem_of
-from optsched.writing import write_bytes
 
 if TYPE_CHECKING:
     from optsched.typing import Instance

@@ -17,11 +17,11 @@ import numpy as np
 from optsched.errors import InputError
 from optsched.extras import require_extras
 from optsched.files import instance_sha256, write_document
+from optsched.io.writing import csv_text, replacing, write_text
 from optsched.library import WORKLOAD
 from optsched.online.instance import OnlineInstance
 from optsched.online.records import Record, Records
 from optsched.online.solution import MOST_JOBS, OnlineSolution
-from optsched.writing import csv_text, replacing, write_text
 
 COLUMNS = (
     "policy", "job_id", "submit", "start", "end", "gpus", "alpha", "estimate", "iterations",

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from optsched.errors import InputError, shown
-from optsched.numerals import real_of
+from optsched.io.numerals import real_of
+from optsched.io.reading import read_bytes
 from optsched.profiles.profile import Layer, LayerProfile
-from optsched.reading import read_bytes
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from optsched.errors import InputError, shown
-from optsched.numerals import real_of
-from optsched.reading import csv_rows
+from optsched.io.numerals import real_of
+from optsched.io.reading import csv_rows
 from optsched.uncertainty.distribution import Distribution
 
 LARGEST_TEXT = 256 * 2**20

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from optsched.errors import InputError, shown
+from optsched.io.writing import write_bytes
 from optsched.methods import build_model
-from optsched.writing import write_bytes
 
 FORMATS = ("mps", "lp", "nl")
 

@@ -17,10 +17,10 @@ from optsched.errors import InputError
 from optsched.files import write_document
 from optsched.generators.rolling import generate_rolling, rolling_settings
 from optsched.generators.rolling_trace import generate_from_trace, read_trace
+from optsched.io.schemas import json_schema
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.offered_load import offered_load
 from optsched.rolling.runs import run_policies
-from optsched.schemas import json_schema
 
 KEYS = {
     "policy", "total_cost", "energy_cost", "tardiness_cost", "late_jobs", "cost_bound", "audit",

@@ -19,8 +19,8 @@ from optsched.experiments.papers.verdict import (
     write_verdict,
 )
 from optsched.extras import require_extras
+from optsched.io.writing import csv_text, replacing, write_text
 from optsched.plotting.axes import house_style
-from optsched.writing import csv_text, replacing, write_text
 
 ALL = "all"
 ARTEFACTS: dict[str, Artefact] = {artefact.name: artefact for artefact in (*A_SRPT, *SJF_BCO, *STS)}

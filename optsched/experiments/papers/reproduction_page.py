@@ -10,7 +10,7 @@ from optsched import __version__
 from optsched.experiments.papers.artefact import Artefact
 from optsched.experiments.papers.artefacts import ARTEFACTS
 from optsched.experiments.papers.verdict import Finding, Verdict
-from optsched.writing import write_text
+from optsched.io.writing import write_text
 
 COMMAND = "optsched reproduce all -o results --page docs/reproduction.md"
 OTHERS_HEADING = "## Tables and figures that state no result"

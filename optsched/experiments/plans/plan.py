@@ -26,8 +26,8 @@ from optsched.experiments.plans.fields import (
     as_seeds,
     as_values,
 )
+from optsched.io.reading import read_text
 from optsched.library import shipped_folder
-from optsched.reading import read_text
 
 LARGEST_PLAN = 2**20
 MOST_UNITS = 1_000_000

@@ -12,8 +12,8 @@ from optsched.experiments.report.table import FamilyTable, gap_table
 from optsched.experiments.report.table_formats import percent, title
 from optsched.experiments.store.store import StoreReader, files_of_store
 from optsched.extras import require_extras
-from optsched.outputs import require_outputs
-from optsched.writing import write_text
+from optsched.io.outputs import require_outputs
+from optsched.io.writing import write_text
 
 STYLE = """
 :root { color-scheme: light; }

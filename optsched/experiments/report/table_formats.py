@@ -7,8 +7,8 @@ from typing import Any
 
 from optsched.display import counted
 from optsched.experiments.report.table import PAIR_HEADINGS, FamilyTable, Line
+from optsched.io.writing import csv_text
 from optsched.problems import PROBLEMS
-from optsched.writing import csv_text
 
 EXCESS = ("mean %", "95% interval", "median %", "largest %")
 CSV_COLUMNS = (

@@ -16,10 +16,10 @@ import numpy as np
 from optsched.about import About
 from optsched.errors import InputError, shown
 from optsched.extras import require_extras
-from optsched.numerals import real_of
+from optsched.io.numerals import real_of
+from optsched.io.reading import ALWAYS_EXPANDED, MOST_EXPANSION, csv_rows
+from optsched.io.writing import csv_text, replacing, write_text
 from optsched.online.data.workload import COLUMNS, Labels, Workload
-from optsched.reading import ALWAYS_EXPANDED, MOST_EXPANSION, csv_rows
-from optsched.writing import csv_text, replacing, write_text
 
 LARGEST_FILE = 2 * 2**30
 """Bytes of a table, after decompression."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
 
-from optsched.numerals import real_of
+from optsched.io.numerals import real_of
 from optsched.online.traces.reading import lines_of, moment_of, table_of
 from optsched.online.traces.trace import Rejected, TraceRow
 

@@ -24,9 +24,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from optsched import reading
 from optsched.errors import InputError
-from optsched.numerals import real_of
+from optsched.io import reading
+from optsched.io.numerals import real_of
 from optsched.online.traces.reading import lines_of
 from optsched.online.traces.trace import MOST_ROWS, Rejected, TraceRow
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from optsched import reading
 from optsched.errors import InputError, shown
-from optsched.numerals import real_of
+from optsched.io import reading
+from optsched.io.numerals import real_of
 from optsched.online.traces.trace import Rejected
 
 
@@ -19,7 +19,7 @@ def lines_of(path: str | Path) -> Iterator[tuple[int, str]]:
     Raises
     ------
     InputError
-        If it cannot be read, or is longer than `optsched.reading` allows.
+        If it cannot be read, or is longer than `optsched.io.reading` allows.
     """
     return reading.lines_of(path, errors="replace")
 

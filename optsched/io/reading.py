@@ -134,7 +134,7 @@ def lines_of(
 def csv_rows(path: str | Path, *, most: int = LARGEST_TEXT) -> Iterator[tuple[int, list[str]]]:
     """Line numbers and cells of a CSV file; a blank line has no cells, a cell no line break.
 
-    Cells that were written for spreadsheets (`optsched.writing.csv_text`) come as they were.
+    Cells that were written for spreadsheets (`optsched.io.writing.csv_text`) come as they were.
 
     Parameters
     ----------

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from optsched.errors import InputError
-from optsched.numerals import real_of
-from optsched.reading import FORMULA
+from optsched.io.numerals import real_of
+from optsched.io.reading import FORMULA
 
 STANDARD_OUTPUT = "-"
 COMPRESSION = 6

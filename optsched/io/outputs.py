@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from optsched.errors import InputError
-from optsched.writing import STANDARD_OUTPUT
+from optsched.io.writing import STANDARD_OUTPUT
 
 File = str | Path
 
