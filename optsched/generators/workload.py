@@ -107,11 +107,11 @@ class WorkloadShape:
 
 def default_durations() -> tuple[float, ...]:
     """201 quantiles of 10-minute median, heavy-tailed durations: log-normal, Pareto from 90% on."""
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     share = (np.arange(201) + 0.5) / 201
-    value = 600.0 * np.exp(1.6 * norm.ppf(share))
-    cut = 600.0 * np.exp(1.6 * norm.ppf(0.9))
+    value = 600.0 * np.exp(1.6 * ndtri(share))
+    cut = 600.0 * np.exp(1.6 * ndtri(0.9))
     tail = cut * ((1 - share) / 0.1) ** (-1 / 1.5)
     return tuple(np.where(share > 0.9, tail, value).tolist())
 
@@ -173,17 +173,18 @@ def generate_workload(
     submit *= span / submit[-1] if submit[-1] > 0 else 0.0
     user = rng.zipf(1.5, len(gpus)) % shape.users
     drawer = ConfigurationDrawer(seed, reference or cluster, all_reduce, shape.slices)
-    drawn = [drawer.draw(f"g{g}", int(gpus[g])) for g in range(len(gpus))]
-    alpha = np.array([each.estimate for each in drawn])[group]
+    names = [f"g{g}" for g in range(len(gpus))]
+    drawn, index = drawer.draw(names, gpus)
+    alpha = np.array([each.estimate for each in drawn])
     workload = Workload(
         f"synthetic-{jobs}-s{seed}",
         np.array([f"j{row}" for row in range(jobs)], dtype=object),
         submit,
         gpus[group],
-        duration / alpha,
-        Labels.of([f"u{user[g]}" for g in group]),
-        Labels.of([f"g{g}" for g in group]),
-        Labels.of([drawn[g].key for g in group]),
+        duration / alpha[index][group],
+        Labels.indexed(user[group], [f"u{u}" for u in range(shape.users)]),
+        Labels.indexed(group, names),
+        Labels.indexed(index[group], [each.key for each in drawn]),
     )
     workload.check()
     provenance = {
@@ -268,10 +269,11 @@ def _gpus(
     often = np.argsort(-size[:recurring], kind="stable")
     once = np.arange(recurring, len(size))
     lucky = rng.random(recurring) < shape.single_gpu_share
-    for each in (*often[lucky[often]], *once, *often[::-1]):
-        if not single[each] and size[each] <= wanted:
+    sizes = size.tolist()
+    for each in np.concatenate((often[lucky[often]], once, often[::-1])).tolist():
+        if not single[each] and sizes[each] <= wanted:
             single[each] = True
-            wanted -= int(size[each])
+            wanted -= sizes[each]
     gpus[single] = 1
     return np.asarray(gpus, dtype=np.int64)
 

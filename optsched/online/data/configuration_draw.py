@@ -9,19 +9,24 @@ that adding jobs never changes another group's.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.many_generators import seed_words, two_integers
 from optsched.placement.heuristics.heavy_edge import estimated_minimum
 from optsched.placement.instance import Job
 from optsched.profiles import LayerProfile, plans, stage_table
 from optsched.profiles.planner import MAX_GPUS
 from optsched.zoo import MODELS, profile_model
+
+Ints = NDArray[np.int64]
 
 ON_ONE_GPU = ("VGG19", "ResNet152", "Inception-V3", "BERT-large", "XLNet-large")
 SLICED = ("BERT-large", "T5-11B", "GPT-6.7B", "GPT-13B", "GPT-175B", "Mixtral-8x7B")
@@ -47,33 +52,65 @@ class ConfigurationDrawer:
     ) -> None:
         self._seed, self._reference, self._all_reduce = seed, reference, all_reduce
         self._slices = slices
-        self._drawn: dict[tuple[str, int], Drawn] = {}
         self._known: dict[str, Drawn] = {}
 
-    def draw(self, group: str, gpus: int) -> Drawn:
-        """The configuration of a group; the same whenever it is asked for."""
-        key = (group, gpus)
-        if key not in self._drawn:
-            self._drawn[key] = self._first_draw(group, gpus)
-        return self._drawn[key]
+    def draw(self, groups: Sequence[str], gpus: Ints) -> tuple[list[Drawn], Ints]:
+        """The configurations of groups on so many GPUs each; the same whenever they are asked for.
+
+        Parameters
+        ----------
+        groups : sequence of str
+            Names.
+        gpus : (n,) int
+            Of each group.
+
+        Returns
+        -------
+        drawn, index
+            The distinct configurations, and which of them each group gets. About 1 us a group.
+        """
+        count = len(gpus)
+        crc = np.fromiter((zlib.crc32(group.encode()) for group in groups), np.uint32, count)
+        seeds = [np.full(count, word, np.uint32) for word in seed_words(self._seed)]
+        seeds += [crc, gpus.astype(np.uint32)]
+        sizes, size = np.unique(gpus, return_inverse=True)
+        names = [self._names(each) for each in sizes.tolist()]
+        counts = np.array([len(each) for each in names], dtype=np.int64)
+        pairs = zip(sizes.tolist(), names, strict=True)
+        kinds = [(name, each) for each, some in pairs for name in some]
+        begin = (np.cumsum(counts) - counts)[size]
+
+        def plans(model: Ints) -> Ints:
+            met, place = np.unique(begin + model, return_inverse=True)
+            return np.array([len(self._plans(*kinds[k])) for k in met], dtype=np.int64)[place]
+
+        model, plan = two_integers(seeds, counts[size], plans)
+        most = int(plan.max(initial=0)) + 1
+        chosen, index = np.unique((begin + model) * most + plan, return_inverse=True)
+        drawn = [(*kinds[pair // most], pair % most) for pair in chosen.tolist()]
+        return [self._drawn(*each) for each in drawn], index
 
     def catalogue(self, provenance: dict[str, Any] | None = None) -> Catalogue:
         """Every configuration drawn so far."""
         models = {key: self._known[key].job for key in sorted(self._known)}
         return Catalogue.of(models, provenance)
 
-    def _first_draw(self, group: str, gpus: int) -> Drawn:
-        rng = np.random.default_rng([self._seed, zlib.crc32(group.encode()), gpus])
-        sliced = self._slices > 0 and gpus > 1 and gpus % self._slices == 0
-        names = ON_ONE_GPU if gpus == 1 else SLICED if sliced else tuple(MODELS)
-        model = names[int(rng.integers(len(names)))]
-        slices = self._slices if sliced else 1
+    def _is_sliced(self, gpus: int) -> bool:
+        return self._slices > 0 and gpus > 1 and gpus % self._slices == 0
+
+    def _names(self, gpus: int) -> tuple[str, ...]:
+        """The models that a group of so many GPUs may get."""
+        return ON_ONE_GPU if gpus == 1 else SLICED if self._is_sliced(gpus) else tuple(MODELS)
+
+    def _plans(self, model: str, gpus: int) -> tuple[Job, ...]:
+        slices = self._slices if self._is_sliced(gpus) else 1
         bandwidth = slices * self._reference.inter_bandwidth / self._reference.gpus_per_server
-        choices = configurations_of(model, gpus // slices, bandwidth, self._all_reduce, slices)
-        index = int(rng.integers(len(choices)))
-        job = choices[index]
+        return configurations_of(model, gpus // slices, bandwidth, self._all_reduce, slices)
+
+    def _drawn(self, model: str, gpus: int, plan: int) -> Drawn:
+        job = self._plans(model, gpus)[plan]
         key = f"{model}/{gpus}/{'-'.join(str(stage.replicas) for stage in job.stages)}"
-        key += f"x{slices}" if slices > 1 else ""
+        key += f"x{self._slices}" if self._is_sliced(gpus) and self._slices > 1 else ""
         if key not in self._known:
             self._known[key] = Drawn(key, job, estimated_minimum(job, self._reference.hardware))
         return self._known[key]

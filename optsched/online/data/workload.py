@@ -38,6 +38,17 @@ class Labels:
         )
         return cls(codes, tuple(known))
 
+    @classmethod
+    def indexed(cls, index: Ints, names: Sequence[str]) -> Labels:
+        """As `of` for the column ``[names[i] for i in index]``, of distinct names."""
+        rows = len(index)
+        first = np.full(len(names), rows, dtype=np.int64)
+        first[index[::-1]] = np.arange(rows)[::-1]  # the last that is written stays
+        met = np.argsort(first, kind="stable")[: np.count_nonzero(first < rows)]
+        rank = np.empty(len(names), dtype=np.int32)
+        rank[met] = np.arange(len(met), dtype=np.int32)
+        return cls(rank[index], tuple(names[each] for each in met.tolist()))
+
     def take(self, rows: Ints) -> Labels:
         """The column of some rows, with the same list of values."""
         return Labels(self.codes[rows], self.values)

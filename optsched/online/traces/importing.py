@@ -103,11 +103,12 @@ def workload_of_trace(
         The workload and its catalogue.
     """
     drawer = ConfigurationDrawer(seed, reference or OnlineCluster.of(), all_reduce)
-    models, alpha = [], np.empty(len(trace))
-    for row, (code, gpus) in enumerate(zip(trace.group.codes, trace.gpus.tolist(), strict=True)):
-        drawn = drawer.draw(trace.group.values[code], gpus)
-        models.append(drawn.key)
-        alpha[row] = drawn.estimate
+    most = int(trace.gpus.max(initial=0)) + 1
+    codes = trace.group.codes.astype(np.int64)
+    pairs, pair = np.unique(codes * most + trace.gpus, return_inverse=True)
+    groups = [trace.group.values[code] for code in pairs // most]
+    drawn, index = drawer.draw(groups, pairs % most)
+    alpha = np.array([each.estimate for each in drawn])[index][pair]
     iterations = np.where(trace.iterations > 0, trace.iterations, trace.duration / alpha)
     workload = Workload(
         trace.name,
@@ -117,7 +118,7 @@ def workload_of_trace(
         iterations,
         trace.user,
         trace.group,
-        Labels.of(models),
+        Labels.indexed(index[pair], [each.key for each in drawn]),
     )
     workload.check()
     return workload, drawer.catalogue(_provenance(trace, seed))
