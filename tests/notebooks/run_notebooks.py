@@ -23,6 +23,8 @@ from traitlets import default
 
 TIMEOUT = 300
 """Seconds for one cell."""
+WIDGET = "application/vnd.jupyter.widget-view+json"
+"""A slider: nothing without a kernel, so it is not kept; a picture beside it is."""
 
 
 class ThisPython(KernelSpecManager):
@@ -74,8 +76,11 @@ def renew(path: Path) -> str | None:
     """Run a notebook and keep its new outputs; what is wrong with it, None if nothing is."""
     notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     fault = _fault_when_run(notebook)
+    notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # times of the run
+        if cell.cell_type == "code":
+            cell.outputs = [one for one in cell.outputs if WIDGET not in one.get("data", {})]
     if fault is None:
         nbformat.write(notebook, path)  # type: ignore[no-untyped-call]
     return fault or _fault_as_committed(notebook)
