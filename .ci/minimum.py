@@ -11,7 +11,8 @@ import tomllib
 from pathlib import Path
 
 PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
-SKIPPED = {"mypy", "ruff", "pandas-stubs", "ipykernel", "nbclient", "nbformat"}
+NOTEBOOKS = {"ipykernel", "ipywidgets", "jupyterlab", "nbclient", "nbformat"}
+SKIPPED = {"mypy", "ruff", "pandas-stubs", *NOTEBOOKS}
 """Of the linters' and the notebooks' steps alone."""
 
 
