@@ -15,8 +15,9 @@ from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.check_certificate import check_certificate
 from optsched.makespan.exact.state_search import _Search
 from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.models.pools import solve_pools
 from optsched.problems import METHODS
-from optsched.result import Termination
+from optsched.result import Settings, Termination
 
 SEEDS, FULL_SEEDS = range(24), range(60)
 HEURISTICS = [m.name for m in METHODS["makespan"].values() if m.kind in ("heuristic", "model")]
@@ -56,6 +57,10 @@ def agrees(seed: int) -> bool:
     for lower in (area(durations).value, longest_job(durations).value, theta):
         assert lower <= relaxed
     assert bound <= relaxed <= best
+    pools = solve_pools(instance, instance.horizon, 1, Settings(), apart=False)
+    assert pools.bound <= relaxed
+    apart = solve_pools(instance, instance.horizon, 1, Settings(), apart=True)
+    assert apart.bound >= pools.bound
     by_contention = contention_bound(durations, 1.0)
     if by_contention is not None:
         assert by_contention.bound(slotted=True) <= best

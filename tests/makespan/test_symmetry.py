@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 from oracles import makespan as oracle
 
+import optsched
+from optsched.generators.makespan import generate_makespan
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models import formulation
 from optsched.makespan.models.data import MakespanModelData, model_data
+from optsched.makespan.models.pools import solve_pools
 from optsched.makespan.models.relaxation import solve_slotted
 from optsched.result import Settings, Termination
 
@@ -49,6 +52,39 @@ def test_the_optimum_stays(made: dict, contended: bool) -> None:
         assert found.bound == best
     fewer = solve_slotted(instance, best - 1, 1, Settings(), contention=contended)
     assert fewer.answer.termination is Termination.INFEASIBLE
+
+
+def test_servers_of_one_size_as_one_pool() -> None:
+    """3 GPUs over two servers of 2; without the links of (P5) two such jobs run at a time."""
+    instance = MakespanInstance.from_dict(document([(3, 8), (3, 8), (1, 4)], [2, 2, 2]))
+    best = solve_pools(instance, 12, 1, Settings(), apart=False)
+    apart = solve_pools(instance, 12, 1, Settings(), apart=True)
+    assert best.bound < apart.bound
+    assert apart.plan is not None
+    first, second, single = apart.plan
+    assert single is None  # jobs of one GPU are left to the full model
+    assert first is not None
+    assert second is not None
+    assert first.size is second.size is None
+    assert first.start < second.start
+    planned = solve_slotted(instance, 12, 1, Settings(), contention=True, plan=apart.plan)
+    assert planned.schedule is not None
+    assert planned.schedule.starts[:2] == (first.start, second.start)
+    assert planned.bound == apart.bound
+
+
+@pytest.mark.nightly
+def test_the_plan_of_pools_closes_24_jobs_on_8_servers() -> None:
+    """Local search ends at 20 slots, the bound is 19: equal servers are what made it hard."""
+    instance = generate_makespan(
+        24, 8, contention="strong", server_sizes=(2, 4, 8), largest_job=8, slot=30.0, seed=0
+    )
+    found = optsched.solve(instance, "exact", time_limit=300)
+    assert found.proved
+    assert found.objective == found.bound == 19
+    assert found.check is not None
+    assert found.check.feasible
+    assert found.certificate is not None
 
 
 def test_what_is_ordered() -> None:

@@ -17,6 +17,18 @@ from optsched.makespan.progress import duration, iterations_per_slot
 
 
 @dataclass(frozen=True)
+class Planned:
+    """When a job starts, and in a server of which size; None if it spans servers."""
+
+    start: int
+    size: int | None
+
+
+Plan = tuple[Planned | None, ...]
+"""By job: what is no longer to be chosen, if anything."""
+
+
+@dataclass(frozen=True)
 class MakespanModelData:
     """What the model is built from.
 
@@ -30,6 +42,8 @@ class MakespanModelData:
         False leaves (6)-(9) out and gives spanning runs their least duration: the relaxation.
     deadline : Deadline
         Building stops there.
+    plan : Plan or None
+        By job: what is no longer to be chosen.
     """
 
     instance: MakespanInstance
@@ -38,6 +52,7 @@ class MakespanModelData:
     bound: int
     contention: bool
     deadline: Deadline = field(default_factory=Deadline)
+    plan: Plan | None = None
 
     @property
     def jobs(self) -> range:
@@ -73,8 +88,24 @@ class MakespanModelData:
 
     def widths(self, j: int) -> range:
         """k: numbers of servers a spanning run of job j can use."""
+        planned = self._planned(j)
+        if planned is not None and planned.size is not None:
+            return range(0)
         fewest = max(2, int(self.durations.fewest[j]))
         return range(fewest, min(self.gpus(j), len(self.servers)) + 1)
+
+    def holds(self, j: int, s: int) -> bool:
+        """Whether job j can run inside server s."""
+        planned = self._planned(j)
+        may = planned is None or planned.size == self.capacity(s)
+        return may and self.gpus(j) <= self.capacity(s) and self.inside(j) is not None
+
+    def starts(self, j: int, slots: int) -> range:
+        """a: slots at which a run of job j may start to end by the horizon."""
+        last, planned = self.horizon - slots, self._planned(j)
+        if planned is None:
+            return range(last + 1)
+        return range(planned.start, min(planned.start, last) + 1)
 
     def speed(self, j: int, k: int, level: int) -> int:
         """phi_j(k, q): iterations per slot."""
@@ -92,6 +123,9 @@ class MakespanModelData:
             )
         spread = tuple(self.spanning_durations(j, k) for k in self.widths(j))
         return self.gpus(j), self.inside(j), spread, done
+
+    def _planned(self, j: int) -> Planned | None:
+        return None if self.plan is None else self.plan[j]
 
     def spanning_durations(self, j: int, k: int) -> range:
         """d: slots a run over k servers can take, from alone to contended throughout."""
@@ -112,6 +146,7 @@ def model_data(
     *,
     contention: bool = True,
     deadline: Deadline | None = None,
+    plan: Plan | None = None,
 ) -> MakespanModelData:
     """Gather the model's data.
 
@@ -127,6 +162,8 @@ def model_data(
         Whether jobs slow each other down; else the relaxation.
     deadline : Deadline, optional
         When to stop; by default never.
+    plan : Plan, optional
+        By job: what is no longer to be chosen.
 
     Returns
     -------
@@ -143,7 +180,8 @@ def model_data(
     clock = deadline or Deadline()
     name = "ilp" if contention else "ilp-relaxed"
     require_slots(name, instance)
-    data = MakespanModelData(instance, durations_of(instance), horizon, bound, contention, clock)
+    durations = durations_of(instance)
+    data = MakespanModelData(instance, durations, horizon, bound, contention, clock, plan)
     nonzeros = model_nonzeros(data)
     require_time(clock, nonzeros)
     refuse_many_nonzeros(name, nonzeros, "fewer jobs or longer slots")
@@ -164,14 +202,14 @@ def model_nonzeros(data: MakespanModelData) -> int:
     for j in data.jobs:
         inside = data.inside(j)
         if inside is not None and inside <= horizon:
-            held = sum(data.gpus(j) <= data.capacity(s) for s in data.servers)
-            total += held * (horizon - inside + 1) * (inside + 6)  # (5) for each slot of a run
+            held = sum(data.holds(j, s) for s in data.servers)
+            total += held * len(data.starts(j, inside)) * (inside + 6)  # (5) for each slot of a run
         for k in data.widths(j):
             lengths = data.spanning_durations(j, k)
             if len(lengths) == 0:
                 continue
-            runs = len(lengths) * (horizon + 1) - sum(lengths)
-            covered = (horizon + 1) * sum(lengths) - sum(d * d for d in lengths)
+            runs = sum(len(data.starts(j, d)) for d in lengths)
+            covered = sum(d * len(data.starts(j, d)) for d in lengths)
             total += 5 * runs + covered * (2 * servers + 2 if data.contention else servers + 1)
             if data.contention:
                 total += horizon * data.most_contending * (servers + 2)

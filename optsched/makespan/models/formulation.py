@@ -69,8 +69,8 @@ def _declare_sets(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
         (j, s, a)
         for j in data.jobs
         for s in data.servers
-        if data.gpus(j) <= data.capacity(s) and data.inside(j) is not None
-        for a in range(data.horizon - (data.inside(j) or 0) + 1)
+        if data.holds(j, s)
+        for a in data.starts(j, data.inside(j) or 0)
     ]
     model.INSIDE_RUNS = pyo.Set(dimen=3, initialize=inside, doc="(j, s, a)")
     spanning = [
@@ -78,7 +78,7 @@ def _declare_sets(model: pyo.ConcreteModel, data: MakespanModelData) -> None:
         for j in data.jobs
         for k in data.widths(j)
         for d in data.spanning_durations(j, k)
-        for a in range(data.horizon - d + 1)
+        for a in data.starts(j, d)
     ]
     model.SPANNING_RUNS = pyo.Set(dimen=4, initialize=spanning, doc="(j, k, a, d)")
     model.SPANNERS = pyo.Set(

@@ -1,15 +1,17 @@
-"""Method ``ilp``: heuristics, bounds, the relaxation and the full MILP, until they meet.
+"""Method ``ilp``: heuristics, bounds, two relaxations and the full MILP, until they meet.
 
 1. The heuristics give an upper bound UB; 2. area, longest job and columns a lower bound LB; 3.
-local searches from other seeds, which stop at LB, may lower UB; 4. the contention-free relaxation
-raises LB, and its schedule, run under contention, may lower UB; 5. the full model asks for a
-schedule of at most UB - 1 slots. The details say where it stopped.
+local searches from other seeds, which stop at LB, may lower UB; 4. the relaxation by pools raises
+LB, and the full model with its starts may lower UB; 5. the contention-free relaxation does the same
+with its schedule, run under contention; 6. the full model asks for a schedule of at most UB - 1
+slots. The details say where it stopped.
 
 Guarantee: optimal when it ends as "optimal"; at a time limit the incumbent and the bound stand.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import pyomo.environ as pyo
@@ -24,13 +26,14 @@ from optsched.makespan.heuristics.local_search import search
 from optsched.makespan.heuristics.nested import nested
 from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.models.data import require_slots
+from optsched.makespan.models.data import Plan, require_slots
+from optsched.makespan.models.pools import solve_pools
 from optsched.makespan.models.relaxation import model_of, solve_slotted
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Outcome, Settings, Termination
 
 RELAXATION_SHARE = 0.4
-"""Share of the time left that the relaxation may take."""
+"""Share of the time left that a relaxation may take."""
 SEARCHES = 8
 """Local searches before any model is built: each is far cheaper than closing a gap of one slot."""
 
@@ -75,6 +78,7 @@ class Pipeline:
         with self.found.working():
             for following, work in (
                 ("search", self._search),
+                ("pools", self._pools),
                 ("relaxation", self._relaxation),
                 ("full model", self._full_model),
             ):
@@ -100,21 +104,64 @@ class Pipeline:
             self.found.take(search(instance, short, target, stop), "local-search")
         self.found.cut = False  # a share of the time was up
 
+    def _pools(self) -> None:
+        """Servers of one size as one, first where no link is shared: the full model tells which."""
+        found = self.found
+        for apart in (True, False):
+            deadline = self.deadline.share(RELAXATION_SHARE)
+            settings, below = self.settings.within(deadline), int(found.beyond) - 1
+            if self._met() or deadline.is_over:
+                return
+            with suppress(NotApplicableError, OutOfTimeError):  # the other models may be smaller
+                low = int(found.bound.value)
+                solved = solve_pools(found.instance, below, low, settings, apart=apart)
+                self._note(solved.answer)
+                if not apart:
+                    found.prove(Bound(float(solved.bound), "pools"))
+                if solved.plan is not None:
+                    self._solve("pools", deadline, contention=True, plan=solved.plan)
+
     def _relaxation(self) -> None:
         self._solve("relaxation", self.deadline.share(RELAXATION_SHARE), contention=False)
 
     def _full_model(self) -> None:
         self._solve("full model", self.deadline, contention=True)
 
-    def _solve(self, source: str, deadline: Deadline, *, contention: bool) -> None:
+    def _solve(
+        self,
+        source: str,
+        deadline: Deadline,
+        *,
+        contention: bool,
+        plan: Plan | None = None,
+    ) -> None:
+        """Let the incumbent have what a slotted model finds; what it proves, unless to a plan.
+
+        Parameters
+        ----------
+        source : str
+            What the bound is named after.
+        deadline : Deadline
+            When to stop.
+        contention : bool
+            Whether jobs slow each other down.
+        plan : Plan, optional
+            By job: what is no longer to be chosen.
+        """
         found, settings = self.found, self.settings.within(deadline)
         horizon, low = int(found.beyond) - 1, int(found.bound.value)
-        solved = solve_slotted(found.instance, horizon, low, settings, contention=contention)
-        self.answer = solved.answer
-        self.build_time += solved.answer.build_time
-        found.prove(Bound(float(solved.bound), source))
+        solved = solve_slotted(
+            found.instance, horizon, low, settings, contention=contention, plan=plan
+        )
+        self._note(solved.answer)
+        if plan is None:
+            found.prove(Bound(float(solved.bound), source))
         if solved.schedule is not None and evaluate(found.instance, solved.schedule).fits:
             found.offer(solved.schedule, source)
+
+    def _note(self, answer: Answer) -> None:
+        self.answer = answer
+        self.build_time += answer.build_time
 
     def _search_on(self) -> None:
         """Spend the rest of the time on the heuristics; the model could not be built."""

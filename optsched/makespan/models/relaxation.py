@@ -20,7 +20,7 @@ from optsched.makespan.exact.starting_schedules import take_starting_schedules
 from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models import formulation
-from optsched.makespan.models.data import model_data, require_slots
+from optsched.makespan.models.data import Plan, model_data, require_slots
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Outcome, Settings, Termination
 
@@ -86,7 +86,13 @@ def model_of(instance: MakespanInstance, *, contention: bool) -> pyo.ConcreteMod
 
 
 def solve_slotted(
-    instance: MakespanInstance, horizon: int, low: int, settings: Settings, *, contention: bool
+    instance: MakespanInstance,
+    horizon: int,
+    low: int,
+    settings: Settings,
+    *,
+    contention: bool,
+    plan: Plan | None = None,
 ) -> Solved:
     """Build and solve a slotted model; see `formulation`.
 
@@ -102,6 +108,8 @@ def solve_slotted(
         Limits, solver and seed of the run, and its clock.
     contention : bool
         Whether jobs slow each other down; else the relaxation.
+    plan : Plan, optional
+        By job: what is no longer to be chosen. The bound then holds for such schedules only.
 
     Returns
     -------
@@ -116,7 +124,9 @@ def solve_slotted(
         If it cannot be built in the time left.
     """
     began = time.perf_counter()
-    data = model_data(instance, horizon, low, contention=contention, deadline=settings.deadline)
+    data = model_data(
+        instance, horizon, low, contention=contention, deadline=settings.deadline, plan=plan
+    )
     built = formulation.build(data)
     answer = solve_model(
         built,

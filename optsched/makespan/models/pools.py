@@ -1,0 +1,257 @@
+"""The relaxation by pools: servers of one size count as one, and links are free.
+
+Which of many equal servers a job stands in is what makes the slot-by-slot models slow to prove;
+here nothing tells them apart. A way to run a job is how many GPUs it has of each size of server:
+in one server, or over no fewer servers than hold them, alone on its links. Every schedule keeps
+(P1) to (P4) of models/makespan/README.md, so the optimum is a lower bound on the makespan. With
+(P5) no two jobs share a link: no bound, but a plan for the full model (`formulation`), which then
+has to choose only servers, and the starts of jobs of one GPU, that fit in anywhere.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import pyomo.environ as pyo
+
+from optsched.backends import Answer, solve_model
+from optsched.backends import sizes as limits
+from optsched.backends.relations import stated
+from optsched.backends.sizes import refuse_many_nonzeros, require_time
+from optsched.makespan.bounds.durations import durations_of
+from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.models.data import MakespanModelData, Plan, Planned
+from optsched.result import Settings, Termination
+
+ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to run a job: its GPUs by size of server, its slots, and whether in one server."""
+
+    gpus: tuple[int, ...]
+    slots: int
+    inside: bool
+
+
+@dataclass(frozen=True)
+class Pools:
+    """What the model is built from: the slotted models' data, by size of server.
+
+    Attributes
+    ----------
+    apart : bool
+        Whether no two jobs may share a link: (P5).
+    """
+
+    data: MakespanModelData
+    apart: bool
+
+    @cached_property
+    def servers(self) -> dict[int, int]:
+        """Servers by size, the largest first."""
+        return dict(sorted(Counter(self.data.instance.servers).items(), reverse=True))
+
+    @cached_property
+    def ways(self) -> list[list[Way]]:
+        """By job: its ways that end by the horizon, of equal GPUs the shortest.
+
+        Raises
+        ------
+        NotApplicableError
+            Above `sizes.MOST_NONZEROS`.
+        """
+        found, total = [], 0
+        for j in self.data.jobs:
+            best: dict[tuple[int, ...], Way] = {}
+            for way in self._ways(j):
+                if way.gpus not in best or way.slots < best[way.gpus].slots:
+                    total += self._nonzeros(way)
+                    best[way.gpus] = way
+                if total > limits.MOST_NONZEROS:
+                    break
+            refuse_many_nonzeros("ilp", total, "fewer jobs or longer slots")
+            found.append(list(best.values()))
+        return found
+
+    @property
+    def nonzeros(self) -> int:
+        """Roughly those of the model."""
+        return sum(self._nonzeros(way) for ways in self.ways for way in ways)
+
+    def starts(self, way: Way) -> range:
+        """a: slots at which a run may start to end by the horizon."""
+        return range(self.data.horizon - way.slots + 1)
+
+    def _nonzeros(self, way: Way) -> int:
+        pools = sum(gpus > 0 for gpus in way.gpus)
+        return len(self.starts(way)) * (4 + pools * way.slots)
+
+    def _ways(self, j: int) -> Iterator[Way]:
+        gpus, inside = self.data.gpus(j), self.data.inside(j)
+        if inside is not None and inside <= self.data.horizon:
+            for size in self.servers:
+                if gpus <= size:
+                    own = tuple(gpus if other == size else 0 for other in self.servers)
+                    yield Way(own, inside, True)
+        shortest = {
+            k: lengths[0]
+            for k in self.data.widths(j)
+            if len(lengths := self.data.spanning_durations(j, k))
+        }
+        for share in _shares(gpus, list(self.servers.items())) if shortest else ():
+            fewest = sum(-(-part // size) for part, size in zip(share, self.servers, strict=True))
+            if max(2, fewest) in shortest:
+                yield Way(share, shortest[max(2, fewest)], False)
+
+
+@dataclass(frozen=True)
+class SolvedPools:
+    """What the relaxation proves, as `relaxation.Solved`, and the plan in it if there is one."""
+
+    bound: int
+    plan: Plan | None
+    answer: Answer
+
+
+def solve_pools(
+    instance: MakespanInstance, horizon: int, low: int, settings: Settings, *, apart: bool
+) -> SolvedPools:
+    """Build and solve the relaxation by pools.
+
+    Parameters
+    ----------
+    instance : MakespanInstance
+        The instance.
+    horizon : int
+        T, slots.
+    low : int
+        A lower bound on the makespan, slots.
+    settings : Settings
+        Limits, solver and seed of the run, and its clock.
+    apart : bool
+        Whether no two jobs may share a link. The bound then holds for such schedules only.
+
+    Returns
+    -------
+    SolvedPools
+        Bound, plan and answer.
+
+    Raises
+    ------
+    NotApplicableError
+        If the model is too large for the memory it may take.
+    OutOfTimeError
+        If it cannot be built in the time left.
+    """
+    began = time.perf_counter()
+    durations, deadline = durations_of(instance), settings.deadline
+    pools = Pools(MakespanModelData(instance, durations, horizon, low, False, deadline), apart)
+    require_time(settings.deadline, pools.nonzeros)
+    model = build(pools)
+    answer = solve_model(
+        model,
+        settings,
+        build_time=time.perf_counter() - began,
+        heard=lambda _, bound: settings.progress.report(None, bound),
+    )
+    if answer.termination is Termination.INFEASIBLE:
+        return SolvedPools(horizon + 1, None, answer)
+    bound = low if answer.bound is None else max(low, math.ceil(answer.bound - ROUNDING))
+    return SolvedPools(bound, read_plan(model, pools) if answer.has_solution else None, answer)
+
+
+def build(pools: Pools) -> pyo.ConcreteModel:
+    """State the model; see `models/makespan/README.md`. Raises OutOfTimeError at a deadline."""
+    data = pools.data
+    model = pyo.ConcreteModel(name="makespan-pools")
+    runs = [
+        (j, i, a)
+        for j, ways in enumerate(pools.ways)
+        for i, way in enumerate(ways)
+        for a in pools.starts(way)
+    ]
+    model.RUNS = pyo.Set(dimen=3, initialize=runs, doc="(j, i, a)")
+    model.run = pyo.Var(model.RUNS, domain=pyo.Binary, doc="R: job j starts at a in its way i")
+    model.last_end = pyo.Var(
+        domain=pyo.Integers, bounds=(data.bound, data.horizon), doc="C: the makespan, slots"
+    )
+    model.makespan = pyo.Objective(expr=model.last_end, doc="min C")
+    of_job: list[list[tuple[int, int]]] = [[] for _ in data.jobs]
+    held: dict[tuple[int, int], list] = {}
+    linked: dict[tuple[int, int], list] = {}
+    for j, i, a in runs:
+        of_job[j].append((i, a))
+        way = pools.ways[j][i]
+        for size, gpus in zip(pools.servers, way.gpus, strict=True):
+            for t in range(a, a + way.slots) if gpus else ():
+                held.setdefault((size, t), []).append(gpus * model.run[j, i, a])
+                if pools.apart and not way.inside:
+                    servers = -(-gpus // size)
+                    linked.setdefault((size, t), []).append(servers * model.run[j, i, a])
+    data.deadline.check()
+
+    @model.Constraint(data.jobs, doc="(P1) every job runs once, in one way")
+    def runs_once(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
+        return stated(model, sum(model.run[j, i, a] for i, a in of_job[j]) == 1)
+
+    @model.Constraint(data.jobs, doc="(P2) C is no earlier than any end")
+    def ends(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
+        ways = pools.ways[j]
+        return stated(
+            model,
+            model.last_end >= sum((a + ways[i].slots) * model.run[j, i, a] for i, a in of_job[j]),
+        )
+
+    data.deadline.check()
+
+    @model.Constraint(list(held), doc="(P3) servers of one size run at most their GPUs")
+    def capacity(model: pyo.ConcreteModel, size: int, t: int) -> pyo.Expression:
+        return sum(held[size, t]) <= size * pools.servers[size]
+
+    data.deadline.check()
+    alike: dict = {}
+    for j in data.jobs:
+        alike.setdefault(data.likeness(j), []).append(j)
+    neighbours = [pair for jobs in alike.values() for pair in pairwise(jobs)]
+
+    @model.Constraint(neighbours, doc="(P4) of jobs alike the first starts first")
+    def job_order(model: pyo.ConcreteModel, j: int, other: int) -> pyo.Expression:
+        first, second = (sum(a * model.run[x, i, a] for i, a in of_job[x]) for x in (j, other))
+        return stated(model, first <= second)
+
+    @model.Constraint(list(linked), doc="(P5) no link is shared")
+    def links(model: pyo.ConcreteModel, size: int, t: int) -> pyo.Expression:
+        return sum(linked[size, t]) <= pools.servers[size]
+
+    return model
+
+
+def read_plan(model: pyo.ConcreteModel, pools: Pools) -> Plan:
+    """Of each job of several GPUs its start, and the size of its server if it is in one."""
+    plan: list[Planned | None] = [None] * len(pools.ways)
+    for j, i, a in model.RUNS:
+        if pools.data.gpus(j) > 1 and pyo.value(model.run[j, i, a]) > 0.5:
+            way = pools.ways[j][i]
+            largest = max(zip(way.gpus, pools.servers, strict=True))[1]
+            plan[j] = Planned(a, largest if way.inside else None)
+    return tuple(plan)
+
+
+def _shares(gpus: int, servers: list[tuple[int, int]]) -> Iterator[tuple[int, ...]]:
+    """Every way to take so many GPUs of servers by (size, how many)."""
+    (size, many), *others = servers
+    if not others:
+        if gpus <= size * many:
+            yield (gpus,)
+        return
+    for taken in range(min(gpus, size * many) + 1):
+        for rest in _shares(gpus - taken, others):
+            yield (taken, *rest)
