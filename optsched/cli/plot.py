@@ -18,7 +18,13 @@ DOTS_PER_INCH = 160
 
 
 def plot(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="An instance, or a result store.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="An instance, a solution of a shipped one, a table of compare --csv, or a store.",
+        ),
+    ],
     output: Annotated[
         str, typer.Option("-o", metavar="F.png|svg|pdf", help="The picture to write.")
     ],
@@ -37,7 +43,7 @@ def plot(
     ] = None,
     option: Options = None,
 ) -> int:
-    """Draw a solution of an instance, or how far the runs of a store are from optimal."""
+    """Draw a solution or run of an instance, or how far methods of a table are from optimal."""
     from optsched.experiments.store.store import files_of_store
     from optsched.library import files_behind
 

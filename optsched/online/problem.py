@@ -21,6 +21,7 @@ ONLINE = Problem(
         "queue": f"{_PICTURES}.online:plot_queue",
         "utilisation": f"{_PICTURES}.online:plot_utilisation",
         "flow": f"{_PICTURES}.online:plot_flow",
+        "over-time": f"{_PICTURES}.online:plot_online_over_time",
     },
     methods=(
         Method(

@@ -1,46 +1,84 @@
-"""What the pictures share: axes to draw on, colours, and text that stays text."""
+"""The one style of every picture: size, colours, scales, and words that fit where they stand.
+
+A picture is as wide as a column in print and its letters are large enough on a telephone. A
+function that draws is decorated with ``@house_style()``, takes its Axes from `axes`, and ends with
+`headed`, which wraps the title and puts the legend where no data is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from optsched.extras import require_extras
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 COLOURS = (
-    "#88ccee",
-    "#cc6677",
-    "#ddcc77",
-    "#117733",
-    "#aa4499",
-    "#44aa99",
     "#332288",
+    "#cc6677",
+    "#44aa99",
+    "#117733",
+    "#ddcc77",
+    "#aa4499",
+    "#88ccee",
     "#999933",
     "#882255",
 )
 """Paul Tol's muted scheme: distinguishable to colour-blind eyes, and none of them grey."""
 
+DASHES = ("-", "--", "-.", ":")
+"""Of lines in one picture: told apart without colours too."""
+
+MARK = "#000000"
+FAINT = "#d9d9d9"
+"""Of what stands behind the data."""
+WORDS = "#595959"
+"""Of words that go with what is faint."""
+
 STYLE = {
+    "axes.prop_cycle": f"cycler('color', {list(COLOURS)})",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlelocation": "left",
     "axes.titlesize": "medium",
-    "legend.frameon": False,
+    "figure.titlesize": "medium",
+    "font.size": 11.0,
+    "hatch.linewidth": 0.6,
     "legend.fontsize": "small",
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
     "savefig.dpi": 160,
     "svg.fonttype": "none",
     "svg.hashsalt": "optsched",
+    "xtick.labelsize": "small",
+    "ytick.labelsize": "small",
 }
-"""Of every figure that is kept in a file."""
+"""Of every figure."""
 
-MARK = "#000000"
+WIDTH = 6.6
+"""Inches of a picture of one panel."""
 LONGEST_LABEL = 24
+LONGEST_IN_LEGEND = 40
+LEAST_LETTERS = 12
 LEGEND_COLUMNS = 4
+NARROW = ((1, 28), (1, 16), (1, 8))
+"""Columns and letters of a legend where there is hardly room."""
+UNITS = {"ms": "milliseconds", "s": "seconds", "h": "hours", "$": "dollars", "J": "joules"}
+FAR = 20.0
+"""How many times the middle value the largest may be before the scale is no longer linear."""
+DECADES = 1e5
+"""Of a scale that is not linear, at most."""
+MOST, LONG = 0.98, 1.5
+"""Of what ends, the share that an axis of time shows; how much longer it may be to show all."""
 
 
 @contextmanager
@@ -73,37 +111,203 @@ def axes(ax: Axes | None, width: float, height: float) -> Axes:
     require_extras(["matplotlib"])
     import matplotlib.pyplot as plt
 
-    if ax is not None:
-        return ax
-    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+    if ax is None:
+        return plt.subplots(figsize=(width, height), layout="constrained")[1]
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
 
 
-def legend_above(ax: Axes, handles: Sequence[Artist]) -> None:
-    """Put the legend between the axes and the title, where no bar or label can reach it.
+def stacked(ax: Axes | None, rows: int, width: float, height: float) -> list[Axes]:
+    """Panels one above the other on one x axis, in place of the axes given or on a new figure.
+
+    Parameters
+    ----------
+    ax : Axes or None
+        One of a grid, as `matplotlib.pyplot.subplots` makes it; it gives its place away.
+    rows : int
+        Panels.
+    width, height : float
+        Inches of a new figure.
+    """
+    ax = axes(ax, width, height)
+    place = ax.get_subplotspec()
+    assert place is not None
+    figure = ax.figure
+    ax.remove()
+    panels: list[Axes] = []
+    grid = place.subgridspec(rows, 1)
+    for row in range(rows):
+        panels.append(figure.add_subplot(grid[row], sharex=panels[0] if panels else None))
+    for panel in panels[:-1]:
+        panel.tick_params(labelbottom=False)
+    return panels
+
+
+def headed(ax: Axes, title: str = "", handles: Sequence[Any] | None = None) -> None:
+    """Put the title above the axes, as wide as there is room, and the legend between the two.
 
     Parameters
     ----------
     ax : Axes
-        The picture.
-    handles : sequence of Artist
-        What the legend names.
+        With all its labels: they say how much room there is.
+    title : str
+        Any words.
+    handles : sequence of Artist, optional
+        What the legend names, by their labels; by default all that have one.
     """
-    rows = -(-len(handles) // LEGEND_COLUMNS)
-    ax.legend(
-        handles=handles,
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        ncols=LEGEND_COLUMNS,
-        borderaxespad=0.2,
-        frameon=False,
-        fontsize="small",
-    )
-    ax.set_title(ax.get_title(loc="left"), loc="left", fontsize="medium", pad=8 + 16 * rows)
+    handles = ax.get_legend_handles_labels()[0] if handles is None else handles
+    room = _room(ax)
+    tall = 0.0
+    most = min(LEGEND_COLUMNS, len(handles))
+    for columns, longest in [*((n, LONGEST_IN_LEGEND) for n in range(most, 0, -1)), *NARROW]:
+        if not handles:
+            break
+        legend = ax.legend(
+            handles,
+            [str(number) for number in range(len(handles))],
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
+            ncols=columns,
+            borderaxespad=0.2,
+            columnspacing=1.4,
+            fontsize="small",
+            frameon=False,
+        )
+        for text, handle in zip(legend.get_texts(), handles, strict=True):
+            text.set_text(literal(short(str(handle.get_label()), longest)))
+        box = legend.get_window_extent()
+        tall = box.height * 72 / ax.figure.dpi
+        if box.width <= room:
+            break
+    wrap(ax.xaxis.label, ax.get_xlabel().replace("\\$", "$"), room)
+    wrap(ax.set_title("", loc="left", fontsize="medium", pad=6 + tall), title, room)
+
+
+def legend_below(figure: Figure, ax: Axes) -> None:
+    """Put the names of one panel's lines, which all panels share, below them.
+
+    Parameters
+    ----------
+    figure : Figure
+        Of constrained layout.
+    ax : Axes
+        The panel.
+    """
+    handles, names = ax.get_legend_handles_labels()
+    for columns in range(LEGEND_COLUMNS, 0, -1):
+        legend = figure.legend(handles, names, loc="outside lower center", ncols=columns)
+        if legend.get_window_extent().width <= figure.bbox.width or columns == 1:
+            break
+        legend.remove()
+
+
+def wrap(drawn: Text, words: str, room: float) -> None:
+    """Write words in lines of at most so many pixels; their own line ends stay.
+
+    Parameters
+    ----------
+    drawn : Text
+        What is written.
+    words : str
+        Any words.
+    room : float
+        Pixels.
+    """
+    lines = words.split("\n")
+    letters = max(map(len, lines))
+    drawn.set_text(literal(words))
+    while (wide := drawn.get_window_extent().width) > room and letters > LEAST_LETTERS:
+        letters = max(min(int(letters * room / wide), letters - 1), LEAST_LETTERS)
+        parts = (textwrap.wrap(line, letters, break_on_hyphens=False) for line in lines)
+        drawn.set_text(literal("\n".join(part for each in parts for part in each)))
+
+
+def _room(ax: Axes) -> float:
+    """Pixels from the left of the axes to where its place in the figure ends."""
+    place = ax.get_subplotspec()
+    if place is None or ax.figure.get_layout_engine() is None:
+        return float(ax.bbox.width)
+    whole = place.get_topmost_subplotspec()
+    share = len(whole.colspan) / whole.get_gridspec().ncols
+    labels = ax.yaxis.get_tightbbox()
+    beside = 0.0 if labels is None else labels.width
+    return float(max(ax.figure.bbox.width * share - beside - 12, 60.0))
+
+
+def robust_scale(axis: Axis, values: Iterable[float | None], least: float = 0.0) -> None:
+    """A scale on which the largest values do not flatten the rest: linear, or symlog.
+
+    Parameters
+    ----------
+    axis : Axis
+        ``ax.xaxis`` or ``ax.yaxis``.
+    values : iterable of float
+        What stands on it; None and what is not finite count for nothing.
+    least : float
+        Up to which values are as good as 0.
+    """
+    known = np.sort([abs(v) for v in values if v is not None and np.isfinite(v)])
+    known = known[known > least]
+    if not len(known) or known[-1] <= FAR * known[(len(known) - 1) // 2]:
+        return
+    threshold = 10.0 ** np.floor(np.log10(max(known[len(known) // 4], known[-1] / DECADES)))
+    from matplotlib.axis import XAxis
+    from matplotlib.ticker import SymmetricalLogLocator
+
+    across = isinstance(axis, XAxis)
+    subs = [1, 3] if known[-1] / threshold <= (100 if across else 1e4) else [1]
+    (axis.axes.set_xscale if across else axis.axes.set_yscale)("symlog", linthresh=threshold)
+    axis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=threshold, subs=subs))
+    axis.set_major_formatter(lambda value, _: figures(value))
+
+
+def robust_end(ax: Axes, ends: Sequence[float] | np.ndarray, what: str) -> str:
+    """End the x axis where a last few do not stretch it; says how many end beyond, or nothing.
+
+    Parameters
+    ----------
+    ax : Axes
+        With time on its x axis.
+    ends : sequence of float
+        What takes the axis so far.
+    what : str
+        What they are, in the plural.
+    """
+    known = np.sort(np.asarray(ends, dtype=np.float64))
+    if not len(known):
+        return ""
+    together = ax.get_shared_x_axes().get_siblings(ax)
+    ax.set_xlim(left=min(each.dataLim.x0 for each in together))
+    most = float(np.quantile(known, MOST)) * 1.05
+    if known[-1] <= LONG * most:
+        return ""
+    ax.set_xlim(right=most)
+    beyond = int((known > most).sum())
+    return f"; {beyond} of {len(known):,} {what} later, the last at {figures(float(known[-1]))}"
 
 
 def literal(words: str) -> str:
     """Words as matplotlib draws them unchanged: a "$" in a name starts no formula."""
     return words.replace("$", r"\$")
+
+
+def look(number: int, label: str | None = None) -> dict[str, Any]:
+    """Colour, dash and name of a line.
+
+    Parameters
+    ----------
+    number : int
+        Of the line in its picture, from 0.
+    label : str, optional
+        What the legend calls it.
+    """
+    colour, dash = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
+    return {"color": colour, "linestyle": dash, "label": label}
+
+
+def in_words(unit: str) -> str:
+    """A unit of the tables as an axis names it."""
+    return UNITS.get(unit, unit)
 
 
 def figures(value: float) -> str:
@@ -127,7 +331,9 @@ def short(name: str, longest: int = LONGEST_LABEL) -> str:
     return f"{name[: longest - 1 - kept]}…{name[-kept:]}"
 
 
-def ink(colour: tuple[float, float, float, float]) -> str:
+def ink(colour: str | tuple[float, ...]) -> str:
     """Black or white, whichever reads better on a colour."""
-    red, green, blue, _ = colour
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = to_rgb(colour)
     return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "white"

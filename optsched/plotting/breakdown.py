@@ -11,18 +11,29 @@ from optsched.placement.explain import PARTS, Breakdown, StageTime
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.solution import PlacementSolution
 from optsched.plotting.arguments import breakdown_of
-from optsched.plotting.axes import MARK, axes, figures, legend_above, literal, short
+from optsched.plotting.axes import (
+    COLOURS,
+    MARK,
+    WIDTH,
+    axes,
+    figures,
+    headed,
+    house_style,
+    literal,
+    short,
+)
+from optsched.plotting.labels import make_room
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOUR = {
-    "compute": "#4477aa",
-    "inter_server": "#ee6677",
-    "intra_server": "#66ccee",
-    "tensor": "#228833",
-    "experts": "#aa3377",
-    "all_reduce": "#ccbb44",
+    "compute": COLOURS[0],
+    "inter_server": COLOURS[1],
+    "intra_server": COLOURS[6],
+    "tensor": COLOURS[3],
+    "experts": COLOURS[5],
+    "all_reduce": COLOURS[4],
 }
 """Colour of each part of a `StageTime` by its attribute, in the order they are stacked."""
 
@@ -30,6 +41,7 @@ MOST_ROWS = 64
 BAR = 0.8
 
 
+@house_style()
 def plot_breakdown(
     instance: PlacementInstance | str | Path,
     solution: PlacementSolution | str | Path,
@@ -62,20 +74,18 @@ def plot_breakdown(
     """
     breakdown = breakdown_of(instance, solution, Breakdown, options)
     rows = _slowest(breakdown)
-    ax = axes(ax, 9.0, 1.8 + 0.24 * len(rows))
+    ax = axes(ax, WIDTH, 2.0 + 0.24 * len(rows))
     _draw_parts(ax, rows)
-    _mark_bottleneck(ax, rows, breakdown)
     names = [f"{short(row.name)} on server {row.server} (x{row.replicas})" for row in rows]
     ax.set_yticks(range(len(rows)), [literal(name) for name in names])
     ax.set_ylim(len(rows) - 0.4, -0.6)
     if len(rows) < len(breakdown.rows):
         ax.set_ylabel(f"the {len(rows)} slowest of {len(breakdown.rows)}")
-    ax.set_xlabel("time an iteration (ms)")
-    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_xlabel("time an iteration, milliseconds")
     time = figures(1e3 * breakdown.iteration_time)
     title = f"{short(breakdown.instance)}: {time} ms an iteration{_pipeline(breakdown)}"
-    ax.set_title(literal(title), loc="left")
-    legend_above(ax, ax.get_legend_handles_labels()[0])
+    headed(ax, title)
+    _mark_bottleneck(ax, rows, breakdown)
     return ax
 
 
@@ -124,6 +134,6 @@ def _mark_bottleneck(ax: Axes, rows: Sequence[StageTime], breakdown: Breakdown) 
     ax.axvline(total, color=MARK, linewidth=1, linestyle=":", zorder=0)
     end = 1e3 * worst.total
     words = f" ◀ {'slowest work' if breakdown.pipeline else 'bottleneck'}, {figures(total)} ms"
-    ax.text(end, position, words, color=MARK, fontweight="bold", va="center")
-    longest = 1e3 * max(row.total for row in rows)
-    ax.set_xlim(0, max(end * 1.3, longest * 1.05 if breakdown.pipeline else 0.0) or 1.0)
+    ax.text(end, position, words, fontsize="small", fontweight="bold", va="center")
+    ax.set_xlim(0, 1.02e3 * max(row.total for row in rows) or 1.0)
+    make_room(ax)

@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from optsched.errors import InputError
-from optsched.plotting.axes import COLOURS, MARK, axes, figures, legend_above, literal, short
+from optsched.plotting.axes import (
+    COLOURS,
+    MARK,
+    WIDTH,
+    axes,
+    figures,
+    headed,
+    house_style,
+    literal,
+    robust_scale,
+    short,
+)
+from optsched.plotting.labels import make_room
 from optsched.plotting.strips import plot_strips
 from optsched.problems import PROBLEMS
 from optsched.result import Termination, is_proved
@@ -17,10 +29,13 @@ if TYPE_CHECKING:
 COLUMNS = ("instance", "method", "status", "objective", "bound")
 STORED = ("problem", "sha256", "method", "options", "seed", "status", "objective", "bound")
 PROVED_GAP = 1e-6
+LEAST = 0.1
+"""Per cent that are hardly above a bound."""
 GROUP = 0.84
 """Share of an instance's row that its bars fill."""
 
 
+@house_style()
 def plot_gaps(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the excess of each method on each instance over the instance's bound.
 
@@ -49,7 +64,7 @@ def plot_gaps(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     instances = list(dict.fromkeys(frame["instance"]))
     methods = list(dict.fromkeys(frame["method"]))
     rows = {(row["instance"], row["method"]): row for row in frame.to_dict("records")}
-    ax = axes(ax, 9.0, 1.8 + len(instances) * max(0.2 * len(methods) + 0.12, 0.5))
+    ax = axes(ax, WIDTH, 1.8 + len(instances) * max(0.2 * len(methods) + 0.12, 0.5))
     thick = GROUP / len(methods)
     for number, method in enumerate(methods):
         present = [i for i, name in enumerate(instances) if (name, method) in rows]
@@ -61,10 +76,13 @@ def plot_gaps(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         for position, value, row in zip(positions, excess, chosen, strict=True):
             _annotate(ax, position, value, row)
     _label_axes(ax, instances, [_bound_of(frame, name) for name in instances])
-    _add_legend(ax)
+    robust_scale(ax.xaxis, [_percent(row) for row in rows.values()], LEAST)
+    headed(ax, handles=[*ax.get_legend_handles_labels()[0], _star()])
+    make_room(ax)
     return ax
 
 
+@house_style()
 def plot_excess(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the excess of each method's runs over the best bound of their instances: a dot a run.
 
@@ -93,7 +111,9 @@ def plot_excess(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     if not excess:
         raise InputError("frame", "", "no run with an objective and a bound", "at least one")
     named = {f"{name} ({len(values)})": values for name, values in excess.items()}
-    return plot_strips(named, "excess over the best bound proved (%), and its mean", ax)
+    ax = plot_strips(named, "excess over the best bound proved, %, and its mean", ax)
+    robust_scale(ax.xaxis, [x for values in named.values() for x in values], LEAST)
+    return ax
 
 
 def _best_bounds(frame: pd.DataFrame) -> list[float | None]:
@@ -184,14 +204,11 @@ def _label_axes(ax: Axes, instances: list[str], bounds: list[str]) -> None:
     labels = [f"{short(name)}\n{bound}" for name, bound in zip(instances, bounds, strict=True)]
     ax.set_yticks(range(len(instances)), [literal(label) for label in labels], fontsize="small")
     ax.set_ylim(len(instances) - 0.5, -0.5)
-    ax.set_xlim(0, 1.12 * ax.get_xlim()[1])
-    ax.set_xlabel("excess over the best bound proved (%)")
-    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_xlim(left=0)
+    ax.set_xlabel("excess over the best bound proved, %")
 
 
-def _add_legend(ax: Axes) -> None:
+def _star() -> Any:
     from matplotlib.lines import Line2D
 
-    handles, _ = ax.get_legend_handles_labels()
-    star = Line2D([], [], color=MARK, marker="$★$", linestyle="none", label="proved optimal")
-    legend_above(ax, [*handles, star])
+    return Line2D([], [], color=MARK, marker="$★$", linestyle="none", label="proved optimal")

@@ -15,7 +15,19 @@ from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.solution import MakespanSolution
 from optsched.methods import check, problem_for, solution_of
 from optsched.plotting.arguments import decided, instance_of
-from optsched.plotting.axes import COLOURS, MARK, axes, legend_above, literal, short
+from optsched.plotting.axes import (
+    COLOURS,
+    DASHES,
+    FAINT,
+    MARK,
+    WIDTH,
+    WORDS,
+    axes,
+    headed,
+    house_style,
+)
+from optsched.plotting.density import draw_density
+from optsched.plotting.labels import Label, label_inside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,16 +35,24 @@ if TYPE_CHECKING:
 SweepRow = tuple[str, float, str, float | None, float | None]
 """(contention, x, policy, makespan, mean completion time) of one run."""
 
-MOST_NAMED_JOBS = 60
-STYLES = ("-", "--", ":", "-.")
+MOST_LABELLED = 40
+MOST_BARS = 600
+"""Jobs; of more, how full each server is says more than their bars."""
+OWN_COLOUR = len(COLOURS)
+"""Jobs that have a colour each; more are coloured by how many GPUs they take."""
 
 
+@house_style()
 def plot_gantt(
     instance: MakespanInstance | str | Path,
     solution: MakespanSolution | str | Path,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw every job on the GPUs it holds, server by server; spanning jobs are hatched.
+
+    Up to nine jobs have a colour each; of more the colour says how many GPUs a job takes. Names
+    stand in the bars that are wide enough. Of more than 600 jobs the share of each server's GPUs in
+    use is drawn instead, the busiest server first.
 
     Parameters
     ----------
@@ -55,23 +75,33 @@ def plot_gantt(
     """
     found = _evaluated(instance, solution)
     given = found.instance
-    ax = axes(ax, 10.0, float(np.clip(1.5 + 0.14 * given.gpus, 3.0, 14.0)))
+    title = f"{given.name}: makespan {found.makespan:g} slots"
+    if len(given.jobs) > MOST_BARS:
+        ax = _draw_servers(axes(ax, WIDTH, 4.6), found)
+        headed(ax, f"{title}, {len(given.jobs):,} jobs", [])
+        return ax
+    ax = axes(ax, WIDTH, float(np.clip(1.6 + 0.14 * given.gpus, 3.0, 14.0)))
     firsts = np.concatenate(([0], np.cumsum(given.servers)))
+    colours = _job_colours(found)
+    labels: list[Label] = []
     for j, rows in enumerate(_gpu_rows(found)):
-        _draw_job(ax, found, j, rows, firsts)
+        labels += _draw_job(ax, found, j, rows, firsts, colours[j])
     for first in firsts[1:-1]:
-        ax.axhline(first, color="#666666", linewidth=0.6)
+        ax.axhline(first, color=WORDS, linewidth=0.6)
     ax.axvline(found.makespan, color=MARK, linewidth=1.2, gid="makespan")
-    middles = (firsts[:-1] + firsts[1:]) / 2
-    ax.set_yticks(middles, [f"server {s}" for s in range(len(given.servers))], fontsize="small")
+    step = -(-len(given.servers) // MOST_LABELLED)
+    shown = range(0, len(given.servers), step)
+    ax.set_yticks([(firsts[s] + firsts[s + 1]) / 2 for s in shown], [f"server {s}" for s in shown])
+    ax.tick_params(axis="y", length=0)
     ax.set_ylim(firsts[-1], 0)
     ax.set_xlim(0, found.makespan * 1.02)
     ax.set_xlabel("slots")
-    title = f"{given.name}: makespan {found.makespan:g} slots; hatched jobs span servers"
-    ax.set_title(literal(title), loc="left", fontsize="medium")
+    headed(ax, title + "; hatched jobs span servers", _size_handles(found, colours))
+    label_inside(ax, labels)
     return ax
 
 
+@house_style()
 def plot_contention(
     instance: MakespanInstance | str | Path,
     solution: MakespanSolution | str | Path,
@@ -92,7 +122,7 @@ def plot_contention(
         With the share of GPUs in use, in per cent, on a second axis.
     """
     found = _evaluated(instance, solution)
-    ax = axes(ax, 8.0, 3.6)
+    ax = axes(ax, WIDTH, 3.6)
     levels = found.levels
     spanning = levels > 0
     highest = levels.max(axis=1)
@@ -100,28 +130,28 @@ def plot_contention(
     edges = found.times
     (top,) = ax.step(edges, [*highest, 0], where="post", color=COLOURS[1], label="highest p")
     (middle,) = ax.step(
-        edges, [*mean, 0], where="post", color=COLOURS[6], linestyle="--",
+        edges, [*mean, 0], where="post", color=COLOURS[0], linestyle="--",
         label="mean p of the jobs that span",
     )  # fmt: skip
     other = ax.twinx()
     busy = 100 * found.gpu_use.sum(axis=1) / found.instance.gpus
     filled = other.fill_between(
-        edges, [*busy, 0], step="post", color="#dddddd", zorder=0, label="GPUs in use"
+        edges, [*busy, 0], step="post", color=FAINT, zorder=0, label="GPUs in use"
     )
     other.set_ylim(0, 105)
-    other.set_ylabel("GPUs in use, %")
+    other.set_ylabel("GPUs in use, %", color=WORDS)
+    other.spines["right"].set_visible(True)
     ax.set_zorder(other.get_zorder() + 1)
     ax.patch.set_visible(False)
     ax.set_ylim(0, max(1.2, 1.1 * float(highest.max())))
     ax.set_xlim(0, found.makespan)
     ax.set_xlabel("slots")
     ax.set_ylabel("contention level p")
-    title = f"{found.instance.name}: contention over time"
-    ax.set_title(literal(title), loc="left", fontsize="medium")
-    legend_above(ax, [top, middle, filled])
+    headed(ax, f"{found.instance.name}: contention over time", [top, middle, filled])
     return ax
 
 
+@house_style()
 def plot_sweep(
     rows: Sequence[SweepRow],
     metric: Literal["makespan", "mean"] = "makespan",
@@ -148,7 +178,7 @@ def plot_sweep(
     Axes
         One line a policy and strength of contention.
     """
-    ax = axes(ax, 7.0, 4.2)
+    ax = axes(ax, WIDTH, 4.2)
     lines = []
     policies = list(dict.fromkeys(row[2] for row in rows))
     strengths = list(dict.fromkeys(row[0] for row in rows))
@@ -158,15 +188,15 @@ def plot_sweep(
             values = [_values(rows, strength, x, policy, metric) for x in places]
             shown = [(x, v) for x, v in zip(places, values, strict=True) if v]
             if shown:
-                style = (COLOURS[policies.index(policy)], STYLES[strengths.index(strength)])
+                at, dash = policies.index(policy), strengths.index(strength)
+                style = (COLOURS[at % len(COLOURS)], DASHES[dash % len(DASHES)])
                 lines.append(_line(ax, shown, f"{policy}, {strength}", *style))
     ax.set_xlabel(axis)
     if len(places) == 1:
         ax.set_xticks([])
     ax.set_ylabel("makespan, slots" if metric == "makespan" else "mean completion time, slots")
     ax.set_ylim(bottom=0)
-    ax.set_title(literal(title), loc="left", fontsize="medium")
-    legend_above(ax, lines)
+    headed(ax, title, lines)
     return ax
 
 
@@ -226,30 +256,79 @@ def _gpu_rows(found: Evaluation) -> list[dict[int, list[int]]]:
     return rows
 
 
+def _job_colours(found: Evaluation) -> list[str]:
+    """A colour a job, or, of many, a colour a number of GPUs."""
+    gpus = _taken(found)
+    sizes = sorted(set(gpus))
+    if len(gpus) <= OWN_COLOUR:
+        return list(COLOURS[: len(gpus)])
+    return [COLOURS[sizes.index(count) * len(COLOURS) // max(len(sizes), 9)] for count in gpus]
+
+
+def _taken(found: Evaluation) -> list[int]:
+    """GPUs of each job."""
+    return [sum(placed.values()) for placed in found.schedule.placed]
+
+
+def _size_handles(found: Evaluation, colours: Sequence[str]) -> list[Any]:
+    """What the legend names: GPUs a job, where that is what colours say."""
+    from matplotlib.patches import Patch
+
+    if len(colours) <= OWN_COLOUR:
+        return []
+    sizes: dict[str, list[int]] = {}
+    for count, colour in sorted(zip(_taken(found), colours, strict=True)):
+        sizes.setdefault(colour, []).append(count)
+    handles = []
+    for colour, counts in sizes.items():
+        low, high = counts[0], counts[-1]
+        words = f"{low}" if low == high else f"{low} to {high}"
+        handles.append(Patch(color=colour, label=f"{words} GPU{'s' * (high > 1)} a job"))
+    return handles
+
+
 def _draw_job(
-    ax: Axes, found: Evaluation, j: int, rows: dict[int, list[int]], firsts: np.ndarray
-) -> None:
+    ax: Axes,
+    found: Evaluation,
+    j: int,
+    rows: dict[int, list[int]],
+    firsts: np.ndarray,
+    colour: str,
+) -> list[Label]:
+    """Draw a job's bars; returns what names them."""
     start, end = found.schedule.starts[j], float(found.ends[j])
     name = found.instance.jobs[j].name
     spans = len(rows) > 1
+    labels = []
     for server, gpus in rows.items():
-        for run in _runs(gpus):
+        runs = [(firsts[server] + run[0], len(run)) for run in _runs(gpus)]
+        for run in runs:
             ax.broken_barh(
                 [(start, end - start)],
-                (firsts[server] + run[0], len(run)),
-                facecolor=COLOURS[j % len(COLOURS)],
+                run,
+                facecolor=colour,
                 edgecolor="white",
                 linewidth=0.5,
                 hatch="///" if spans else None,
                 gid=f"job-{name}-server-{server}",
             )
-        if len(found.instance.jobs) <= MOST_NAMED_JOBS:
-            middle = firsts[server] + gpus[0] + len(_runs(gpus)[0]) / 2
-            ax.text(
-                (start + end) / 2, middle, literal(short(name, 12)), ha="center", va="center",
-                fontsize="x-small",
-                bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.6},
-            )  # fmt: skip
+        low, count = max(runs, key=lambda run: run[1])
+        labels.append(Label(name, (start, end), (low, low + count), colour))
+    return labels
+
+
+def _draw_servers(ax: Axes, found: Evaluation) -> Axes:
+    rows, starts, ends, counts = [], [], [], []
+    for j, placed in enumerate(found.schedule.placed):
+        for server, count in placed.items():
+            rows.append(server)
+            starts.append(found.schedule.starts[j])
+            ends.append(float(found.ends[j]))
+            counts.append(count)
+    held = np.array([rows, starts, ends, counts], dtype=np.float64)
+    draw_density(ax, held, found.instance.servers, "server")
+    ax.set_xlabel("slots")
+    return ax
 
 
 def _runs(gpus: list[int]) -> list[list[int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,16 @@ from optsched.online.records import Records, Segment, Segments
 from optsched.online.runs import Run
 from optsched.online.solution import OnlineSolution
 from optsched.plotting.arguments import decided
-from optsched.plotting.axes import axes
+from optsched.plotting.axes import (
+    WIDTH,
+    axes,
+    headed,
+    house_style,
+    look,
+    robust_end,
+    robust_scale,
+)
+from optsched.plotting.over_time import Course, draw_courses, thinned
 from optsched.result import Result
 
 if TYPE_CHECKING:
@@ -26,6 +35,43 @@ OneRun = Records | Run | OnlineSolution | Result
 Runs = OneRun | Sequence[OneRun]
 
 
+@house_style()
+def plot_online_over_time(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> Axes:
+    """Draw what waits, the GPUs in use and how long the jobs that end took, a panel each.
+
+    Parameters
+    ----------
+    instance : OnlineInstance
+        What ran.
+    runs : result, solution, run, or a sequence of them
+        What `optsched.solve` gives; a line each.
+    ax : Axes, optional
+        What gives its place to the panels; by default they fill a new figure.
+
+    Returns
+    -------
+    Axes
+        The upper panel. Lines and dots have the gid ``PANEL POLICY``; a scale on which a few
+        values would flatten the rest is not linear, and an axis that a few jobs would stretch
+        says where they end.
+    """
+    courses = []
+    for records in _records(instance, runs):
+        time, queue, used = timeline(records)
+        gpus = records.servers * records.gpus_per_server
+        hours, ended = time / HOUR, records.end / HOUR
+        courses.append(
+            Course(
+                records.policy,
+                {"jobs waiting": (hours, queue), "GPUs in use, %": (hours, 100 * used / gpus)},
+                {"flow time, hours": (ended, records.flow / HOUR)},
+                ended,
+            )
+        )
+    return draw_courses(courses, instance.name, ax)
+
+
+@house_style()
 def plot_queue(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> Axes:
     """Draw the jobs that wait over time, a line a run; of runs that `optsched.check` accepts.
 
@@ -43,9 +89,12 @@ def plot_queue(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> 
     Axes
         With the picture.
     """
-    return queue_length(_records(instance, runs), ax)
+    ax = queue_length(_records(instance, runs), ax)
+    headed(ax, instance.name)
+    return ax
 
 
+@house_style()
 def plot_utilisation(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> Axes:
     """Draw the share of all GPUs in use over time, a line a run.
 
@@ -63,9 +112,12 @@ def plot_utilisation(instance: OnlineInstance, runs: Runs, ax: Axes | None = Non
     Axes
         With the picture.
     """
-    return utilisation(_records(instance, runs), ax)
+    ax = utilisation(_records(instance, runs), ax)
+    headed(ax, instance.name)
+    return ax
 
 
+@house_style()
 def plot_flow(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> Axes:
     """Draw the share of jobs with at most so much flow time, a line a run.
 
@@ -83,9 +135,12 @@ def plot_flow(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> A
     Axes
         With the picture.
     """
-    return flow_cdf(_records(instance, runs), ax)
+    ax = flow_cdf(_records(instance, runs), ax)
+    headed(ax, instance.name)
+    return ax
 
 
+@house_style()
 def queue_length(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
     """Jobs that wait over time, a line a run.
 
@@ -96,13 +151,19 @@ def queue_length(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
     ax : Axes, optional
         Where to draw; by default on a new figure.
     """
-    made = axes(ax, 7.0, 4.0)
-    for records in runs:
+    made = axes(ax, WIDTH, 3.8)
+    seen: list[float] = []
+    for number, records in enumerate(runs):
         time, queue, _ = timeline(records)
-        made.step(time / HOUR, queue, where="post", label=records.policy, linewidth=1)
-    return _labelled(made, "hours since the first submission", "jobs in the queue")
+        hours, levels = thinned(time / HOUR, queue)
+        made.step(hours, levels, where="post", linewidth=1.2, **look(number, records.policy))
+        seen += levels.tolist()
+    robust_scale(made.yaxis, seen)
+    made.set_ylim(bottom=0)
+    return _over_hours(made, runs, "jobs in the queue")
 
 
+@house_style()
 def utilisation(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
     """Share of all GPUs in use over time, a line a run.
 
@@ -113,15 +174,21 @@ def utilisation(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
     ax : Axes, optional
         Where to draw; by default on a new figure.
     """
-    made = axes(ax, 7.0, 4.0)
-    for records in runs:
+    made = axes(ax, WIDTH, 3.8)
+    for number, records in enumerate(runs):
         time, _, used = timeline(records)
-        share = used / (records.servers * records.gpus_per_server)
-        made.step(time / HOUR, share, where="post", label=records.policy, linewidth=1)
-    made.set_ylim(0, 1.02)
-    return _labelled(made, "hours since the first submission", "GPUs in use")
+        share = 100 * used / (records.servers * records.gpus_per_server)
+        made.step(
+            *thinned(time / HOUR, share),
+            where="post",
+            linewidth=1.2,
+            **look(number, records.policy),
+        )
+    made.set_ylim(0, 102)
+    return _over_hours(made, runs, "GPUs in use, %")
 
 
+@house_style()
 def flow_cdf(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
     """Share of jobs with at most so much flow time, a line a run.
 
@@ -132,15 +199,18 @@ def flow_cdf(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
     ax : Axes, optional
         Where to draw; by default on a new figure.
     """
-    made = axes(ax, 7.0, 4.0)
-    for records in runs:
+    made = axes(ax, WIDTH, 3.8)
+    for number, records in enumerate(runs):
         flow = np.sort(records.flow)
-        made.step(flow, np.arange(1, len(flow) + 1) / max(len(flow), 1), where="post",
-                  label=records.policy, linewidth=1)  # fmt: skip
+        shares = 100 * np.arange(1, len(flow) + 1) / max(len(flow), 1)
+        made.step(
+            *thinned(flow, shares), where="post", linewidth=1.2, **look(number, records.policy)
+        )
     made.set_xscale("log")
-    return _labelled(made, "flow time (s)", "share of jobs")
+    return _labelled(made, "flow time, seconds", "jobs with at most so much, %")
 
 
+@house_style()
 def completion_by(
     values: Sequence[float],
     flows: dict[str, Sequence[Sequence[float]]],
@@ -160,14 +230,14 @@ def completion_by(
     ax : Axes, optional
         Where to draw; by default on a new figure.
     """
-    made = axes(ax, 7.0, 4.0)
-    for policy, by_value in flows.items():
+    made = axes(ax, WIDTH, 3.8)
+    for number, (policy, by_value) in enumerate(flows.items()):
         middle = np.array([np.median(seeds) for seeds in by_value])
         low = middle - [min(seeds) for seeds in by_value]
         high = [max(seeds) for seeds in by_value] - middle
-        made.errorbar(values, middle, yerr=(low, high), label=policy, capsize=3, linewidth=1)
+        made.errorbar(values, middle, yerr=(low, high), capsize=3, **look(number, policy))
     made.set_yscale("log")
-    return _labelled(made, xlabel, "mean flow time (s)")
+    return _labelled(made, xlabel, "mean flow time, seconds")
 
 
 def _records(instance: OnlineInstance, runs: Runs) -> list[Records]:
@@ -199,9 +269,14 @@ def _records_of(instance: OnlineInstance, run: OnlineSolution) -> Records:
     )
 
 
-def _labelled(ax: Any, xlabel: str, ylabel: str) -> Any:
+def _over_hours(ax: Axes, runs: Sequence[Records], ylabel: str) -> Axes:
+    ends = np.concatenate([records.end / HOUR for records in runs])
+    beyond = robust_end(ax, ends, "jobs end")
+    return _labelled(ax, f"hours since the first submission{beyond}", ylabel)
+
+
+def _labelled(ax: Axes, xlabel: str, ylabel: str) -> Axes:
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
-    if ax.get_legend_handles_labels()[0]:
-        ax.legend(fontsize="small")
+    headed(ax)
     return ax

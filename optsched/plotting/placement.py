@@ -10,20 +10,32 @@ from optsched.placement.explain import Breakdown, StageTime
 from optsched.placement.instance import PlacementInstance, Stage
 from optsched.placement.solution import PlacementSolution
 from optsched.plotting.arguments import breakdown_of, instance_of
-from optsched.plotting.axes import COLOURS, MARK, axes, figures, ink, literal, short
+from optsched.plotting.axes import (
+    COLOURS,
+    MARK,
+    WIDTH,
+    axes,
+    figures,
+    headed,
+    house_style,
+    short,
+)
+from optsched.plotting.labels import Label, label_inside, make_room
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.patches import Patch
 
 Colour = tuple[float, float, float, float]
 
 MOST_NUMBERED_GPUS = 24
 """Cells of wider servers are too narrow for a number."""
 MOST_LABELLED_SERVERS = 40
-NOT_OFFERED = "#e6e6e6"
+NOT_OFFERED, HATCH = "#e6e6e6", "#bbbbbb"
 BAR = 0.8
 
 
+@house_style()
 def plot_placement(
     instance: PlacementInstance | str | Path,
     solution: PlacementSolution | str | Path,
@@ -61,19 +73,19 @@ def plot_placement(
     given = instance_of(instance, PlacementInstance)
     breakdown = breakdown_of(given, solution, Breakdown, options)
     stages, servers = given.shape
-    ax = axes(ax, 10.0, min(1.6 + 0.32 * max(servers, stages if stages <= len(COLOURS) else 0), 16))
+    ax = axes(ax, WIDTH, min(1.9 + 0.3 * servers, 14))
     colour = _stage_colours(stages)
     starts = _draw_replicas(ax, breakdown.rows, colour)
     _draw_not_offered(ax, given)
     _separate_cells(ax, given, breakdown.rows, starts)
-    if stages > len(COLOURS):
-        _add_numbers(ax, given, breakdown.rows, starts, colour)
-        _add_colour_bar(ax, stages)
-    else:
-        _add_legend(ax, given, colour)
-    _mark_bottleneck(ax, given, breakdown.bottleneck, starts)
     _label_axes(ax, given)
-    ax.set_title(literal(_title(breakdown)), loc="left", fontsize="medium")
+    named = stages <= len(COLOURS)
+    headed(ax, _title(breakdown), _stage_handles(given, colour) if named else [])
+    if not named:
+        _add_colour_bar(ax, stages)
+    _mark_bottleneck(ax, given, breakdown.bottleneck, starts)
+    if not named:
+        label_inside(ax, _numbers(given, breakdown.rows, starts, colour))
     return ax
 
 
@@ -116,7 +128,7 @@ def _draw_not_offered(ax: Axes, instance: PlacementInstance) -> None:
                 BAR,
                 left=free,
                 facecolor=NOT_OFFERED,
-                edgecolor="#bbbbbb",
+                edgecolor=HATCH,
                 linewidth=0,
                 hatch="////",
                 gid=f"not-offered-server-{server}",
@@ -143,27 +155,21 @@ def _separate_cells(
         lines.set_gid(f"replicas-{row.stage}-server-{row.server}")
 
 
-def _add_numbers(
-    ax: Axes,
+def _numbers(
     instance: PlacementInstance,
     rows: Sequence[StageTime],
     starts: Mapping[tuple[int, int], int],
     colour: Callable[[int], Colour],
-) -> None:
-    if instance.cluster.gpus_per_server > MOST_NUMBERED_GPUS:
-        return
-    for row in rows:
+) -> list[Label]:
+    """The stage of each replica, for its cell."""
+    labels = []
+    for row in rows if instance.cluster.gpus_per_server <= MOST_NUMBERED_GPUS else ():
         each = _gpus(row) // row.replicas
         for replica in range(row.replicas):
-            ax.text(
-                starts[row.stage, row.server] + each * (replica + 0.5),
-                row.server,
-                str(row.stage),
-                color=ink(colour(row.stage)),
-                fontsize="x-small",
-                ha="center",
-                va="center",
-            )
+            left = starts[row.stage, row.server] + each * replica
+            tall = (row.server - BAR / 2, row.server + BAR / 2)
+            labels.append(Label(str(row.stage), (left, left + each), tall, colour(row.stage)))
+    return labels
 
 
 def _add_colour_bar(ax: Axes, stages: int) -> None:
@@ -174,26 +180,17 @@ def _add_colour_bar(ax: Axes, stages: int) -> None:
     ax.figure.colorbar(scale, ax=ax, label="stage, counted from 0", fraction=0.05, pad=0.02)
 
 
-def _add_legend(ax: Axes, instance: PlacementInstance, colour: Callable[[int], Colour]) -> None:
+def _stage_handles(instance: PlacementInstance, colour: Callable[[int], Colour]) -> list[Patch]:
     from matplotlib.patches import Patch
 
-    stages = instance.job.stages
-    handles = [Patch(color=colour(s), label=str(s)) for s in range(len(stages))]
-    names = [f"{short(stage.name)} ({_size(stage)})" for stage in stages]
+    handles = [
+        Patch(color=colour(s), label=f"{short(stage.name)} ({_size(stage)})")
+        for s, stage in enumerate(instance.job.stages)
+    ]
     if any(free < instance.cluster.gpus_per_server for free in instance.free_gpus):
-        handles.append(
-            Patch(facecolor=NOT_OFFERED, edgecolor="#bbbbbb", linewidth=0, hatch="////", label="-")
-        )
-        names.append("not offered")
-    legend = ax.legend(
-        handles=handles,
-        loc="upper left",
-        bbox_to_anchor=(1.01, 1.0),
-        borderaxespad=0,
-        frameon=False,
-    )
-    for text, name in zip(legend.get_texts(), names, strict=True):
-        text.set_text(literal(name))  # not a handle's label: "_name" would be left out
+        look: dict[str, Any] = {"facecolor": NOT_OFFERED, "edgecolor": HATCH, "hatch": "////"}
+        handles.append(Patch(**look, linewidth=0, label="not offered"))
+    return handles
 
 
 def _size(stage: Stage) -> str:
@@ -215,8 +212,9 @@ def _mark_bottleneck(
         frame.set(edgecolor=colour, linewidth=width, clip_on=False)
     frame.set_gid("bottleneck")
     has = instance.cluster.gpus_per_server
-    ax.text(has * 1.015, worst.server, "◀ bottleneck", color=MARK, fontweight="bold", va="center")
-    ax.set_xlim(0, has * 1.22)
+    ax.set_xlim(0, has)
+    ax.text(has, worst.server, " ◀ bottleneck", fontsize="small", fontweight="bold", va="center")
+    make_room(ax)
 
 
 def _label_axes(ax: Axes, instance: PlacementInstance) -> None:
@@ -228,8 +226,9 @@ def _label_axes(ax: Axes, instance: PlacementInstance) -> None:
     step = -(-has // 8)
     ax.set_xticks(range(0, has + 1, step))
     ax.set_xlabel("GPUs")
-    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.spines["left"].set_visible(False)
     ax.spines["bottom"].set_bounds(0, has)
+    ax.set_xlim(0, has)
     ax.tick_params(axis="y", length=0)
 
 

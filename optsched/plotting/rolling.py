@@ -5,8 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from optsched.plotting.arguments import decided
-from optsched.plotting.axes import COLOURS, axes, legend_above, literal, short
+from optsched.plotting.axes import (
+    COLOURS,
+    MARK,
+    WIDTH,
+    WORDS,
+    axes,
+    headed,
+    house_style,
+    literal,
+    look,
+    robust_end,
+    short,
+)
+from optsched.plotting.density import draw_density
+from optsched.plotting.over_time import Course, draw_courses, level_of
 from optsched.result import Result
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.records import Records
@@ -19,11 +35,16 @@ if TYPE_CHECKING:
 HOUR = 3600.0
 BAR = 0.82
 MOST_LABELLED_NODES = 40
+MOST_BARS = 3000
+"""Of a run; of more, how full each node is says more than its segments."""
 OneRun = Records | Run | RollingSolution | Result
 
 
+@house_style()
 def plot_run(instance: RollingInstance, run: OneRun, ax: Axes | None = None) -> Axes:
     """Draw GPUs against time, hours: each job in its colour, a shared GPU cut by its fractions.
+
+    Of more than 3,000 pieces the share of each node's GPUs in use is drawn, the busiest node first.
 
     Parameters
     ----------
@@ -39,10 +60,21 @@ def plot_run(instance: RollingInstance, run: OneRun, ax: Axes | None = None) -> 
         Each segment's bars have the gid ``job-NAME``; a line parts the nodes.
     """
     run = _records(run)
+    title = f"{run.instance}: {run.policy}"
+    if sum(len(segment.gpus) for segment in run.segments) > MOST_BARS:
+        ax = axes(ax, WIDTH, 4.6)
+        pieces = [
+            (each.node, each.start / HOUR, each.end / HOUR, len(each.gpus) * each.fraction)
+            for each in run.segments
+        ]
+        draw_density(ax, np.array(pieces).T, [node.gpus for node in instance.nodes], "node")
+        ax.set_xlabel("hours")
+        headed(ax, title, [])
+        return ax
     first = [0]
     for node in instance.nodes:
         first.append(first[-1] + node.gpus)
-    ax = axes(ax, 9.0, min(1.5 + 0.16 * first[-1], 12.0))
+    ax = axes(ax, WIDTH, min(1.5 + 0.16 * first[-1], 14.0))
     levels: dict[tuple[int, int], list[tuple[float, float, float]]] = {}
     for segment in run.segments:
         colour = COLOURS[segment.job % len(COLOURS)]
@@ -63,13 +95,63 @@ def plot_run(instance: RollingInstance, run: OneRun, ax: Axes | None = None) -> 
             )
             bar[0].set_gid(f"job-{name}")
     for edge in first[1:-1]:
-        ax.axhline(edge - (1 - BAR) / 2, color="black", linewidth=0.5)
+        ax.axhline(edge - (1 - BAR) / 2, color=WORDS, linewidth=0.6)
     _node_labels(ax, instance, first)
     ax.set_xlabel("hours")
-    ax.set_title(literal(f"{run.instance}: {run.policy}"), loc="left", fontsize="medium")
+    headed(ax, title, [])
     return ax
 
 
+@house_style()
+def plot_rolling_over_time(
+    instance: RollingInstance, runs: OneRun | Sequence[OneRun], ax: Axes | None = None
+) -> Axes:
+    """Draw what waits, GPUs in use, what energy costs and how late jobs end, a panel each.
+
+    Parameters
+    ----------
+    instance : RollingInstance
+        What ran.
+    runs : result, solution, run, or a sequence of them
+        What `optsched.solve` gives; a line each.
+    ax : Axes, optional
+        What gives its place to the panels; by default they fill a new figure.
+
+    Returns
+    -------
+    Axes
+        The upper panel. Lines and dots have the gid ``PANEL POLICY``; a scale on which a few
+        values would flatten the rest is not linear, and an axis that a few jobs would stretch
+        says where they end.
+    """
+    given = [_records(run) for run in ([runs] if isinstance(runs, OneRun) else runs)]
+    return draw_courses([_course(instance, run) for run in given], instance.name, ax)
+
+
+def _course(instance: RollingInstance, run: Records) -> Course:
+    gpus = sum(node.gpus for node in instance.nodes)
+    waiting = [(instance.jobs[record.job].submit_time, 1.0) for record in run.jobs]
+    waiting += [(record.completion, -1.0) for record in run.jobs]
+    used, rate = [], []
+    for segment in run.segments:
+        waiting += [(segment.start, -1.0), (segment.end, 1.0)]
+    for held in run.nodes:
+        costs = 3600 * instance.nodes[held.node].cost_rate[held.used - 1]
+        share = 100 * held.used / gpus
+        used += [(held.start, share), (held.end, -share)]
+        rate += [(held.start, costs), (held.end, -costs)]
+    ends = np.array([record.completion for record in run.jobs])
+    due = np.array([instance.jobs[record.job].due_date for record in run.jobs])
+    steps = {"jobs waiting": waiting, "GPUs in use, %": used, "energy, dollars an hour": rate}
+    return Course(
+        run.policy,
+        {name: level_of(changes) for name, changes in steps.items()},
+        {"late, hours": (ends / HOUR, np.maximum(ends - due, 0.0) / HOUR)},
+        ends / HOUR,
+    )
+
+
+@house_style()
 def plot_nodes_in_use(
     instance: RollingInstance, runs: OneRun | Sequence[OneRun], ax: Axes | None = None
 ) -> Axes:
@@ -89,28 +171,23 @@ def plot_nodes_in_use(
     Axes
         With the picture.
     """
-    ax = axes(ax, 8.0, 3.2)
+    ax = axes(ax, WIDTH, 3.2)
     lines = []
     given = [_records(run) for run in ([runs] if isinstance(runs, OneRun) else runs)]
-    for run, colour in zip(given, _colours(len(given)), strict=True):
-        changes: dict[float, int] = {}
-        for interval in run.nodes:
-            changes[interval.start] = changes.get(interval.start, 0) + 1
-            changes[interval.end] = changes.get(interval.end, 0) - 1
-        times, level, levels = sorted(changes), 0, []
-        for at in times:
-            level += changes[at]
-            levels.append(level)
-        hours = [at / HOUR for at in times]
-        (line,) = ax.step(hours, levels, where="post", color=colour, label=run.policy)
+    for number, run in enumerate(given):
+        changes = [(at, by) for each in run.nodes for at, by in ((each.start, 1), (each.end, -1))]
+        (line,) = ax.step(*level_of(changes), where="post", **look(number, run.policy))
         line.set_gid(f"policy-{run.policy}")
         lines.append(line)
-    ax.set_xlabel("hours")
+    ends = [record.completion / HOUR for run in given for record in run.jobs]
+    beyond = robust_end(ax, ends, "jobs end")
+    ax.set_xlabel(f"hours{beyond}")
     ax.set_ylabel(f"nodes in use, of {len(instance.nodes)}")
-    legend_above(ax, lines)
+    headed(ax, instance.name, lines)
     return ax
 
 
+@house_style()
 def plot_cost_by_policy(rolled: Sequence[Run], ax: Axes | None = None) -> Axes:
     """Draw energy and penalty stacked by policy; a line marks the bound (gid ``bound``).
 
@@ -126,23 +203,26 @@ def plot_cost_by_policy(rolled: Sequence[Run], ax: Axes | None = None) -> Axes:
     Axes
         With the picture.
     """
-    ax = axes(ax, 7.0, 3.2)
-    names = [each.records.policy for each in rolled]
+    ax = axes(ax, WIDTH, 1.7 + 0.36 * len(rolled))
     energy = [each.metrics.energy_cost for each in rolled]
     late = [each.metrics.tardiness_cost for each in rolled]
-    below = ax.bar(names, energy, color=COLOURS[3], label="energy")
-    above = ax.bar(names, late, bottom=energy, color=COLOURS[1], label="tardiness")
-    handles: list[Any] = [below, above]
+    places = range(len(rolled))
+    beside = ax.barh(places, energy, color=COLOURS[3], label="energy")
+    above = ax.barh(places, late, left=energy, color=COLOURS[1], label="tardiness")
+    handles: list[Any] = [beside, above]
     bound = next((each.bound for each in rolled if each.bound is not None), None)
     if bound is not None:
-        line = ax.axhline(bound, color="black", linestyle="--", label="clairvoyant bound")
+        line = ax.axvline(bound, color=MARK, linestyle="--", label="clairvoyant bound")
         line.set_gid("bound")
         handles.append(line)
-    ax.set_ylabel(literal("$"))
-    legend_above(ax, handles)
+    ax.set_yticks(places, [literal(short(each.records.policy)) for each in rolled])
+    ax.invert_yaxis()
+    ax.set_xlabel("cost, dollars")
+    headed(ax, handles=handles)
     return ax
 
 
+@house_style()
 def plot_late_by_load(
     late: Mapping[str, Sequence[tuple[float, float]]], ax: Axes | None = None
 ) -> Axes:
@@ -159,27 +239,23 @@ def plot_late_by_load(
     Axes
         With the picture.
     """
-    ax = axes(ax, 6.0, 3.2)
+    ax = axes(ax, WIDTH, 3.2)
     lines = []
-    for (name, points), colour in zip(late.items(), _colours(len(late)), strict=True):
+    for number, (name, points) in enumerate(late.items()):
         loads, shares = zip(*sorted(points), strict=True)
         percent = [100 * share for share in shares]
-        (line,) = ax.plot(loads, percent, marker="o", color=colour, label=name)
+        (line,) = ax.plot(loads, percent, marker="o", **look(number, name))
         line.set_gid(f"policy-{name}")
         lines.append(line)
     ax.set_xlabel("offered load rho")
     ax.set_ylabel("late jobs, %")
-    legend_above(ax, lines)
+    headed(ax, handles=lines)
     return ax
 
 
 def _records(run: OneRun) -> Records:
     records = getattr(run, "records", run)
     return records if isinstance(records, Records) else decided(run, RollingSolution).run
-
-
-def _colours(count: int) -> list[str]:
-    return [COLOURS[i % len(COLOURS)] for i in range(count)]
 
 
 def _lowest(held: Sequence[tuple[float, float, float]], start: float, fraction: float) -> float:
@@ -198,6 +274,9 @@ def _node_labels(ax: Axes, instance: RollingInstance, first: Sequence[int]) -> N
         ax.set_ylabel("GPUs")
         return
     middles = [a + node.gpus / 2 for a, node in zip(first, instance.nodes, strict=False)]
-    names = [literal(f"{short(node.name)} {node.gpu_type}") for node in instance.nodes]
-    ax.set_yticks(middles, names, fontsize="small")
+    names = [
+        literal(f"{short(node.name, 14)} {short(node.gpu_type, 10)}") for node in instance.nodes
+    ]
+    ax.set_yticks(middles, names)
+    ax.tick_params(axis="y", length=0)
     ax.invert_yaxis()

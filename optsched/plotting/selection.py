@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Any
 from optsched import interrupts
 from optsched.methods import problem_for, solution_of, solve
 from optsched.plotting.arguments import breakdown_of, decided, instance_of
-from optsched.plotting.axes import COLOURS, axes, figures, legend_above, literal, short
+from optsched.plotting.axes import (
+    COLOURS,
+    WIDTH,
+    axes,
+    figures,
+    headed,
+    house_style,
+    literal,
+    look,
+    robust_scale,
+    short,
+)
+from optsched.plotting.labels import Label, label_inside, make_room
 from optsched.result import Result
 from optsched.selection.explain import Breakdown
 from optsched.selection.instance import SelectionInstance
@@ -21,11 +33,13 @@ if TYPE_CHECKING:
 
 BAR = 0.82
 MOST_LABELLED_NODES = 40
-PARTS = ("energy", "tardiness", "postponement")
+PARTS = {"energy": COLOURS[3], "tardiness": COLOURS[1], "postponement": COLOURS[4]}
+"""Parts of the cost, and their colours."""
 IDLE = "#eeeeee"
 Decided = Result | SelectionSolution | str
 
 
+@house_style()
 def plot_selection(
     instance: SelectionInstance | str | Path,
     solution: SelectionSolution | str | Path,
@@ -57,10 +71,10 @@ def plot_selection(
     solution = decided(solution_of(problem_for(given), solution), SelectionSolution)
     breakdown = breakdown_of(given, solution, Breakdown)
     most = max(node.gpus for node in given.nodes)
-    ax = axes(ax, 9.0, min(1.8 + 0.34 * len(given.nodes), 16))
+    ax = axes(ax, WIDTH, min(1.8 + 0.3 * len(given.nodes), 14))
     for n, node in enumerate(given.nodes):
         ax.barh(n, node.gpus, BAR, color=IDLE)
-    _draw_jobs(ax, given, solution, {row.first for row in breakdown.nodes})
+    names = _draw_jobs(ax, given, solution, {row.first for row in breakdown.nodes})
     ax.vlines(range(1, most), -0.5, len(given.nodes) - 0.5, color="white", linewidth=1.5)
     step = -(-len(given.nodes) // MOST_LABELLED_NODES)
     shown = range(0, len(given.nodes), step)
@@ -68,22 +82,25 @@ def plot_selection(
     ax.set_yticks(shown, [literal(label) for label in labels])
     ax.set_ylim(len(given.nodes) - 0.4, -0.6)
     ax.set_xlim(0, most)
-    ax.set_xticks(range(most + 1))
+    ax.set_xticks(range(0, most + 1, -(-most // 16)))
     ax.set_xlabel("GPUs; grey: idle; framed: first to end on its node")
-    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
     waiting = sum(placement.node is None for placement in solution.jobs)
     title = (
         f"{short(breakdown.instance)}: {figures(breakdown.total)} dollars expected, "
         f"{len(breakdown.nodes)} of {len(given.nodes)} nodes open, {waiting} jobs postponed"
     )
-    ax.set_title(literal(title), loc="left", fontsize="medium")
+    headed(ax, title)
+    label_inside(ax, names)
     return ax
 
 
 def _draw_jobs(
     ax: Axes, instance: SelectionInstance, solution: SelectionSolution, first: set[str]
-) -> None:
+) -> list[Label]:
+    """Draw each job's shares; returns what names them."""
+    labels = []
     rows = {node.name: n for n, node in enumerate(instance.nodes)}
     taken: dict[tuple[int, int], float] = defaultdict(float)
     for j, placement in enumerate(solution.jobs):
@@ -104,12 +121,12 @@ def _draw_jobs(
                 zorder=4 if placement.name in first else 2,
                 gid=f"job-{placement.name}",
             )
-            if placement.fraction >= 0.25 and len(instance.nodes) <= MOST_LABELLED_NODES:
-                middle = left + placement.fraction / 2
-                name = literal(short(placement.name, 8))
-                ax.text(middle, row, name, ha="center", va="center", fontsize="xx-small", zorder=5)
+            tall = (row - BAR / 2, row + BAR / 2)
+            labels.append(Label(placement.name, (left, left + placement.fraction), tall, colour))
+    return labels
 
 
+@house_style()
 def plot_cost_split(
     instance: SelectionInstance | str | Path,
     results: Decided | Sequence[Decided],
@@ -139,22 +156,20 @@ def plot_cost_split(
         for each in found
         if not isinstance(each, Result) or each.solution is not None
     }
-    ax = axes(ax, 8.0, 1.6 + 0.42 * len(splits))
+    ax = axes(ax, WIDTH, 1.8 + 0.42 * len(splits))
     totals = [split.total for split in splits.values()]
     wide = max(totals) > 100 * max(min(totals), 1e-12)
     for row, (method, split) in enumerate(splits.items()):
         _split_bar(ax, row, method, split, wide)
-    ax.set_yticks(range(len(splits)), list(splits))
+    ax.set_yticks(range(len(splits)), [literal(short(name)) for name in splits])
     ax.invert_yaxis()
     ax.set_xlabel("expected cost, dollars")
-    ax.spines[["top", "right"]].set_visible(False)
     if wide:
         ax.set_xscale("log")
         parts = [float(getattr(split, part)) for split in splits.values() for part in PARTS]
         ax.set_xlim(left=min(part for part in parts if part > 0) / 2)
-    ax.margins(x=0.2)
-    ax.set_title(literal(short(given.name, 60)), loc="left", fontsize="medium")
-    _part_legend(ax, wide)
+    headed(ax, given.name, _part_handles(wide))
+    make_room(ax)
     return ax
 
 
@@ -165,26 +180,28 @@ def _name(decided: Result | SelectionSolution) -> str:
 def _split_bar(ax: Axes, row: int, method: str, split: Breakdown, wide: bool) -> None:
     """Stacked parts; on a logarithmic scale, where stacks mislead, three thin bars."""
     left = 0.0
-    for index, part in enumerate(PARTS):
+    for index, (part, colour) in enumerate(PARTS.items()):
         value = float(getattr(split, part))
         height = BAR / len(PARTS) if wide else BAR
         place = row + (index - 1) * height if wide else float(row)
         gid = f"{method}-{part}"
-        ax.barh(place, value, height, left=0.0 if wide else left, color=COLOURS[index], gid=gid)
+        ax.barh(place, value, height, left=0.0 if wide else left, color=colour,
+                gid=gid)  # fmt: skip
         left += value
     where = max(float(getattr(split, part)) for part in PARTS) if wide else left
     ax.text(where, row, f"  {figures(split.total)}", va="center", fontsize="small")
 
 
-def _part_legend(ax: Axes, wide: bool) -> None:
+def _part_handles(wide: bool) -> list[Any]:
     from matplotlib.patches import Patch
 
-    suffix = " (bars side by side: logarithmic)" if wide else ""
-    labels = [part + (suffix if part == PARTS[-1] else "") for part in PARTS]
-    pairs = zip(COLOURS, labels, strict=False)
-    legend_above(ax, [Patch(color=colour, label=label) for colour, label in pairs])
+    handles = [Patch(color=colour, label=part) for part, colour in PARTS.items()]
+    if wide:
+        handles.append(Patch(alpha=0, label="side by side: the scale is logarithmic"))
+    return handles
 
 
+@house_style()
 def plot_cost_against_deadline(
     instance: SelectionInstance | str | Path,
     shifts: Iterable[float],
@@ -213,8 +230,9 @@ def plot_cost_against_deadline(
         A line's gid is its method.
     """
     given = instance_of(instance, SelectionInstance)
-    ax = axes(ax, 7.5, 4.2)
+    ax = axes(ax, WIDTH, 4.2)
     moved = [(shift, _shifted(given, shift)) for shift in sorted(shifts)]
+    costs: tuple[float, ...] = ()
     for index, method in enumerate(methods):
         results = []
         for shift, each in moved:
@@ -222,13 +240,12 @@ def plot_cost_against_deadline(
             interrupts.heed()
         points = [(shift, r.objective) for shift, r in results if r.objective is not None]
         x, y = zip(*points, strict=True)
-        ax.plot(x, y, marker="o", ms=3.5, color=COLOURS[index % 9], label=method, gid=method)
-    ax.set_yscale("log")
+        ax.plot(x, y, marker="o", ms=3.5, gid=method, **look(index, method))
+        costs += y
+    robust_scale(ax.yaxis, costs)
     ax.set_xlabel("seconds added to every due date")
     ax.set_ylabel("expected cost, dollars")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.set_title(literal(short(given.name, 60)), loc="left", fontsize="medium")
-    ax.legend(frameon=False)
+    headed(ax, given.name)
     return ax
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from optsched.errors import InputError
-from optsched.extras import require_extras
-from optsched.plotting.axes import COLOURS, MARK, literal, short
+from optsched.plotting.axes import COLOURS, MARK, headed, house_style, in_words, literal, short
 from optsched.verbs.sensitivity import Curve, Sensitivity
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ LOGARITHMIC = 4.0
 """Ratio of the largest value to the least from which a scale is logarithmic."""
 
 
+@house_style()
 def plot_sensitivity(found: Sensitivity) -> Axes:
     """Draw a column a parameter: both objectives above, the heuristic's excess below.
 
@@ -38,7 +38,6 @@ def plot_sensitivity(found: Sensitivity) -> Axes:
     MissingExtraError
         If matplotlib is not installed.
     """
-    require_extras(["matplotlib"])
     import matplotlib.pyplot as plt
 
     if not found.curves:
@@ -46,7 +45,7 @@ def plot_sensitivity(found: Sensitivity) -> Axes:
     figure, grid = plt.subplots(
         2,
         len(found.curves),
-        figsize=(3.6 * len(found.curves) + 1, 5.2),
+        figsize=(2.8 * len(found.curves) + 1, 5.2),
         layout="constrained",
         sharex="col",
         sharey="row",
@@ -54,11 +53,11 @@ def plot_sensitivity(found: Sensitivity) -> Axes:
     )
     for number, curve in enumerate(found.curves):
         _draw(grid[0][number], grid[1][number], found, curve)
-    grid[0][0].set_ylabel(f"{found.objective}, {found.unit}")
+    grid[0][0].set_ylabel(f"{found.objective}, {in_words(found.unit)}")
     grid[1][0].set_ylabel("above the optimum, %")
-    grid[0][0].legend(frameon=False, fontsize="small")
-    figure.suptitle(literal(short(found.instance, 60)), x=0.01, ha="left", fontsize="medium")
+    figure.suptitle(literal(short(found.instance, 60)), x=0.01, ha="left")
     upper: Axes = grid[0][0]
+    headed(upper)
     return upper
 
 
@@ -72,12 +71,11 @@ def _draw(above: Axes, below: Axes, found: Sensitivity, curve: Curve) -> None:
         known = [(x, y * unit, proved) for x, y, proved in points if y is not None]
         _line(above, known, gid, label, colour, hollow=gid == "optimum")
     known = [(p.value, 100 * p.excess, p.proved) for p in curve.points if p.excess is not None]
-    _line(below, known, "excess", None, COLOURS[6], hollow=True)
+    _line(below, known, "excess", None, COLOURS[0], hollow=True)
     for ax in (above, below):
         for point in curve.points:
             if point.own:
                 ax.axvline(point.value, color=MARK, linewidth=0.8, linestyle="--", gid="own")
-        ax.spines[["top", "right"]].set_visible(False)
     values = [point.value for point in curve.points]
     if min(values) > 0 and max(values) / min(values) >= LOGARITHMIC:
         below.set_xscale("log")

@@ -10,7 +10,17 @@ import numpy as np
 from optsched import interrupts
 from optsched.methods import problem_for, solution_of, solve
 from optsched.plotting.arguments import decided, instance_of
-from optsched.plotting.axes import COLOURS, axes, figures, literal, short
+from optsched.plotting.axes import (
+    COLOURS,
+    FAINT,
+    WIDTH,
+    WORDS,
+    axes,
+    figures,
+    headed,
+    house_style,
+    short,
+)
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.profile import curve_of
 from optsched.speed_profile.solution import SpeedProfileSolution
@@ -19,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@house_style()
 def plot_speed_profile(
     instance: SpeedProfileInstance | str | Path,
     solution: SpeedProfileSolution | str | Path | None = None,
@@ -47,31 +58,30 @@ def plot_speed_profile(
     else:
         found = solution_of(problem_for(given), solution)
     solution = decided(found, SpeedProfileSolution)
-    ax = axes(ax, 7.5, 3.8)
+    ax = axes(ax, WIDTH, 3.8)
     curve = curve_of(given)
     behind = ax.twinx()
     epochs = np.column_stack([curve.knots[:-1], curve.knots[1:]]).ravel()
     survival = np.column_stack([curve.high, curve.low]).ravel()
-    behind.fill_between(epochs, survival, color="#d9d9d9", linewidth=0, gid="survival")
+    behind.fill_between(epochs, survival, color=FAINT, linewidth=0, gid="survival")
     behind.set_ylim(0, 1.05)
-    behind.set_ylabel("P(W > w): the epoch is needed", color="#777777")
+    behind.set_ylabel("P(W > w): the epoch is needed", color=WORDS)
     ax.set_zorder(behind.get_zorder() + 1)
     ax.patch.set_visible(False)
     if solution.pieces:
         ends = [solution.pieces[0].from_, *(piece.to for piece in solution.pieces)]
         gpus = [piece.speed + 1 for piece in solution.pieces]
-        ax.stairs(gpus, ends, color=COLOURS[6], linewidth=2.2, baseline=None, gid="gpus")
+        ax.stairs(gpus, ends, color=COLOURS[0], linewidth=2.2, baseline=None, gid="gpus")
     ax.set_ylim(0, len(given.speeds) + 0.5)
     ax.set_yticks(range(0, len(given.speeds) + 1, -(-len(given.speeds) // 8)))
     ax.set_xlim(curve.knots[0], curve.knots[-1])
     ax.set_xlabel("epochs done")
     ax.set_ylabel("GPUs")
-    for each in (ax, behind):
-        each.spines["top"].set_visible(False)
+    behind.spines["right"].set_visible(True)
     spent = sum((p.to - p.from_) / given.speeds[p.speed] for p in solution.pieces)
     title = (
         f"{short(given.name, 40)}: {solution.status}, at most {figures(spent)} s "
         f"of {figures(given.deadline)} s"
     )
-    ax.set_title(literal(title), loc="left", fontsize="medium")
+    headed(ax, title)
     return ax

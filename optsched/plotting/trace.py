@@ -6,16 +6,25 @@ from math import isfinite, nan
 from typing import TYPE_CHECKING
 
 from optsched.errors import InputError
-from optsched.plotting.axes import axes, literal, short
+from optsched.plotting.axes import (
+    COLOURS,
+    FAINT,
+    WIDTH,
+    axes,
+    headed,
+    house_style,
+    in_words,
+    robust_scale,
+    short,
+)
 from optsched.problems import PROBLEMS
 from optsched.result import ARITHMETIC, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-INCUMBENT, BOUND = "#ee6677", "#4477aa"
 
-
+@house_style()
 def plot_trace(result: Result, ax: Axes | None = None) -> Axes:
     """Draw the incumbent and the bound of a result's trace as steps over the solver's time.
 
@@ -38,23 +47,25 @@ def plot_trace(result: Result, ax: Axes | None = None) -> Axes:
     MissingExtraError
         If matplotlib is not installed.
     """
-    if not result.trace:
+    if not isinstance(result, Result) or not result.trace:
         raise InputError(
             "result", "trace", "no points", "a trace: that of a method with a solver, such as ilp"
         )
-    ax = axes(ax, 7.0, 3.6)
+    ax = axes(ax, WIDTH, 3.6)
     problem = PROBLEMS[result.problem]
     times = [point.time for point in result.trace]
     incumbents = [_scaled(point.incumbent, problem.shown_per_unit) for point in result.trace]
     bounds = [_scaled(point.bound, problem.shown_per_unit) for point in result.trace]
-    ax.step(times, incumbents, where="post", marker=".", color=INCUMBENT, label="incumbent")
-    ax.step(times, bounds, where="post", marker=".", color=BOUND, label="bound")
-    ax.fill_between(times, bounds, incumbents, step="post", color="#dddddd", label="gap", zorder=0)
-    ax.set_xlabel("time since the solver's start (s)")
-    ax.set_ylabel(f"{problem.objective} ({problem.unit})")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False)
-    ax.set_title(literal(_title(result)), loc="left", fontsize="medium")
+    ax.step(times, incumbents, where="post", marker=".", color=COLOURS[1], label="incumbent")
+    ax.step(
+        times, bounds, where="post", marker=".", color=COLOURS[0], linestyle="--", label="bound"
+    )
+    ax.fill_between(times, bounds, incumbents, step="post", color=FAINT, label="gap", zorder=0)
+    ax.set_xlabel("time since the solver's start, seconds")
+    ax.set_ylabel(f"{problem.objective}, {in_words(problem.unit)}")
+    robust_scale(ax.xaxis, times)
+    robust_scale(ax.yaxis, [*incumbents, *bounds])
+    headed(ax, _title(result))
     return ax
 
 

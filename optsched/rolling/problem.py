@@ -19,6 +19,7 @@ ROLLING = Problem(
     pictures={
         "run": f"{_PICTURES}.rolling:plot_run",
         "nodes-in-use": f"{_PICTURES}.rolling:plot_nodes_in_use",
+        "over-time": f"{_PICTURES}.rolling:plot_rolling_over_time",
     },
     methods=(
         Method(

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from optsched import interrupts
 from optsched.errors import InputError, shown
 from optsched.extras import require_extras
-from optsched.files import instance_sha256
+from optsched.files import instance_sha256, read_document
 from optsched.library import load, shipped_names
 from optsched.methods import check, problem_for, solution_of, solve
 from optsched.problem import Problem, resolve
 from optsched.problems import PROBLEMS
+from optsched.reading import csv_rows
 from optsched.result import Result
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from optsched.typing import AMethod, AnInstance, Solution, Solved
 
 TRACE = "trace"
+_TRACE = "optsched.plotting.trace:plot_trace"
 STORE = b"SQLite format 3\0"
 """How the file of a result store begins."""
 
@@ -42,14 +44,16 @@ def plot(
     ----------
     thing : instance, Result, solution, DataFrame, str or Path
         An instance or what `optsched.load` takes; a result of `optsched.solve`; a solution of a
-        shipped instance; the table of `optsched.compare` or `optsched.read_store`, or a store.
+        shipped instance, or its file; the table of `optsched.compare` or `optsched.read_store`, a
+        file that ``optsched compare --csv`` wrote, or a store.
     solution : solution, Result, run, str or Path, or a sequence of them, optional
         What to draw of an instance; by default `method` makes it. Pictures of problems over time
         take several. Of a store the runs of the instance are drawn, as of a table.
     picture : str, optional
         "gantt" or "contention" of a makespan instance, say; each problem has its own, and any
-        other name is answered with a list of them. Of a result also "trace": its incumbent and
-        bound over time.
+        other name is answered with a list of them. Of a result, and of an instance without a
+        solution, also "trace": incumbent and bound over time. Of a table "gaps", of a store
+        "excess", of both "profile": the performance profile of its methods.
     method, options
         As in `optsched.explain`: used where there is no solution.
     ax : Axes, optional
@@ -85,18 +89,17 @@ def _drawn(
     options: Mapping[str, object] | None,
     ax: Axes | None,
 ) -> Axes:
-    if _is_store(thing):
-        thing = _runs(thing)
+    if _is_store(thing) or _is_table(thing):
+        thing = _runs(thing) if _is_store(thing) else _read_table(thing)
     if hasattr(thing, "columns"):
+        if solution is not None or method is not None:
+            given = "a solution" if method is None else f"method {shown(method)}"
+            raise InputError("plot", "", f"{given} beside a table or a store", "the table alone")
         return _table(thing, picture, ax)
-    if isinstance(thing, Result) and picture == TRACE:
-        from optsched.plotting.trace import plot_trace
-
-        return plot_trace(thing, ax)
+    if isinstance(thing, str | Path):
+        thing = _read(thing)
     if isinstance(thing, Result):
         thing, solution = thing.given, thing if solution is None else solution
-    elif isinstance(thing, str | Path):
-        thing = load(thing)
     elif hasattr(thing, "instance"):
         thing, solution = _shipped_instance_of(thing), thing
     problem = problem_for(thing)
@@ -106,11 +109,53 @@ def _drawn(
     if solution is None:
         solution = solve(thing, method, options=options)
         interrupts.heed()
+    if picture == TRACE:
+        return draw(solution, ax)
     if isinstance(solution, Sequence) and not isinstance(solution, str):
         several = [_feasible(problem, thing, each) for each in solution]
         named = zip(solution, several, strict=True)
         return draw(thing, [g if isinstance(g, Result) else each for g, each in named], ax=ax)
     return draw(thing, _feasible(problem, thing, solution), ax=ax)
+
+
+def _read(file: str | Path) -> Any:
+    """An instance by file or name, or the solution that a file holds."""
+    if Path(file).is_file() and Path(file).suffix == ".json":
+        schema = read_document(file).get("schema")
+        for problem in PROBLEMS.values():
+            if schema == f"optsched/{problem.name}-solution":
+                return solution_of(problem, file)
+    return load(file)
+
+
+def _is_table(path: Any) -> bool:
+    return isinstance(path, str | Path) and Path(path).suffix == ".csv" and Path(path).is_file()
+
+
+def _read_table(file: str | Path) -> pd.DataFrame:
+    """The table that ``compare --csv`` wrote."""
+    import pandas as pd
+
+    lines = csv_rows(file)
+    heads = next(lines, (1, []))[1]
+    rows = []
+    for line, cells in lines:
+        if len(cells) != len(heads):
+            where = f"line {line}"
+            raise InputError(str(file), where, f"{len(cells)} cells", f"{len(heads)}")
+        row: dict[str, Any] = dict(zip(heads, cells, strict=True))
+        for name in ("objective", "bound"):
+            if name in row:
+                row[name] = _cell(row[name], f"{file}", f"line {line}: {name}")
+        rows.append(row)
+    return pd.DataFrame(rows, columns=heads)
+
+
+def _cell(text: str, file: str, where: str) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise InputError(file, where, shown(text), "a number or nothing") from None
 
 
 def _runs(store: str | Path, instance: Any = None) -> Any:
@@ -138,8 +183,11 @@ def _is_store(path: Any) -> bool:
 
 def _table(frame: Any, picture: str | None, ax: Axes | None) -> Axes:
     from optsched.plotting.gaps import plot_excess, plot_gaps
+    from optsched.plotting.profile import plot_profile
 
-    pictures = {"excess": plot_excess} if "plan" in frame.columns else {"gaps": plot_gaps}
+    stored = "plan" in frame.columns
+    pictures: dict[str, Any] = {"excess": plot_excess} if stored else {"gaps": plot_gaps}
+    pictures["profile"] = plot_profile
     name = picture or next(iter(pictures))
     if name not in pictures:
         raise InputError("plot", "picture", shown(name), " or ".join(pictures))
@@ -161,10 +209,11 @@ def _picture_of(problem: Problem, name: str | None) -> Any:
     if not problem.pictures:
         told = ", ".join(each.name for each in PROBLEMS.values() if each.pictures)
         raise InputError("plot", "problem", problem.name, f"one with pictures: {told}")
-    name = name or next(iter(problem.pictures))
-    if name not in problem.pictures:
-        raise InputError("plot", "picture", shown(name), " or ".join(problem.pictures))
-    return resolve(problem.pictures[name])
+    pictures = {**problem.pictures, TRACE: _TRACE}
+    name = name or next(iter(pictures))
+    if name not in pictures:
+        raise InputError("plot", "picture", shown(name), " or ".join(pictures))
+    return resolve(pictures[name])
 
 
 def _feasible(problem: Problem, instance: Any, given: Any) -> Any:

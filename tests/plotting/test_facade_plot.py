@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from matplotlib.axes import Axes
+from plotting.readable import faults
 
 import optsched
 from optsched.cli import _code
@@ -41,7 +42,8 @@ def test_a_result_is_drawn_as_its_instance_and_solution_are(problem: str, pictur
     name, method = SMALL[problem]
     result = optsched.solve(name, method)
     ax = optsched.plot(result, picture=picture)
-    assert ax.get_xlabel()
+    assert any(each.get_xlabel() for each in ax.figure.axes)
+    assert faults(ax.figure) == []
     same = optsched.plot(name, result.solution, picture=picture)
     assert same.get_title(loc="left") == ax.get_title(loc="left")
     assert outlines(same) == outlines(ax)
@@ -116,6 +118,37 @@ def test_tables_and_stores_are_drawn(tmp_path: Path) -> None:
         worst = optsched.solve("placement/vgg19-16", "heavy-edge")
         least = optsched.solve("placement/vgg19-16").objective
         assert max(dots["heavy-edge (2)"]) == pytest.approx(100 * (worst.objective / least - 1))
+
+
+def test_files_of_solutions_and_tables_are_drawn(tmp_path: Path) -> None:
+    solved, table = tmp_path / "s.json", tmp_path / "t.csv"
+    assert _code(["solve", "placement/fig2", "-o", str(solved)]) == 0
+    names = ["placement/fig2", "placement/vgg19-16", "--methods", "heavy-edge,exact"]
+    assert _code(["compare", *names, "--csv", str(table)]) == 0
+    assert "fig2" in optsched.plot(solved).get_title(loc="left")
+    frame = optsched.compare(names[:2], ["heavy-edge", "exact"])
+    assert outlines(optsched.plot(table)) == outlines(optsched.plot(frame))
+    lines = {line.get_gid(): line for line in optsched.plot(table, picture="profile").lines}
+    excess = optsched.solve("placement/vgg19-16", "heavy-edge").objective / frame["bound"].max()
+    assert list(lines["exact"].get_ydata())[:3] == [0, 50, 100]
+    assert list(lines["heavy-edge"].get_xdata())[1:3] == pytest.approx([1, excess], rel=1e-6)
+    for text, found in (
+        ("a,b\n1,2\n", "no instance, method"),
+        ("instance,objective\nx\n", "line 2: found 1 cells, expected 2"),
+        ("instance,objective\nx,wide\n", "line 2: objective: found 'wide', expected a number"),
+    ):
+        table.write_text(text)
+        with pytest.raises(InputError, match=found):
+            optsched.plot(table)
+    with pytest.raises(InputError, match="a solution beside a table or a store"):
+        optsched.plot(frame, solved)
+
+
+def test_an_instance_s_own_solve_is_traced() -> None:
+    ax = optsched.plot("placement/vgg19-16", method="ilp-vertex", picture="trace")
+    assert {line.get_label() for line in ax.lines} == {"incumbent", "bound"}
+    with pytest.raises(InputError, match="expected a trace"):
+        optsched.plot("placement/fig2", {"not": "a result"}, picture="trace")
 
 
 def test_faults_are_one_line() -> None:

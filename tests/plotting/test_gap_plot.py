@@ -91,7 +91,7 @@ def test_the_bound_and_the_unit_are_stated() -> None:
         "one\nbound 200 ms, stage bound",
         "two\nbound 200 ms, stage bound",
     ]
-    assert "(%)" in ax.get_xlabel()
+    assert ax.get_xlabel().endswith(", %")
 
 
 def test_the_legend_names_every_method_and_the_star() -> None:

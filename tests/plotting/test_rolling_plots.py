@@ -39,10 +39,10 @@ def test_nodes_in_use_rise_and_fall(rolled: list[Run]) -> None:
 
 def test_costs_stack_above_the_bound(rolled: list[Run]) -> None:
     ax = plot_cost_by_policy(rolled)
-    tops = [bar.get_y() + bar.get_height() for bar in ax.patches[2:]]
-    assert tops == pytest.approx([123, 193])
+    ends = [bar.get_x() + bar.get_width() for bar in ax.patches[2:]]
+    assert ends == pytest.approx([123, 193])
     bound = next(line for line in ax.lines if line.get_gid() == "bound")
-    assert bound.get_ydata()[0] == pytest.approx(rolled[0].bound)
+    assert bound.get_xdata()[0] == pytest.approx(rolled[0].bound)
 
 
 def test_late_jobs_by_load_are_in_percent() -> None:

@@ -32,7 +32,7 @@ from optsched.experiments.papers.pictures import panels
 from optsched.experiments.papers.verdict import Verdict
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import percent, spread
-from optsched.plotting.axes import COLOURS
+from optsched.plotting.axes import COLOURS, WIDTH, headed
 from optsched.plotting.strips import plot_strips
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def judge_4(rows: pd.DataFrame, scale: Scale) -> Verdict:
 
 def draw_4(rows: pd.DataFrame) -> Figure:
     """The histogram of relative errors by predictor, means over seeds."""
-    figure, (ax,) = panels(8, 4)
+    figure, (ax,) = panels(WIDTH, 4)
     edges = np.append(EDGES[:-1], EDGES[-2] + 0.1)
     bins = [column for column in rows.columns if str(column).startswith("error_from")]
     for name, colour in zip(PREDICTORS, COLOURS, strict=False):
@@ -89,7 +89,7 @@ def draw_4(rows: pd.DataFrame) -> Figure:
         ax.stairs(100 * shares, edges, label=name, color=colour)
     ax.set_xlabel("(predicted - true)/true iterations; the last bin holds all above")
     ax.set_ylabel("jobs (%)")
-    ax.legend()
+    headed(ax)
     return figure
 
 

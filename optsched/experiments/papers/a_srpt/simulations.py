@@ -47,7 +47,7 @@ from optsched.experiments.papers.verdict import Verdict
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import percent
 from optsched.online.policies.by_name import PAPER
-from optsched.plotting.axes import COLOURS, MARK
+from optsched.plotting.axes import COLOURS, MARK, headed
 from optsched.plotting.online import completion_by
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def draw_cases(claim: Claim, axis: str, rows: pd.DataFrame) -> Figure:
         label: [values(rows, case, label, "completion") for case in cases(rows)] for label in PAPER
     }
     completion_by(places, totals, axis, times)
-    times.set_ylabel("total job completion time (s)")
+    times.set_ylabel("total job completion time, seconds")
     if claim.low:
         below.axhspan(100 * claim.low, 100 * claim.high, color=MARK, alpha=0.15, linewidth=0)
     below.axhline(0, color=MARK, linewidth=0.8)
@@ -155,8 +155,8 @@ def draw_cases(claim: Claim, axis: str, rows: pd.DataFrame) -> Figure:
         below.set_yticks([-10000, -1000, -100, -50, 0, 50, 100])
         below.yaxis.set_major_formatter("{x:g}")
     below.set_xlabel(axis)
-    below.set_ylabel("a-srpt's total completion time below the best baseline's (%)")
-    below.legend()
+    below.set_ylabel("a-srpt's total below\nthe best baseline's, %")
+    headed(below)
     finding = judge_cases(claim, rows, Scale()).finding
     figure.suptitle(
         f"Claim: {claim.paper} (grey: the paper's range). Here, at tau 100: {finding}",

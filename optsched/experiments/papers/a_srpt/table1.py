@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from optsched.experiments.papers.artefact import Artefact, Scale
 from optsched.experiments.papers.pictures import panels, with_verdict
 from optsched.experiments.papers.verdict import Finding, Verdict
-from optsched.plotting.axes import COLOURS
+from optsched.plotting.axes import COLOURS, WIDTH, headed
 from optsched.zoo import MODELS, profile_model
 from optsched.zoo.device import BYTES_PER_NUMBER
 
@@ -91,14 +91,14 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
 
 def draw(rows: pd.DataFrame) -> Figure:
     """A line a model: the printed count and ours, on a logarithmic axis."""
-    figure, (ax,) = panels(6.4, 3.4)
+    figure, (ax,) = panels(WIDTH, 3.6)
     ax.plot(rows["paper"], rows.index, "o", color=COLOURS[1], label="printed", markersize=9)
     ax.plot(rows["ours"], rows.index, "o", color=COLOURS[0], label="ours", markersize=5)
     ax.set_yticks(rows.index, rows["model"])
     ax.invert_yaxis()
     ax.set_xscale("log")
     ax.set_xlabel("parameters")
-    ax.legend()
+    headed(ax)
     verdict = judge(rows, Scale())
     said = "the table's nine counts and mini-batches"
     return with_verdict(figure, replace(verdict, paper=said), f"{verdict.ours}.")

@@ -34,7 +34,7 @@ from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.experiments.plans.plan import Family
 from optsched.generators.workload import default_durations
 from optsched.online.policies.by_name import PAPER
-from optsched.plotting.axes import COLOURS, MARK
+from optsched.plotting.axes import COLOURS, MARK, legend_below
 from optsched.result import Outcome, Settings, Termination
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def draw(rows: pd.DataFrame) -> Figure:
         ax.set_ylim(-20 if same or paper == 7 else -600, 3000 if same else 600)
         ax.yaxis.set_major_formatter("{x:g}")
         ax.set_title(part, fontsize="medium")
-    axes[1].legend(fontsize="x-small", loc="upper left")
+    legend_below(figure, axes[1])
     verdict = judge(rows, Scale())
     key = "Medians of the seeds; solid, and marks, by total completion time, dotted by flow time."
     return with_verdict(figure, verdict, f"{verdict.ours}.", key)

@@ -17,7 +17,7 @@ from optsched.experiments.papers.running import seeded
 from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import span, spread
-from optsched.plotting.axes import COLOURS
+from optsched.plotting.axes import COLOURS, WIDTH, headed
 from optsched.result import Outcome, Termination
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
 
 def draw(rows: pd.DataFrame) -> Figure:
     """Submitted jobs over time: a line a seed, a colour a distribution."""
-    figure, (ax,) = panels(6.4, 3.4)
+    figure, (ax,) = panels(WIDTH, 3.4)
     for arrivals, colour in zip(ARRIVALS, COLOURS, strict=False):
         own = rows[rows["arrivals"] == arrivals]
         for seed, curve in own.groupby("seed"):
@@ -114,7 +114,7 @@ def draw(rows: pd.DataFrame) -> Figure:
     ax.set_xscale("log")
     ax.set_xlabel("hours")
     ax.set_ylabel("submitted jobs")
-    ax.legend()
+    headed(ax)
     return figure
 
 

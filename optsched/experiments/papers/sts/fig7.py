@@ -15,7 +15,7 @@ from optsched.experiments.papers.running import seeded
 from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import spread
-from optsched.plotting.axes import COLOURS
+from optsched.plotting.axes import COLOURS, legend_below
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,7 +109,7 @@ def draw(rows: pd.DataFrame) -> Figure:
         ax.set_xlabel("nodes")
     axes[0].set_ylim(bottom=0)  # of both: they share it
     axes[0].set_ylabel("seconds of one decision")
-    axes[0].legend()
+    legend_below(figure, axes[0])
     return figure
 
 

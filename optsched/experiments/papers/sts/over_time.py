@@ -48,7 +48,7 @@ from optsched.experiments.papers.sts.world import ARRIVALS, GPUS, SPEEDUP
 from optsched.experiments.papers.verdict import Verdict
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import span, spread
-from optsched.plotting.axes import COLOURS
+from optsched.plotting.axes import COLOURS, headed
 from optsched.rolling.metrics import cost_ratio, cost_reduction
 
 if TYPE_CHECKING:
@@ -204,14 +204,13 @@ def by_size(groups: Mapping[str, Lines], column: str, label: str, *, parts: bool
     figure, axes = panels(4.4 * len(groups), 3.4 * count, len(groups), count)
     for at, (title, lines) in enumerate(groups.items()):
         _draw_lines(axes[at], lines, column)
-        axes[at].set_title(title)
         axes[at].set_ylabel(label if at == 0 else "")
-        if at == 0 or _loads_differ(lines):
-            axes[at].legend()
+        named = at == 0 or _loads_differ(lines)
+        headed(axes[at], title, None if named else [])
         if parts:
             _draw_parts(axes[len(groups) + at], lines)
     if parts:
-        axes[len(groups)].legend()
+        headed(axes[len(groups)])
     return figure
 
 

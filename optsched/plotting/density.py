@@ -1,0 +1,59 @@
+"""How full each row is over time, where there are too many bars to tell them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOMENTS = 400
+MOST_ROWS = 400
+"""More rows of GPUs are drawn together."""
+
+
+def draw_density(ax: Axes, held: np.ndarray, sizes: Sequence[int], what: str) -> np.ndarray:
+    """Draw the share of each row's GPUs in use over time as a colour, the busiest row first.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where to draw.
+    held : (4, pieces) array
+        Of each piece of work its row, its start, its end, and its GPUs.
+    sizes : sequence of int
+        GPUs of each row.
+    what : str
+        What a row is.
+
+    Returns
+    -------
+    (rows, moments) array
+        The shares, 0 to 1, as drawn.
+    """
+    rows, start, end, gpus = held
+    last = float(end.max(initial=0.0)) or 1.0
+    edges = np.linspace(0.0, last, MOMENTS + 1)
+    used = np.zeros((len(sizes), MOMENTS))
+    for row in range(len(sizes)):
+        mine = rows == row
+        done = np.zeros(MOMENTS + 1)  # GPU time until each edge
+        for since, until, count in zip(start[mine], end[mine], gpus[mine], strict=True):
+            done += count * (np.minimum(edges, until) - np.minimum(edges, since))
+        used[row] = np.diff(done) / (edges[1] * sizes[row])
+    busiest = used[np.argsort(-used.sum(axis=1), kind="stable")]
+    together = -(-len(sizes) // MOST_ROWS)
+    starts = np.arange(0, len(sizes), together)
+    shown = np.add.reduceat(busiest, starts) / np.diff([*starts, len(sizes)])[:, None]
+    picture = ax.imshow(
+        shown, aspect="auto", extent=(0.0, last, len(sizes), 0.0), cmap="Blues", vmin=0.0,
+        vmax=1.0, interpolation="nearest", gid="density",
+    )  # fmt: skip
+    bar = ax.figure.colorbar(picture, ax=ax, fraction=0.05, pad=0.02)
+    bar.set_ticks([0, 0.25, 0.5, 0.75, 1], labels=["0", "25", "50", "75", "100"])
+    bar.set_label("GPUs in use, %")
+    ax.set_ylabel(f"{what}s, the busiest first")
+    return shown
