@@ -10,11 +10,11 @@ from optsched import interrupts
 from optsched.errors import InputError, shown
 from optsched.extras import require_extras
 from optsched.files import instance_sha256, read_document
+from optsched.io.reading import csv_rows
 from optsched.library import load, shipped_names
 from optsched.methods import check, problem_for, solution_of, solve
 from optsched.problem import Problem, resolve
 from optsched.problems import PROBLEMS
-from optsched.reading import csv_rows
 from optsched.result import Result
 
 if TYPE_CHECKING:
