@@ -99,6 +99,36 @@ class GrowingLp:
             matrix.data.astype(float),
         )
 
+    def add_elastic_row(self, columns: NDArray[np.int64], price: float) -> int:
+        """Add a row, the sum of some columns, to be bounded later; its number.
+
+        Parameters
+        ----------
+        columns : array of int
+            Each counts once.
+        price : float
+            Of a unit by which its bounds are missed: the programme is never infeasible by it.
+
+        Returns
+        -------
+        int
+            The row.
+        """
+        row = int(self._highs.getNumRow())
+        ones = np.ones(len(columns))
+        free = np.inf
+        self._highs.addRow(-free, free, len(columns), columns.astype(np.int32), ones)
+        for sign in (1.0, -1.0):
+            self._highs.addCol(
+                price, 0.0, free, 1, np.array([row], dtype=np.int32), sign * ones[:1]
+            )
+        return row
+
+    def bound_row(self, row: int, lower: float, upper: float) -> None:
+        """Bound a row anew; the basis stays dual feasible."""
+        self._highs.setOptionValue("simplex_strategy", 1)
+        self._highs.changeRowBounds(row, lower, upper)
+
     def solve(self, time_limit: float | None = None) -> LpAnswer | None:
         """Solve; None when a limit was hit or the programme is infeasible."""
         import highspy

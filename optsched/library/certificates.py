@@ -1,7 +1,7 @@
 """Certificates for what methods prove: found with the methods' own duals, kept if they verify.
 
 `verify` decides alone; this only looks for prices. A method's own certificate comes first, then the
-simplest prices that could do, then those of a dual solved for the purpose.
+simplest prices that could do, then those of a dual solved for the purpose, or of a tree of them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 
 from optsched.deadline import Deadline
+from optsched.library.placement_trees import placement_tree
+from optsched.library.selection_trees import selection_tree
+from optsched.library.standing import SAME
 from optsched.library.verify import RefusedError, verify
 from optsched.result import Result
 
@@ -66,6 +69,10 @@ def _placement(instance: Any, result: Result, deadline: Deadline) -> Iterator[Ce
     ones = [[int(at == s) for at in range(stages)] for s in range(stages)]
     for prices in ([0] * stages, [1] * stages, *ones):
         yield {"kind": "patterns", "threshold": theta, "prices": prices}
+    tree = placement_tree(instance.to_dict(), theta, deadline)
+    if tree is not None:
+        yield tree
+        return
     counts = getattr(result.solution, "counts", None)
     if counts is None:
         return
@@ -115,7 +122,12 @@ def _selection(instance: Any, result: Result, deadline: Deadline) -> Iterator[Ce
     if found is not None:
         told = found.model_dump(mode="json")
         slots = {name: _shortened(prices) for name, prices in told["slots"].items()}
-        yield {"kind": "prices", "jobs": told["jobs"], "slots": slots}
+        prices = {"kind": "prices", "jobs": told["jobs"], "slots": slots}
+        yield prices
+        if result.objective is not None:
+            target = result.objective * (1 - SAME)
+            tree = selection_tree(instance, prices, target, deadline)
+            yield from () if tree is None else (tree,)
 
 
 def _speed_profile(instance: Any, result: Result, deadline: Deadline) -> Iterator[Certificate]:

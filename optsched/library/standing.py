@@ -38,15 +38,18 @@ class Standing:
 
     @classmethod
     def of(cls, entry: Entry, history: Iterable[Record]) -> Standing:
-        """Look the best up; of equals the first stands, but a certificate before a word."""
+        """Look the best up; of equals the first stands.
+
+        A certificate stands before a word that goes no further than solvers' tolerances.
+        """
         kept = tuple(r for r in history if r.sha256 == entry.sha256)
         values = [r for r in kept if r.kind == "value"]
         bounds = [r for r in kept if r.kind == "bound"]
         proved = [r for r in bounds if r.proof == "certificate"]
         certified = max(proved, key=lambda r: r.value, default=None)
         best = max(bounds, key=lambda r: r.value, default=None)
-        if best is not None and certified is not None and not exceeds(best.value, certified.value):
-            best = certified
+        if best is not None and certified is not None:
+            best = best if exceeds(best.value, certified.value, PROVED) else certified
         return cls(entry, kept, min(values, key=lambda r: r.value, default=None), best, certified)
 
     @property
@@ -102,9 +105,9 @@ def shown_record(record: Record) -> dict[str, Any]:
     return {key: value for key, value in said.items() if key not in ("solution", "certificate")}
 
 
-def exceeds(one: float, other: float) -> bool:
-    """Whether a number is above another by more than rounding."""
-    return one - other > SAME * max(abs(one), abs(other))
+def exceeds(one: float, other: float, tolerance: float = SAME) -> bool:
+    """Whether a number is above another by more than rounding, or a relative tolerance."""
+    return one - other > tolerance * max(abs(one), abs(other))
 
 
 def _excess(value: Record | None, bound: Record | None) -> float | None:

@@ -17,10 +17,10 @@ import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -85,9 +85,9 @@ def _numbers(values: Any, count: int, what: str, least: float = -math.inf) -> np
     return np.array(values, dtype=float)
 
 
-def _whole(values: Any, count: int, what: str) -> list[int]:
-    """So many whole prices from 0 on, small enough that their sums are exact."""
-    _numbers(values, count, what, 0)
+def _whole(values: Any, count: int, what: str, least: int = 0) -> list[int]:
+    """So many whole prices, small enough that their sums are exact."""
+    _numbers(values, count, what, least)
     if any(type(value) is not int or value > MOST_PRICE for value in values):
         raise RefusedError(f"{what} that are not whole numbers up to {MOST_PRICE}")
     return list(values)
@@ -102,43 +102,200 @@ def patterns(instance: Document, certificate: Document) -> float:
     z_g is the most that one server of g free GPUs can hold, in prices, with every stage there
     within theta; sum k_s pi_s > sum N_g z_g. Micro-batches only lengthen what is counted here.
     """
-    job, cluster = instance["job"], instance["cluster"]
-    stages, theta = job["stages"], float(certificate["threshold"])
-    prices = _whole(certificate["prices"], len(stages), "prices")
-    if not 0 <= theta < math.inf:
-        raise RefusedError(f"the threshold {theta}")
-    takes = [stage.get("tensor_parallel", 1) for stage in stages]
-    size = max(instance["free_gpus"])
-    most = [min(stage["replicas"], size // q) for stage, q in zip(stages, takes, strict=True)]
-    worth = np.full((1, most[0] + 1, size + 1), NOTHING)  # by u, v and GPUs used
-    for v in range(most[0] + 1):
-        worth[0, v, v * takes[0]] = v * prices[0]
-    for s in range(len(stages)):
-        last = s + 1 == len(stages)
-        widest, q, price = (0, 0, 0) if last else (most[s + 1], takes[s + 1], prices[s + 1])
-        after = np.full((most[s] + 1, widest + 1, size + 1), NOTHING)
-        for v in range(most[s] + 1):
-            shape = worth.shape[0], widest + 1
-            within = np.ones(shape, dtype=bool)
-            if v:
-                within = stage_times(job, cluster, s, v, shape) <= theta * (1 + EXACT)
-            for w in range(widest + 1):
-                if w * q <= size and within[:, w].any():
-                    best = worth[within[:, w], v].max(axis=0)
-                    after[v, w, w * q :] = best[: size + 1 - w * q] + w * price
-        worth = np.where(after < 0, NOTHING, after)
-    held = worth.max(axis=(0, 1))
-    needed = sum(stage["replicas"] * q for stage, q in zip(stages, takes, strict=True))
-    if sum(instance["free_gpus"]) > needed:  # a server may keep GPUs free
-        held = np.maximum.accumulate(held)
-    offers = [int(held[free]) for free in instance["free_gpus"] if free]
-    wanted = sum(stage["replicas"] * price for stage, price in zip(stages, prices, strict=True))
-    if min(offers) >= 0 and wanted <= sum(offers):
-        raise RefusedError(f"the replicas are worth {wanted}, the servers hold {sum(offers)}")
+    theta = float(certificate["threshold"])
+    _exceeds(instance, theta, certificate, [], least=0)
     return theta
 
 
-def stage_times(job: Document, cluster: Document, s: int, v: int, shape: Sequence[int]) -> Any:
+def pattern_branches(instance: Document, certificate: Document) -> float:
+    """The same in each leaf of a tree, whose branches leave no placement within theta out.
+
+    A branch says how many servers hold so many replicas of a stage at least: k at most, or more.
+    In a leaf each such row has a price, paid by every server that it counts. With micro-batches it
+    may also say how many servers spend more than W seconds on a stage's work, or its all-reduce:
+    none, or at least one, and the pipeline waits for that.
+    """
+    theta = float(certificate["threshold"])
+    for leaf, path in _leaves(certificate["nodes"], dict):
+        _exceeds(instance, theta, leaf, path, least=-MOST_PRICE)
+    return theta
+
+
+def _exceeds(instance: Document, theta: float, leaf: Document, path: Path, least: int) -> None:
+    """Refuse prices by which some placement may be within theta.
+
+    Parameters
+    ----------
+    instance : Document
+        The instance.
+    theta : float
+        Seconds.
+    leaf : Document
+        Prices of replicas, and of the rows that count servers.
+    path : Path
+        All rows.
+    least : int
+        The least price of a replica; one too many may be priced too.
+    """
+    job, free = instance["job"], [free for free in instance["free_gpus"] if free]
+    stages = job["stages"]
+    prices = _whole(leaf["prices"], len(stages), "prices", least)
+    if not 0 <= theta < math.inf:
+        raise RefusedError(f"the threshold {theta}")
+    worked = [row for row in path if "least" not in row[1]]
+    counts = [row for row in path if "least" in row[1]]
+    paid = _whole(leaf["rows"], len(counts), "prices of rows") if path else []
+    within, _ = patterns_within(instance, theta, max(free), worked)
+    takes = [stage.get("tensor_parallel", 1) for stage in stages]
+    wanted = sum(stage["replicas"] * price for stage, price in zip(stages, prices, strict=True))
+    wanted -= sum(price * most for price, (_, _, most) in zip(paid, counts, strict=True))
+    full = sum(free) <= sum(s["replicas"] * q for s, q in zip(stages, takes, strict=True))
+    offers, known = 0, {}
+    for size, servers in Counter(free).items():
+        here = tuple(row["free"] == size if "free" in row else True for _, row, _ in counts)
+        if here not in known:  # servers that the same rows count
+            worth = [p * np.arange(held.shape[1]) for p, held in zip(prices, within, strict=True)]
+            for price, (sign, row, _), is_met in zip(paid, counts, here, strict=True):
+                if not set(row) <= {"stage", "least", "free"} or row["least"] < 1:
+                    raise RefusedError(f"a count by {sorted(row)}")
+                if is_met:
+                    worth[range(len(stages))[row["stage"]]][row["least"] :] -= sign * price
+            known[here] = _dearest_pattern(within, worth, takes, max(free))
+            if not full:  # a server may keep GPUs free
+                known[here] = np.maximum.accumulate(known[here])
+        if known[here][size] < NOTHING // 2:  # it can hold nothing at all
+            return
+        offers += servers * int(known[here][size])
+    if wanted <= offers:
+        raise RefusedError(f"the replicas are worth {wanted}, the servers hold {offers}")
+
+
+def _dearest_pattern(
+    within: Sequence[np.ndarray], worth: Sequence[np.ndarray], takes: Sequence[int], size: int
+) -> np.ndarray:
+    """By GPUs used the most that a server holds, in prices, stage by stage along the pipeline.
+
+    Parameters
+    ----------
+    within : sequence of (u, v, w) bool
+        By stage, whether v replicas of it may stand beside u of the one before and w of the next.
+    worth : sequence of (v,) int
+        By stage, of v replicas of it.
+    takes : sequence of int
+        GPUs of a replica.
+    size : int
+        The server's.
+
+    Returns
+    -------
+    (size + 1,) int
+        `NOTHING` or so where it cannot be.
+    """
+    best = np.full((1, within[0].shape[1], size + 1), NOTHING)  # by u, v and GPUs used
+    for v in range(min(best.shape[1], size // takes[0] + 1)):
+        best[0, v, v * takes[0]] = worth[0][v]
+    for s, held in enumerate(within):
+        last = s + 1 == len(within)
+        after = np.full((held.shape[1], held.shape[2], size + 1), NOTHING)
+        for v in range(held.shape[1]):
+            for w in range(held.shape[2]):
+                used, more = (0, 0) if last else (w * takes[s + 1], int(worth[s + 1][w]))
+                if used <= size and held[:, v, w].any():
+                    found = best[held[:, v, w], v].max(axis=0)
+                    after[v, w, used:] = found[: size + 1 - used] + more
+        best = np.where(after < NOTHING // 2, NOTHING, after)
+    return np.asarray(best.max(axis=(0, 1)))
+
+
+def patterns_within(
+    instance: Document, theta: float, size: int, worked: Path
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """By stage, and u, v, w: whether v replicas of it beside u and w may be within theta.
+
+    Parameters
+    ----------
+    instance : Document
+        The instance.
+    theta : float
+        Seconds.
+    size : int
+        GPUs of the largest server.
+    worked : Path
+        Of micro-batches, rows of stages' work.
+
+    Returns
+    -------
+    list of (u, v, w) bool
+    (2, stages) float
+        Seconds of work, and of all-reduce, that a stage has at least on its slowest server.
+    """
+    job, cluster = instance["job"], instance["cluster"]
+    stages = job["stages"]
+    takes = [0, *(stage.get("tensor_parallel", 1) for stage in stages), 0]
+    most = [min(st["replicas"], size // q) for st, q in zip(stages, takes[1:], strict=False)]
+    beside = [0, *most, 0]
+    works, reduces, found = [], [], []
+    for s, v in enumerate(most):
+        shape = beside[s] + 1, beside[s + 2] + 1
+        each = [stage_times(job, cluster, s, n, shape) for n in range(1, v + 1)]
+        works.append(np.stack([np.zeros(shape), *(work for work, _ in each)], axis=1))
+        reduces.append(np.array([0.0, *(reduce for _, reduce in each)]))
+        u, n, w = np.ogrid[: shape[0], : v + 1, : shape[1]]
+        found.append(takes[s] * u + takes[s + 1] * n + takes[s + 2] * w <= size)
+    if job.get("micro_batches") is not None:
+        return _pipelined(job, theta, (works, reduces, found), worked)
+    if worked:
+        raise RefusedError("a row of work, without micro-batches")
+    for work, reduce, fits in zip(works, reduces, found, strict=True):
+        fits &= (work + reduce[:, None] <= theta * (1 + EXACT)) | (work == 0)
+    return found, np.zeros((2, len(stages)))
+
+
+def _pipelined(
+    job: Document, theta: float, times: tuple[list[Any], list[Any], list[Any]], worked: Path
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """The same, where a stage is as slow on its slowest server and micro-batches pass all stages.
+
+    (mu - 1)/mu max P + sum P / mu + max (A - hidden) <= theta, with each P and A as it is here or
+    at its least: on the server that has fewest replicas of a stage, all k or half of them at most.
+    """
+    works, reduces, found = times
+    mu, stages = job["micro_batches"], job["stages"]
+    hidden = np.cumsum([0.0, *(stage["backward_time"] for stage in stages[:-1])]) / mu
+    work_least, reduce_least = np.zeros(len(stages)), np.zeros(len(stages))
+    for sign, row, limit in worked:
+        s = range(len(stages))[row["stage"]]
+        if set(row) not in ({"stage", "work"}, {"stage", "reduce"}) or limit not in (0, -1):
+            raise RefusedError(f"a count by {sorted(row)}")
+        here, least = (works[s], work_least) if "work" in row else (reduces[s], reduce_least)
+        most = float(row.get("work", row.get("reduce")))
+        if sign > 0:
+            slow = here > most * (1 + EXACT)
+            found[s] &= ~(slow if slow.ndim > 1 else slow[:, None])
+        else:
+            least[s] = max(least[s], most)
+    for _ in stages:
+        for s, (work, reduce, fits) in enumerate(zip(works, reduces, found, strict=True)):
+            k = stages[s]["replicas"]
+            fewest = np.array([v > 0 and (v == k or 2 * v <= k) for v in range(len(reduce))])
+            there = fits & fewest[:, None]
+            work_least[s] = max(work_least[s], work[there].min(initial=math.inf))
+            somewhere = reduce[there.any(axis=(0, 2))]
+            reduce_least[s] = max(reduce_least[s], somewhere.min(initial=math.inf))
+        for s, (work, reduce, fits) in enumerate(zip(works, reduces, found, strict=True)):
+            others = np.delete(work_least, s)
+            here = np.maximum(work, work_least[s])
+            longest = np.maximum(here, others.max(initial=0.0))
+            exposed = np.delete(reduce_least - hidden, s).max(initial=-math.inf)
+            exposed = np.maximum(np.maximum(reduce, reduce_least[s]) - hidden[s], exposed)
+            total = (mu - 1) / mu * longest + (here + others.sum()) / mu + exposed[:, None]
+            fits &= (total <= theta * (1 + EXACT)) | (work == 0)
+    return found, np.array([work_least, reduce_least])
+
+
+def stage_times(
+    job: Document, cluster: Document, s: int, v: int, shape: Sequence[int]
+) -> tuple[np.ndarray, float]:
     """Seconds of v replicas of a stage beside u of the one before and w of the next, by u and w.
 
     Parameters
@@ -156,8 +313,8 @@ def stage_times(job: Document, cluster: Document, s: int, v: int, shape: Sequenc
 
     Returns
     -------
-    (u, w) float
-        Seconds.
+    (u, w) float, float
+        Seconds of its work, and of its all-reduce.
     """
     stages, stage = job["stages"], job["stages"][s]
     inside, k, q = cluster["intra_bandwidth"], stage["replicas"], stage.get("tensor_parallel", 1)
@@ -171,7 +328,7 @@ def stage_times(job: Document, cluster: Document, s: int, v: int, shape: Sequenc
             passed = 2 * stage[size] * ((1 - near) / nic + near / inside)
             time += passed[:, None] if axis == 0 else passed[None, :]
     all_reduce = 2 * (k - 1) / k * stage["parameter_bytes"]
-    return time + all_reduce / (q * inside if v == k else v * nic)
+    return time, all_reduce / (q * inside if v == k else v * nic)
 
 
 # --- makespan: weights of the jobs (sjf-bco (6)-(9); models/makespan, "Bounds")
@@ -338,44 +495,160 @@ def _speed(instance: Document, job: Document, servers: int, level: int) -> float
 def selection_prices(instance: Document, certificate: Document) -> float:
     """sum_j lam'_j + sum_v N_v kappa_v.
 
-    A job is postponed, follows on a node that a leader pays for, or leads; lam' is at most what
-    the first two cost it, kappa what the best leader of a node saves, packed beside it as dearly
-    as can be.
+    A job waits, follows on a node that a leader pays for, or leads; lam' is at most what the first
+    two cost it, kappa what the best leader of a node saves, packed beside it as dearly as can be.
     """
-    jobs, kinds = instance["jobs"], _largest(instance)
-    prices = _numbers(certificate["jobs"], len(jobs), "prices of jobs")
-    if certificate.get("opening"):
-        raise RefusedError("a price of opening nodes: any number may be open")
-    late, seconds, slots, slowest = {}, {}, {}, np.zeros(len(jobs))
-    for name, most in kinds.items():
+    return max(_relaxed(_roles(instance), certificate)[0], 0.0)
+
+
+def selection_branches(instance: Document, certificate: Document) -> float:
+    """The same in each leaf of a tree, whose branches leave nothing out that costs below a target.
+
+    A branch says of a whole number, how many jobs have a role of some kind, that it is k at most or
+    more. In a leaf each such row has a price, and the roles that it counts cost so much more. At
+    the prices of the root a role that makes up the whole way to the target is in nothing below it.
+    """
+    target = float(certificate["target"])
+    if not 0 <= target < math.inf:
+        raise RefusedError(f"the target {target}")
+    bound, roles = _below(_roles(instance), certificate, target)
+    least = target
+    for leaf, path in _leaves(certificate["nodes"], lambda said: _counted(roles, said)):
+        dearer, paid = roles.cost.copy(), []
+        prices = _numbers(leaf["rows"], len(path), "prices of rows", 0)
+        for price, (sign, counted, most) in zip(prices, path, strict=True):
+            dearer += price * sign * counted
+            paid.append(price * most)
+        proved = _relaxed(roles._replace(cost=dearer), leaf)[0] - sum(paid)
+        least = min(least, proved - SUMMED * sum(map(abs, paid)))
+    return max(least, bound, 0.0)
+
+
+Path = list[tuple[int, Any, int]]
+"""Of each row a sign, what it counts, and the most that sign times its count is."""
+
+
+def _leaves(
+    nodes: Sequence[Document], read: Callable[[Document], Any]
+) -> Iterator[tuple[Document, Path]]:
+    """The leaves of a tree, each with the rows on its way; every branch is followed both ways."""
+    if not 0 < len(nodes) <= MOST_SLOTS:
+        raise RefusedError("no tree, or one too large")
+    reached, waiting = 0, [(0, Path())]
+    while waiting and reached < len(nodes):
+        at, path = waiting.pop()
+        node, reached = nodes[at], reached + 1
+        if "count" not in node:
+            yield node, path
+            continue
+        counted, most = read(node["count"]), node["most"]
+        few, more = node["children"]
+        if type(most) is not int or not at < min(few, more):
+            raise RefusedError(f"node {at} of the tree")
+        waiting.append((few, [*path, (1, counted, most)]))
+        waiting.append((more, [*path, (-1, counted, -most - 1)]))
+    if waiting or reached < len(nodes):
+        raise RefusedError(f"{len(nodes)} nodes that are no tree")
+
+
+class _Roles(NamedTuple):
+    """What every role costs every job, dollars: a row a job, a column a role.
+
+    `said` are the columns in words; `kinds` are by GPU type its most GPUs, its fractions and the
+    columns that follow there, `alike` the nodes of one cost: type, number and columns that lead.
+    """
+
+    cost: np.ndarray
+    said: list[dict[str, Any]]
+    kinds: dict[str, tuple[int, list[Fraction], slice]]
+    alike: list[tuple[str, int, slice]]
+
+
+def _roles(instance: Document) -> _Roles:
+    """To wait; to follow in a configuration of a type; to lead so, with so many GPUs in use."""
+    jobs = instance["jobs"]
+    columns = [np.zeros((len(jobs), 1))]
+    said: list[dict[str, Any]] = [{"role": "waits"}]
+    kinds: dict[str, tuple[int, list[Fraction], slice]] = {}
+    late, seconds, slowest = {}, {}, np.zeros(len(jobs))
+    for name, most in _largest(instance).items():
         fractions = _fractions(instance["gpu_types"][name])
-        slots[name] = _numbers(
-            certificate["slots"].get(name), most + len(fractions), f"prices of slots on {name}", 0
-        )
-        slots[name][:most] = np.maximum.accumulate(slots[name][:most])
         each = [_epoch_seconds(instance, job, name, fractions) for job in jobs]
         costs = [_lateness(instance, job, t) for job, t in zip(jobs, each, strict=True)]
         late[name], seconds[name] = (np.array(part) for part in zip(*costs, strict=True))
         usable = [max((t for t in row if t < math.inf), default=0.0) for row in each]
         slowest = np.maximum(slowest, usable)
-        prices = np.minimum(prices, (late[name] + slots[name]).min(axis=1))
-    postponed = [_postponed(instance, job, t) for job, t in zip(jobs, slowest, strict=True)]
-    prices = np.minimum(prices, postponed)
+        columns.append(late[name])
+        here = range(most + len(fractions))
+        said += [{"role": "follows", "type": name, "configuration": c} for c in here]
+        kinds[name] = most, fractions, slice(len(said) - len(here), len(said))
+    waits = [_postponed(instance, job, t) for job, t in zip(jobs, slowest, strict=True)]
+    columns[0][:, 0] = waits
+    nodes = [(node["gpu_type"], tuple(node["cost_rate"])) for node in instance["nodes"]]
+    alike = []
+    for (name, rates), number in Counter(nodes).items():
+        start, (most, fractions, _) = len(said), kinds[name]
+        for c in range(most + len(fractions)):
+            for used in range(c + 1 if c < most else 1, len(rates) + 1):
+                lead = {"role": "leads", "type": name, "configuration": c, "used": used}
+                said.append({**lead, "node": nodes.index((name, rates))})
+                columns.append(rates[used - 1] * seconds[name][:, [c]] + late[name][:, [c]])
+        alike.append((name, number, slice(start, len(said))))
+    return _Roles(np.hstack(columns), said, kinds, alike)
+
+
+def _relaxed(roles: _Roles, given: Document) -> tuple[float, np.ndarray]:
+    """The bound at prices, and by job and role how much more a selection with it costs."""
+    prices = _numbers(given["jobs"], len(roles.cost), "prices of jobs")
+    if given.get("opening"):
+        raise RefusedError("a price of opening nodes: any number may be open")
+    surplus, packings, fills = roles.cost.copy(), {}, {}
+    for name, (most, fractions, follow) in roles.kinds.items():
+        count = most + len(fractions)
+        slots = _numbers(given["slots"].get(name), count, f"prices of slots on {name}", 0)
+        slots[:most] = np.maximum.accumulate(slots[:most])
+        surplus[:, follow] += slots
+        fills[name] = _fills(fractions, slots[most:].tolist())
+        packings[name] = _packing([max(slots[0], fills[name][0]), *slots[1:most]])
+    led = min(lead.start for _, _, lead in roles.alike)  # to wait and to follow come first
+    prices = np.minimum(prices, surplus[:, :led].min(axis=1))
+    surplus -= prices[:, None]
     total = size = 0.0
-    for name, most in kinds.items():
-        fills = _fills(_fractions(instance["gpu_types"][name]), slots[name][most:].tolist())
-        packing = _packing([max(slots[name][0], fills[0]), *slots[name][1:most]])
-        alike = Counter(tuple(n["cost_rate"]) for n in instance["nodes"] if n["gpu_type"] == name)
-        for rates, nodes in alike.items():
-            saved = 0.0
-            for c in range(slots[name].size):
-                takes, beside = (c + 1, 0.0) if c < most else (1, fills[1 + c - most])
-                for used in range(takes, len(rates) + 1):
-                    lead = (rates[used - 1] * seconds[name][:, c] + late[name][:, c] - prices).min()
-                    saved = min(saved, lead - packing[used - takes] - beside)
-            total, size = total + nodes * saved, size + nodes * abs(saved)
+    for name, number, lead in roles.alike:
+        most = roles.kinds[name][0]
+        beside = []
+        for said in roles.said[lead]:
+            c, used = said["configuration"], said["used"]
+            rest = used - c - 1 if c < most else used - 1
+            beside.append(packings[name][rest] + (0.0 if c < most else fills[name][1 + c - most]))
+        surplus[:, lead] -= beside
+        saved = min(float(surplus[:, lead].min()), 0.0)
+        surplus[:, lead] -= saved
+        total, size = total + number * saved, size + number * abs(saved)
     size += float(np.abs(prices).sum())
-    return max(float(prices.sum()) + total - SUMMED * size, 0.0)
+    return float(prices.sum()) + total - SUMMED * size, surplus
+
+
+def _below(roles: _Roles, prices: Document, target: float) -> tuple[float, _Roles]:
+    """The bound at prices, and the roles that a selection below a target may have."""
+    bound, surplus = _relaxed(roles, prices)
+    within = bound + surplus < target * (1 + EXACT)
+    return bound, roles._replace(cost=np.where(within, roles.cost, math.inf))
+
+
+def _counted(roles: _Roles, wanted: Document) -> np.ndarray:
+    """1 where a row counts a job's role: to follow or lead, and as the row says."""
+    if not set(wanted) <= {"job", "role", "type", "configuration", "used", "node"}:
+        raise RefusedError(f"a count by {sorted(wanted)}")
+    asked = [(key, value) for key, value in wanted.items() if key != "job"]
+    columns = [
+        said["role"] != "waits" and all(said.get(key) == value for key, value in asked)
+        for said in roles.said
+    ]
+    rows = np.ones(len(roles.cost))
+    if "job" in wanted:
+        rows = (np.arange(len(rows)) == wanted["job"]).astype(float)
+    return np.outer(rows, columns)
 
 
 def _largest(instance: Document) -> dict[str, int]:
@@ -641,7 +914,8 @@ def _least_iteration(job: Document, cluster: Document, gpus: int) -> float:
         best = math.inf
         for v in here:
             fits = taken[0] * u + taken[1] * w + q * v <= room
-            best = min(best, float(stage_times(job, cluster, s, v, fits.shape)[fits].min()))
+            work, reduce = stage_times(job, cluster, s, v, fits.shape)
+            best = min(best, float(work[fits].min()) + reduce)
         bound = max(bound, best)
     return bound
 
@@ -649,9 +923,11 @@ def _least_iteration(job: Document, cluster: Document, gpus: int) -> float:
 Verifier = Callable[[Document, Document], float]
 VERIFIERS: dict[tuple[str, str], Verifier] = {
     ("placement", "patterns"): patterns,
+    ("placement", "branches"): pattern_branches,
     ("makespan", "columns"): columns,
     ("makespan", "contention"): contention,
     ("selection", "prices"): selection_prices,
+    ("selection", "branches"): selection_branches,
     ("speed-profile", "multiplier"): multiplier,
     ("rolling", "prices"): rolling_prices,
     ("online", "prices"): online_prices,

@@ -1,0 +1,224 @@
+"""Certificates by branching: they reach values that prices alone do not, and never pass them."""
+
+from __future__ import annotations
+
+import copy
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.deadline import Deadline
+from optsched.library import verify as verifier
+from optsched.library.certificates import best_certificate
+from optsched.library.placement_trees import placement_tree
+from optsched.library.records import unpacked
+from optsched.library.selection_trees import ROLES, selection_tree
+from optsched.library.sets import library_set, make, required_entry, set_names
+from optsched.library.standing import Standing, certificate_in, standings
+from optsched.library.verify import RefusedError, verify
+from optsched.selection.cost import tables_of
+from optsched.selection.options import SelectionOptions
+from optsched.selection.solution import SelectionSolution
+
+Document = dict[str, Any]
+SELECTION = "selection/interval-1/003"
+"""19 leaves or so: its prices alone prove 96% of the value."""
+
+
+@lru_cache
+def solved() -> Any:
+    return optsched.solve(SELECTION, "columns")
+
+
+@lru_cache
+def tree() -> Document:
+    found = best_certificate(optsched.load(SELECTION), solved(), 60.0)
+    assert found is not None
+    return found[1]
+
+
+def test_a_tree_reaches_the_value() -> None:
+    result, certificate = solved(), tree()
+    document = optsched.load(SELECTION).to_dict()
+    assert certificate["kind"] == "branches"
+    alone = {key: certificate[key] for key in ("jobs", "slots")}
+    assert verify(document, {**alone, "kind": "prices"}) < 0.99 * result.objective
+    assert verify(document, certificate) == pytest.approx(result.objective, rel=1e-8)
+    assert verify(document, certificate) <= result.objective
+
+
+def shipped(problem: str, step: int = 1) -> list[tuple[Standing, Document, Document]]:
+    """What ships with a tree, every so many instances: its standing, instance and tree."""
+    found = []
+    for name in set_names():
+        few = library_set(name).entries[::step] if name.startswith(problem) else ()
+        for known in standings(few):
+            assert known.certified is not None
+            certificate = dict(certificate_in(known.certified))
+            if certificate["kind"] == "branches":
+                found.append((known, make(known.entry).to_dict(), certificate))
+    return found
+
+
+def test_no_selection_below_its_value_is_ever_proved() -> None:
+    """Where the target is above the value, every leaf with the solution in it stops short of it."""
+    every = shipped("selection", 7)
+    assert len(every) > 5
+    for known, document, certificate in every:
+        assert known.value is not None
+        for above in (1.0005, 1.05):
+            higher = {**certificate, "target": above * known.value.value}
+            assert verify(document, higher) <= known.value.value * (1 + 1e-9)
+
+
+def test_no_role_of_the_best_selection_is_left_out() -> None:
+    for known, document, certificate in shipped("selection", 10):
+        assert known.value is not None
+        instance: Any = make(known.entry)
+        solution = SelectionSolution.from_dict(unpacked(known.value.solution or "", ""), "")
+        every = verifier._roles(document)
+        for target in (1.0, 1.01):
+            _, left = verifier._below(every, certificate, target * known.value.value)
+            assert np.isinf(left.cost).sum() > np.isinf(every.cost).sum()
+            roles = roles_in(instance, solution)
+            said = [{key: role[key] for key in left.said[-1] if key in role} for role in roles]
+            at = [role["job"] for role in roles], [left.said.index(each) for each in said]
+            waits = np.delete(left.cost[:, 0], at[0]).sum()
+            assert left.cost[at].sum() + waits == pytest.approx(known.value.value, rel=1e-9)
+
+
+def test_no_placement_within_its_value_is_ever_ruled_out() -> None:
+    rng = np.random.default_rng(12)
+    every = shipped("placement")
+    assert {"micro_batches" in document["job"] for _, document, _ in every} == {True, False}
+    for known, document, certificate in every:
+        assert known.value is not None
+        certificate["threshold"] = known.value.value
+        for _ in range(3):
+            with pytest.raises(RefusedError):
+                verify(document, certificate)
+            for node in certificate["nodes"]:
+                if "count" in node:
+                    node["most"] += int(rng.integers(2)) if "least" in node["count"] else 0
+                else:
+                    for key in ("prices", "rows"):
+                        dearer = int(rng.choice([1, 30])) if key == "rows" else 1
+                        node[key] = [int(dearer * p * rng.lognormal(0.0, 0.5)) for p in node[key]]
+
+
+def test_random_trees_prove_no_more_than_is_attained() -> None:
+    instance: Any = optsched.load("selection/3x6")
+    result = optsched.solve(instance, "columns")
+    assert result.objective is not None
+    (_, certificate), document = best_certificate(instance, result), instance.to_dict()  # type: ignore[misc]
+    prices = {key: certificate[key] for key in ("jobs", "slots")}
+    above = 1.01 * result.objective
+    assert selection_tree(instance, prices, above, Deadline(20.0)) is None
+    rng = np.random.default_rng(11)
+    reached = 0
+    for _ in range(100):
+        weak = {**prices, "jobs": near(rng, 0.4, prices["jobs"])}
+        nodes = drawn(rng, prices, result.solution)
+        bound = verify(document, {"kind": "branches", **weak, "target": above, "nodes": nodes})
+        assert bound <= result.objective * (1 + 1e-9)
+        reached += bound > 1.01 * verify(document, {**weak, "kind": "prices"})
+    assert reached > 30  # they do prove something
+
+
+def test_a_tree_for_a_placement() -> None:
+    """Both kinds of rows: of servers, and of the work of a stage; none for what can be had."""
+    for name in ("placement/shared-batch-1/013", "placement/micro-batches-1/001"):
+        known = standings([required_entry(name)])[0]
+        document, value = make(known.entry).to_dict(), known.value.value  # type: ignore[union-attr]
+        found = placement_tree(document, value * (1 - 1e-9), Deadline(30.0))
+        assert found is not None
+        assert verify(document, found) == value * (1 - 1e-9)
+        assert any("count" in node for node in found["nodes"])
+        assert placement_tree(document, value * (1 + 1e-9), Deadline(30.0)) is None
+
+
+def near(rng: np.random.Generator, spread: float, values: list[float]) -> list[float]:
+    return [float(price * rng.lognormal(-spread / 2, spread)) for price in values]
+
+
+def drawn(rng: np.random.Generator, prices: Document, solution: Any) -> list[Document]:
+    """A tree of random rows, with counts about those of a solution, and prices about the root's."""
+
+    def grow(depth: int) -> None:
+        if depth == 2 or rng.random() < 0.2:
+            spread = float(rng.choice([0.0, 0.1]))
+            slots = {name: near(rng, spread, values) for name, values in prices["slots"].items()}
+            rows = [float(rng.lognormal(0.0, 2.0)) for _ in range(depth)]
+            nodes.append({"jobs": near(rng, spread, prices["jobs"]), "slots": slots, "rows": rows})
+            return
+        at = len(nodes)
+        count, met = counted(rng, solution)
+        most = max(met - int(rng.integers(2)), 0)
+        nodes.append({"count": count, "most": most, "children": [at + 1, 0]})
+        grow(depth + 1)
+        nodes[at]["children"][1] = len(nodes)
+        grow(depth + 1)
+
+    nodes: list[Document] = []
+    grow(0)
+    return nodes
+
+
+def counted(rng: np.random.Generator, solution: Any) -> tuple[Document, int]:
+    """A row, and how often a solution meets it."""
+    keys = ROLES[int(rng.integers(len(ROLES)))]
+    roles = roles_in(optsched.load("selection/3x6"), solution)
+    chosen = roles[int(rng.integers(len(roles)))]
+    wanted = {key: chosen[key] for key in keys if key in chosen}
+    return wanted, sum(all(role.get(k) == v for k, v in wanted.items()) for role in roles)
+
+
+def roles_in(instance: Any, solution: Any) -> list[Document]:
+    """What each job that runs does, as certificates say it."""
+    tables = tables_of(instance, SelectionOptions())
+    nodes = [(node.gpu_type, node.cost_rate) for node in instance.nodes]
+    names = [node.name for node in instance.nodes]
+    found: list[Document] = []
+    for j, job in enumerate(solution.jobs):
+        if job.node is None:
+            continue
+        n = names.index(job.node)
+        kind = tables.kinds[tables.kind_of[n]]
+        c = len(job.gpus) - 1
+        if job.fraction < 1:
+            off = {c: abs(kind.configurations[c].fraction - job.fraction) for c in kind.fractions}
+            c = min(off, key=off.__getitem__)
+        seconds = float(tables.expected[j, tables.kind_of[n], c])
+        found.append({"job": j, "type": kind.name, "configuration": c, "n": n, "seconds": seconds})
+    for role in found:
+        here = [other for other in found if other["n"] == role["n"]]
+        leads = role is min(here, key=lambda other: other["seconds"])
+        role["role"] = "leads" if leads else "follows"
+        if leads:
+            gpus = {g for job in solution.jobs if job.node == names[role["n"]] for g in job.gpus}
+            role["used"], role["node"] = len(gpus), nodes.index(nodes[role["n"]])
+    return found
+
+
+def test_what_is_no_tree_is_refused() -> None:
+    document = optsched.load(SELECTION).to_dict()
+    inner = next(i for i, node in enumerate(tree()["nodes"]) if "count" in node)
+    changes: list[tuple[str, Any]] = [
+        ("children", [inner, inner]),
+        ("children", [inner + 1, 10**9]),
+        ("children", [inner + 1]),
+        ("most", 0.5),
+        ("count", {"colour": "red"}),
+        ("count", 7),
+    ]
+    for key, value in changes:
+        wrong = copy.deepcopy(tree())
+        wrong["nodes"][inner][key] = value
+        with pytest.raises(RefusedError):
+            verify(document, wrong)
+    for nodes in ([], tree()["nodes"][:-1], tree()["nodes"] * 2):
+        with pytest.raises(RefusedError):
+            verify(document, {**tree(), "nodes": nodes})
