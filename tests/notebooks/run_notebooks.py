@@ -1,12 +1,14 @@
 """Executes notebooks the way a reader does: fresh kernel, no folder of their own.
 
 Usage: ``python tests/notebooks/run_notebooks.py [--write] notebooks/*.ipynb``. Fails on any error,
-and on a notebook that was committed without its outputs. The kernel is this very Python, whatever
+on a notebook that was committed without its outputs, and on a cell that now prints something else
+than what is stored, unless it has the tag ``times``. The kernel is this very Python, whatever
 kernels are registered; the notebooks are left as they are, unless ``--write`` asks for new outputs.
 """
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 import tempfile
@@ -69,7 +71,9 @@ def check(path: Path) -> str | None:
         nbformat.validate(notebook)
     except (OSError, ValueError, nbformat.ValidationError) as error:
         return f"not a notebook: {error}"
-    return _fault_as_committed(notebook) or _fault_when_run(notebook)
+    stored = copy.deepcopy(notebook)
+    fault = _fault_as_committed(notebook) or _fault_when_run(notebook)
+    return fault or _other_words(stored, notebook)
 
 
 def renew(path: Path) -> str | None:
@@ -114,6 +118,25 @@ def _fault_when_run(notebook: nbformat.NotebookNode) -> str | None:
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             return f"failed\n{error}"
     return None
+
+
+def _other_words(stored: nbformat.NotebookNode, fresh: nbformat.NotebookNode) -> str | None:
+    """The first cell that prints something else than it did; spaces do not count."""
+    for was, now in zip(stored.cells, fresh.cells, strict=True):
+        if was.cell_type == "code" and "times" not in was.metadata.get("tags", ()):
+            said, says = _words(was), _words(now)
+            if said != says:
+                return f"{was.id} is stored with\n{' '.join(said)}\nand now says\n{' '.join(says)}"
+    return None
+
+
+def _words(cell: nbformat.NotebookNode) -> list[str]:
+    texts = [
+        each.get("text") or each.get("data", {}).get("text/plain", "")
+        for each in cell.outputs
+        if WIDGET not in each.get("data", {})
+    ]
+    return " ".join(texts).split()
 
 
 def _make_python_path_absolute() -> None:
