@@ -11,8 +11,17 @@ from optsched.compiled_loops import njit
 def stage_time(costs: Any, s: int, v: int, u: int, w: int) -> float:
     """near_s(v) + a_s (k_{s-1} - u) + b_s (k_{s+1} - w): v replicas beside u and w of the others.
 
-    In seconds; `costs` are a `StageCosts`. With savings every term is positive, so that nothing
+    In seconds. With savings every term is positive, so that nothing
     cancels.
+
+    Parameters
+    ----------
+    costs : StageCosts
+        Of the job, seconds.
+    s : int
+        The stage.
+    v, u, w : int
+        Replicas on the server: of the stage, of the one before and of the one after.
     """
     time = costs.near[s, v]
     if s > 0:

@@ -48,7 +48,19 @@ def best_neighbours(costs: Any, s: int, room: int) -> Any:
 
 @njit(cache=True)
 def least_time(costs: Any, s: int, v: int, offer: int) -> float:
-    """Least time of v replicas of a stage, all on a server of so many GPUs."""
+    """Least time of v replicas of a stage, all on a server of so many GPUs.
+
+    Parameters
+    ----------
+    costs : StageCosts
+        Of the job on this cluster, seconds.
+    s : int
+        The stage.
+    v : int
+        Its replicas on the server.
+    offer : int
+        The server's free GPUs.
+    """
     u, w = best_neighbours(costs, s, offer - v * costs.gpus[s])
     return stage_time(costs, s, v, u, w)
 

@@ -122,6 +122,19 @@ def _best_from(worth: Any, v: int, used: int, most: int, reach: Any, before: Any
 def worth_to_go(fewest: Any, of_stages: Any, size: int, prices: Any, full: bool) -> Any:
     """Most that the stages after s can add, by s, x_{s-1}, x_s and the GPUs left: O(S g^4).
 
+    Parameters
+    ----------
+    fewest : (S, V + 1, V + 1) int
+        Of `fewest_before`, for this size.
+    of_stages : (S,) int twice
+        Replicas there are, and the GPUs of one.
+    size : int
+        GPUs of the server.
+    prices : (S,) float
+        Worth of a replica by stage.
+    full : bool
+        Whether the server is to be filled.
+
     Returns
     -------
     (S, V + 1, V + 1, size + 1) float
@@ -156,7 +169,22 @@ def patterns_worth(
 ) -> Any:
     """Enumerate the patterns of `size` GPUs worth at least so much; at most `most` + 1 of them.
 
-    `to_go` is `worth_to_go` of the same arrays; `size` is that of its last axis, less 1.
+    Their `size` is that of the last axis of `to_go`, less 1.
+
+    Parameters
+    ----------
+    to_go : (S, V + 1, V + 1, size + 1) float
+        Of `worth_to_go`.
+    fewest : (S, V + 1, V + 1) int
+        Of `fewest_before`, for this size.
+    of_stages : (S,) int twice
+        Replicas there are, and the GPUs of one.
+    prices : (S,) float
+        Worth of a replica by stage.
+    least : float
+        Worth asked for.
+    most : int
+        Patterns wanted.
     """
     replicas, gpus = of_stages
     stages, size = len(replicas), to_go.shape[3] - 1

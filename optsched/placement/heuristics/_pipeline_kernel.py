@@ -18,12 +18,25 @@ from optsched.placement.heuristics._repartition_kernel import (
 
 @njit(cache=True)
 def improve_pipeline(pipeline: Any, counts: Any, free: Any, rounds: int, budget: int) -> Any:
-    """Re-split pairs of servers until nothing improves; edits `counts` (S, M).
+    """Re-split pairs of servers until nothing improves; edits `counts`.
 
     Only a server on which some stage is slowest can be of use; it is re-split with each other one.
-    ``pipeline`` is a `PipelineCosts`. Returns the number of accepted re-splits and the times of
+    Returns the number of accepted re-splits and the times of
     stages worked out, about: not many more than `budget`, of which one pair gets at most a
     hundredth.
+
+    Parameters
+    ----------
+    pipeline : PipelineCosts
+        Of the job.
+    counts : (S, M) int
+        Replicas by stage and server; edited.
+    free : (M,) int
+        GPUs that each server offers.
+    rounds : int
+        Re-splits that may be accepted.
+    budget : int
+        Times of stages that may be worked out.
     """
     stages, servers = counts.shape
     works, reduces = np.zeros((stages, servers)), np.zeros((stages, servers))

@@ -35,8 +35,20 @@ def due_date_multipliers(
 ) -> None:
     """M of every job, and epochs until its planned change of speed (infinite if none).
 
-    ``speeds`` are all configurations of a job, pooled over GPU types, Q in dollars; ``due`` (J,) in
-    seconds, ``weights`` (J,) in dollars per second.
+    Parameters
+    ----------
+    curves : Curves
+        F^c of every job, by epochs.
+    speeds : Speeds
+        All configurations of a job, pooled over types; Q in dollars.
+    due : (J,) float
+        Seconds left.
+    weights : (J,) float
+        Dollars per second late.
+    multipliers : (J,) float
+        Gets M, from 0 to 1.
+    changes : (J,) float
+        Gets epochs.
     """
     count = speeds.inverse.shape[1]
     vertices, slopes = np.empty(count, np.int64), np.empty(count)
@@ -78,10 +90,22 @@ def due_date_multipliers(
 def clear_prices(
     worth: Any, speeds: Any, types: Types, rounds: int, bisections: int, prices: Any
 ) -> None:
-    """Fill ``prices`` (T,) with those at which each job's best configuration fits, type after type.
+    """Fill ``prices`` with those at which each job's best configuration fits, type after type.
 
-    ``worth`` (J,) in dollars per epoch, ``speeds`` (J, T, C) in epochs per second, 0 where a job
-    cannot run.
+    Parameters
+    ----------
+    worth : (J,) float
+        Dollars per epoch.
+    speeds : (J, T, C) float
+        Epochs per second; 0 where a job cannot run.
+    types : Types
+        GPUs and costs of each.
+    rounds : int
+        Passes over the types.
+    bisections : int
+        Steps a type and pass.
+    prices : (T,) float
+        Dollars per GPU second, beside the cost; changed.
     """
     sizes, rates = types.sizes, types.rates
     jobs, kinds, count = speeds.shape

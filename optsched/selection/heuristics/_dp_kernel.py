@@ -11,10 +11,18 @@ from optsched.compiled_loops import njit
 
 @njit(cache=True)
 def allocate(run: Any, leave: Any, gpus: Any, chosen: Any) -> Any:
-    """Least total proxy in dollars of giving each job 0..K of so many GPUs; fills ``chosen`` (J,).
+    """Least total proxy in dollars of giving each job 0..K of so many GPUs: O(J G K).
 
-    ``run[j, k]`` (J, K) is the cost of job j with k + 1 GPUs (infinite where it cannot),
-    ``leave[j]`` (J,) without any. O(J G K).
+    Parameters
+    ----------
+    run : (J, K) float
+        Dollars of a job with 1..K GPUs; infinite where it cannot.
+    leave : (J,) float
+        Dollars of a job without any.
+    gpus : int
+        There are.
+    chosen : (J,) int
+        Gets the GPUs of each job.
     """
     jobs, most = run.shape
     value = np.zeros(gpus + 1)

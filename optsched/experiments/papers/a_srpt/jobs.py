@@ -118,7 +118,19 @@ def generate_case(
 
 
 def stretch(trace: Trace, count: int, most_gpus: int, rng: np.random.Generator) -> Trace:
-    """Consecutive jobs that fit a cluster, from a random one on; raises InputError."""
+    """Consecutive jobs that fit a cluster, from a random one on; raises InputError.
+
+    Parameters
+    ----------
+    trace : Trace
+        Where from.
+    count : int
+        Jobs wanted.
+    most_gpus : int
+        Of the cluster: larger jobs are left out.
+    rng : numpy.random.Generator
+        Draws where the stretch begins.
+    """
     fitting = np.flatnonzero(trace.gpus <= most_gpus)
     if len(fitting) < count:
         raise InputError(trace.name, "", f"{len(fitting)} jobs that fit", f"{count} of them")

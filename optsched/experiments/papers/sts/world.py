@@ -38,7 +38,19 @@ NODES, SEEDS, STEP = 100, range(3), 0.05
 
 
 def most_jobs(load: float, policies: Iterable[str], *, nodes: int = NODES, seed: int = 0) -> int:
-    """The most jobs in the system at once under any of some policies, at a load rho."""
+    """The most jobs in the system at once under any of some policies, at a load rho.
+
+    Parameters
+    ----------
+    load : float
+        rho.
+    policies : iterable of str
+        Any of them.
+    nodes : int, optional
+        Of the cluster.
+    seed : int, optional
+        Of the workload.
+    """
     settings = rolling_settings(
         nodes, gpus_per_node=GPUS, speedup=SPEEDUP, arrivals="load", load=load
     )
