@@ -1,5 +1,8 @@
 """Compiled functions: kept on disk wherever there is a place, and without counts where that helps.
 
+What has not been compiled on this machine is run by Python first (`interpreted`), and compiled once
+that has taken as long. Compiling is no work of a method's: deadlines stand still meanwhile.
+
 A run's state is some fifty arrays in tuples. Counting references to all of them at every call took
 half of a run's time; functions that only read and write arrays of their caller can do without. The
 option that says so is a private one of numba's: where it is unknown, they count, and are slower.
@@ -11,12 +14,18 @@ import logging
 import os
 import stat
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.registry import CPUDispatcher
+
+from optsched.deadline import standing_still
+from optsched.interpreted import STEPS, TooLongError, interpreted, is_small, twin
+from optsched.progress import compiling
 
 
 def njit(*, cache: bool) -> Callable[[Callable[..., Any]], Any]:
@@ -34,6 +43,86 @@ def njit_owning(function: Callable[..., Any]) -> Any:
     return _compiled(function, counts=True)
 
 
+@contextmanager
+def compiled_at_once() -> Iterator[None]:
+    """Compile every function that is called meanwhile, however little it has to do."""
+    global _at_once
+    before, _at_once = _at_once, True
+    try:
+        yield
+    finally:
+        _at_once = before
+
+
+class Tiered(CPUDispatcher):  # type: ignore[misc]
+    """numba's dispatcher, which is asked to compile for arguments of new types; Python may do."""
+
+    _steps = STEPS
+    """Left to Python."""
+    _on_disk: set[Any] | None = None
+    """Signatures, when this process first looked."""
+
+    def _compile_for_args(self, *args: Any, **none: Any) -> Any:
+        """What to call with these arguments."""
+        if self._on_disk is None:
+            self._on_disk = _signatures(self)
+        is_kept = bool(self._on_disk) and tuple(map(self.typeof_pyval, args)) in self._on_disk
+        if is_kept:
+            with standing_still():
+                return super()._compile_for_args(*args)
+        if not _at_once and self._steps > 0 and is_small(args, self._steps) and twin(self.py_func):
+            return self._interpreted
+        with standing_still(), compiling(_name(self)), _one_process(self):
+            return super()._compile_for_args(*args)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """What a compiled caller calls: one version whatever constants it passes, not one for each.
+
+        Parameters
+        ----------
+        args, kws : sequence and mapping of type
+            numba's types of what it passes.
+        """
+        return super().get_call_template(tuple(map(numba.types.unliteral, args)), kws)
+
+    def _interpreted(self, *args: Any) -> Any:
+        """Run by Python, or if that takes too long after all, compiled."""
+        try:
+            value, self._steps = interpreted(twin(self.py_func), args, self._steps)
+        except TooLongError:
+            self._steps = 0
+            return self(*args)
+        return value
+
+
+def _name(function: Any) -> str:
+    return f"{function.__name__} ({function.__module__.removeprefix('optsched.').split('.')[0]})"
+
+
+def _signatures(function: Any) -> set[Any]:
+    """Those a function is kept on disk for."""
+    try:
+        return {key[0] for key in function._cache._cache_file._load_index()}
+    except (AttributeError, OSError, TypeError):
+        return set()
+
+
+@contextmanager
+def _one_process(function: Any) -> Iterator[None]:
+    """Let other processes that want the same code wait for it, where files can be locked."""
+    try:
+        import fcntl
+
+        kept = function._cache._cache_file
+        place = Path(kept._index_path).with_suffix(".lock").open("w")
+    except (ImportError, AttributeError, OSError):
+        yield
+        return
+    with place:
+        fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+
+
 def _compiled(function: Callable[..., Any], counts: bool) -> Any:
     try:
         return _kept(function, cache=True, _nrt=counts)
@@ -43,15 +132,21 @@ def _compiled(function: Callable[..., Any], counts: bool) -> Any:
 
 def _kept(function: Callable[..., Any], **options: Any) -> Any:
     try:
-        return _stamped(numba.njit(**options)(function))
+        return _stamped(_tiered(numba.njit(**options)(function)))
     except RuntimeError as error:  # numba found no folder it can write into
         if "no locator" not in str(error):
             raise
     place = _own_folder()
     if place is None:
-        return numba.njit(**{**options, "cache": False})(function)
+        return _tiered(numba.njit(**{**options, "cache": False})(function))
     numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = place  # processes we start, too
-    return _stamped(numba.njit(**options)(function))
+    return _stamped(_tiered(numba.njit(**options)(function)))
+
+
+def _tiered(compiled: Any) -> Any:
+    if isinstance(compiled, CPUDispatcher):  # not where numba is told to compile nothing
+        compiled.__class__ = Tiered
+    return compiled
 
 
 def _stamped(compiled: Any) -> Any:
@@ -113,3 +208,4 @@ def _private_folder() -> str:
 
 _log = logging.getLogger("optsched")
 _is_said = False
+_at_once = False

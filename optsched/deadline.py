@@ -3,14 +3,38 @@
 Whoever works under a limit asks the same clock, whatever has been spent on heuristics, on bounds
 or on stating a model: `Settings.deadline`. Work that cannot be interrupted (a Pyomo model being
 stated) is refused beforehand with `has`, or stopped between two steps with `check`. An interrupt
-lets every deadline pass, also one without a limit (`interrupts`).
+lets every deadline pass, also one without a limit (`interrupts`). The clock stands still while code
+is compiled.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+
+def clock() -> float:
+    """Seconds of `time.perf_counter`, less those in which the clock stood still."""
+    return time.perf_counter() - _stood
+
+
+def stood() -> float:
+    """Seconds in which the clock has stood still so far."""
+    return _stood
+
+
+@contextmanager
+def standing_still() -> Iterator[None]:
+    """Let the clock stand still: what is done meanwhile is not a method's work."""
+    global _stood
+    began = clock()
+    try:
+        yield
+    finally:
+        _stood += clock() - began
 
 
 class OutOfTimeError(Exception):
@@ -26,16 +50,16 @@ class Deadline:
     limit : float or None
         Seconds from `began`; None for no limit.
     began : float
-        On the clock of `time.perf_counter`.
+        On `clock`.
     """
 
     limit: float | None = None
-    began: float = field(default_factory=time.perf_counter)
+    began: float = field(default_factory=clock)
 
     @property
     def spent(self) -> float:
         """Seconds so far."""
-        return time.perf_counter() - self.began
+        return clock() - self.began
 
     @property
     def left(self) -> float | None:
@@ -46,7 +70,7 @@ class Deadline:
 
     @property
     def until(self) -> float:
-        """When it passes, on the clock of `time.perf_counter`; infinite without a limit."""
+        """When it passes, on `clock`; infinite without a limit."""
         if _all_passed:
             return -math.inf
         return math.inf if self.limit is None else self.began + self.limit
@@ -54,11 +78,11 @@ class Deadline:
     @property
     def is_over(self) -> bool:
         """Whether it has passed."""
-        return time.perf_counter() >= self.until
+        return clock() >= self.until
 
     def has(self, seconds: float) -> bool:
         """Whether so many seconds are left."""
-        return time.perf_counter() + seconds < self.until
+        return clock() + seconds < self.until
 
     def check(self) -> None:
         """Raise OutOfTimeError once it has passed; to be called between two steps."""
@@ -78,3 +102,4 @@ def pass_all(passed: bool) -> None:
 
 
 _all_passed = False
+_stood = 0.0

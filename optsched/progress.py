@@ -1,4 +1,4 @@
-"""What a caller hears while a method runs: incumbents and bounds, as they improve.
+"""What a caller hears while a method runs: incumbents and bounds, and what is compiled.
 
 A method reports to `Settings.progress` what holds for the instance itself, in the objective's own
 unit; not the value of a relaxation, of a restricted model or of another objective. It reports from
@@ -8,10 +8,11 @@ the thread in which `solve` was called: an exception of the listener's ends the 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from optsched.deadline import clock
 from optsched.display import number
 
 
@@ -49,7 +50,7 @@ class Progress:
     """The best incumbent and bound reported so far; without a listener nothing is kept."""
 
     listener: Listener | None = None
-    began: float = field(default_factory=time.perf_counter)
+    began: float = field(default_factory=clock)
     incumbent: float = math.inf
     bound: float = -math.inf
 
@@ -83,7 +84,7 @@ class Progress:
             The best bound known, if any.
         """
         if self.listener is not None:
-            self.listener(Event(time.perf_counter() - self.began, incumbent, bound))
+            self.listener(Event(clock() - self.began, incumbent, bound))
 
     def of_model(self, unit: float = 1.0) -> Heard | None:
         """What a solver reports to, whose model counts the objective in so many of its units."""
@@ -118,3 +119,32 @@ def listener_of(callback: Listener | None, verbose: bool) -> Listener | None:
             callback(event)
 
     return told
+
+
+@contextmanager
+def compiling(name: str) -> Iterator[None]:
+    """Tell listeners that a function is being compiled, and then that it is done: None."""
+    tell_compiling(name)
+    try:
+        yield
+    finally:
+        tell_compiling(None)
+
+
+def tell_compiling(name: str | None) -> None:
+    """Tell them what is compiled, here or in another process."""
+    for listener in _listeners:
+        listener(name)
+
+
+@contextmanager
+def compiling_told(listener: Callable[[str | None], object]) -> Iterator[None]:
+    """Let a listener hear meanwhile what is compiled, by name, and None when that is done."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+_listeners: list[Callable[[str | None], object]] = []

@@ -53,6 +53,13 @@ def test_arrays_of_the_caller_are_released() -> None:
     assert before == [sys.getrefcount(each) for each in (jobs.submit, jobs.iterations, jobs.gpus)]
 
 
+def at_once(call: str) -> str:
+    """A script that prints what a module's function returns, compiled or kept."""
+    module = call.split(".")[0]
+    start = f"import {module}; from optsched.compiled_loops import compiled_at_once"
+    return f"{start}\nwith compiled_at_once(): print({call})"
+
+
 PACKAGE = Path(compiled_loops.__file__).parent
 NOWHERE = """
 import os, sys, tempfile
@@ -60,7 +67,9 @@ sys.path.insert(0, sys.argv[1])
 tempfile.tempdir = sys.argv[2]
 from optsched import tiny
 print(tiny.__file__)
-print(tiny.twice(4))
+from optsched.compiled_loops import compiled_at_once
+with compiled_at_once():
+    print(tiny.twice(4))
 print(os.environ.get("NUMBA_CACHE_DIR"))
 """
 TINY = """
@@ -146,7 +155,7 @@ def test_kept_code_is_as_new_as_what_it_calls(tmp_path: Path) -> None:
             f"@njit(cache=True)\ndef value():\n    return {number}\n"
         )
         done = subprocess.run(
-            [sys.executable, "-c", "import caller; print(caller.public())"],
+            [sys.executable, "-c", at_once("caller.public()")],
             env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(PACKAGE.parent)])},
             capture_output=True,
             text=True,
@@ -162,7 +171,7 @@ def test_kept_code_of_an_older_version_is_made_anew(tmp_path: Path) -> None:
         "from optsched.compiled_loops import njit\n\n"
         "@njit(cache=True)\ndef value():\n    return 7\n"
     )
-    code = "import one; print(one.value())"
+    code = at_once("one.value()")
     where = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(PACKAGE.parent)])}
     ask = [sys.executable, "-c", code]
     assert (

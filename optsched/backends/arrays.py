@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from optsched.backends.answer import Answer
 from optsched.backends.highs import run_steadily, set_options
 from optsched.backends.running import run_lp
+from optsched.deadline import clock
 from optsched.result import Settings
 
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ def solve_arrays(problem: MilpArrays, settings: Settings) -> Answer:
     """
     import highspy
 
-    began = time.perf_counter()
+    began = clock()
     highs = highspy.Highs()
     highs.silent()
     set_options(highs, settings)
     highs.passModel(_highs_lp(problem))
-    built = time.perf_counter()
+    built = clock()
     ended = run_steadily(highs, settings)
-    solved = time.perf_counter()
+    solved = clock()
     values = ended.values
     if values is not None:
         values[problem.integer] = np.rint(values[problem.integer])

@@ -10,13 +10,13 @@ import logging
 import math
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from optsched.backends.answer import FEASIBILITY, Answer, finite, judged, unsolved
+from optsched.deadline import clock
 from optsched.errors import InputError, SolverError, one_line
 from optsched.extras import require_extras
 from optsched.result import Settings, TracePoint
@@ -112,7 +112,7 @@ def solve_with_pyomo(
     arguments: dict[str, Any] = {"load_solutions": False, "options": options}
     if left is not None and math.isfinite(left):
         arguments["timelimit"] = math.ceil(left) if family.whole_seconds else left
-    began = time.perf_counter()
+    began = clock()
     with _quiet():
         solver = _solver(settings.solver)
         if start and solver.warm_start_capable():
@@ -123,7 +123,7 @@ def solve_with_pyomo(
             return unsolved(settings, build_time)
         except (OSError, RuntimeError, ValueError, pyo.ApplicationError) as error:
             raise SolverError(f"{settings.solver}: {one_line(str(error))}") from None
-        answer = _read(model, results, settings, family, build_time, time.perf_counter() - began)
+        answer = _read(model, results, settings, family, build_time, clock() - began)
     return answer
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from optsched.backends.highs import run_steadily, set_options
 from optsched.backends.running import InterruptibleScip
 from optsched.backends.sizes import require_time
 from optsched.backends.solvers import require_solver
-from optsched.deadline import OutOfTimeError
+from optsched.deadline import OutOfTimeError, clock
 from optsched.errors import SolverError
 from optsched.progress import Heard
 from optsched.result import Settings, Termination, TracePoint
@@ -97,7 +96,7 @@ def state_and_solve(
     settings : Settings
         Limits, solver and seed of the run, and its clock.
     began : float
-        When building began, of `time.perf_counter`; what was gathered for it counts.
+        When building began, of `deadline.clock`; what was gathered for it counts.
     start : bool, optional
         Whether the model's values are a first solution.
     restarts : bool, optional
@@ -113,12 +112,12 @@ def state_and_solve(
     try:
         require_time(settings.deadline, nonzeros)
         model = build()
-        spent = time.perf_counter() - began
+        spent = clock() - began
         answer = solve_model(
             model, settings, start=start, build_time=spent, restarts=restarts, heard=heard
         )
     except OutOfTimeError:
-        return unsolved(settings, time.perf_counter() - began), None
+        return unsolved(settings, clock() - began), None
     return answer, model
 
 
@@ -168,7 +167,7 @@ def _solve_with_highs(
 ) -> Answer:
     from pyomo.contrib.solver.common.factory import SolverFactory
 
-    began = time.perf_counter()
+    began = clock()
     solver = SolverFactory("highs")
     solver.set_instance(model)
     highs = solver._solver_model  # private: the public interface knows no start and no callback
@@ -180,10 +179,10 @@ def _solve_with_highs(
     highs.cbMipLogging.subscribe(recorder)
     highs.cbMipImprovingSolution.subscribe(recorder)
     highs.cbLogging.subscribe(lambda event: recorder.log.append(event.message))
-    built = recorder.began = time.perf_counter()
+    built = recorder.began = clock()
     # Not by the interface: it would catch what a listener prints.
     ended = run_steadily(highs, settings, value, recorder.tell)
-    solved = time.perf_counter()
+    solved = clock()
     if heard is not None:
         heard(ended.objective, ended.bound)
     if ended.values is not None:
@@ -208,14 +207,14 @@ class _Recorder:
     """Collects log and trace from HiGHS's callbacks, which come from the thread of the solver."""
 
     heard: Heard | None = None
-    began: float = field(default_factory=time.perf_counter)
+    began: float = field(default_factory=clock)
     points: list[TracePoint] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
 
     def __call__(self, event: Any) -> None:
         out = event.data_out
         point = TracePoint(
-            time.perf_counter() - self.began,
+            clock() - self.began,
             finite(out.mip_primal_bound),
             finite(out.mip_dual_bound),
         )
@@ -258,7 +257,7 @@ def _solve_with_scip(model: pyo.ConcreteModel, settings: Settings, build_time: f
         return InterruptibleScip(made, settings.deadline), *rest
 
     solver._create_solver_model = create_interruptible
-    began = time.perf_counter()
+    began = clock()
     results = solver.solve(
         model,
         load_solutions=False,
@@ -268,7 +267,7 @@ def _solve_with_scip(model: pyo.ConcreteModel, settings: Settings, build_time: f
         time_limit=settings.deadline.left,
         solver_options={"display/verblevel": 0, "numerics/feastol": FEASIBILITY},
     )
-    seconds = time.perf_counter() - began
+    seconds = clock() - began
     objective, bound = results.incumbent_objective, results.objective_bound
     if objective is not None:
         results.solution_loader.load_vars()

@@ -15,6 +15,7 @@ from optsched.cli import artefacts, library, make, plot, roll, run, shipped, sim
 from optsched.cli.exit_codes import BAD_INPUT, FAILED, INTERRUPTED
 from optsched.cli.settings import read_strictly
 from optsched.errors import InputError, MissingExtraError, OptschedError, one_line
+from optsched.progress import compiling_told
 
 app = typer.Typer(
     name="optsched",
@@ -42,7 +43,14 @@ def _options(
 
 for command in (
     *(run.solve, run.compare, run.check, run.explain, run.methods, plot.plot, make.export),
-    *(roll.roll, shipped.schema, simulate.simulate, library.verify, library.submit),
+    *(
+        roll.roll,
+        shipped.schema,
+        shipped.warm_up,
+        simulate.simulate,
+        library.verify,
+        library.submit,
+    ),
     *(sweeping.sweep, sweeping.table, sweeping.report, artefacts.reproduce),
 ):
     app.command()(command)
@@ -65,7 +73,8 @@ def execute(arguments: list[str]) -> int:
 
 def _code(arguments: list[str]) -> int:
     try:
-        value = app(args=arguments, prog_name="optsched", standalone_mode=False)
+        with compiling_told(_Compiling().say):
+            value = app(args=arguments, prog_name="optsched", standalone_mode=False)
         if value == INTERRUPTED:  # from a command that kept what it had, or from the library
             return _say("interrupted", INTERRUPTED)
         return value if isinstance(value, int) else 0
@@ -109,6 +118,18 @@ def _with_hint(error: Any) -> str:
 def _say(message: object, code: int) -> int:
     print(f"optsched: {one_line(' '.join(str(message).split()))}", file=sys.stderr)
     return code
+
+
+class _Compiling:
+    """Names what is compiled: once, also where several processes wait for it."""
+
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+
+    def say(self, name: str | None) -> None:
+        if name is not None and name not in self._said:
+            self._said.add(name)
+            print(f"compiling {name}, once on this machine", file=sys.stderr, flush=True)
 
 
 def _drop_output() -> None:

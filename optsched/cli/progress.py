@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from typing import Self
@@ -22,10 +21,6 @@ from optsched.experiments.run.runner import Standing
 
 EVERY = 10.0
 """Seconds between two lines where there is no terminal."""
-
-
-PATIENCE = 8.0
-COMPILING = "nothing finished yet: the first time on a machine, loops are compiled, a minute or so"
 
 
 class StepProgress:
@@ -94,28 +89,16 @@ class StepProgress:
 
 
 class SweepProgress(StepProgress):
-    """Call it with each `Standing` of a sweep; it says why the first unit may take long."""
+    """Call it with each `Standing` of a sweep."""
 
     def __init__(self) -> None:
         super().__init__(steps="units")
         self._done_before = 0
-        self._patience = threading.Timer(PATIENCE, lambda: print(COMPILING, file=sys.stderr))
-        self._patience.daemon = True
-
-    def __enter__(self) -> Self:
-        self._patience.start()
-        return super().__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        self._patience.cancel()
-        super().__exit__(*error)
 
     def standing(self, standing: Standing) -> None:
         """Show a standing."""
         if standing.run == 0:
             self._done_before = standing.done
-        else:
-            self._patience.cancel()
         done = self._done_before + standing.run
         self(done, standing.total, f"{standing.failed} failed now")
 

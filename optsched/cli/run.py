@@ -113,9 +113,9 @@ def compare(
     """Print the gap table: how far each method is from the best proven bound."""
     from optsched.backends import require_solver
     from optsched.cli import show
+    from optsched.deadline import stood
     from optsched.library import files_behind
     from optsched.library.best_known import require_best_known, update
-    from optsched.methods import warm_up
     from optsched.verbs.comparing import compare_each
 
     if as_json and csv is not None:
@@ -138,10 +138,7 @@ def compare(
         options=read_options(option),
     )
     done, interrupted = show.table(groups, quiet=as_json or csv == STANDARD_OUTPUT)
-    for problem in sorted({r.problem for r in done}):
-        show.note(
-            f"compiled code of {problem} loaded in {warm_up(problem):.1f} s, not in the table"
-        )
+    show.note(f"compiled code loaded in {stood():.1f} s, not in the table")
     rows = [result.to_dict(with_solution=False) for result in done]
     if as_json:
         print_json(rows)

@@ -1,4 +1,4 @@
-"""Commands about what travels with the package: instances and schemas."""
+"""Commands about what travels with the package: instances, schemas and loops to be compiled."""
 
 from __future__ import annotations
 
@@ -45,4 +45,23 @@ def schema(
     if name not in SCHEMAS:
         raise InputError("schema", "", shown(name), suggestion(name, SCHEMAS))
     print_json(json_schema(name))
+    return DONE
+
+
+def warm_up(
+    problems: Annotated[
+        list[str] | None, typer.Argument(metavar="[PROBLEM]...", help="By default all.")
+    ] = None,
+) -> int:
+    """Compile every loop now, once on a machine; an interrupt keeps what is done."""
+    from optsched.cli.show import note
+    from optsched.methods import warm_up
+    from optsched.problems import PROBLEMS
+
+    names = problems or list(PROBLEMS)
+    for name in names:
+        if name not in PROBLEMS:
+            raise InputError("warm-up", "", shown(name), suggestion(name, PROBLEMS))
+    for i, name in enumerate(names):
+        note(f"{name}, {i + 1} of {len(names)}: {warm_up(name):.1f} s")
     return DONE

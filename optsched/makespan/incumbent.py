@@ -6,7 +6,6 @@ after the horizon, a deadline loses none, and the status follows from what is kn
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from optsched.backends.answer import Answer
-from optsched.deadline import Deadline, OutOfTimeError
+from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.display import counted
 from optsched.makespan.bounds.best import Bound, best_bound, simple_bound
 from optsched.makespan.bounds.durations import durations_of
@@ -41,7 +40,7 @@ class Incumbent:
 
     def __init__(self, instance: MakespanInstance, settings: Settings) -> None:
         self.instance, self.settings = instance, settings
-        self.began = time.perf_counter()
+        self.began = clock()
         self.bound = simple_bound(durations_of(instance))
         self.best: Evaluation | None = None
         self.name = ""
@@ -188,7 +187,7 @@ class Incumbent:
             bound_source=self.bound.source,
             certificate=self.bound.certificate,
             build_time=build_time,
-            solve_time=time.perf_counter() - self.began - build_time,
+            solve_time=clock() - self.began - build_time,
             details={**about, **(details or {})},
             **known,
         )
@@ -217,7 +216,7 @@ class Incumbent:
             bound_source=self.bound.source,
             certificate=self.bound.certificate,
             build_time=build_time,
-            solve_time=time.perf_counter() - self.began - build_time,
+            solve_time=clock() - self.began - build_time,
             solver=None if answer is None else answer.solver,
             trace=() if answer is None else answer.trace,
             details={"message": self._message() if self.impossible else message},

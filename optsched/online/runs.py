@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from optsched.checking import CheckReport
+from optsched.deadline import clock, stood
 from optsched.online.audit import audit
 from optsched.online.bounds.flow import ITERATIONS, FlowBounds, flow_bounds
 from optsched.online.bounds.theorem import TheoremOne, observed_ratio, theorem_one
@@ -23,7 +23,6 @@ from optsched.online.prediction.predictors import Prediction, predict
 from optsched.online.records import Records
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.solution import OnlineSolution
-from optsched.online.warm_up import warm_up
 from optsched.result import RELAXES, Outcome, Settings, Termination
 
 Progress = Callable[[str, int, int], None]
@@ -42,7 +41,7 @@ class Run:
     Attributes
     ----------
     seconds, compile_time : float
-        Of the event loop, and of loading (the first time: making) compiled code.
+        Of the event loop, and of loading (the first time: making) compiled code up to then.
     check : CheckReport or None
         The audit.
     bounds : FlowBounds or None
@@ -130,15 +129,14 @@ def run_policies(
         Records, metrics, bounds and audit, a policy each.
     """
     bounds: FlowBounds | None = None
-    stops = any(find_policy(name).preempts != "never" for name in policies)
-    compile_time = warm_up(bounds=with_bounds, preemption=stops)
+    before = stood()
     for name in policies:
         run = _run(prediction, name, options, progress)
         if with_bounds and bounds is None and run.records.complete:
             bounds = flow_bounds(run.jobs, known_flow=run.metrics.total_flow_time)
         yield replace(
             run,
-            compile_time=compile_time,
+            compile_time=stood() - before,
             check=_audited(run, prediction) if with_audit else None,
             bounds=bounds,
             theorem=_theorem(run, prediction),
@@ -151,8 +149,6 @@ def run_policy(
     name: str, instance: OnlineInstance, options: OnlineOptions, settings: Settings
 ) -> Outcome:
     """Run a policy on the workload, with lengths predicted from the seed."""
-    if find_policy(name).preempts != "never":
-        warm_up(bounds=False, preemption=True)
     run = _run(predicted(instance, options, settings.seed), name, options.policy)
     return _outcome(instance, options, settings, run)
 
@@ -165,7 +161,7 @@ def bound_runs(
     `iterations` are those of the capacity dual.
     """
     jobs = predicted(instance, options, settings.seed).jobs
-    began = time.perf_counter()
+    began = clock()
     known = compute_metrics(simulate_online(jobs, STEPS_BY)).total_flow_time
     passes = ITERATIONS if settings.iterations is None else settings.iterations
     found = flow_bounds(jobs, known_flow=known, iterations=passes)
@@ -174,7 +170,7 @@ def bound_runs(
         Termination.FEASIBLE,
         bound=found.best,
         bound_source=found.source,
-        solve_time=time.perf_counter() - began,
+        solve_time=clock() - began,
     )
 
 
@@ -192,9 +188,9 @@ def own_policy(name: str, given: Any) -> Any:
     def method(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
         made = given() if isinstance(given, type) else given
         known = predicted(instance, options, settings.seed)
-        began = time.perf_counter()
+        began = clock()
         records = simulate_policy(known.jobs, made, known.iterations, options.policy, name=name)
-        seconds = time.perf_counter() - began
+        seconds = clock() - began
         run = Run(records, compute_metrics(records), known.jobs, seconds)
         return _outcome(instance, options, settings, run)
 
@@ -230,11 +226,11 @@ def _run(
     progress: Progress | None = None,
 ) -> Run:
     report = None if progress is None else _named(progress, name)
-    began = time.perf_counter()
+    began = clock()
     records = simulate_online(
         prediction.jobs, name, prediction.iterations, options, progress=report
     )
-    seconds = time.perf_counter() - began
+    seconds = clock() - began
     return Run(records, compute_metrics(records), prediction.jobs, seconds)
 
 

@@ -14,7 +14,7 @@ from optsched.online.simulator.engine import simulate_online
 from optsched.placement.instance import Job, Stage
 
 
-def warm_up(*, bounds: bool = True, preemption: bool = False) -> float:
+def warm_up(*, bounds: bool = True, preemption: bool = True) -> float:
     """Run every compiled loop once on a tiny case; returns the seconds it took.
 
     Parameters

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from optsched.checking import CheckReport
+from optsched.deadline import clock
 from optsched.result import Outcome, Settings, Termination
 from optsched.rolling.audit import audit
 from optsched.rolling.bounds.clairvoyant import (
@@ -34,7 +34,6 @@ from optsched.rolling.simulator.engine import (
 from optsched.rolling.simulator.true_epochs import true_epochs
 from optsched.rolling.simulator.world import View, World
 from optsched.rolling.solution import RollingSolution
-from optsched.rolling.warm_up import warm_up
 
 Progress = Callable[[str, int, int], None]
 STEPS_BY = "edf"
@@ -146,7 +145,6 @@ def run_policies(
     made = [make_policy(name, world, settings) for name in policies]
     for each in made:
         refuse_endless(world, each)
-    warm_up()
     done: list[Records] = []
     interrupted, stalled = False, []
     for each in made:
@@ -170,7 +168,7 @@ def run_policy(
     name: str, instance: RollingInstance, options: RollingOptions, settings: Settings
 ) -> Outcome:
     """Run a policy on the seed's draw of the true epochs; `iterations` are those of ``rg``."""
-    began = time.perf_counter()
+    began = clock()
     world = World(instance, options)
     return _outcome(world, make_policy(name, world, settings), settings, began)
 
@@ -179,14 +177,14 @@ def bound_runs(
     name: str, instance: RollingInstance, options: RollingOptions, settings: Settings
 ) -> Outcome:
     """Bound every policy's cost for the seed's true epochs; `iterations` are the dual's."""
-    began = time.perf_counter()
+    began = clock()
     found, _ = clairvoyant_prices(instance, options, settings)
     return Outcome(
         None,
         Termination.FEASIBLE,
         bound=found.bound,
         bound_source="clairvoyant Lagrangian",
-        solve_time=time.perf_counter() - began,
+        solve_time=clock() - began,
         details={"uncapacitated": found.uncapacitated},
     )
 
@@ -219,7 +217,7 @@ def own_policy(name: str, given: Any) -> Any:
     """
 
     def method(instance: RollingInstance, options: RollingOptions, settings: Settings) -> Outcome:
-        began = time.perf_counter()
+        began = clock()
         made = given() if isinstance(given, type) else given
         return _outcome(World(instance, options), _Own(name, made), settings, began)
 
@@ -251,7 +249,7 @@ def _records(
 def _outcome(world: World, policy: Decider, settings: Settings, began: float) -> Outcome:
     records = _records(world, policy, settings)
     metrics = compute_metrics(world.instance, records)
-    seconds = time.perf_counter() - began
+    seconds = clock() - began
     epochs = true_epochs(world.instance, settings.seed)
     return Outcome(
         RollingSolution.of(records, metrics.total_cost),

@@ -65,18 +65,3 @@ def test_a_second_round_starts_anew(clock: list[float], capsys: pytest.CaptureFi
             said(at, 30)
     last = capsys.readouterr().err.splitlines()[-1]
     assert last == "a-srpt-fig9: 2 of 30 draws, about 280 s remaining"
-
-
-def test_it_says_why_nothing_lands(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(progress, "PATIENCE", 0.01)
-    with SweepProgress() as said:
-        said.standing(Standing(total=2, done=0))
-        said._patience.join(10)
-    assert progress.COMPILING in capsys.readouterr().err
-    monkeypatch.setattr(progress, "PATIENCE", 60.0)
-    with SweepProgress() as said:
-        said.standing(Standing(total=2, done=0, run=1))
-        assert not said._patience.is_alive() or said._patience.finished.is_set()
-    assert progress.COMPILING not in capsys.readouterr().err

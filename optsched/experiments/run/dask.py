@@ -34,7 +34,7 @@ class ClusterPool:
     address : str
         The scheduler's, such as ``tcp://10.0.0.1:8786``.
     problems : tuple of str
-        Problems whose compiled code each worker loads before its first unit.
+        Problems whose methods each worker imports before its first unit.
 
     Raises
     ------

@@ -11,6 +11,7 @@ import atexit
 import multiprocessing
 import signal
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
@@ -22,8 +23,9 @@ from typing import Any
 
 from optsched.experiments.plans.plan import Limits
 from optsched.experiments.plans.units import Unit
-from optsched.experiments.run.worker import prepare, run_unit, warm_up
+from optsched.experiments.run.worker import import_code, prepare, run_unit
 from optsched.experiments.store.row import Row, Status
+from optsched.progress import compiling_told, tell_compiling
 
 ATTEMPTS = 5
 """Times in a row a process may die before it is ready, until its unit is given up."""
@@ -58,11 +60,10 @@ class LocalPool:
     workers : int
         How many.
     problems : tuple of str
-        Problems whose compiled code each worker loads before its first unit.
+        Problems whose methods each worker imports before its first unit.
     """
 
     def __init__(self, workers: int, problems: tuple[str, ...]) -> None:
-        warm_up(problems)  # once here, or every worker would compile the same
         self.workers = workers
         self.name = f"{workers} processes" if workers > 1 else "1 process"
         self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
@@ -95,7 +96,7 @@ class ThisProcess:
     name, workers = "this process", 1
 
     def __init__(self, problems: tuple[str, ...]) -> None:
-        warm_up(problems)
+        import_code(problems)
 
     def submit(self, unit: Unit, document: str, limits: Limits) -> Future[Row]:
         """Run a unit; the future has its row."""
@@ -150,16 +151,25 @@ class _Keeper(threading.Thread):
     def _run(self, task: _Task) -> Row:
         process, pipe = self._ready()
         pipe.send(task.call)
-        if not wait([pipe, process.sentinel], task.seconds):
-            self._end()
-            message = f"ended after its {task.seconds:g} s"
-            raise Lost(Status.TIMED_OUT, message, task.seconds)
-        try:
-            if pipe.poll():  # also a dead one may have sent its row before
-                row: Row = pipe.recv()
-                return row
-        except (EOFError, OSError):
-            pass
+        left, is_compiling = task.seconds, False
+        while True:
+            began = time.monotonic()
+            if not wait([pipe, process.sentinel], None if is_compiling else left):
+                self._end()
+                message = f"ended after its {task.seconds:g} s"
+                raise Lost(Status.TIMED_OUT, message, task.seconds)
+            try:
+                if not pipe.poll():  # also a dead one may have sent its row before
+                    break
+                answer: Row | str | None = pipe.recv()
+            except (EOFError, OSError):
+                break
+            if not isinstance(answer, str | None):
+                return answer
+            if left is not None and not is_compiling:
+                left = max(left - (time.monotonic() - began), 0.0)
+            is_compiling = answer is not None  # by name, and is no work of the unit's
+            tell_compiling(answer)
         raise Lost(Status.CRASHED, f"the worker died (exit code {self._end()})")
 
     def _ready(self) -> tuple[SpawnProcess, Connection]:
@@ -209,7 +219,7 @@ class _Keeper(threading.Thread):
 def work(pipe: Connection, problems: tuple[str, ...]) -> None:
     """What a worker process does: units from its pipe, until that ends."""
     prepare(problems)
-    with suppress(EOFError, OSError):
+    with suppress(EOFError, OSError), compiling_told(pipe.send):
         pipe.send(None)
         while True:
             run, arguments = pipe.recv()

@@ -57,10 +57,10 @@ def schedule_list(
     can never start. Complexity: O(n) events, each O(waiting jobs + running jobs + S a start).
     """
     room = jobs.capacity.copy()
-    largest, total = room.max(), room.sum()
-    patient = ways.limit.max() > 0
+    largest, total = room[_largest(room)], room.sum()
+    patient = ways.limit[_largest(ways.limit)] > 0
     links = np.full(len(room), ANY)
-    tried = np.zeros((LIMITS, jobs.gpus.max() + 1 if patient else 1), np.int64)
+    tried = np.zeros((LIMITS, jobs.gpus[_largest(jobs.gpus)] + 1 if patient else 1), np.int64)
     event = 0
     waiting, pending = order.copy(), len(order)
     running = none_running(jobs)
@@ -69,7 +69,7 @@ def schedule_list(
     while True:
         event += 1
         kept = 0
-        widest = room.max()
+        widest = room[_largest(room)]
         for i in range(pending):
             j = waiting[i]
             size = jobs.gpus[j]
@@ -96,7 +96,7 @@ def schedule_list(
                 room[schedule.where[k]] -= schedule.held[k]
             if patient:
                 _close(jobs, ways, j, links, schedule)
-            widest = room.max()
+            widest = room[_largest(room)]
         pending = kept
         if running.count[0] == 0:
             return now if pending == 0 else np.inf
@@ -125,6 +125,16 @@ def _tightest(room: Any, size: int) -> int:
     for s in range(len(room)):
         if size <= room[s] < least:
             best, least = s, room[s]
+    return best
+
+
+@njit_borrowing
+def _largest(values: Any) -> int:
+    """Where the first of the largest is."""
+    best = 0
+    for i in range(len(values)):
+        if values[i] > values[best]:
+            best = i
     return best
 
 
@@ -181,7 +191,7 @@ def _spread(jobs: Jobs, j: int, free: Any, schedule: ScheduleArrays, first: int)
         s = _tightest(free, left) if first < 0 else first
         first = -1
         if s < 0:
-            s = int(np.argmax(free))
+            s = _largest(free)
         taken = min(left, free[s])
         if taken == 0:
             return False

@@ -84,13 +84,10 @@ def improve(
         new = schedule_list(jobs, order, ways, np.nextafter(cutoff, np.inf), schedule)
         if new < np.inf:
             search.value[0] = new
-            search.last[0] = int(np.argmax(schedule.finish))
+            search.last[0] = _last(schedule.finish)
             if new < search.best[0]:
                 search.best[0] = new
-                search.best_order[:] = order
-                search.best_ways.spans[:] = ways.spans
-                search.best_ways.limit[:] = ways.limit
-                search.best_ways.fills[:] = ways.fills
+                _keep(search)
         elif what < reinsert:
             _reinsert(order, b, a)
         elif what < swap:
@@ -98,6 +95,26 @@ def improve(
         else:
             ways.limit[j], ways.fills[j], ways.spans[j] = old
     return done
+
+
+@njit_borrowing
+def _last(finish: Any) -> int:
+    """The first of the jobs that end last."""
+    last = 0
+    for j in range(len(finish)):
+        if finish[j] > finish[last]:
+            last = j
+    return last
+
+
+@njit_borrowing
+def _keep(search: Search) -> None:
+    """The present order as the best."""
+    for i in range(len(search.order)):
+        search.best_order[i] = search.order[i]
+        search.best_ways.spans[i] = search.ways.spans[i]
+        search.best_ways.limit[i] = search.ways.limit[i]
+        search.best_ways.fills[i] = search.ways.fills[i]
 
 
 @njit_borrowing

@@ -5,6 +5,7 @@ The cost is the sum over GPUs of max(0, load - target)^2; loads are sums of dura
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,7 +80,7 @@ def place_greedily(blocks: Blocks, order: Any, position: Any, load: Any) -> None
             if fullest < least:
                 best, least = b, fullest
         position[j] = best
-        load[best : best + w] += blocks.duration[j]
+        _add(load, best, w, blocks.duration[j])
 
 
 @njit(cache=True)
@@ -87,7 +88,7 @@ def loads_of(blocks: Blocks, position: Any, load: Any) -> None:
     """The load (N,) of every GPU, in slots."""
     load[:] = 0.0
     for j in range(len(position)):
-        load[position[j] : position[j] + blocks.width[j]] += blocks.duration[j]
+        _add(load, position[j], blocks.width[j], blocks.duration[j])
 
 
 @njit(cache=True)
@@ -103,14 +104,14 @@ def anneal(
     cost = 0.0
     for g in range(len(load)):
         cost += _over(load[g], target)
-    falling = np.log(cooling.cold / cooling.hot) / cooling.moves
+    falling = math.log(cooling.cold / cooling.hot) / cooling.moves
     temperature = cooling.hot
     made = 0
     while made < moves and cost > 0.0:
         if made % 64 == 0:
-            temperature = cooling.hot * np.exp(falling * (done + made))
+            temperature = cooling.hot * math.exp(falling * (done + made))
         made += 1
-        allowed = -temperature * np.log(1.0 - draw(random))
+        allowed = -temperature * math.log(1.0 - draw(random))
         what = draw(random)
         j = int(draw(random) * n)
         if what < RELOCATE:
@@ -122,20 +123,28 @@ def anneal(
         else:
             change = _split(blocks, now, target, allowed, j)
         cost += change
-        if change < 0.0 and cost < (now.best[0] - target) ** 2:
+        excess = now.best[0] - target
+        if change < 0.0 and cost < excess * excess:
             cost = 0.0
             for g in range(len(load)):
                 cost += _over(load[g], target)
             highest = load.max()
             if highest < now.best[0]:
                 now.best[0] = highest
-                now.best_position[:] = position
+                for j in range(n):
+                    now.best_position[j] = position[j]
     return made
 
 
 @njit(cache=True)
+def _add(load: Any, at: int, width: int, by: float) -> None:
+    for g in range(at, at + width):
+        load[g] += by
+
+
+@njit(cache=True)
 def _over(load: float, target: float) -> float:
-    return (load - target) ** 2 if load > target else 0.0
+    return (load - target) * (load - target) if load > target else 0.0
 
 
 @njit(cache=True)
@@ -161,8 +170,8 @@ def _relocate(blocks: Blocks, now: Positions, target: float, allowed: float, j: 
     change += _shift(load, new, w, d, target)
     if change > allowed:
         return 0.0
-    load[old : old + w] -= d
-    load[new : new + w] += d
+    _add(load, old, w, -d)
+    _add(load, new, w, d)
     position[j] = new
     return change
 
@@ -180,8 +189,8 @@ def _swap(blocks: Blocks, now: Positions, target: float, allowed: float, j: int)
     change = _shift(load, a, w, d, target) + _shift(load, b, w, -d, target)
     if change > allowed:
         return 0.0
-    load[a : a + w] += d
-    load[b : b + w] -= d
+    _add(load, a, w, d)
+    _add(load, b, w, -d)
     position[j], position[other] = b, a
     return change
 
@@ -202,18 +211,19 @@ def _exchange(blocks: Blocks, now: Positions, target: float, allowed: float) -> 
         if blocks.width[j] <= w:
             if a <= position[j] < a + w:
                 at = position[j] - a
-                shift[at : at + blocks.width[j]] -= blocks.duration[j]
+                _add(shift, at, blocks.width[j], -blocks.duration[j])
             elif b <= position[j] < b + w:
                 at = position[j] - b
-                shift[at : at + blocks.width[j]] += blocks.duration[j]
+                _add(shift, at, blocks.width[j], blocks.duration[j])
     change = 0.0
     for i in range(w):
         change += _shift(load, a + i, 1, shift[i], target)
         change += _shift(load, b + i, 1, -shift[i], target)
     if change > allowed:
         return 0.0
-    load[a : a + w] += shift
-    load[b : b + w] -= shift
+    for i in range(w):
+        load[a + i] += shift[i]
+        load[b + i] -= shift[i]
     for j in range(len(position)):
         if blocks.width[j] <= w:
             if a <= position[j] < a + w:
@@ -253,10 +263,10 @@ def _split(blocks: Blocks, now: Positions, target: float, allowed: float, j: int
     change += _shift(load, a + sibling - b, half, theirs - to_big, target)
     if change > allowed:
         return 0.0
-    load[b + offset : b + offset + half] += to_big - mine
-    load[sibling : sibling + half] += to_big - theirs
-    load[a + offset : a + offset + half] += mine - to_big
-    load[a + sibling - b : a + sibling - b + half] += theirs - to_big
+    _add(load, b + offset, half, to_big - mine)
+    _add(load, sibling, half, to_big - theirs)
+    _add(load, a + offset, half, mine - to_big)
+    _add(load, a + sibling - b, half, theirs - to_big)
     position[big] = b
     position[j] = a + offset
     if partner >= 0:

@@ -12,14 +12,13 @@ list schedule a move. Beyond the paper.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, takewhile
 
 import numpy as np
 
-from optsched.deadline import Deadline, OutOfTimeError
+from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.heuristics._list_scheduling_kernel import LIMITS, Ways
 from optsched.makespan.heuristics._local_search_kernel import Search, improve
@@ -210,7 +209,7 @@ class _Clock:
 
     def step(self, left: int) -> int:
         """Moves until the next look, of so many: about a tenth of a second."""
-        now = time.perf_counter()
+        now = clock()
         if now - self.looked < LOOK / 2:
             self.at_once *= 2
         elif now - self.looked > LOOK:

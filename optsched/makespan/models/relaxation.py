@@ -8,12 +8,12 @@ makespan. It is at least the area and the longest job.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 
 import pyomo.environ as pyo
 
 from optsched.backends import Answer, require_solver, solve_model
+from optsched.deadline import clock
 from optsched.makespan.bounds.best import Bound
 from optsched.makespan.contention import Schedule
 from optsched.makespan.exact.starting_schedules import take_starting_schedules
@@ -123,7 +123,7 @@ def solve_slotted(
     OutOfTimeError
         If it cannot be built in the time left.
     """
-    began = time.perf_counter()
+    began = clock()
     data = model_data(
         instance, horizon, low, contention=contention, deadline=settings.deadline, plan=plan
     )
@@ -131,7 +131,7 @@ def solve_slotted(
     answer = solve_model(
         built,
         settings,
-        build_time=time.perf_counter() - began,
+        build_time=clock() - began,
         heard=lambda _, bound: settings.progress.report(None, bound),
     )
     if answer.termination is Termination.INFEASIBLE:

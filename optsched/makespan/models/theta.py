@@ -10,13 +10,12 @@ slowly: the column bound is the one to use.
 from __future__ import annotations
 
 import math
-import time
 
 import pyomo.environ as pyo
 
 from optsched.backends import require_solver, solve_model
 from optsched.backends.sizes import refuse_many_nonzeros, require_time
-from optsched.deadline import Deadline
+from optsched.deadline import Deadline, clock
 from optsched.makespan.bounds.best import Bound, simple_bound
 from optsched.makespan.bounds.durations import Durations, durations_of
 from optsched.makespan.incumbent import Incumbent
@@ -39,9 +38,9 @@ def theta(instance: MakespanInstance, options: MakespanOptions, settings: Settin
     durations = durations_of(instance)
     found, answer, status = Incumbent(instance, settings), None, Termination.TIME_LIMIT
     with found.working():
-        began = time.perf_counter()
+        began = clock()
         built = _build(durations, found.bound.value, settings.deadline)
-        answer = solve_model(built, settings, build_time=time.perf_counter() - began)
+        answer = solve_model(built, settings, build_time=clock() - began)
         status = answer.termination
         if answer.bound is not None:
             value = _unit(durations) * answer.bound * (1 - 1e-9)

@@ -10,7 +10,6 @@ Source: a-srpt, IV-C 3 and V-B 2-d; models/online/README.md.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -18,6 +17,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.deadline import clock
 from optsched.errors import InputError, shown
 from optsched.online.data.jobs import Jobs
 from optsched.online.prediction.forests import fit_forest, fit_log_forest
@@ -150,7 +150,7 @@ def predict(
     if unseen not in UNSEEN:
         raise InputError("predict", "unseen", shown(unseen), f"one of {', '.join(UNSEEN)}")
     rest = jobs.after(cut)
-    began = time.perf_counter()
+    began = clock()
     order, known = np.arange(cut), np.full(len(rest), cut)
     if name == PERFECT:
         values, fits = rest.iterations.astype(np.float64), 0
@@ -169,7 +169,7 @@ def predict(
         lengths = lengths_so_far(jobs.iterations * jobs.estimate, order, known, unseen)
         values = np.where(blank, lengths / rest.estimate, values)
     share = float(blank.mean()) if len(rest) else 0.0
-    return Prediction(name, rest, values, cut, fits, time.perf_counter() - began, share)
+    return Prediction(name, rest, values, cut, fits, clock() - began, share)
 
 
 def _cut(jobs: Jobs, name: str, share: float | None) -> int:

@@ -134,6 +134,8 @@ def _time(costs: Any, x: Any, s: int, w: int) -> float:
 def _grown(found: Any, times: Any) -> Any:
     more = np.empty((2 * len(times), found.shape[1]), dtype=found.dtype)
     longer = np.empty(2 * len(times))
-    more[: len(times)] = found
-    longer[: len(times)] = times
+    for p in range(len(times)):
+        longer[p] = times[p]
+        for s in range(found.shape[1]):
+            more[p, s] = found[p, s]
     return more, longer

@@ -44,7 +44,8 @@ def candidate_times(costs: Any, most: int, low: float, high: float, limit: int) 
                             return times[:count]
                         if count == len(times):
                             longer = np.empty(2 * count)
-                            longer[:count] = times
+                            for i in range(count):
+                                longer[i] = times[i]
                             times = longer
                         times[count] = time
                         count += 1

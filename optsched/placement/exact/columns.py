@@ -13,13 +13,12 @@ paper.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from optsched.backends import MilpArrays, solve_arrays
-from optsched.deadline import Deadline
+from optsched.deadline import Deadline, clock
 from optsched.placement.bounds.certificate import PatternCertificate
 from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
 from optsched.placement.bounds.patterns import (
@@ -97,7 +96,7 @@ class _Search:
     fractional: float = np.inf
     """Least theta known at which the linear programme is feasible."""
     probes: int = 0
-    began: float = field(default_factory=time.perf_counter)
+    began: float = field(default_factory=clock)
     trace: list[TracePoint] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -114,7 +113,7 @@ class _Search:
         return self.programme.tables
 
     def note(self) -> None:
-        seconds = time.perf_counter() - self.began
+        seconds = clock() - self.began
         self.trace.append(TracePoint(seconds, self.value, self.bound.value))
 
     def outcome(self) -> Outcome:
@@ -125,7 +124,7 @@ class _Search:
             bound=self.bound.value,
             bound_source=self.bound.source,
             claimed=self.value,
-            solve_time=time.perf_counter() - self.began,
+            solve_time=clock() - self.began,
             solver="highs",
             trace=tuple(self.trace),
             details={"patterns": len(self.programme.times), "probes": self.probes},

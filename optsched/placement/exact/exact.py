@@ -8,12 +8,12 @@ which it was.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
+from optsched.deadline import clock
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
 from optsched.placement.cost import CostTables, Ints, iteration_time, tables_of
@@ -35,7 +35,7 @@ def exact(instance: PlacementInstance, options: PlacementOptions, settings: Sett
     "feasible"; where the time ends first, as "time-limit". Complexity: that of the method chosen;
     the bounds' part takes milliseconds. Beyond the paper.
     """
-    began = time.perf_counter()
+    began = clock()
     tables = tables_of(instance, options)
     name, start, _ = found_first = starting_placement(instance, options, settings)
     if start is None:
@@ -43,7 +43,7 @@ def exact(instance: PlacementInstance, options: PlacementOptions, settings: Sett
     bound = combinatorial_bound(instance, tables)
     known = _outcome(instance, options, settings, start, bound)
     settings.progress.report(known.claimed, known.bound)
-    spent = time.perf_counter() - began
+    spent = clock() - began
     if known.termination is Termination.OPTIMAL:
         return replace(known, chosen=name, solve_time=spent)
     for method, solve in _methods(instance, options, settings, tables, start, bound):

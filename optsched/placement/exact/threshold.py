@@ -8,13 +8,13 @@ most sum_s,m min(k_s, g_m) binaries.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from optsched.backends import MilpArrays, require_solver, solve_arrays
 from optsched.backends.sizes import refuse_many_nonzeros
+from optsched.deadline import clock
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds._combinatorial_kernel import least_time
 from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
@@ -87,7 +87,7 @@ def bisect(
     Outcome
         The best placement, and what is proved of it.
     """
-    began = time.perf_counter()
+    began = clock()
     tables = tables_of(instance, options)
     refuse_many_nonzeros("threshold", count_nonzeros(instance), "use repartition")
     if not tables.savings_are_positive:
@@ -105,7 +105,7 @@ def bisect(
         bound=search.bound.value,
         bound_source=search.bound.source,
         claimed=search.value,
-        solve_time=time.perf_counter() - began,
+        solve_time=clock() - began,
         solver="highs",
         trace=tuple(search.trace),
         details={"probes": search.probes},
@@ -161,7 +161,7 @@ class _Search:
         return Bound(proven, "threshold bisection")
 
     def note(self) -> None:
-        seconds = time.perf_counter() - self.began
+        seconds = clock() - self.began
         self.trace.append(TracePoint(seconds, self.value, self.bound.value))
         self.settings.progress.report(self.value, self.bound.value)
 

@@ -91,7 +91,16 @@ def _measure(pipeline: Any, counts: Any, m: int, works: Any, reduces: Any) -> No
 def _time(pipeline: Any, works: Any, reduces: Any) -> float:
     """alpha of each stage's slowest work and all-reduce, as `CostTables.pipeline_time`."""
     exposed = (reduces - pipeline.hidden).max()
-    return _steady(pipeline, works.max(), works.sum()) + exposed
+    return _steady(pipeline, works.max(), _total(works)) + exposed
+
+
+@njit(cache=True)
+def _total(values: Any) -> float:
+    """The sum in order, whoever runs this: numpy's own adds pairs up."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
 
 
 @njit(cache=True)
@@ -158,7 +167,7 @@ def _resplit(
     least = after_i[0] - room_b
     used = np.zeros(active + 2, dtype=np.int64)
     work, longest, exposed = np.zeros(active + 1), np.zeros(active + 1), np.zeros(active + 1)
-    work[0], longest[0] = rest[0].sum(), rest[0].max()
+    work[0], longest[0] = _total(rest[0]), rest[0].max()
     exposed[0] = (rest[1] - pipeline.hidden).max()
     below = limit * (1.0 - 1e-12)
     depth, nodes = 0, 0

@@ -14,12 +14,12 @@ since a stage's time is known as soon as its next stage is split. Beyond the pap
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from optsched.deadline import clock
 from optsched.placement.cost import CostTables, Ints, iteration_time, placement_time, tables_of
 from optsched.placement.exact.packing import packing
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
@@ -64,10 +64,10 @@ def repartition(
         Under the "bottleneck" reading, where a re-split changes other servers' times.
     """
     options.require_own_bandwidth("repartition")
-    began = time.perf_counter()
+    began = clock()
     tables = tables_of(instance, options)
     start, accepted = improved_start(instance, tables, settings)
-    seconds = time.perf_counter() - began
+    seconds = clock() - began
     if start.counts is None:
         return start.nothing
     return Outcome(

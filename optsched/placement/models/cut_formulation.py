@@ -9,7 +9,6 @@ models/placement/README.md.
 from __future__ import annotations
 
 import itertools
-import time
 from dataclasses import replace
 
 import pyomo.environ as pyo
@@ -17,7 +16,7 @@ import pyomo.environ as pyo
 from optsched.backends import require_solver, state_and_solve
 from optsched.backends.relations import stated
 from optsched.backends.sizes import refuse_many_nonzeros
-from optsched.deadline import Deadline
+from optsched.deadline import Deadline, clock
 from optsched.placement.cost import Ints
 from optsched.placement.graph import (
     activation_weight,
@@ -47,7 +46,7 @@ def min_cut(instance: PlacementInstance, options: PlacementOptions, settings: Se
         Above `sizes.MOST_NONZEROS`.
     """
     require_solver(settings.solver)
-    began = time.perf_counter()
+    began = clock()
     unit = total_weight(instance) or 1.0
     details: dict[str, object] = {}
     answer, model = state_and_solve(

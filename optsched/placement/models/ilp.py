@@ -6,11 +6,10 @@ the bound stand.
 
 from __future__ import annotations
 
-import time
-
 import pyomo.environ as pyo
 
 from optsched.backends import Answer, require_solver, state_and_solve
+from optsched.deadline import clock
 from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
 from optsched.placement.cost import Ints, iteration_time, tables_of
 from optsched.placement.heuristics.repartition import starting_placement
@@ -31,7 +30,7 @@ def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settin
         If g/B_inter < 1/B_intra, or above `sizes.MOST_NONZEROS`.
     """
     require_solver(settings.solver)
-    began = time.perf_counter()
+    began = clock()
     known = starting_placement(instance, options, settings)
     if known.counts is None:
         return known.nothing

@@ -7,7 +7,6 @@ models/placement/README.md.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,7 +16,7 @@ import pyomo.environ as pyo
 from optsched.backends import require_solver, state_and_solve
 from optsched.backends.relations import stated
 from optsched.backends.sizes import refuse_many_nonzeros
-from optsched.deadline import Deadline
+from optsched.deadline import Deadline, clock
 from optsched.placement.cost import (
     CostTables,
     Ints,
@@ -81,7 +80,7 @@ def ilp_vertex(
         Above `sizes.MOST_NONZEROS`.
     """
     require_solver(settings.solver)
-    began = time.perf_counter()
+    began = clock()
     data = vertex_data(instance, options)
     answer, model = state_and_solve(
         lambda: build(data, settings.deadline),

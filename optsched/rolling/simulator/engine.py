@@ -10,12 +10,12 @@ Complexity: O(decisions x (jobs present + policy)). Source: sts, VI-B and VII.
 from __future__ import annotations
 
 import math
-import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from optsched.deadline import clock
 from optsched.errors import InputError, SolverError
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.records import Decision, JobRecord, NodeInterval, Records, Segment
@@ -250,9 +250,9 @@ class _Run:
             {i: a.seat for i, a in enumerate(states) if a.seat is not None},
             frozenset(i for i, a in enumerate(states) if a.change <= _same_moment(now)),
         )
-        began = time.perf_counter()
+        began = clock()
         plan = self.policy.decide(view)
-        seconds = time.perf_counter() - began
+        seconds = clock() - began
         self.decisions.append(Decision(now, len(jobs), len(plan.seats), cause, seconds))
         shortest = SHORTEST * self.world.instance.interval
         for i, (j, state) in enumerate(zip(jobs, states, strict=True)):

@@ -8,7 +8,6 @@ mathematics, with the symbol table, is models/selection/README.md.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from pyomo.core.expr.numeric_expr import LinearExpression
 
 from optsched.backends import require_solver
 from optsched.backends.sizes import refuse_many_nonzeros, require_time
-from optsched.deadline import Deadline, OutOfTimeError
+from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.errors import NotApplicableError
 from optsched.result import Outcome, Settings
 from optsched.selection.cost import Tables, tables_of
@@ -76,7 +75,7 @@ def patterns(instance: SelectionInstance, options: SelectionOptions, settings: S
         model has more than `sizes.MOST_NONZEROS` nonzeros.
     """
     require_solver(settings.solver)
-    began = time.perf_counter()
+    began = clock()
     tables = tables_of(instance, options)
     size = nonzeros(tables)
     refuse_many_nonzeros("patterns", size, "use columns")
@@ -88,7 +87,7 @@ def patterns(instance: SelectionInstance, options: SelectionOptions, settings: S
         model = build(data, settings.deadline)
     except OutOfTimeError:
         return without_model(tables, known, settings)
-    spent, heard = time.perf_counter() - began, settings.progress.of_model(data.unit)
+    spent, heard = clock() - began, settings.progress.of_model(data.unit)
     answer = solve_sifted(model, settings, build_time=spent, heard=heard)
     assignment = assignment_of(tables, read_counted(model)) if answer.has_solution else None
     return model_outcome(tables, answer, (known, assignment), data.unit, settings)

@@ -9,13 +9,13 @@ optimum must exist in which those in use are at least 1: in `patterns` all are t
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
 import pyomo.environ as pyo
 
 from optsched.backends import Answer, relax_model, solve_model
+from optsched.deadline import clock
 from optsched.progress import Heard
 from optsched.result import Settings, Termination
 
@@ -51,7 +51,7 @@ def solve_sifted(
     Answer
         As of `solve_model`.
     """
-    began = time.perf_counter()
+    began = clock()
     variables = list(model.component_data_objects(pyo.Var, active=True))
     relaxed = None
     large = len(variables) > FEW_VARIABLES and settings.solver == "highs"
@@ -94,5 +94,5 @@ def _with_left_out(answer: Answer, optimum: float, least: float, began: float) -
         p if p.bound is None else replace(p, bound=max(optimum, min(p.bound, least)))
         for p in answer.trace
     )
-    seconds = time.perf_counter() - began - answer.build_time
+    seconds = clock() - began - answer.build_time
     return replace(answer, termination=status, bound=bound, solve_time=seconds, trace=trace)

@@ -14,7 +14,6 @@ so that leaders and followers come out whole as before. Sizes as of `patterns`.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -23,7 +22,7 @@ import pyomo.environ as pyo
 
 from optsched.backends import require_solver
 from optsched.backends.sizes import refuse_many_nonzeros, require_time
-from optsched.deadline import OutOfTimeError
+from optsched.deadline import OutOfTimeError, clock
 from optsched.result import ARITHMETIC, Outcome, Settings, Termination
 from optsched.selection.assignment import Assignment, expected_cost, solution_of
 from optsched.selection.cost import Tables, tables_of
@@ -108,7 +107,7 @@ def _wait_least(model: pyo.ConcreteModel, settings: Settings) -> bool:
 
 def _solve(tables: Tables, stages: Stages, settings: Settings) -> Outcome:
     require_solver(settings.solver)
-    began = time.perf_counter()
+    began = clock()
     size = nonzeros(tables)
     refuse_many_nonzeros(stages.method, size, "use columns")
     report_start(tables, stages.known, settings)
@@ -117,11 +116,11 @@ def _solve(tables: Tables, stages: Stages, settings: Settings) -> Outcome:
     try:
         require_time(settings.deadline, size)
         model = build(data, settings.deadline)
-        built = time.perf_counter() - began
+        built = clock() - began
         proved = stages.restrict(model, settings)
         answer = solve_sifted(model, settings, build_time=built)
     except OutOfTimeError:
-        built = built or time.perf_counter() - began
+        built = built or clock() - began
     if answer is not None and answer.termination is Termination.INFEASIBLE:
         return infeasible_outcome(tables, answer)
     if answer is not None and answer.has_solution:
@@ -133,7 +132,7 @@ def _solve(tables: Tables, stages: Stages, settings: Settings) -> Outcome:
         None,
         Termination.TIME_LIMIT,
         build_time=built,
-        solve_time=time.perf_counter() - began - built,
+        solve_time=clock() - began - built,
         solver=None if answer is None else answer.solver,
     )
     if seats is None:

@@ -14,12 +14,12 @@ Source: sts, VII-A1, (28).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.deadline import clock
 from optsched.result import Outcome, Settings
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables, tables_of
@@ -38,7 +38,7 @@ def dp(
 ) -> Outcome:
     """Select resources by dynamic programming, ``dp`` at w^max and ``avg-dp`` at E[W]."""
     options.require_free_opening(name)
-    began = time.perf_counter()
+    began = clock()
     tables = tables_of(instance, options)
     order = dp_jobs(tables, planned_times(tables, is_average(name)))
     return heuristic_outcome(tables, fastest_seats(tables, ClusterState(tables), order), began)

@@ -14,12 +14,12 @@ Source: sts, Algorithms 2 and 3, (27).
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.deadline import clock
 from optsched.result import Outcome, Settings, Termination
 from optsched.selection.assignment import Seat, expected_cost, solution_of
 from optsched.selection.cost import Tables, tables_of
@@ -47,10 +47,10 @@ def sts(instance: SelectionInstance, options: SelectionOptions, settings: Settin
         If ``node_opening`` is "printed".
     """
     options.require_free_opening("sts")
-    began = time.perf_counter()
+    began = clock()
     tables = tables_of(instance, options)
     seats = sts_assignment(tables)
-    seconds = time.perf_counter() - began
+    seconds = clock() - began
     value = expected_cost(tables, seats)
     return Outcome(
         solution_of(tables, seats), Termination.FEASIBLE, claimed=value, solve_time=seconds

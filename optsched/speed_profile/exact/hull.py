@@ -10,12 +10,11 @@ K^2 log^2 n) for K speeds and n pieces of F^c. Source: (P3) of sts; models/selec
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
 
-from optsched.deadline import Deadline
+from optsched.deadline import Deadline, clock
 from optsched.result import Outcome, Settings
 from optsched.speed_profile.bounds import dual_bound
 from optsched.speed_profile.exact._hull_kernel import (
@@ -38,11 +37,11 @@ def hull(
     instance: SpeedProfileInstance, options: SpeedProfileOptions, settings: Settings
 ) -> Outcome:
     """Solve a speed profile exactly."""
-    began = time.perf_counter()
+    began = clock()
     curve = curve_of(instance)
     profile, multiplier = hull_profile(instance, curve)
     bound = dual_bound(instance, curve, hull_speeds(instance), multiplier)
-    seconds = time.perf_counter() - began
+    seconds = clock() - began
     return outcome_of(
         instance, curve, profile, seconds, bound=bound, source=SOURCE, gap=settings.gap
     )

@@ -1,0 +1,161 @@
+"""Compiled functions run by Python itself as long as that is cheaper than compiling them.
+
+Compiling takes seconds, and a small instance needs a few thousand steps. So a function that has not
+been compiled on this machine is first run as Python, with its steps (rounds of its loops) counted.
+Once there are `STEPS` of them, in one call or in several, its arguments are put back as they were,
+and it is compiled. Both ways give the same bits, on which a function relies that neither adds up
+an array by `sum`, nor takes powers, nor calls numpy for a transcendental function of a number.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import linecache
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba.core.registry import CPUDispatcher
+
+STEPS = 500_000
+"""What compiling costs, about, in rounds of a loop in Python."""
+BYTES = 1024
+"""Of arguments that are copied in the time of a step."""
+MOST_BYTES = 2**26
+"""Of arguments that are worth a copy; with larger ones a loop is long."""
+
+
+class TooLongError(Exception):
+    """Python has made all the steps that it was to make."""
+
+
+@cache
+def twin(function: Callable[..., Any]) -> Any:
+    """The function as Python runs it, with its loops' rounds counted; None where it has no source.
+
+    What it calls is the same in kind.
+    """
+    file = function.__code__.co_filename
+    linecache.lazycache(file, function.__globals__)
+    node = _definitions(file).get(function.__code__.co_firstlineno)
+    if node is None:
+        return None
+    counted = _Counted().visit(node)
+    counted.decorator_list = []
+    module = ast.fix_missing_locations(ast.Module([counted], []))
+    flags = __future__.annotations.compiler_flag
+    names = {**function.__globals__, "_tick": _tick}
+    # what is run is the function's own source, which has been imported
+    exec(compile(module, file, "exec", flags, dont_inherit=True), names)
+    for name in function.__code__.co_names:
+        called = names.get(name)
+        if isinstance(called, CPUDispatcher) and called.py_func is not function:
+            names[name] = twin(called.py_func) or called
+    return names[function.__name__]
+
+
+def interpreted(run: Callable[..., Any], args: tuple[Any, ...], steps: int) -> tuple[Any, int]:
+    """What a twin returns, and the steps left of so many.
+
+    Parameters
+    ----------
+    run : callable
+        A `twin`.
+    args : tuple
+        Its arguments: numbers, arrays, and tuples of them.
+    steps : int
+        It may make.
+
+    Returns
+    -------
+    value : object
+        As compiled code would return it.
+    left : int
+        Steps.
+
+    Raises
+    ------
+    TooLongError
+        When the steps are not enough; the arguments' arrays are then what they were.
+    """
+    global _left
+    before = [(array, array.copy()) for array in _arrays(args) if array.flags.writeable]
+    _left = steps - sum(array.nbytes for array, _ in before) // BYTES
+    try:
+        with np.errstate(over="ignore", invalid="ignore", divide="raise"):
+            value = run(*args)
+    except TooLongError:
+        for array, content in before:
+            array[...] = content
+        raise
+    return _plain(value), _left
+
+
+def is_small(args: tuple[Any, ...], steps: int) -> bool:
+    """Whether the arrays among the arguments are small enough to be put back, within the steps.
+
+    Parameters
+    ----------
+    args : tuple
+        A function's.
+    steps : int
+        It may make.
+    """
+    copied = sum(array.nbytes for array in _arrays(args))
+    return copied <= min(MOST_BYTES, BYTES * steps)
+
+
+def _arrays(value: Any) -> Iterator[Any]:
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from _arrays(each)
+
+
+def _plain(value: Any) -> Any:
+    """Python's own numbers for numpy's, as compiled code returns them."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, tuple):
+        plain = map(_plain, value)
+        return type(value)(*plain) if hasattr(value, "_fields") else tuple(plain)
+    return value
+
+
+_left = 0
+
+
+def _tick() -> None:
+    global _left
+    _left -= 1
+    if _left < 0:
+        raise TooLongError
+
+
+class _Counted(ast.NodeTransformer):
+    """Counts the rounds of every loop."""
+
+    def visit_For(self, node: ast.For) -> ast.For:
+        return self._counted(node)
+
+    def visit_While(self, node: ast.While) -> ast.While:
+        return self._counted(node)
+
+    def _counted(self, node: Any) -> Any:
+        self.generic_visit(node)
+        call = ast.Expr(ast.Call(ast.Name("_tick", ast.Load()), [], []))
+        node.body.insert(0, ast.copy_location(call, node))
+        return node
+
+
+@cache
+def _definitions(file: str) -> dict[int, ast.FunctionDef]:
+    """The functions of a file by their first lines; none without a source."""
+    return {
+        min([node.lineno, *(part.lineno for part in node.decorator_list)]): node
+        for node in ast.parse("".join(linecache.getlines(file))).body
+        if isinstance(node, ast.FunctionDef)
+    }
