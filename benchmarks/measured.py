@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from measured_model import (
@@ -34,7 +35,11 @@ from measured_model import (
 )
 
 from optsched.errors import InputError
+from optsched.plotting.axes import MARK, headed, house_style
 from optsched.zoo.device import A100_BF16
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SOURCE = (
     "the validation runs of J. Bang, Y. Choi, M. Kim, Y. Kim and M. Rhu, vTrain: A Simulation\n"
@@ -208,12 +213,15 @@ def _named(group: str, error: Floats, least: float) -> list[str]:
 
 def draw(found: Sequence[Judged], path: str) -> None:
     """Measured against predicted, by tensor degree, each row by the first draw that left it out."""
-    import matplotlib
+    with house_style():
+        _drawn(found).savefig(path)
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(found), figsize=(5.2 * len(found), 4.6), squeeze=False)
+def _drawn(found: Sequence[Judged]) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.2 * len(found), 4.6), layout="constrained")
+    axes = figure.subplots(1, len(found), squeeze=False)
     for axis, each in zip(axes[0], found, strict=True):
         seconds = np.array([row.seconds for row in each.rows])
         left_out = np.argmin(np.isnan(each.ratios), axis=0)
@@ -224,14 +232,13 @@ def draw(found: Sequence[Judged], path: str) -> None:
                 seconds[own], times[own], ".", markersize=4, label=f"tensor parallelism {tensor}"
             )
         ends = np.array([seconds.min() / 1.3, seconds.max() * 1.3])
-        axis.plot(ends, ends, color="black", linewidth=0.8)
-        axis.fill_between(ends, 0.9 * ends, 1.1 * ends, color="black", alpha=0.12, linewidth=0)
-        axis.set(xscale="log", yscale="log", xlabel="measured (s)", ylabel="predicted (s)")
-        axis.set_title(f"{each.name}: mean error {100 * each.means.mean():.1f}%")
-        axis.legend(fontsize=8)
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+        axis.plot(ends, ends, color=MARK, linewidth=0.8)
+        axis.fill_between(ends, 0.9 * ends, 1.1 * ends, color=MARK, alpha=0.12, linewidth=0)
+        axis.set(
+            xscale="log", yscale="log", xlabel="measured, seconds", ylabel="predicted, seconds"
+        )
+        headed(axis, f"{each.name}: mean error {100 * each.means.mean():.1f}%")
+    return figure
 
 
 def page(text: str, picture: str) -> str:

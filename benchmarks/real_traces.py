@@ -26,6 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
@@ -41,6 +42,10 @@ from optsched.online.prediction.predictors import Prediction, predict, report
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.traces.importing import import_trace, workload_of_trace
 from optsched.online.traces.trace import Trace
+from optsched.plotting.axes import COLOURS, WORDS, house_style, legend_below
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TRACES = {
     "philly": ("philly-csv", "philly_sia.csv.gz"),
@@ -319,14 +324,16 @@ def _over_best(rows: Sequence[Row], label: str) -> list[float]:
 
 def draw(rows: Sequence[Row], path: Path) -> None:
     """A panel a kind of knowledge: a row a trace, a dot a window, A-SRPT and the one beyond it."""
-    import matplotlib.pyplot as plt
+    with house_style():
+        _drawn(rows).savefig(path)
 
-    from optsched.plotting.axes import COLOURS
+
+def _drawn(rows: Sequence[Row]) -> Figure:
+    from matplotlib.figure import Figure
 
     regimes = _regimes(rows)
-    figure, panels = plt.subplots(
-        1, len(KNOWN), figsize=(11, 1.5 + 0.42 * len(regimes)), sharey=True, layout="constrained"
-    )
+    figure = Figure(figsize=(9, 1.5 + 0.42 * len(regimes)), layout="constrained")
+    panels = figure.subplots(1, len(KNOWN), sharey=True)
     for ax, said in zip(panels, KNOWN, strict=True):
         for place, (trace, regime) in enumerate(regimes):
             chosen = _of(rows, trace, regime, said)
@@ -334,14 +341,14 @@ def draw(rows: Sequence[Row], path: Path) -> None:
                 values = _over_best(chosen, name)
                 label = name if place == 0 else None
                 ax.scatter(values, [place + shift] * len(values), s=14, color=colour, label=label)
-        ax.axvline(1.0, color="0.4", linewidth=1)
+        ax.axvline(1.0, color=WORDS, linewidth=1)
         ax.set_xscale("log")
         ax.set_title(f"policies know {said}")
-        ax.set_xlabel("mean flow time over the best baseline's")
+        ax.set_xlabel("mean flow time over\nthe best baseline's")
         ax.set_ylim(len(regimes) - 0.5, -0.5)
         ax.set_yticks(range(len(regimes)), [f"{t}, {r.split(',')[0]}" for t, r in regimes])
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
-    figure.savefig(path, dpi=110)
+    legend_below(figure, panels[0])
+    return figure
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
@@ -28,6 +29,10 @@ from optsched.online.audit import audit
 from optsched.online.data.jobs import prepare_jobs
 from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.simulator.engine import simulate_online
+from optsched.plotting.axes import COLOURS, house_style, legend_below
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LOADS, SLICES = (0.3, 0.5, 0.7, 0.9), (1, 2, 4, 8)
 VARIANTS: Mapping[str, tuple[str, str | None]] = {
@@ -109,14 +114,16 @@ def page(waits: Waits) -> str:
 
 def draw(waits: Waits, path: Path) -> None:
     """A panel a policy, a line a size of slices, medians with their range."""
-    import matplotlib.pyplot as plt
+    with house_style():
+        _drawn(waits).savefig(path)
 
-    from optsched.plotting.axes import COLOURS
+
+def _drawn(waits: Waits) -> Figure:
+    from matplotlib.figure import Figure
 
     loads = sorted({load for _, load, _ in waits})
-    figure, panels = plt.subplots(
-        2, 3, figsize=(11, 6.5), sharex=True, sharey=True, layout="constrained"
-    )
+    figure = Figure(figsize=(9, 6), layout="constrained")
+    panels = figure.subplots(2, 3, sharex=True, sharey=True)
     for ax, label in zip(panels.flat, VARIANTS, strict=True):
         for slices, colour in zip(SLICES, COLOURS, strict=False):
             found = [waits[label, load, slices] for load in loads]
@@ -129,9 +136,9 @@ def draw(waits: Waits, path: Path) -> None:
     for ax in panels[-1]:
         ax.set_xlabel("load")
     for ax in panels[:, 0]:
-        ax.set_ylabel("mean waiting time (s)")
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
-    figure.savefig(path, dpi=110)
+        ax.set_ylabel("mean waiting time, seconds")
+    legend_below(figure, panels[0, 0])
+    return figure
 
 
 if __name__ == "__main__":

@@ -137,13 +137,13 @@ def draw(runs: list[Run], path: Path) -> None:
     """A bar a policy, and the two bounds."""
     from matplotlib import pyplot as plt
 
-    from optsched.plotting.axes import COLOURS, house_style
+    from optsched.plotting.axes import COLOURS, FAINT, WIDTH, headed, house_style
 
     with house_style():
-        figure, ax = plt.subplots(figsize=(8, 3.2), layout="constrained")
+        figure, ax = plt.subplots(figsize=(WIDTH, 3.4), layout="constrained")
         names = [f"{run.records.policy}" for run in runs]
         values = [hours(run) for run in runs]
-        ax.plot(values, names, "o", color=COLOURS[6])
+        ax.plot(values, names, "o", color=COLOURS[0])
         for name, value in zip(names, values, strict=True):
             ax.annotate(f"{value:.0f} h", (value, name), (7, -3), textcoords="offset points")
         marks = ("jobs run on", "jobs may be stopped")
@@ -153,11 +153,10 @@ def draw(runs: list[Run], path: Path) -> None:
         ax.set_xscale("log")
         ax.set_xlim(right=2 * max(values))
         ax.xaxis.set_major_formatter("{x:g}")
-        ax.grid(axis="y", alpha=0.3)
+        ax.grid(axis="y", color=FAINT)
         ax.invert_yaxis()
         ax.set_xlabel("mean hours from submission to end")
-        ax.set_title("What a better scheduler would win")
-        figure.legend(loc="outside lower center", ncols=2)
+        headed(ax, "What a better scheduler would win")
         figure.savefig(path)
         plt.close(figure)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from optsched.plotting.axes import COLOURS, house_style, literal
+from optsched.plotting.axes import COLOURS, FAINT, house_style, literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +62,7 @@ def draw(lines: Sequence[str]) -> Figure:
 
     rows = [row for row in map(Row.of, lines) if row is not None]
     plans = list(dict.fromkeys(row.plan for row in rows))
-    figure = Figure(figsize=(13.0, 1.2 + 0.27 * len(rows)), layout="constrained")
+    figure = Figure(figsize=(10.0, 1.2 + 0.27 * len(rows)), layout="constrained")
     ax = figure.subplots()
     for at, row in enumerate(rows):
         _draw_row(ax, at, row, COLOURS[plans.index(row.plan) % len(COLOURS)])
@@ -74,9 +74,9 @@ def draw(lines: Sequence[str]) -> Figure:
     ax.set_yticks(range(len(rows)), [literal(row.label) for row in rows])
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
-    ax.grid(axis="x", color="#dddddd")
+    ax.grid(axis="x", color=FAINT)
     ax.set_axisbelow(True)
-    ax.set_xlabel("excess %: mean, its 95% interval, largest")
+    ax.set_xlabel("excess, %: mean, its 95% interval, largest")
     figure.suptitle("How far the papers' heuristics are above the best proven bound")
     return figure
 

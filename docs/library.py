@@ -224,10 +224,9 @@ def draw_solution(chosen: LibrarySet, path: Path) -> None:
     problem = PROBLEMS[known.entry.problem]
     document = unpacked(known.value.solution or "", known.entry.name)
     with house_style():
-        figure, ax = plt.subplots(figsize=(8, 4))
         solution = resolve(problem.solution).from_dict(document, known.entry.name)
-        optsched.plot(make(known.entry), solution, ax=ax)
-        figure.savefig(path, dpi=70, bbox_inches="tight")
+        figure = optsched.plot(make(known.entry), solution).figure
+        figure.savefig(path, dpi=100)
         plt.close(figure)
 
 
@@ -235,7 +234,7 @@ def draw_status(path: Path) -> None:
     """A bar a set: proved by certificates, by a word, and open."""
     import matplotlib.pyplot as plt
 
-    from optsched.plotting.axes import COLOURS, house_style
+    from optsched.plotting.axes import COLOURS, FAINT, WIDTH, headed, house_style
 
     names = list(set_names())[::-1]
     counts = [status_counts(standings(library_set(name).entries)) for name in names]
@@ -243,15 +242,14 @@ def draw_status(path: Path) -> None:
     words = [row["proved"] - row["proved_by_certificate"] for row in counts]
     left = [row["open"] for row in counts]
     with house_style():
-        figure, ax = plt.subplots(figsize=(8, 4.5))
+        figure, ax = plt.subplots(figsize=(WIDTH, 0.3 * len(names) + 1.2), layout="constrained")
         begin = [0] * len(names)
         parts = (("proved by a certificate", certain), ("proved by a word", words), ("open", left))
-        for (label, values), colour in zip(parts, COLOURS, strict=False):
+        for (label, values), colour in zip(parts, (*COLOURS[0:8:6], FAINT), strict=True):
             ax.barh(names, values, left=begin, label=label, color=colour)
             begin = [a + b for a, b in zip(begin, values, strict=True)]
         ax.set_xlabel("instances")
-        ax.legend(loc="lower right")
-        figure.tight_layout()
+        headed(ax)
         figure.savefig(path, metadata={"Date": None})
         plt.close(figure)
 

@@ -1,4 +1,4 @@
-"""Run the code of the site's pages: `python docs/pages.py` writes their outputs and pictures.
+"""Run the code of the site's pages: `python docs/pages.py [NAME...]` writes outputs and pictures.
 
 A page of `PAGES` may have blocks of code, which run in their order, in one folder of the page's
 own and, for Python, with one set of names. Python prints what the block of text behind it says;
@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from importlib import invalidate_caches
 from pathlib import Path
 
+DOTS_PER_INCH = 140
 DOCS = Path(__file__).resolve().parent
 PICTURES = DOCS / "pictures"
 PAGES = (
@@ -38,9 +39,11 @@ TAKEN = re.compile(r"(<!-- (verdicts|gap rows|methods) ([\w -]+) -->\n)(.*?)(<!-
 
 
 def main() -> None:
-    """Run all pages, and write what came out."""
+    """Run all pages, or those of the names given, and write what came out."""
     PICTURES.mkdir(exist_ok=True)
     for page in PAGES:
+        if sys.argv[1:] and page.stem not in sys.argv[1:]:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             text = fresh(page.read_text(encoding="utf-8"), Path(folder))
             for picture in Path(folder).glob("*.png"):
@@ -108,6 +111,8 @@ def inside(folder: Path) -> Iterator[None]:
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
+
+    matplotlib.rcParams["savefig.dpi"] = DOTS_PER_INCH
 
     before = Path.cwd()
     os.chdir(folder)

@@ -286,6 +286,14 @@ def robust_end(ax: Axes, ends: Sequence[float] | np.ndarray, what: str) -> str:
     return f"; {beyond} of {len(known):,} {what} later, the last at {figures(float(known[-1]))}"
 
 
+def clock(last: float) -> tuple[float, str]:
+    """Seconds in the unit of an axis of time that ends so late, and its name."""
+    for seconds, name in ((3600.0, "hours"), (60.0, "minutes")):
+        if last > 2 * seconds:
+            return seconds, name
+    return 1.0, "seconds"
+
+
 def literal(words: str) -> str:
     """Words as matplotlib draws them unchanged: a "$" in a name starts no formula."""
     return words.replace("$", r"\$")

@@ -79,3 +79,27 @@ def settle(ax: Axes) -> None:
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.execute(figure)
+
+
+def thin_rows(ax: Axes) -> None:
+    """Leave out names of rows that would lie on the one above.
+
+    Parameters
+    ----------
+    ax : Axes
+        With fixed ticks on its y axis and its final limits.
+    """
+    settle(ax)
+    last, tall = float("inf"), 0.0
+    for label in sorted(
+        ax.get_yticklabels(), key=lambda each: -_height(ax, each.get_position()[1])
+    ):
+        at = _height(ax, label.get_position()[1])
+        if label.get_text() and last - at < tall:
+            label.set_visible(False)
+        else:
+            last, tall = at, label.get_window_extent().height
+
+
+def _height(ax: Axes, y: float) -> float:
+    return float(ax.transData.transform((0.0, y))[1])

@@ -27,7 +27,7 @@ from optsched.plotting.axes import (
     house_style,
 )
 from optsched.plotting.density import draw_density
-from optsched.plotting.labels import Label, label_inside
+from optsched.plotting.labels import Label, label_inside, thin_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,6 +97,7 @@ def plot_gantt(
     ax.set_xlim(0, found.makespan * 1.02)
     ax.set_xlabel("slots")
     headed(ax, title + "; hatched jobs span servers", _size_handles(found, colours))
+    thin_rows(ax)
     label_inside(ax, labels)
     return ax
 

@@ -59,13 +59,12 @@ def plot_online_over_time(instance: OnlineInstance, runs: Runs, ax: Axes | None 
     for records in _records(instance, runs):
         time, queue, used = timeline(records)
         gpus = records.servers * records.gpus_per_server
-        hours, ended = time / HOUR, records.end / HOUR
         courses.append(
             Course(
                 records.policy,
-                {"jobs waiting": (hours, queue), "GPUs in use, %": (hours, 100 * used / gpus)},
-                {"flow time, hours": (ended, records.flow / HOUR)},
-                ended,
+                {"jobs waiting": (time, queue), "GPUs in use, %": (time, 100 * used / gpus)},
+                {"flow time, {clock}": (records.end, records.flow)},
+                records.end,
             )
         )
     return draw_courses(courses, instance.name, ax)
@@ -159,7 +158,7 @@ def queue_length(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
         made.step(hours, levels, where="post", linewidth=1.2, **look(number, records.policy))
         seen += levels.tolist()
     robust_scale(made.yaxis, seen)
-    made.set_ylim(bottom=0)
+    made.set_ylim(bottom=0, top=None if any(seen) else 1)
     return _over_hours(made, runs, "jobs in the queue")
 
 

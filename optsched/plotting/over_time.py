@@ -10,6 +10,7 @@ import numpy as np
 
 from optsched.plotting.axes import (
     WIDTH,
+    clock,
     headed,
     look,
     robust_end,
@@ -27,7 +28,7 @@ MOST_DOTS = 1500
 
 @dataclass(frozen=True)
 class Course:
-    """What happened in a run, by the name of the panel: moments in hours and what began then.
+    """What happened in a run, by the name of the panel: moments in seconds and what began then.
 
     Attributes
     ----------
@@ -36,9 +37,9 @@ class Course:
     steps : mapping
         Levels that last until the next moment.
     dots : mapping
-        A moment and a value a job.
+        A moment and a value in seconds a job; "{clock}" in a name is the unit they are drawn in.
     ends : array
-        Hours, when each job was over.
+        When each job was over.
     """
 
     name: str
@@ -59,6 +60,8 @@ def draw_courses(courses: Sequence[Course], title: str, ax: Axes | None = None) 
     ax : Axes, optional
         What gives its place to the panels; by default a new figure.
     """
+    ends = np.concatenate([course.ends for course in courses])
+    per, unit = clock(float(ends.max(initial=0.0)))
     names = [*courses[0].steps, *courses[0].dots]
     panels = stacked(ax, len(names), WIDTH, 1.0 + 1.45 * len(names))
     for name, panel in zip(names, panels, strict=True):
@@ -66,12 +69,13 @@ def draw_courses(courses: Sequence[Course], title: str, ax: Axes | None = None) 
         for at, course in enumerate(courses):
             if name in course.steps:
                 times, levels = thinned(*course.steps[name])
+                times = times / per
                 panel.step(
                     times, levels, where="post", linewidth=1.1, gid=f"{name} {course.name}",
                     **look(at, course.name),
                 )  # fmt: skip
             else:
-                times, levels = course.dots[name]
+                times, levels = (each / per for each in course.dots[name])
                 every = max(1, -(-len(times) // MOST_DOTS))
                 times, levels = times[::every], levels[::every]
                 dots = panel.scatter(times, levels, s=12, color=look(at)["color"], alpha=0.6)
@@ -80,11 +84,10 @@ def draw_courses(courses: Sequence[Course], title: str, ax: Axes | None = None) 
         if not name.endswith("%"):
             robust_scale(panel.yaxis, seen)
         panel.set_ylim(bottom=0.0, top=None if any(seen) else 1.0)
-        panel.set_ylabel(name.replace(", ", ",\n"))
+        panel.set_ylabel(name.format(clock=unit).replace(", ", ",\n"))
     panels[0].figure.align_ylabels(panels)
-    ends = np.concatenate([course.ends for course in courses])
-    beyond = robust_end(panels[-1], ends, "jobs end")
-    panels[-1].set_xlabel(f"hours{beyond}")
+    beyond = robust_end(panels[-1], ends / per, "jobs end")
+    panels[-1].set_xlabel(f"{unit}{beyond}")
     headed(panels[0], title, panels[0].get_legend_handles_labels()[0])
     return panels[0]
 
@@ -111,7 +114,7 @@ def thinned(times: np.ndarray, levels: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def level_of(changes: Sequence[tuple[float, float]]) -> tuple[np.ndarray, np.ndarray]:
-    """Moments in hours and the level from each on, of changes at moments in seconds.
+    """Moments and the level from each on, of changes.
 
     Parameters
     ----------
@@ -121,4 +124,4 @@ def level_of(changes: Sequence[tuple[float, float]]) -> tuple[np.ndarray, np.nda
     at = np.array(changes, dtype=np.float64).reshape(-1, 2)
     moments, which = np.unique(at[:, 0], return_inverse=True)
     steps = np.bincount(which.reshape(-1), weights=at[:, 1], minlength=len(moments))
-    return moments / 3600.0, np.round(np.cumsum(steps), 9)
+    return moments, np.round(np.cumsum(steps), 9)

@@ -20,7 +20,7 @@ from optsched.plotting.axes import (
     house_style,
     short,
 )
-from optsched.plotting.labels import Label, label_inside, make_room
+from optsched.plotting.labels import Label, label_inside, make_room, thin_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,6 +84,7 @@ def plot_placement(
     if not named:
         _add_colour_bar(ax, stages)
     _mark_bottleneck(ax, given, breakdown.bottleneck, starts)
+    thin_rows(ax)
     if not named:
         label_inside(ax, _numbers(given, breakdown.rows, starts, colour))
     return ax

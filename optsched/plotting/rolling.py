@@ -14,6 +14,7 @@ from optsched.plotting.axes import (
     WIDTH,
     WORDS,
     axes,
+    clock,
     headed,
     house_style,
     literal,
@@ -22,6 +23,7 @@ from optsched.plotting.axes import (
     short,
 )
 from optsched.plotting.density import draw_density
+from optsched.plotting.labels import thin_rows
 from optsched.plotting.over_time import Course, draw_courses, level_of
 from optsched.result import Result
 from optsched.rolling.instance import RollingInstance
@@ -32,7 +34,6 @@ from optsched.rolling.solution import RollingSolution
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HOUR = 3600.0
 BAR = 0.82
 MOST_LABELLED_NODES = 40
 MOST_BARS = 3000
@@ -42,7 +43,7 @@ OneRun = Records | Run | RollingSolution | Result
 
 @house_style()
 def plot_run(instance: RollingInstance, run: OneRun, ax: Axes | None = None) -> Axes:
-    """Draw GPUs against time, hours: each job in its colour, a shared GPU cut by its fractions.
+    """Draw GPUs against time: each job in its colour, a shared GPU cut by its fractions.
 
     Of more than 3,000 pieces the share of each node's GPUs in use is drawn, the busiest node first.
 
@@ -61,14 +62,15 @@ def plot_run(instance: RollingInstance, run: OneRun, ax: Axes | None = None) -> 
     """
     run = _records(run)
     title = f"{run.instance}: {run.policy}"
+    per, unit = clock(max((record.completion for record in run.jobs), default=0.0))
     if sum(len(segment.gpus) for segment in run.segments) > MOST_BARS:
         ax = axes(ax, WIDTH, 4.6)
         pieces = [
-            (each.node, each.start / HOUR, each.end / HOUR, len(each.gpus) * each.fraction)
+            (each.node, each.start / per, each.end / per, len(each.gpus) * each.fraction)
             for each in run.segments
         ]
         draw_density(ax, np.array(pieces).T, [node.gpus for node in instance.nodes], "node")
-        ax.set_xlabel("hours")
+        ax.set_xlabel(unit)
         headed(ax, title, [])
         return ax
     first = [0]
@@ -85,8 +87,8 @@ def plot_run(instance: RollingInstance, run: OneRun, ax: Axes | None = None) -> 
             held.append((segment.end, under, segment.fraction))
             bar = ax.barh(
                 first[segment.node] + gpu + BAR * under,
-                (segment.end - segment.start) / HOUR,
-                left=segment.start / HOUR,
+                (segment.end - segment.start) / per,
+                left=segment.start / per,
                 height=BAR * segment.fraction,
                 align="edge",
                 color=colour,
@@ -97,8 +99,9 @@ def plot_run(instance: RollingInstance, run: OneRun, ax: Axes | None = None) -> 
     for edge in first[1:-1]:
         ax.axhline(edge - (1 - BAR) / 2, color=WORDS, linewidth=0.6)
     _node_labels(ax, instance, first)
-    ax.set_xlabel("hours")
+    ax.set_xlabel(unit)
     headed(ax, title, [])
+    thin_rows(ax)
     return ax
 
 
@@ -146,8 +149,8 @@ def _course(instance: RollingInstance, run: Records) -> Course:
     return Course(
         run.policy,
         {name: level_of(changes) for name, changes in steps.items()},
-        {"late, hours": (ends / HOUR, np.maximum(ends - due, 0.0) / HOUR)},
-        ends / HOUR,
+        {"late, {clock}": (ends, np.maximum(ends - due, 0.0))},
+        ends,
     )
 
 
@@ -174,14 +177,16 @@ def plot_nodes_in_use(
     ax = axes(ax, WIDTH, 3.2)
     lines = []
     given = [_records(run) for run in ([runs] if isinstance(runs, OneRun) else runs)]
+    ends = [record.completion for run in given for record in run.jobs]
+    per, unit = clock(max(ends, default=0.0))
     for number, run in enumerate(given):
         changes = [(at, by) for each in run.nodes for at, by in ((each.start, 1), (each.end, -1))]
-        (line,) = ax.step(*level_of(changes), where="post", **look(number, run.policy))
+        moments, level = level_of(changes)
+        (line,) = ax.step(moments / per, level, where="post", **look(number, run.policy))
         line.set_gid(f"policy-{run.policy}")
         lines.append(line)
-    ends = [record.completion / HOUR for run in given for record in run.jobs]
-    beyond = robust_end(ax, ends, "jobs end")
-    ax.set_xlabel(f"hours{beyond}")
+    beyond = robust_end(ax, np.array(ends) / per, "jobs end")
+    ax.set_xlabel(f"{unit}{beyond}")
     ax.set_ylabel(f"nodes in use, of {len(instance.nodes)}")
     headed(ax, instance.name, lines)
     return ax

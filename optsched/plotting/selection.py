@@ -22,7 +22,7 @@ from optsched.plotting.axes import (
     robust_scale,
     short,
 )
-from optsched.plotting.labels import Label, label_inside, make_room
+from optsched.plotting.labels import Label, label_inside, make_room, thin_rows
 from optsched.result import Result
 from optsched.selection.explain import Breakdown
 from optsched.selection.instance import SelectionInstance
@@ -92,6 +92,7 @@ def plot_selection(
         f"{len(breakdown.nodes)} of {len(given.nodes)} nodes open, {waiting} jobs postponed"
     )
     headed(ax, title)
+    thin_rows(ax)
     label_inside(ax, names)
     return ax
 

@@ -14,7 +14,7 @@ SLACK = 1.5
 
 def faults(figure: Figure) -> list[str]:
     """What is cut off and what overlaps, as the renderer draws it."""
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
     whole = figure.bbox
     boxes = [(shown(text), text.get_window_extent(renderer)) for text in words(figure)]

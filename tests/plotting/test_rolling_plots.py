@@ -26,7 +26,7 @@ def test_a_run_shows_each_segments_gpus(rolled: list[Run]) -> None:
     """b holds one GPU from 4 to 12 s, two from 12 to 15 and from 20 to 24.5: 28 GPU seconds."""
     ax = plot_run(three_jobs(), rolled[0].records)
     bars = [bar for bar in ax.patches if bar.get_gid() == "job-b"]
-    assert sum(bar.get_width() for bar in bars) * 3600 == pytest.approx(8 + 2 * 3 + 2 * 4.5)
+    assert sum(bar.get_width() for bar in bars) == pytest.approx(8 + 2 * 3 + 2 * 4.5)
 
 
 def test_nodes_in_use_rise_and_fall(rolled: list[Run]) -> None:
@@ -34,7 +34,7 @@ def test_nodes_in_use_rise_and_fall(rolled: list[Run]) -> None:
     line = next(line for line in ax.lines if line.get_gid() == "policy-sts")
     assert line.get_ydata()[0] == 1
     assert line.get_ydata()[-1] == 0
-    assert line.get_xdata()[-1] * 3600 == pytest.approx(32.5)
+    assert line.get_xdata()[-1] == pytest.approx(32.5)
 
 
 def test_costs_stack_above_the_bound(rolled: list[Run]) -> None:
