@@ -73,7 +73,8 @@ def plot_placement(
     given = instance_of(instance, PlacementInstance)
     breakdown = breakdown_of(given, solution, Breakdown, options)
     stages, servers = given.shape
-    ax = axes(ax, WIDTH, min(1.9 + 0.3 * servers, 14))
+    names = -(-stages // 2) if stages <= len(COLOURS) else 0
+    ax = axes(ax, WIDTH, min(1.7 + 0.34 * servers + 0.18 * names, 14))
     colour = _stage_colours(stages)
     starts = _draw_replicas(ax, breakdown.rows, colour)
     _draw_not_offered(ax, given)
