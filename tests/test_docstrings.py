@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 import optsched
-from optsched import online
+from optsched import cli, online
 from optsched.problems import PROBLEMS
 
 PACKAGE = Path(optsched.__file__).parent
 FILES = sorted(p for p in PACKAGE.rglob("*.py") if not p.name.startswith("_"))
+EVERYWHERE = sorted(PACKAGE.rglob("*.py"))
 INSIDE = ("cli", "papers")
 """Rooms that nobody calls from outside."""
 MANY, SEVERAL = 4, 2
@@ -37,21 +39,37 @@ SECTION = re.compile(r"\n(\w[\w ]*)\n-{3,}\n")
 def functions() -> list[tuple[str, ast.FunctionDef]]:
     """The public functions and methods of the package that are not compiled, with their places."""
     kept = [path for path in FILES if not any(room in path.parts for room in INSIDE)]
-    return [
-        each
-        for path in kept
-        for each in _in(ast.parse(path.read_text(encoding="utf-8")), str(path.relative_to(PACKAGE)))
-    ]
+    return [(place, node) for path in kept for place, node in _of(path) if not is_compiled(node)]
+
+
+@cache
+def every_function() -> list[tuple[str, ast.FunctionDef]]:
+    """All functions and methods without an underscore: of loops, papers and commands, too."""
+    return [each for path in EVERYWHERE for each in _of(path)]
+
+
+def _of(path: Path) -> Iterator[tuple[str, ast.FunctionDef]]:
+    yield from _in(ast.parse(path.read_text(encoding="utf-8")), str(path.relative_to(PACKAGE)))
 
 
 def _in(tree: ast.Module | ast.ClassDef, place: str) -> Iterator[tuple[str, ast.FunctionDef]]:
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             yield from _in(node, f"{place}:{node.name}")
-        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+        elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             marks = [ast.unparse(mark) for mark in node.decorator_list]
-            if not any("njit" in mark or mark == "overload" for mark in marks):
+            if "overload" not in marks:
                 yield f"{place}:{node.name}", node
+
+
+def is_compiled(node: ast.FunctionDef) -> bool:
+    """Whether numba compiles it."""
+    return any("njit" in ast.unparse(mark) for mark in node.decorator_list)
+
+
+def is_command(place: str) -> bool:
+    """Whether its arguments are those of a command line, each with a help of its own."""
+    return place.startswith("cli/")
 
 
 def arguments(node: ast.FunctionDef) -> list[str]:
@@ -108,6 +126,31 @@ def test_what_the_reference_shows_is_described_in_full() -> None:
         assert described(doc) == [*taken.parameters], place
         gives = taken.return_annotation not in ("None", None)
         assert ("Returns" in SECTION.findall(doc)) == gives, place
+
+
+def test_every_function_of_four_arguments_describes_each_of_them() -> None:
+    lacking = {
+        place: described(ast.get_docstring(node) or "")
+        for place, node in every_function()
+        if len(arguments(node)) >= MANY
+        and not is_command(place)
+        and tuple(arguments(node)) not in METHOD
+        and sorted(described(ast.get_docstring(node) or "")) != sorted(arguments(node))
+    }
+    assert lacking == {}
+
+
+def test_every_argument_of_a_command_has_its_help() -> None:
+    commands, lacking = [(typer.main.get_command(cli.app), "optsched")], []
+    while commands:
+        command, name = commands.pop()
+        commands += [
+            (sub, f"{name} {key}") for key, sub in getattr(command, "commands", {}).items()
+        ]
+        for parameter in command.params:
+            if not (getattr(parameter, "help", None) or parameter.name == "help"):
+                lacking.append(f"{name}: {parameter.name}")
+    assert lacking == []
 
 
 def test_functions_of_many_arguments_describe_them() -> None:

@@ -70,7 +70,7 @@ def import_pipedream(
         int | None, typer.Option(metavar="S", help="Stages; by default the best plan's.")
     ] = None,
     all_reduce: AllReduceOption = "ring",
-    gpus_per_server: Annotated[int, typer.Option(metavar="N")] = 8,
+    gpus_per_server: Annotated[int, typer.Option(metavar="N", help="Of every server.")] = 8,
     inter_bandwidth: Bandwidth = 1.25e9,
     intra_bandwidth: Bandwidth = 3e11,
     batch: Batch = "per-gpu",

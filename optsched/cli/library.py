@@ -103,7 +103,9 @@ def make_set(
 def measure(
     name: Set,
     store: Annotated[str, typer.Option("--store", metavar="DIR", help="Where records go.")],
-    time_limit: Annotated[float, typer.Option("--time-limit", metavar="S")] = 60.0,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", metavar="S", help="Seconds a run.")
+    ] = 60.0,
     methods: Annotated[
         str | None, typer.Option("--methods", metavar="A,B", help="By default the set's.")
     ] = None,
@@ -126,8 +128,12 @@ def verify(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME|FILE", help="Of the library, or a file.")
     ] = None,
-    solution: Annotated[str | None, typer.Option("--solution", metavar="F")] = None,
-    certificate: Annotated[str | None, typer.Option("--certificate", metavar="F")] = None,
+    solution: Annotated[
+        str | None, typer.Option("--solution", metavar="F", help="A solution file.")
+    ] = None,
+    certificate: Annotated[
+        str | None, typer.Option("--certificate", metavar="F", help="What proves a bound.")
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="The whole library.")] = False,
     sample: Annotated[
         int | None, typer.Option("--sample", metavar="N", help="So many instances, drawn.")

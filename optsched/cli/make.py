@@ -26,7 +26,9 @@ def _generate() -> None:
 def export(
     file: InstanceFile,
     method: Annotated[str, typer.Option(metavar="M", help="A method with a Pyomo model.")],
-    file_format: Annotated[str, typer.Option("--format", metavar="mps|lp|nl")],
+    file_format: Annotated[
+        str, typer.Option("--format", metavar="mps|lp|nl", help="Of the file written.")
+    ],
     output: OutputFile,
     option: Options = None,
 ) -> int:

@@ -16,7 +16,7 @@ from optsched.io.outputs import require_file, require_outputs
 from optsched.io.writing import STANDARD_OUTPUT, write_text
 
 StoreFile = Annotated[str, typer.Argument(metavar="RESULTS.sqlite", help="A result store.")]
-ToFile = Annotated[str | None, typer.Option(metavar="FILE")]
+ToFile = Annotated[str | None, typer.Option(metavar="FILE", help="Write it there instead.")]
 
 
 def sweep(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 import sys
 import tempfile
 import time
@@ -25,6 +26,7 @@ from traitlets import default
 
 TIMEOUT = 300
 """Seconds for one cell."""
+FIGURE = re.compile(r"<Figure size \d+x\d+ with \d+ Axes>")
 WIDGET = "application/vnd.jupyter.widget-view+json"
 """A slider: nothing without a kernel, so it is not kept; a picture beside it is."""
 
@@ -136,7 +138,7 @@ def _words(cell: nbformat.NotebookNode) -> list[str]:
         for each in cell.outputs
         if WIDGET not in each.get("data", {})
     ]
-    return " ".join(texts).split()
+    return FIGURE.sub("", " ".join(texts)).split()
 
 
 def _make_python_path_absolute() -> None:

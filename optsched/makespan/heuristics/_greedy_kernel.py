@@ -81,9 +81,24 @@ def schedule_in_order(
 ) -> float:
     """Schedule all jobs in order; fills the schedule and returns the makespan in slots.
 
-    ``least_left[i]`` (n + 1,) is the least time that the jobs from place i of the order on still
-    take (none of them starts before the one at i). Returns infinity when a job finds no place
-    though nothing runs, or when the makespan would reach `cutoff`.
+    Returns infinity when a job finds no place though nothing runs, or when the makespan would reach
+    `cutoff`.
+
+    Parameters
+    ----------
+    jobs : Jobs
+        The instance as arrays.
+    order : (n,) int
+        Jobs, first to last.
+    choice : Choice
+        How each job picks its servers, and theta.
+    least_left : (n + 1,) float
+        Least slots that the jobs from a place of the order on still take; none of them starts
+        before the one at it.
+    cutoff : float
+        Slots.
+    schedule : ScheduleArrays
+        Is filled.
     """
     n = len(order)
     gpus = _all_idle(jobs)

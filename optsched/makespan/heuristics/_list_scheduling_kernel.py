@@ -49,12 +49,25 @@ class Ways(NamedTuple):
 def schedule_list(
     jobs: Jobs, order: Any, ways: Ways, cutoff: float, schedule: ScheduleArrays
 ) -> float:
-    """Schedule jobs in `order` (n,) with backfilling; fills the schedule.
+    """Schedule jobs in `order` with backfilling; fills the schedule.
 
     At every completion the waiting jobs are tried in order: each takes the server with least room
     that holds it; a job no server holds, or one that may span, takes the fewest servers that do,
     as its way allows. Returns the makespan in slots, or infinity if it reaches `cutoff` or a job
     can never start. Complexity: O(n) events, each O(waiting jobs + running jobs + S a start).
+
+    Parameters
+    ----------
+    jobs : Jobs
+        The instance as arrays.
+    order : (n,) int
+        Jobs, first to last.
+    ways : Ways
+        How each takes its servers.
+    cutoff : float
+        Slots.
+    schedule : ScheduleArrays
+        Is filled.
     """
     room = jobs.capacity.copy()
     largest, total = room[_largest(room)], room.sum()

@@ -70,7 +70,19 @@ class Cooling(NamedTuple):
 
 @njit(cache=True)
 def place_greedily(blocks: Blocks, order: Any, position: Any, load: Any) -> None:
-    """Put each job, in `order` (n,), on the block whose fullest GPU is least loaded."""
+    """Put each job, in `order`, on the block whose fullest GPU is least loaded.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        Widths, durations and places of jobs.
+    order : (n,) int
+        Jobs, first to last.
+    position : (n,) int
+        Gets the first GPU of each job.
+    load : (N,) float
+        Gets the slots of each GPU.
+    """
     load[:] = 0.0
     for j in order:
         k, w = blocks.kind[j], blocks.width[j]
@@ -98,6 +110,19 @@ def anneal(
     """Moves `done` to ``done + moves`` of a cooling, towards a target in slots; how many were made.
 
     Stops when no GPU is above the target.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        Widths, durations and places of jobs.
+    now : Positions
+        The present positions and the best; edited.
+    target : float
+        Slots.
+    cooling : Cooling
+        The temperature's fall.
+    done, moves : int
+        Moves made of the cooling, and to make.
     """
     position, load, random = now.position, now.load, now.random
     n = len(position)

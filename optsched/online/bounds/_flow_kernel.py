@@ -53,6 +53,19 @@ def dual_value(edges: Any, price: Any, submit: Any, length: Any, gpus: Any, used
     A job's candidates are its submission and the starts that put its start or end on an edge: in
     between its cost is linear. They are met in ascending order, and one whose flow alone is no
     better than the best so far ends the search.
+
+    Parameters
+    ----------
+    edges : (H + 1,) float
+        Seconds at which cells begin and end.
+    price : (H,) float
+        Of a GPU-second in a cell.
+    submit, length : (n,) float
+        Seconds.
+    gpus : (n,) float
+        Of each job.
+    used : (H,) float
+        Gets GPU-seconds.
     """
     cells = len(price)
     integral = np.zeros(cells + 1)

@@ -41,6 +41,19 @@ def advance(rows: Any, packed: Any, rules: Any, state: Any, steps: int) -> int:
     """Process up to `steps` instants; says whether the run is done, or room is short.
 
     A pass starts at most as many segments and takes at most as many pieces as there are GPUs.
+
+    Parameters
+    ----------
+    rows : Rows
+        The jobs.
+    packed : Packed
+        The configurations.
+    rules : Rules
+        The policy's.
+    state : State
+        The run so far; edited.
+    steps : int
+        Instants.
     """
     most = len(state.servers.free) * (len(state.servers.histogram) - 1)
     for _ in range(steps):

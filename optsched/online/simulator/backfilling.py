@@ -34,6 +34,19 @@ def next_behind(queue: Any, count: int, free: int, behind: int, version: int) ->
     """Where on the list the least rank above `behind` is that fits and has not failed, or -1.
 
     A rank is looked up again once it is passed.
+
+    Parameters
+    ----------
+    queue : Queue
+        Who waits, with the list of `list_fitting`.
+    count : int
+        Buckets on the list.
+    free : int
+        GPUs.
+    behind : int
+        A rank.
+    version : int
+        Of the pass: what failed in it is left out.
     """
     best, chosen = len(queue.row_at), -1
     for at in range(count):

@@ -43,7 +43,17 @@ def pop(heap: Any, size: int) -> int:
 
 @njit_borrowing
 def push_keyed(keys: Any, items: Any, size: int, key: float, item: int) -> None:
-    """Add an item to a heap ordered by (key, item) that holds `size`."""
+    """Add an item to a heap ordered by (key, item) that holds `size`.
+
+    Parameters
+    ----------
+    keys, items : (N,) float and int
+        The heap; edited.
+    size : int
+        Entries before.
+    key, item : float and int
+        The new one.
+    """
     at = size
     while at > 0:
         above = (at - 1) >> 1

@@ -35,6 +35,10 @@ def pattern(servers: Any, rule: int, gpus: int, taken: Any, scratch: Any) -> int
 
     Parameters
     ----------
+    servers : FreeServers
+        What is free.
+    rule : int
+        Of `RULES`, adaptive resolved.
     gpus : int
         GPUs asked for, at most the free ones.
     taken : (gpus a server + 1,) int
@@ -72,7 +76,21 @@ def pattern(servers: Any, rule: int, gpus: int, taken: Any, scratch: Any) -> int
 
 @njit_borrowing
 def take(servers: Any, rule: int, gpus: int, piece_server: Any, piece_gpus: Any, at: int) -> int:
-    """Take the GPUs and write the pieces from `at` on; returns where they end."""
+    """Take the GPUs and write the pieces from `at` on; returns where they end.
+
+    Parameters
+    ----------
+    servers : FreeServers
+        What is free; edited.
+    rule : int
+        Of `RULES`, adaptive resolved.
+    gpus : int
+        GPUs, at most the free ones.
+    piece_server, piece_gpus : (room,) int
+        Get the pieces.
+    at : int
+        Where they begin.
+    """
     largest = len(servers.histogram) - 1
     left = gpus
     size = 1 if rule == LEAST else largest

@@ -38,7 +38,21 @@ IMPROVEMENT = 1e-9
 
 @njit_borrowing
 def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
-    """A job may start from now on."""
+    """A job may start from now on.
+
+    Parameters
+    ----------
+    rows : Rows
+        The jobs.
+    rules : Rules
+        The policy's.
+    queue : Queue
+        Who waits; edited.
+    state : State
+        The run so far; edited.
+    row : int
+        The job's.
+    """
     rank = rows.rank[row]
     if rules.fifo:
         rank = state.index[RELEASED]
@@ -67,7 +81,23 @@ def current_head(rules: Any, queue: Any, state: Any) -> int:
 
 @njit_borrowing
 def schedule(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: float) -> None:
-    """Start what the policy starts at this instant."""
+    """Start what the policy starts at this instant.
+
+    Parameters
+    ----------
+    rows : Rows
+        The jobs.
+    packed : Packed
+        The configurations.
+    rules : Rules
+        The policy's.
+    queue : Queue
+        Who waits; edited.
+    state : State
+        The run so far; edited.
+    now : float
+        Seconds.
+    """
     if rules.scan == SCAN_ON:
         _scan_on(rows, packed, rules, queue, state, now)
         return

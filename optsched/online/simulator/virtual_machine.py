@@ -76,7 +76,19 @@ def complete(machine: Any) -> int:
 
 @njit_borrowing
 def arrive(machine: Any, now: float, row: int, work: float) -> None:
-    """A row with positive work arrives; completions up to `now` have been taken out."""
+    """A row with positive work arrives; completions up to `now` have been taken out.
+
+    Parameters
+    ----------
+    machine : Machine
+        Its state; edited.
+    now : float
+        Seconds.
+    row : int
+        The job's.
+    work : float
+        Seconds on the whole cluster.
+    """
     current = machine.index[CURRENT]
     if current == IDLE:
         machine.index[CURRENT] = row

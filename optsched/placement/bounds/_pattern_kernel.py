@@ -57,6 +57,8 @@ def best_patterns(fewest: Any, of_stages: Any, sizes: Any, prices: Any, full: bo
         GPUs of a server, by class.
     prices : (S,) float
         Worth of a replica by stage.
+    full : bool
+        Whether a server is to be filled.
 
     Returns
     -------

@@ -39,15 +39,23 @@ def workload(
 
     Parameters
     ----------
+    case : str
+        The case's name, which the families' begin with.
     arguments : mapping
         Of the generator of rolling instances.
+    seed : int
+        Of the workload and of its true epochs.
+    policies : sequence of str
+        What to run.
+    sharing : "off" or "on"
+        Whether jobs share GPUs.
     repeats : int
         Runs of ``rg`` and ``avg-rg`` whose mean is taken.
     bound : int
         Iterations of the clairvoyant bound; 0 for none.
     generator : str
         What makes the workload.
-    limits
+    **limits
         Of a decision: `time_limit` in seconds, and `iterations`, the passes of ``rg``.
     """
     name = f"{case}; {arguments['nodes']}"
