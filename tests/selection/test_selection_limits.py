@@ -132,7 +132,7 @@ def test_columns_are_refused_by_their_size(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_bound_once_the_deadline_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(bounds, "generate_columns", lambda *given: asked.append(given))
+    monkeypatch.setattr(bounds, "best_prices", lambda *given: asked.append(given))
     result = optsched.solve("selection/5x10", "edf", time_limit=0.0)
     assert result.bound_source == TARDINESS
     assert result.bound <= result.objective

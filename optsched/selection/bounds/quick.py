@@ -9,15 +9,16 @@ from __future__ import annotations
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.result import Settings
+from optsched.selection.bounds.price_search import best_prices
 from optsched.selection.cost import tables_of
 from optsched.selection.exact.arc_arrays import skeleton_of
-from optsched.selection.exact.columns import generate_columns
 from optsched.selection.exact.grouping import grouped_classes
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.outcomes import TARDINESS, tardiness_bound
 from optsched.selection.options import SelectionOptions
 
-ROUNDS = 12
+ENOUGH = 5e-6
+"""Relative distance from the best bound that prices prove."""
 
 
 def quick_bound(
@@ -31,7 +32,7 @@ def quick_bound(
         skeleton = skeleton_of(tables, grouped_classes(tables))
     except NotApplicableError:
         return tardiness_bound(tables), TARDINESS
-    found = generate_columns(skeleton, Settings(iterations=ROUNDS, gap=1e-4), deadline)
+    found = best_prices(skeleton, Settings().within(deadline), ENOUGH)
     if found.rounds == 0:
         return tardiness_bound(tables), TARDINESS
     return max(found.bound, 0.0), f"price certificate after {found.rounds} rounds"

@@ -6,7 +6,7 @@ jobs' and the opening's are "<=" rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
@@ -37,15 +37,18 @@ class Skeleton:
         Cut k dedicated GPUs off residue r; k = 0: one shared GPU.
     fills : list of (t, fill, lf)
         Fill of a shared GPU, with the leading fraction's configuration or -1.
-    followers : list of (j, t, c)
+    followers : int array, (j, t, c) a row
         Followers that beat postponing.
+    settled : int array
+        Jobs that may not wait.
     """
 
     tables: Tables
     classes: tuple[NodeClass, ...]
     arcs: list[tuple[int, int, int]]
     fills: list[tuple[int, str, int]]
-    followers: list[tuple[int, int, int]]
+    followers: Ints
+    settled: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @cached_property
     def unit(self) -> float:
@@ -61,6 +64,11 @@ class Skeleton:
         sizes.append(int(self.tables.options.opens_exactly))
         names = ("job", "class", "residue", "plain", "slot", "led", "opening", "end")
         return dict(zip(names, (0, *accumulate(sizes)), strict=True))
+
+    @cached_property
+    def kinds(self) -> Ints:
+        """The GPU type of each class."""
+        return np.array([each.kind for each in self.classes], dtype=np.int64)
 
     @property
     def widest(self) -> int:
@@ -101,6 +109,19 @@ class Skeleton:
         counts = zip(fractions, read(fill), strict=True)
         return [(c, n - (c == leader)) for c, n in counts if n > (c == leader)]
 
+    @cached_property
+    def fill_rooms(self) -> list[tuple[Ints, Floats]]:
+        """By type its fills' leaders, and slots offered to followers, fills x configurations."""
+        found = []
+        for t in range(len(self.tables.kinds)):
+            here = [(fill, leader) for kind, fill, leader in self.fills if kind == t]
+            rooms = np.zeros((len(here), self.widest))
+            for row, (fill, leader) in zip(rooms, here, strict=True):
+                for c, number in self.rooms(t, fill, leader):
+                    row[c] = number
+            found.append((np.array([leader for _, leader in here], dtype=np.int64), rooms))
+        return found
+
     def uses(self, v: int) -> list[tuple[int, int]]:
         """(L, u) that a node of class v can have: leader's configuration, GPUs used."""
         each = self.classes[v]
@@ -133,31 +154,34 @@ class Skeleton:
     def leader_columns(self, leaders: Ints) -> tuple[Floats, csr_array]:
         """Costs (in units) and coefficients of leader columns, one column a row."""
         j, v, c, used = leaders.T
-        kinds = np.array([each.kind for each in self.classes])[v]
+        kinds = self.kinds[v]
+        energy = self.tables.expected[j, kinds, c] * self.rates[v, used - 1]
+        cost = (self.tables.late[j, kinds, c] + energy) / self.unit
+        entries = [(np.arange(len(j)), j, 1.0), *self.node_entries(leaders[:, 1:])]
+        return cost, sparse(entries, (len(leaders), self.first_rows["end"]))
+
+    def node_entries(self, uses: Ints) -> list:
+        """Coefficients of leaders (v, L, u), one a row, but those of the jobs' rows."""
+        v, c, used = uses.T
+        kinds, index, start = self.kinds[v], np.arange(len(v)), self.first_rows
         gpus, shares = self._sizes
         residue = used - gpus[kinds, c]
-        index = np.arange(len(leaders))
-        rates = self._rates[v, used - 1]
-        energy = self.tables.expected[j, kinds, c] * rates
-        cost = (self.tables.late[j, kinds, c] + energy) / self.unit
-        start = self.first_rows
         left, shared = residue > 0, shares[kinds, c]
         entries = [
-            (index, start["job"] + j, 1.0),
             (index, start["class"] + v, 1.0),
             (index[left], (start["residue"] + kinds * self.widest + residue)[left], -1.0),
             (index[shared], (start["led"] + kinds * self.widest + c)[shared], -1.0),
         ]
         if self.tables.options.opens_exactly:
             entries.append((index, np.full(len(index), start["opening"]), 1.0))
-        return cost, _sparse(entries, (len(leaders), start["end"]))
+        return entries
 
     def programme(self, leaders: Ints) -> MilpArrays:
         """The linear programme over given leaders: z, b, x, g, l in that order."""
-        cost, matrix = self._fixed
+        cost, matrix = self.fixed
         more, columns = self.leader_columns(leaders)
         both = _stacked(matrix, columns).T
-        lower, upper = self._row_bounds
+        lower, upper = self.row_bounds
         count = len(cost) + len(more)
         return MilpArrays(
             np.concatenate((cost, more)),
@@ -185,13 +209,15 @@ class Skeleton:
         integer[self.slices["arcs"]] = True
         integer[self.slices["fills"]] = True
         count = len(integer)
+        upper = np.full(count, np.inf)
+        upper[self.slices["postponed"]][self.settled] = 0.0
         return MilpArrays(
             np.concatenate((base.cost, np.zeros(len(uses)))),
-            _sparse(entries, (rows + len(uses), count)),
+            sparse(entries, (rows + len(uses), count)),
             np.concatenate((base.row_lower, np.zeros(len(uses)))),
             np.concatenate((base.row_upper, np.zeros(len(uses)))),
             np.zeros(count),
-            np.full(count, np.inf),
+            upper,
             integer,
         )
 
@@ -216,7 +242,8 @@ class Skeleton:
         return gpus, shares
 
     @cached_property
-    def _rates(self) -> Floats:
+    def rates(self) -> Floats:
+        """Dollars per second by class and GPUs used, infinite beyond its GPUs."""
         most = max(each.gpus for each in self.classes)
         rates = np.full((len(self.classes), most), np.inf)
         for v, each in enumerate(self.classes):
@@ -224,7 +251,8 @@ class Skeleton:
         return rates
 
     @cached_property
-    def _row_bounds(self) -> tuple[Floats, Floats]:
+    def row_bounds(self) -> tuple[Floats, Floats]:
+        """What each row lies between."""
         start = self.first_rows
         lower, upper = np.full(start["end"], -np.inf), np.zeros(start["end"])
         lower[: self.tables.jobs] = upper[: self.tables.jobs] = 1.0
@@ -234,15 +262,15 @@ class Skeleton:
         return lower, upper
 
     @cached_property
-    def _fixed(self) -> tuple[Floats, csr_array]:
+    def fixed(self) -> tuple[Floats, csr_array]:
         """Costs and coefficients of z, b, x and g, one column a row."""
         jobs, where = self.tables.jobs, self.slices
         columns = where["fills"].stop
         cost = np.zeros(columns)
         cost[where["postponed"]] = self.tables.postponed / self.unit
         entries = [(np.arange(jobs), np.arange(jobs), 1.0)]
-        if self.followers:
-            j, t, c = np.array(self.followers).T
+        if len(self.followers):
+            j, t, c = self.followers.T
             cost[where["followers"]] = self.tables.late[j, t, c] / self.unit
             index = where["followers"].start + np.arange(len(j))
             entries.append((index, j, 1.0))
@@ -260,7 +288,7 @@ class Skeleton:
         if triples:
             index, rows, values = np.array(triples).T
             entries.append((index.astype(np.int64), rows.astype(np.int64), values))
-        return cost, _sparse(entries, (columns, self.first_rows["end"]))
+        return cost, sparse(entries, (columns, self.first_rows["end"]))
 
     def _arc_entries(self, t: int, r: int, k: int) -> list[tuple[int, float]]:
         entries = [(self.row("residue", t, r), 1.0)]
@@ -300,11 +328,11 @@ def skeleton_of(tables: Tables, classes: tuple[NodeClass, ...] | None = None) ->
     worth = tables.late < tables.postponed[:, None, None]
     for t, kind in enumerate(tables.kinds):
         worth[:, t, len(kind.configurations) :] = False
-    followers = [(int(j), int(t), int(c)) for j, t, c in zip(*worth.nonzero(), strict=True)]
-    return Skeleton(tables, classes or tables.classes, arcs, fills, followers)
+    return Skeleton(tables, classes or tables.classes, arcs, fills, np.argwhere(worth))
 
 
-def _sparse(entries: list, shape: tuple[int, int]) -> csr_array:
+def sparse(entries: list, shape: tuple[int, int]) -> csr_array:
+    """A matrix of entries (rows, columns, values)."""
     rows = np.concatenate([np.asarray(e[0], dtype=np.int64) for e in entries])
     columns = np.concatenate([np.asarray(e[1], dtype=np.int64) for e in entries])
     values = np.concatenate([np.broadcast_to(e[2], np.shape(e[0])) for e in entries])

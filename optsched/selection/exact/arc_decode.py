@@ -7,7 +7,7 @@ leaders' GPUs take their fills; followers take any slot of their type and config
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from optsched.selection.assignment import Seat
 from optsched.selection.exact.arc_arrays import Ints, Skeleton
 from optsched.selection.exact.packings import read
 
-Slots = dict[tuple[int, int], list[tuple[int, tuple[int, ...]]]]
+Slots = dict[tuple[int, int], deque[tuple[int, tuple[int, ...]]]]
 
 
 def seats_of(skeleton: Skeleton, leaders: Ints, values: NDArray[np.float64]) -> dict[int, Seat]:
@@ -32,15 +32,14 @@ def seats_of(skeleton: Skeleton, leaders: Ints, values: NDArray[np.float64]) -> 
     first = where["leaders"].start
     chosen = leaders[values[first : first + len(leaders)] > 0.5]
     seats, residues, led = _seat_leaders(skeleton, chosen)
-    slots: Slots = defaultdict(list)
+    slots: Slots = defaultdict(deque)
     plain = _walk_arcs(skeleton, np.rint(values[where["arcs"]]).astype(int), residues, slots)
     _fill(skeleton, np.rint(values[where["fills"]]).astype(int), plain, led, slots)
-    for (j, t, c), value in zip(skeleton.followers, values[where["followers"]], strict=True):
-        if value > 0.5:
-            if not slots[t, c]:
-                raise SolverError(f"columns seats more followers than slots at {(t, c)}")
-            node, gpus = slots[t, c].pop(0)
-            seats[j] = Seat(node, gpus, c)
+    for j, t, c in skeleton.followers[values[where["followers"]] > 0.5].tolist():
+        if not slots[t, c]:
+            raise SolverError(f"columns seats more followers than slots at {(t, c)}")
+        node, gpus = slots[t, c].popleft()
+        seats[j] = Seat(node, gpus, c)
     return seats
 
 

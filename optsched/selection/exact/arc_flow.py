@@ -57,8 +57,9 @@ def _declare(
     model.JOBS = pyo.RangeSet(0, tables.jobs - 1, doc="j")
     model.CLASSES = pyo.RangeSet(0, len(skeleton.classes) - 1, doc="v")
     whole, real = pyo.NonNegativeIntegers, pyo.NonNegativeReals
+    followers = [tuple(key) for key in skeleton.followers.tolist()]
     model.postponed = pyo.Var(model.JOBS, domain=real, doc="z_j")
-    model.follower = pyo.Var(skeleton.followers, domain=real, doc="b[j,t,c]")
+    model.follower = pyo.Var(followers, domain=real, doc="b[j,t,c]")
     model.leader = pyo.Var(leaders, domain=real, doc="l[j,v,L,u]")
     taken = sorted({key[1:] for key in leaders})
     model.taken = pyo.Var(taken, domain=whole, doc="y[v,L,u]: nodes of class v led so")

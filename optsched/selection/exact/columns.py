@@ -1,53 +1,58 @@
 """Method ``columns``: arc-flow and column generation, for many node classes and large nodes.
 
 Guarantee: optimal at the gap asked when it ends as "optimal"; otherwise incumbent and bound stand.
-Leader columns are generated from prices; the prices also prove a lower bound that needs no solver
-(the certificate in the solution). A MILP over few columns of least reduced cost gives the
-selection; what it leaves out is bounded by its reduced cost; if that is not enough it is solved
-once more over every column that could matter. Above `grouping.MOST_CLASSES` node classes nodes
-are grouped by cost for the search, while the bound stays that of the true costs. Complexity: a
-round of pricing is O(J x sum over classes of K x configurations).
+Prices of slots and nodes are looked for first; they prove a lower bound that needs no solver (the
+certificate in the solution). A MILP over few columns of least reduced cost gives the selection;
+what it leaves out is bounded by its reduced cost; if that is not enough it is solved once more over
+every column that could matter. Where nodes differ, all of this is done on groups of nodes of
+similar cost first, which is soon close, and on the true classes only if these are few and the gap
+asks for it; the bound is always that of the true costs. Complexity: a round of prices is O(J C).
 Source: models/selection/README.md, model 4.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.backends import GrowingLp, MilpArrays, require_solver, solve_arrays
+from optsched.backends import MilpArrays, require_solver, solve_arrays
 from optsched.backends.sizes import MOST_NONZEROS, refuse_many_nonzeros
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
-from optsched.result import ARITHMETIC, Outcome, Settings, Termination, TracePoint
+from optsched.result import ARITHMETIC, Outcome, Settings, Termination, TracePoint, is_proved
 from optsched.selection.assignment import Assignment, expected_cost
-from optsched.selection.bounds.prices import PricedOut, Prices, least_columns, prices_of
-from optsched.selection.cost import tables_of
+from optsched.selection.bounds.price_search import Found, best_prices
+from optsched.selection.bounds.prices import PricedOut, least_columns
+from optsched.selection.cost import Tables, tables_of
 from optsched.selection.exact.arc_arrays import Ints, Skeleton, skeleton_of
 from optsched.selection.exact.arc_decode import seats_of
-from optsched.selection.exact.grouping import grouped_classes, reassigned
+from optsched.selection.exact.grouping import MOST_CLASSES, quantile_classes, reassigned
 from optsched.selection.exact.starting_selection import report_start, starting_seats, without_model
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.openings import can_open
-from optsched.selection.models.outcomes import infeasible_outcome, judged
+from optsched.selection.models.outcomes import (
+    TARDINESS,
+    infeasible_outcome,
+    judged,
+    tardiness_bound,
+)
 from optsched.selection.options import SelectionOptions
 
-ROUNDS = 60
-FIRST = 4
-ADDED = 20
-"""Columns added for each node of a class in a round."""
-MOST_NODES_PRICED = 50
 KEPT = 60
+"""Leader columns of a class in the first programme, at least."""
+FEW_FOLLOWERS = 20_000
+SPARE_FOLLOWERS = 5_000
+"""Of more followers, as many as there are jobs and so many beyond."""
 MOST_COLUMNS = MOST_NONZEROS // 4
 """Leader columns of one programme, of about four nonzeros each."""
 GRACE = 0.5
 """Seconds after the deadline in which a selection found is made whole."""
-CONVERGED = 1e-9
 SHARE_OF_GAP = 0.05
-"""Column generation stops at this share of the gap asked: the rest is the whole nodes'."""
-PATIENCE = 2
+"""The search for prices stops at this share of the gap asked: the rest is the whole nodes'."""
+GROUPS_GAP = 2e-4
+"""Groups of nodes are not solved closer: their costs are not those of their nodes."""
 
 Floats = NDArray[np.float64]
 
@@ -68,163 +73,140 @@ def columns(instance: SelectionInstance, options: SelectionOptions, settings: Se
     if options.opens_exactly and not can_open(tables):
         return infeasible_outcome(tables)
     refuse_many_nonzeros("columns", 2 * tables.late.size, "use sts")
+    skeleton = skeleton_of(tables)
     known = starting_seats(tables)
     report_start(tables, known, settings)
     clock = settings.deadline
     if clock.is_over:
         return without_model(tables, known, settings)
-    skeleton = skeleton_of(tables, grouped_classes(tables))
-    generated = generate_columns(skeleton, settings, clock)
-    return _integral(skeleton, generated, settings, known)
+    best = _Best(tables, settings, known, tardiness_bound(tables))
+    grouped = quantile_classes(tables)
+    if len(grouped) < len(tables.classes):
+        best.solve_groups(replace(skeleton, classes=grouped))
+    if len(tables.classes) <= MOST_CLASSES or len(grouped) == len(tables.classes):
+        best.solve_classes(skeleton)
+    return best.outcome()
 
 
-@dataclass(frozen=True, eq=False)
-class Generated:
-    """What column generation leaves: columns, the best prices and the bound they prove."""
+@dataclass
+class _Best:
+    """The best selection so far, the best bound with its prices, and how they came about."""
 
-    leaders: Ints
-    support: NDArray[np.bool_]
-    priced: PricedOut
+    tables: Tables
+    settings: Settings
+    seats: Assignment | None
     bound: float
-    value: float | None
-    rounds: int
+    source: str = TARDINESS
+    prices: PricedOut | None = None
+    certified: float | None = None
+    built: float | None = None
+    rounds: int = 0
+    columns: int = 0
+    trace: list[TracePoint] = field(default_factory=list)
 
+    @property
+    def value(self) -> float | None:
+        """Of the selection, dollars."""
+        return None if self.seats is None else expected_cost(self.tables, self.seats)
 
-def generate_columns(skeleton: Skeleton, settings: Settings, clock: Deadline) -> Generated:
-    """Generate leader columns until the linear programme meets its price bound."""
-    leaders = _first_leaders(skeleton)
-    lp = GrowingLp(skeleton.programme(leaders), replace(settings, time_limit=None))
-    seen = set(map(tuple, leaders.tolist()))
-    best: Prices | None = None
-    bound, value, answer, rounds = -np.inf, None, None, 0
-    enough, gained = SHARE_OF_GAP, 0
-    most = ROUNDS if settings.iterations is None else max(settings.iterations, 1)
-    while rounds < most and not clock.is_over:
-        answer = lp.solve(clock.left) or answer
-        if answer is None:
-            break
-        rounds += 1
-        value = answer.objective * skeleton.unit
-        prices = prices_of(skeleton, answer.duals)
-        priced = PricedOut(skeleton, prices)
-        here = priced.bound()
-        if here - bound > enough * settings.gap * abs(here):
-            gained = rounds
-        if here > bound:
-            bound, best = here, prices
-        if value - bound <= max(CONVERGED, enough * settings.gap) * max(abs(value), 1e-12):
-            break
-        if skeleton.classes is not skeleton.tables.classes and rounds - gained >= PATIENCE:
-            break  # groups' values and true bounds never meet
-        smoothed = PricedOut(skeleton, prices.mixed(best or prices, 0.5))
-        found = [_priced(skeleton, each) for each in (priced, smoothed)]
-        fresh = [key for key in map(tuple, np.concatenate(found).tolist()) if key not in seen]
-        fresh = list(dict.fromkeys(fresh))
-        if not fresh:
-            break
-        seen.update(fresh)
-        added = np.array(fresh)
-        lp.add_columns(*skeleton.leader_columns(added))
-        leaders = np.concatenate((leaders, added))
-    support = np.zeros(len(leaders), dtype=bool)
-    if answer is not None:
-        values = answer.values[skeleton.slices["leaders"]]
-        support[: len(values)] = values > 1e-9
-    if best is None:
-        best = Prices(skeleton.tables.postponed, np.zeros(skeleton.tables.late.shape[1:]), 0.0)
-        bound = PricedOut(skeleton, best).bound()
-    return Generated(leaders, support, PricedOut(skeleton, best), bound, value, rounds)
+    @property
+    def is_done(self) -> bool:
+        """Whether the selection is proved, or the time is over."""
+        value = self.value
+        proved = value is not None and is_proved(value, self.bound, self.settings.gap)
+        return proved or self.settings.deadline.is_over
 
+    def solve_groups(self, skeleton: Skeleton) -> None:
+        """Solve on groups of nodes; whole nodes' contents then move where they cost least."""
+        enough = max(self.settings.gap, GROUPS_GAP)
+        found = self._priced(skeleton, enough, None)
+        if self.is_done:
+            return
+        skeleton, leaders, _ = _few_columns(skeleton, found)
+        self._try(skeleton, leaders, replace(self.settings, gap=enough / 2))
 
-def _first_leaders(skeleton: Skeleton) -> Ints:
-    """Every job at its best on the whole of about two nodes of each type: a start for prices."""
-    found = []
-    for t in range(len(skeleton.tables.kinds)):
-        here = [v for v, each in enumerate(skeleton.classes) if each.kind == t]
-        for v in sorted({here[0], here[len(here) // 2]}):
-            uses = np.array(skeleton.uses(v))
-            full = uses[uses[:, 1] == skeleton.classes[v].gpus]
-            for c, used in full:
-                jobs = np.flatnonzero(np.isfinite(skeleton.tables.late[:, t, c]))
-                shape = np.full(len(jobs), 1)
-                found.append(np.column_stack([jobs, v * shape, c * shape, used * shape]))
-    leaders = _cheapest(skeleton, np.unique(np.concatenate(found), axis=0))
-    if skeleton.tables.options.opens_exactly:
-        leaders = np.concatenate((leaders, _one_way_to_open(skeleton)))
-    return np.unique(leaders, axis=0)
+    def solve_classes(self, skeleton: Skeleton) -> None:
+        """Solve on the true classes, over few columns and then over all that could matter."""
+        if self.is_done:
+            return
+        found = self._priced(skeleton, self.settings.gap, self.prices)
+        few, leaders, left_out = _few_columns(skeleton, found)
+        for attempt in range(2):
+            if attempt and self.is_done:
+                return
+            if attempt and self.value is not None:
+                few = skeleton
+                leaders, left_out = _all_that_matter(skeleton, found, self.value)
+            proved = self._try(few, leaders, self.settings)
+            bound = -np.inf if proved is None else min(proved, found.bound + left_out)
+            self._prove(bound, "columns left out and highs")
+            if self.value is None:
+                return
 
+    def outcome(self) -> Outcome:
+        """What was found, with its certificate."""
+        clock, tables = self.settings.deadline, self.tables
+        built = self.built or 0.0
+        shell = Outcome(
+            None,
+            Termination.TIME_LIMIT,  # the only way to end without a selection
+            bound=max(self.bound, 0.0),
+            bound_source=self.source,
+            build_time=built,
+            solve_time=clock.spent - built,
+            solver="highs",
+            trace=tuple(self.trace),
+            details={
+                "rounds": self.rounds,
+                "columns": self.columns,
+                "certificate_bound": self.certified,
+            },
+        )
+        if self.seats is None:
+            return shell
+        certificate = None
+        if self.prices is not None and self.certified is not None:
+            claimed = self.certified
+            if tables.rounding > ARITHMETIC * claimed:  # the clock's rounding leaves no more
+                claimed = max(claimed - tables.rounding, 0.0)
+            certificate = self.prices.prices.certificate(tables, claimed)
+        return judged(tables, self.seats, shell, self.settings, certificate)
 
-def _cheapest(skeleton: Skeleton, leaders: Ints) -> Ints:
-    """The `FIRST` cheapest of each job on each type."""
-    cost, _ = skeleton.leader_columns(leaders)
-    kinds = np.array([each.kind for each in skeleton.classes])[leaders[:, 1]]
-    key = leaders[:, 0] * len(skeleton.tables.kinds) + kinds
-    order = np.lexsort((cost, key))
-    rank = np.arange(len(key)) - np.searchsorted(key[order], key[order])
-    return leaders[order[rank < FIRST]]
+    def _priced(self, skeleton: Skeleton, gap: float, start: PricedOut | None) -> Found:
+        found = best_prices(skeleton, self.settings, SHARE_OF_GAP * gap, start)
+        self.rounds += found.rounds
+        if self.certified is None or found.bound > self.certified:
+            self.prices, self.certified = found.priced, found.bound
+        bound, rounding = found.bound, self.tables.rounding
+        if rounding > ARITHMETIC * bound:  # no more is claimed than the clock's rounding leaves
+            bound = max(bound - rounding, 0.0)
+        self._prove(bound, "price certificate")
+        if self.built is None:
+            self.built = self.settings.deadline.spent
+        return found
 
-
-def _priced(skeleton: Skeleton, priced: PricedOut) -> Ints:
-    """The leaders of least, negative reduced cost: so many for each node of a class."""
-    found: list[Ints] = []
-    for v in range(len(skeleton.classes)):
-        count = ADDED * min(len(skeleton.classes[v].nodes), MOST_NODES_PRICED)
-        leaders, reduced = least_columns(skeleton, priced, v, count)
-        found.append(leaders[reduced < -1e-12 * skeleton.unit])
-    return np.concatenate(found)
-
-
-def _integral(
-    skeleton: Skeleton, generated: Generated, settings: Settings, known: Assignment | None
-) -> Outcome:
-    """Whole nodes: a MILP over few columns, then over all that could matter."""
-    clock = settings.deadline
-    tables, bound = skeleton.tables, generated.bound
-    if tables.rounding > ARITHMETIC * bound:  # no more is claimed than the clock's rounding leaves
-        bound = max(bound - tables.rounding, 0.0)
-    certificate = generated.priced.prices.certificate(tables, bound)
-    source = "price certificate"
-    trace = [TracePoint(clock.spent, None, bound)]
-    settings.progress.report(None, bound)
-    built = clock.spent
-    seats = known
-    leaders, left_out = _few_columns(skeleton, generated)
-    for attempt in range(2):
+    def _try(self, skeleton: Skeleton, leaders: Ints, settings: Settings) -> float | None:
+        """Solve over some columns; the bound that holds over them, if any."""
+        self.columns = len(leaders)
         answer, found = _solve(skeleton, leaders, settings)
-        if found is not None and (
-            seats is None or expected_cost(tables, found) < expected_cost(tables, seats)
-        ):
-            seats = found
-        if answer.bound is not None and skeleton.classes is tables.classes:
-            proved = min(answer.bound * skeleton.unit, generated.bound + left_out)
-            if proved > bound:
-                bound, source = proved, "columns left out and highs"
-        value = None if seats is None else expected_cost(tables, seats)
-        trace.append(TracePoint(clock.spent, value, bound))
-        settings.progress.report(value, bound)
-        if attempt or value is None or clock.is_over or skeleton.classes is not tables.classes:
-            break
-        if value - bound <= settings.gap * abs(value):
-            break
-        leaders, left_out = _all_that_matter(skeleton, generated, value)
-    shell = Outcome(
-        None,
-        Termination.TIME_LIMIT,  # the only way to end without a selection
-        bound=max(bound, 0.0),
-        bound_source=source,
-        build_time=built,
-        solve_time=clock.spent - built,
-        solver="highs",
-        trace=tuple(trace),
-        details={
-            "rounds": generated.rounds,
-            "columns": len(leaders),
-            "certificate_bound": generated.bound,
-        },
-    )
-    if seats is None:
-        return shell
-    return judged(tables, seats, shell, settings, certificate)
+        if answer.termination is Termination.INFEASIBLE and len(skeleton.settled):
+            anyone = replace(skeleton, settled=skeleton.settled[:0])
+            answer, found = _solve(anyone, leaders, settings)
+        value = self.value
+        if found is not None and (value is None or expected_cost(self.tables, found) < value):
+            self.seats = found
+        self._note()
+        return None if answer.bound is None else answer.bound * skeleton.unit
+
+    def _prove(self, bound: float, source: str) -> None:
+        if bound > self.bound:
+            self.bound, self.source = bound, source
+        self._note()
+
+    def _note(self) -> None:
+        value = self.value
+        self.trace.append(TracePoint(self.settings.deadline.spent, value, self.bound))
+        self.settings.progress.report(value, self.bound)
 
 
 def _solve(skeleton: Skeleton, leaders: Ints, settings: Settings) -> tuple:
@@ -265,22 +247,49 @@ def _at_a_vertex(problem: MilpArrays, values: Floats, settings: Settings) -> Flo
     return solve_arrays(relaxed, settings.within(last)).values
 
 
-def _few_columns(skeleton: Skeleton, generated: Generated) -> tuple[Ints, float]:
-    """Some columns a class of least rc - kappa_v, and the linear programme's own.
+def _few_columns(skeleton: Skeleton, found: Found) -> tuple[Skeleton, Ints, float]:
+    """Some columns a class of least rc - kappa_v, and those of the linear programme.
 
-    Returns them, and the least rc - kappa_v among those left out (infinite when none is).
+    Returns the model with few followers, the leaders, and the least rc - kappa_v among the columns
+    left out (infinite when none is).
     """
-    kept, threshold = [generated.leaders[generated.support]], np.inf
+    followers, threshold = _few_followers(skeleton, found)
+    kept = [found.leaders]
     if skeleton.tables.options.opens_exactly:
         kept.append(_one_way_to_open(skeleton))
-    for v in range(len(skeleton.classes)):
-        leaders, reduced = least_columns(skeleton, generated.priced, v, KEPT + 1)
-        if len(reduced) > KEPT:
+    for v, each in enumerate(skeleton.classes):
+        count = max(KEPT, len(each.nodes))
+        leaders, reduced = least_columns(skeleton, found.priced, v, count + 1)
+        if len(reduced) > count:
             last = int(reduced.argmax())
             threshold = min(threshold, float(reduced[last] - min(reduced.min(), 0.0)))
             leaders = np.delete(leaders, last, axis=0)
         kept.append(leaders)
-    return np.unique(np.concatenate(kept), axis=0), threshold
+    leaders = np.unique(np.concatenate(kept), axis=0)
+    if followers is None:
+        return skeleton, leaders, threshold
+    tables = skeleton.tables
+    roles = np.bincount(np.append(followers[:, 0], leaders[:, 0]), minlength=tables.jobs)
+    dear = tables.postponed - found.priced.jobs
+    settled = np.flatnonzero((roles == 1) & (dear > 0))
+    threshold = min(threshold, float(dear[settled].min(initial=np.inf)))
+    return replace(skeleton, followers=followers, settled=settled), leaders, threshold
+
+
+def _few_followers(skeleton: Skeleton, found: Found) -> tuple[Ints | None, float]:
+    """Of very many the followers that cost least at the prices, some each job; None for all."""
+    followers, priced = skeleton.followers, found.priced
+    count = skeleton.tables.jobs + SPARE_FOLLOWERS
+    if len(followers) <= max(count, FEW_FOLLOWERS):
+        return None, np.inf
+    j, t, c = followers.T
+    late = skeleton.tables.late[j, t, c]
+    reduced = late + priced.values.slots[t, c] - priced.jobs[j]
+    order = np.argpartition(reduced, count)
+    j, t, c = found.followers.T
+    worth = skeleton.tables.late[j, t, c] < skeleton.tables.postponed[j]
+    kept = np.concatenate([followers[order[:count]], found.followers[worth]])
+    return np.unique(kept, axis=0), float(reduced[order[count]])
 
 
 def _one_way_to_open(skeleton: Skeleton) -> Ints:
@@ -293,14 +302,14 @@ def _one_way_to_open(skeleton: Skeleton) -> Ints:
     return np.concatenate(found)
 
 
-def _all_that_matter(skeleton: Skeleton, generated: Generated, value: float) -> tuple[Ints, float]:
+def _all_that_matter(skeleton: Skeleton, found: Found, value: float) -> tuple[Ints, float]:
     """Every column whose rc - kappa_v lies below the gap: the others are in no better selection."""
-    room = (value - generated.bound) * (1 + 1e-9) + 1e-12 * skeleton.unit
-    kept, count = [generated.leaders[generated.support]], 0
+    room = (value - found.bound) * (1 + 1e-9) + 1e-12 * skeleton.unit
+    kept, count = [found.leaders], 0
     if skeleton.tables.options.opens_exactly:
         kept.append(_one_way_to_open(skeleton))
     for v in range(len(skeleton.classes)):
-        reduced = generated.priced.reduced_costs(v)
+        reduced = found.priced.reduced_costs(v)
         jobs, uses = np.nonzero(reduced - min(float(reduced.min()), 0.0) < room)
         count += len(jobs)
         if count > MOST_COLUMNS:

@@ -16,19 +16,28 @@ from optsched.selection.cost import NodeClass, Tables
 
 MOST_CLASSES = 150
 GROUPS = 10
+MOST_ASSIGNED = 400
+"""Nodes of one linear assignment: it takes time by the cube of their number."""
 
 
 def grouped_classes(tables: Tables) -> tuple[NodeClass, ...]:
-    """The true classes while they are few, else `GROUPS` quantiles of cost for each (t, K)."""
-    if len(tables.classes) <= MOST_CLASSES:
-        return tables.classes
-    alike: dict[tuple[int, int], list[tuple[tuple[float, ...], int]]] = defaultdict(list)
+    """The true classes while they are few, else groups of them."""
+    return tables.classes if len(tables.classes) <= MOST_CLASSES else quantile_classes(tables)
+
+
+def quantile_classes(tables: Tables) -> tuple[NodeClass, ...]:
+    """At most `GROUPS` quantiles of cost for each type and number of GPUs; the true ones if few."""
+    alike: dict[tuple[int, int], list[NodeClass]] = defaultdict(list)
     for each in tables.classes:
-        alike[each.kind, each.gpus] += [(each.cost_rate, node) for node in each.nodes]
-    made = []
-    for (kind, gpus), nodes in alike.items():
+        alike[each.kind, each.gpus].append(each)
+    made: list[NodeClass] = []
+    for (kind, gpus), classes in alike.items():
+        if len(classes) <= GROUPS:
+            made += classes
+            continue
+        nodes = [(each.cost_rate, node) for each in classes for node in each.nodes]
         ranked = sorted(nodes, key=lambda pair: (sum(pair[0]), pair[1]))
-        for part in np.array_split(np.arange(len(ranked)), min(GROUPS, len(ranked))):
+        for part in np.array_split(np.arange(len(ranked)), GROUPS):
             rates = np.mean([ranked[i][0] for i in part], axis=0)
             rates = np.maximum.accumulate(rates)
             members = tuple(ranked[i][1] for i in part)
@@ -37,24 +46,50 @@ def grouped_classes(tables: Tables) -> tuple[NodeClass, ...]:
 
 
 def reassigned(tables: Tables, seats: Assignment) -> dict[int, Seat]:
-    """Move whole nodes' contents to the nodes of their type and size where they cost least."""
-    from scipy.optimize import linear_sum_assignment
+    """Move whole nodes' contents to nodes of their type and size where they cost less.
 
+    To where they cost least while such nodes are few; of more, among every `MOST_ASSIGNED` in the
+    order of their costs, and once more among those between the middles of these.
+    """
     contents = _contents(tables, seats)
-    moved: dict[int, int] = {}
+    at = {n: n for n in contents}
     alike: dict[tuple[int, int], list[int]] = defaultdict(list)
     for n, node in enumerate(tables.instance.nodes):
         alike[int(tables.kind_of[n]), node.gpus].append(n)
     for nodes in alike.values():
-        opened = [n for n in nodes if n in contents]
-        if not opened:
-            continue
-        rates = np.array([tables.instance.nodes[n].cost_rate for n in nodes])
-        used = np.array([contents[n][1] for n in opened])
-        seconds = np.array([contents[n][0] for n in opened])
-        rows, columns = linear_sum_assignment(seconds[:, None] * rates[:, used - 1].T)
-        moved.update({opened[r]: nodes[c] for r, c in zip(rows, columns, strict=True)})
+        ranked = sorted(nodes, key=lambda n: (sum(tables.instance.nodes[n].cost_rate), n))
+        for first in (0, -(MOST_ASSIGNED // 2))[: 1 + (len(nodes) > MOST_ASSIGNED)]:
+            for begin in range(first, len(nodes), MOST_ASSIGNED):
+                _assign(tables, contents, at, ranked[max(begin, 0) : begin + MOST_ASSIGNED])
+    moved = {origin: n for n, origin in at.items()}
     return {j: replace(seat, node=moved[seat.node]) for j, seat in seats.items()}
+
+
+def _assign(
+    tables: Tables, contents: dict[int, tuple[float, int]], at: dict[int, int], nodes: list[int]
+) -> None:
+    """Put the contents that some nodes have where among these they cost least.
+
+    Parameters
+    ----------
+    tables : Tables
+        What each choice costs; see `tables_of`.
+    contents : mapping
+        Expected seconds and GPUs in use, by the node that they came from.
+    at : mapping
+        By open node the node that its contents came from; changed.
+    nodes : list of int
+        The nodes.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    opened = [at.pop(n) for n in nodes if n in at]
+    if opened:
+        rates = np.array([tables.instance.nodes[n].cost_rate for n in nodes])
+        seconds, used = np.array([contents[n] for n in opened]).T
+        cost = seconds[:, None] * rates[:, used.astype(np.int64) - 1].T
+        for row, column in zip(*linear_sum_assignment(cost), strict=True):
+            at[nodes[column]] = opened[row]
 
 
 def _contents(tables: Tables, seats: Assignment) -> dict[int, tuple[float, int]]:

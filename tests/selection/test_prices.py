@@ -1,0 +1,139 @@
+"""The search for prices, against linear programmes and tables written out in full."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from oracles.random_selection import tiny
+
+import optsched
+from optsched.backends import GrowingLp
+from optsched.backends.answer import unsolved
+from optsched.generators.selection import SelectionSettings, generate_selection
+from optsched.result import Settings, Termination
+from optsched.selection.assignment import expected_cost
+from optsched.selection.bounds import price_search
+from optsched.selection.bounds.price_search import best_prices
+from optsched.selection.bounds.prices import PricedOut, Prices, lowest_at
+from optsched.selection.cost import Tables, tables_of
+from optsched.selection.exact import columns, grouping
+from optsched.selection.exact.arc_arrays import skeleton_of
+from optsched.selection.heuristics.sts import sts_assignment
+from optsched.selection.options import SelectionOptions
+
+
+def distinct(seed: int, nodes: int = 12, jobs: int = 30) -> Tables:
+    settings = SelectionSettings(nodes=nodes, jobs=jobs, gpus_per_node=3, cost_classes=0)
+    return tables_of(generate_selection(settings, seed=seed), SelectionOptions())
+
+
+def test_lowest_lines_against_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("optsched.selection.bounds.prices.MOST_AT_ONCE", 7)
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        slopes, fixed = rng.uniform(0, 9, 20), rng.uniform(-9, 9, 20)
+        points = rng.uniform(0, 5, 6)
+        whole = (slopes[:, None] * points + fixed[:, None]).min(axis=0)
+        assert lowest_at(slopes, fixed, points).tolist() == whole.tolist()
+
+
+def test_the_least_reduced_cost_against_every_leaders() -> None:
+    rng = np.random.default_rng(1)
+    for seed in range(8):
+        tables = tables_of(tiny(seed), SelectionOptions())
+        skeleton = skeleton_of(tables)
+        slots = rng.uniform(0, 1, tables.late.shape[1:]) * tables.dollars
+        priced = PricedOut(skeleton, Prices(tables.postponed * rng.uniform(), slots, 0.0))
+        for v, least in enumerate(priced.least(skeleton.classes)):
+            assert least == pytest.approx(priced.reduced_costs(v).min(), rel=1e-12)
+
+
+@pytest.mark.parametrize("opening", ["free", "printed"])
+@pytest.mark.parametrize("bundles", [3, 400])
+def test_prices_reach_the_linear_programme(
+    opening: str, bundles: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over all leaders at once the programme has the same value, however jobs are bundled."""
+    monkeypatch.setattr(price_search, "ALONE", bundles)
+    monkeypatch.setattr(price_search, "FEWEST_BUNDLES", bundles)
+    for seed in range(2):
+        tables = distinct(seed)
+        tables = replace(tables, options=SelectionOptions(node_opening=opening))
+        skeleton = skeleton_of(tables)
+        whole = GrowingLp(skeleton.programme(skeleton.all_leaders()), Settings()).solve()
+        found = best_prices(skeleton, Settings(), 1e-8)
+        assert found.value == pytest.approx(whole.objective * skeleton.unit, rel=1e-7)
+        assert found.bound == pytest.approx(found.value, rel=2e-8)
+
+
+def test_a_sample_on_groups_starts_the_search_near_the_best(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tables = distinct(0, 60, 120)
+    skeleton = skeleton_of(tables)
+    alone = best_prices(skeleton, Settings(), 1e-6)
+    monkeypatch.setattr(price_search, "SAMPLE", 30)
+    monkeypatch.setattr(grouping, "GROUPS", 4)
+    first = best_prices(skeleton, Settings(iterations=1), 1e-6)
+    sampled = best_prices(skeleton, Settings(), 1e-6)
+    assert first.bound >= 0.5 * alone.bound
+    assert sampled.bound == pytest.approx(alone.bound, rel=2e-6)
+    assert sampled.rounds < alone.rounds
+
+
+def test_roles_in_use_make_the_programme_as_good() -> None:
+    """The roles with weight are enough to reach its value."""
+    tables = distinct(2)
+    skeleton = skeleton_of(tables)
+    found = best_prices(skeleton, Settings(), 1e-8)
+    few = replace(skeleton, followers=found.followers)
+    again = GrowingLp(few.programme(found.leaders), Settings()).solve()
+    assert again.objective * skeleton.unit == pytest.approx(found.value, rel=1e-7)
+
+
+def test_contents_move_in_blocks_to_nodes_where_they_cost_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for seed in range(4):
+        tables = distinct(seed, 40, 60)
+        seats = sts_assignment(tables)
+        given, best = expected_cost(tables, seats), grouping.reassigned(tables, seats)
+        monkeypatch.setattr(grouping, "MOST_ASSIGNED", 5)
+        moved = grouping.reassigned(tables, seats)
+        monkeypatch.undo()
+        assert expected_cost(tables, best) <= expected_cost(tables, moved) * (1 + 1e-12)
+        assert expected_cost(tables, moved) < given
+        assert len({seat.node for seat in moved.values()}) == len(
+            {seat.node for seat in seats.values()}
+        )
+
+
+@pytest.mark.parametrize("spare", [0, 20])
+def test_few_followers_prove_what_all_do(spare: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Followers left out, and jobs that may not wait, come back while they could matter."""
+    monkeypatch.setattr(columns, "FEW_FOLLOWERS", 0)
+    monkeypatch.setattr(columns, "SPARE_FOLLOWERS", spare)
+    monkeypatch.setattr(columns, "KEPT", 2)
+    for seed in range(6):
+        best = optsched.solve(tiny(seed), "patterns")
+        result = optsched.solve(tiny(seed), "columns")
+        assert result.proved
+        assert result.objective == pytest.approx(best.objective, rel=1e-6)
+
+
+def test_jobs_settled_wait_where_they_cannot_all_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = distinct(0)
+    skeleton = replace(skeleton_of(tables), settled=np.arange(tables.jobs))
+    asked = []
+
+    def solve(given: object, _: object, settings: Settings) -> tuple:
+        asked.append(len(given.settled))
+        answer = unsolved(settings)
+        return replace(answer, termination=Termination.INFEASIBLE), None
+
+    monkeypatch.setattr(columns, "_solve", solve)
+    best = columns._Best(tables, Settings(), {}, 0.0)
+    best._try(skeleton, skeleton.all_leaders(), Settings())
+    assert asked == [tables.jobs, 0]
