@@ -109,8 +109,8 @@ def _roles_that_matter(
     leaders = np.concatenate(found)
     programme = skeleton.programme(leaders)
     programme.cost[:] *= skeleton.unit * tables.jobs / target
-    jobs, kinds, sizes = np.array(skeleton.followers).reshape(-1, 3).T
-    follow = tables.late[jobs, kinds, sizes] + priced.slots[kinds, sizes] - priced.jobs[jobs]
+    jobs, kinds, sizes = skeleton.followers.T
+    follow = tables.late[jobs, kinds, sizes] + priced.values.slots[kinds, sizes] - priced.jobs[jobs]
     programme.upper[skeleton.slices["postponed"]][tables.postponed - priced.jobs >= room] = 0.0
     programme.upper[skeleton.slices["followers"]][follow >= room] = 0.0
     return GrowingLp(programme, Settings()), leaders
@@ -120,7 +120,7 @@ def _said(skeleton: Skeleton, leaders: Ints) -> list[tuple[int, Document]]:
     """What each column of a job's role is, as `verify` says it."""
     kinds, said = skeleton.tables.kinds, []
     first = skeleton.slices["followers"].start
-    for i, (j, t, c) in enumerate(skeleton.followers):
+    for i, (j, t, c) in enumerate(skeleton.followers.tolist()):
         role = {"role": "follows", "job": j, "type": kinds[t].name, "configuration": c}
         said.append((first + i, role))
     first = skeleton.slices["leaders"].start
