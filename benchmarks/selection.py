@@ -32,7 +32,7 @@ from optsched.generators.selection import SelectionSettings, generate_selection
 from optsched.methods import warm_up
 from optsched.result import Result, Termination
 from optsched.selection.cost import tables_of
-from optsched.selection.heuristics.profiles import curves_of, first_steps
+from optsched.selection.heuristics.profiles import first_steps
 from optsched.selection.heuristics.sts import sts_assignment
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
@@ -197,7 +197,7 @@ def hull(seeds: range) -> None:
 def _profiles(settings: SelectionSettings, seed: int) -> dict[str, float]:
     """Seconds of all jobs' profiles by GPU type: the median of seven times."""
     tables = tables_of(generate_selection(settings, seed=seed), SelectionOptions())
-    curves, found = curves_of(tables), {}
+    curves, found = tables.works.curves, {}
     for t, kind in enumerate(tables.kinds):
         worst = tables.worst[:, t, : kind.gpus]
         share = np.random.default_rng(seed).uniform(0.05, 0.95, size=tables.jobs)

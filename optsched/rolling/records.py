@@ -29,7 +29,7 @@ FROM_FILES = ConfigDict(extra="forbid")
 
 
 @described
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Segment:
     """A job on GPUs of a node from one moment to another."""
 
@@ -54,7 +54,7 @@ class Segment:
 
 
 @described
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class NodeInterval:
     """A node with so many GPUs in use."""
 
@@ -67,7 +67,7 @@ class NodeInterval:
 
 
 @described
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class JobRecord:
     """A job's life: what it took, when it was over, how often it was stopped, moved or changed."""
 
@@ -85,7 +85,7 @@ class JobRecord:
 
 
 @described
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Decision:
     """A scheduling point: its time, jobs present and placed, why, and wall-clock seconds spent."""
 
@@ -98,7 +98,7 @@ class Decision:
     seconds: Annotated[float, NotInFiles, Field(exclude=True), SkipJsonSchema()] = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Records:
     """One policy on one instance with one draw of the true epochs."""
 

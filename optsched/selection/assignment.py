@@ -11,7 +11,7 @@ from optsched.selection.cost import Tables, energy_rate
 from optsched.selection.solution import Certificate, JobPlacement, SelectionSolution
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Seat:
     """A job's place: node, GPU indices on it, and the configuration's index in its type."""
 

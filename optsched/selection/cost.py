@@ -7,16 +7,16 @@ number of GPUs and cost vector. Source: sts (P1), (19')-(21').
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.selection.instance import SelectionInstance, SelectionJob
+from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
-from optsched.uncertainty.distribution import Distribution
+from optsched.uncertainty.works import Works
 
 Floats = NDArray[np.float64]
 
@@ -36,8 +36,13 @@ class Configuration:
         """True for a fraction below 1."""
         return self.fraction != 1
 
+    @cached_property
+    def share(self) -> float:
+        """The fraction, rounded."""
+        return float(self.fraction)
+
     def __str__(self) -> str:
-        return f"{float(self.fraction):g}" if self.shares else str(self.gpus)
+        return f"{self.share:g}" if self.shares else str(self.gpus)
 
 
 @dataclass(frozen=True)
@@ -80,14 +85,10 @@ class Tables:
         Type of each node.
     seconds : array (J, T, C)
         Seconds per epoch, slowdown included.
-    expected : array (J, T, C)
-        E[W_j] times that: expected seconds to completion.
-    late : array (J, T, C)
-        eta_j E[(t W - d)^+], dollars.
-    postponed : array (J,)
-        eta_j (rho max(0, H + Tbar_j - d_j) + max(0, -d_j)), dollars.
-    works : tuple of Distribution
+    works : Works
         Remaining epochs of each job.
+    due_dates, weights : array (J,)
+        d_j on the clock of the instance's ``now``; eta_j, dollars per second.
     """
 
     instance: SelectionInstance
@@ -96,20 +97,52 @@ class Tables:
     classes: tuple[NodeClass, ...]
     kind_of: NDArray[np.int64]
     seconds: Floats
-    expected: Floats
-    late: Floats
-    postponed: Floats
-    works: tuple[Distribution, ...]
+    works: Works
+    due_dates: Floats
+    weights: Floats
 
     @property
     def jobs(self) -> int:
         """|J|."""
-        return len(self.postponed)
+        return len(self.seconds)
 
     @property
     def most_open(self) -> int:
         """min(|J|, |N|), the right-hand side of (16)."""
         return min(self.jobs, len(self.kind_of))
+
+    @cached_property
+    def expected(self) -> Floats:
+        """E[W_j] times the seconds of an epoch (J, T, C): expected seconds to completion."""
+        return self.seconds * self.works.means[:, None, None]
+
+    @cached_property
+    def late(self) -> Floats:
+        """eta_j E[(t W - d)^+], dollars (J, T, C)."""
+        late = np.empty_like(self.seconds)
+        for j, work in enumerate(self.works):
+            late[j] = work.tardiness(self.seconds[j], float(self.due[j]))
+        fits = np.isfinite(self.seconds)
+        return np.where(fits, np.where(fits, late, 0.0) * self.weights[:, None, None], np.inf)
+
+    @cached_property
+    def postponed(self) -> Floats:
+        """(20') eta_j (rho max(0, H + Tbar_j - d_j) + max(0, -d_j)), dollars (J,).
+
+        Tbar_j is the most remaining epochs at the slowest admissible configuration.
+        """
+        slowest = np.where(np.isfinite(self.seconds), self.seconds, 0.0).max(axis=(1, 2))
+        longest = self.instance.interval + slowest * self.works.most
+        worst = np.maximum(longest - self.due, 0.0)
+        penalty = self.instance.postponement_penalty
+        return self.weights * (penalty * worst + np.maximum(-self.due, 0.0))
+
+    def with_costs(self, **costs: Floats) -> Tables:
+        """The same with other costs, by name: ``expected``, ``late`` or ``postponed``."""
+        made = replace(self)
+        known = {name: getattr(self, name) for name in ("expected", "late", "postponed")}
+        made.__dict__.update(known | costs)
+        return made
 
     @cached_property
     def dollars(self) -> float:
@@ -136,20 +169,18 @@ class Tables:
     @cached_property
     def due(self) -> Floats:
         """d_j, seconds from now."""
-        return np.array([self.instance.due_in(job) for job in self.instance.jobs])
+        return self.due_dates - self.instance.now
 
     @cached_property
     def in_time(self) -> Floats:
         """d_j and what rounding of the clock may have taken from it: no later is not late."""
         now = abs(float(self.instance.now))
-        moments = np.array([now + abs(float(job.due_date)) for job in self.instance.jobs])
-        return self.due + CLOCK_ROUNDING * moments
+        return self.due + CLOCK_ROUNDING * (now + np.abs(self.due_dates))
 
     @cached_property
     def worst(self) -> Floats:
         """Seconds to completion at w^max by job, type and configuration."""
-        most = np.array([work.most for work in self.works])
-        return self.seconds * most[:, None, None]
+        return self.seconds * self.works.most[:, None, None]
 
 
 def tables_of(instance: SelectionInstance, options: SelectionOptions) -> Tables:
@@ -169,26 +200,18 @@ def tables_of(instance: SelectionInstance, options: SelectionOptions) -> Tables:
     """
     kinds = _kinds(instance, options)
     index = {kind.name: t for t, kind in enumerate(kinds)}
-    works = tuple(_work(job) for job in instance.jobs)
-    seconds = _seconds(instance, kinds)
-    means = np.array([work.mean for work in works])
-    weights = np.array([job.tardiness_weight for job in instance.jobs])
-    late = np.empty_like(seconds)
-    for j, (job, work) in enumerate(zip(instance.jobs, works, strict=True)):
-        late[j] = work.tardiness(seconds[j], instance.due_in(job))
-    fits = np.isfinite(seconds)
-    late = np.where(fits, np.where(fits, late, 0.0) * weights[:, None, None], np.inf)
+    completed = np.array([float(job.completed_epochs) for job in instance.jobs])
+    epochs = [(job.epochs.values, job.epochs.probabilities) for job in instance.jobs]
     return Tables(
         instance,
         options,
         kinds,
         _classes(instance, index),
         np.array([index[node.gpu_type] for node in instance.nodes]),
-        seconds,
-        seconds * means[:, None, None],
-        late,
-        _postponed(instance, seconds, works, weights),
-        works,
+        _seconds(instance, kinds),
+        Works.given(epochs).after(np.arange(len(epochs)), completed),
+        np.array([float(job.due_date) for job in instance.jobs]),
+        np.array([float(job.tardiness_weight) for job in instance.jobs]),
     )
 
 
@@ -224,40 +247,19 @@ def _classes(instance: SelectionInstance, index: dict[str, int]) -> tuple[NodeCl
     return tuple(NodeClass(*key, tuple(nodes)) for key, nodes in found.items())
 
 
-def _work(job: SelectionJob) -> Distribution:
-    work = Distribution.of(job.epochs.values, job.epochs.probabilities)
-    left = work.remaining(job.completed_epochs)
-    assert left is not None  # the instance refuses such a job
-    return left
-
-
 def _seconds(instance: SelectionInstance, kinds: tuple[Kind, ...]) -> Floats:
     widest = max(len(kind.configurations) for kind in kinds)
     seconds = np.full((len(instance.jobs), len(kinds), widest), np.inf)
+    memory = np.array([float(job.memory_bytes) for job in instance.jobs])
     for t, kind in enumerate(kinds):
         gpu = instance.gpu_types[kind.name]
-        shared = [kind.configurations[c].fraction for c in kind.fractions]
-        slowdowns = [gpu.slowdown_of(fraction) for fraction in shared]
-        for j, job in enumerate(instance.jobs):
-            if kind.name not in job.epoch_time or not gpu.holds(job.memory_bytes, Fraction(1)):
-                continue
-            times = job.epoch_time[kind.name]
-            seconds[j, t, : kind.gpus] = times
-            for c, fraction, slowdown in zip(kind.fractions, shared, slowdowns, strict=True):
-                if gpu.holds(job.memory_bytes, fraction):
-                    seconds[j, t, c] = times[0] * slowdown
+        able = np.array([kind.name in job.epoch_time for job in instance.jobs])
+        able &= memory <= gpu.room(Fraction(1))
+        times = [instance.jobs[j].epoch_time[kind.name] for j in np.flatnonzero(able)]
+        if times:
+            seconds[able, t, : kind.gpus] = times
+        for c in kind.fractions:
+            fraction = kind.configurations[c].fraction
+            fits = able & (memory <= gpu.room(fraction))
+            seconds[fits, t, c] = seconds[fits, t, 0] * gpu.slowdown_of(fraction)
     return seconds
-
-
-def _postponed(
-    instance: SelectionInstance,
-    seconds: Floats,
-    works: tuple[Distribution, ...],
-    weights: Floats,
-) -> Floats:
-    """(20'): Tbar_j is the most remaining epochs at the slowest admissible configuration."""
-    slowest = np.where(np.isfinite(seconds), seconds, 0.0).max(axis=(1, 2))
-    most = np.array([work.most for work in works])
-    due = np.array([instance.due_in(job) for job in instance.jobs])
-    worst = np.maximum(instance.interval + slowest * most - due, 0.0)
-    return weights * (instance.postponement_penalty * worst + np.maximum(-due, 0.0))

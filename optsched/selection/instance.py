@@ -5,6 +5,7 @@ Units: seconds, bytes, dollars per second. Source: sts, sections III and IV.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
@@ -90,7 +91,13 @@ class GpuType(FileModel):
         fraction : Fraction
             f.
         """
-        return Fraction(memory) <= fraction * Fraction(self.memory_bytes)
+        return memory <= self.room(fraction)
+
+    def room(self, fraction: Fraction) -> float:
+        """The most memory that a fraction f holds: the last float up to f M."""
+        exact = fraction * Fraction(self.memory_bytes)
+        nearest = float(exact)
+        return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)
 
     @model_validator(mode="after")
     def _fractions_differ(self) -> Self:

@@ -37,8 +37,7 @@ class Distribution:
         >>> Distribution.of([3.0, 1.0, 3.0], [0.25, 0.5, 0.25]).mean
         2.0
         """
-        distinct, inverse = np.unique(np.asarray(values, dtype=float), return_inverse=True)
-        weights = np.bincount(inverse, weights=np.asarray(probabilities, dtype=float))
+        distinct, weights = merged(values, probabilities)
         return cls(distinct, weights / weights.sum())
 
     @classmethod
@@ -90,3 +89,18 @@ class Distribution:
         times = np.where(usable, seconds_per_epoch, 0.0)[..., None] * self.values
         late = np.maximum(times - due, 0.0) @ self.probabilities
         return np.where(usable, late, np.inf)
+
+
+def merged(values: Sequence[float], probabilities: Sequence[float]) -> tuple[Floats, Floats]:
+    """Distinct values, increasing, and the sums of their probabilities.
+
+    Parameters
+    ----------
+    values : sequence of float
+        What the variable may be.
+    probabilities : sequence of float
+        How likely each is.
+    """
+    distinct, inverse = np.unique(np.asarray(values, dtype=float), return_inverse=True)
+    weights = np.bincount(inverse, weights=np.asarray(probabilities, dtype=float))
+    return distinct, weights.astype(float)

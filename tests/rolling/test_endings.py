@@ -18,7 +18,7 @@ from optsched.rolling.runs import Run, run_policies
 from optsched.rolling.simulator.engine import MOST_PERIODIC_DECISIONS, Plan, StalledError
 from optsched.rolling.simulator.world import View
 from optsched.selection.cost import tables_of
-from optsched.selection.heuristics.sts import select_best_configurations
+from optsched.selection.heuristics.sts import sts_assignment
 from optsched.selection.options import SelectionOptions
 
 CHEAP = [{"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": [0.1, 0.2]}]
@@ -132,9 +132,12 @@ def test_what_is_named_is_enough() -> None:
 def test_a_due_date_just_met_is_met_by_any_clock(hundredths: int) -> None:
     """From 1970 on a clock resolves 2e-7 s: 10 epochs of 1.23 s end at their due date, not late."""
     now = 1.6e9 + hundredths / 100
+    rates = {"A": [1.0, 2.0], "B": [100.0, 200.0]}
+    nodes = [{"name": n, "gpu_type": n, "gpus": 2, "cost_rate": rates[n]} for n in rates]
+    types = {n: {"memory_bytes": 8.0, "slowdown": {}} for n in rates}
     for late in (0.0, 1e-4):
-        due, times = now + 12.3 - late, {"A": [2.0, 1.23]}
-        given = instance([job("a", now, due, 10, epoch_time=times)], now=now)
-        tables = tables_of(given, SelectionOptions())
-        ((wish,),) = select_best_configurations(tables)
-        assert wish.key[0] is (late > 0)
+        due, times = now + 12.3 - late, {"A": [2.0, 1.23], "B": [0.9, 0.8]}
+        jobs = [job("a", now, due, 10, epoch_time=times)]
+        given = instance(jobs, now=now, nodes=nodes, gpu_types=types)
+        seat = sts_assignment(tables_of(given, SelectionOptions()))[0]
+        assert given.nodes[seat.node].name == ("B" if late else "A")

@@ -134,7 +134,7 @@ def test_patterns_optimises_each_interval() -> None:
     world = World(one)
     view = View(world, 0.0, tuple(range(6)), (0.0,) * 6, {}, frozenset())
     values = {
-        name: expected_cost(view.costed, make_policy(name, world, Settings()).decide(view).seats)
+        name: expected_cost(view.tables, make_policy(name, world, Settings()).decide(view).seats)
         for name in ("patterns", "sts", "rg", "dp", "price")
     }
     assert values["patterns"] <= min(values.values()) * (1 + 2e-4)
@@ -156,7 +156,7 @@ def test_optima_of_intervals_agree(name: str) -> None:
     for done in (0.0, 3.5):
         view = View(world, 900.0, (0, 1, 3), (done,) * 3, {}, frozenset())
         first, other = (IntervalOptimum(world, n, time_limit=300.0) for n in ("patterns", name))
-        values = [expected_cost(view.costed, each.decide(view).seats) for each in (first, other)]
+        values = [expected_cost(view.tables, each.decide(view).seats) for each in (first, other)]
         assert (first.cut, other.cut, other.fallen_back) == (0, 0, 0)
         assert values[1] == pytest.approx(values[0], rel=3e-4)
 
@@ -171,7 +171,7 @@ def test_the_moment_counts_the_epochs_made() -> None:
 
     world = World(workload(2))
     view = View(world, 5000.0, (1, 4, 7), (0.0, 2.25, 1.0), {}, frozenset())
-    made, cut = tables_of(moment_of(view), world.readings), view.costed
+    made, cut = tables_of(moment_of(view), world.readings), view.tables
     for field in ("seconds", "expected", "late", "postponed", "due"):
         assert np.allclose(getattr(made, field), getattr(cut, field), rtol=1e-12, atol=0)
 
@@ -234,8 +234,6 @@ def test_a_full_cluster_seats_nothing() -> None:
 @pytest.mark.parametrize("average", [False, True])
 def test_compiled_passes_draw_as_those_of_one_interval(average: bool) -> None:
     """The same seats, draw for draw, as `selection.baselines` gives for the jobs present."""
-    from dataclasses import replace
-
     import numpy as np
 
     from optsched.rolling.policies.greedy import RandomisedGreedy, planned_times
@@ -249,13 +247,13 @@ def test_compiled_passes_draw_as_those_of_one_interval(average: bool) -> None:
         jobs = tuple(range(0, 40, 1 + seed % 2))
         done = tuple(float(j % 4) for j in jobs)
         view = View(world, 3e4 * (seed % 3), jobs, done, {}, frozenset())
-        planned = replace(view.tables, expected=planned_times(view, average))
+        planned = view.tables.with_costs(expected=planned_times(view, average))
         greedy, rng = Greedy(planned, average=True), np.random.default_rng([seed, 0])
         fastest = greedy.times.reshape(planned.jobs, -1).min(axis=1)
         order = np.argsort(planned.due - fastest, kind="stable")
         passes = [greedy.run(order.tolist())]
         passes += [greedy.run(shuffled(order, rng).tolist(), rng) for _ in range(4)]
-        best = min(passes, key=lambda seats: expected_cost(view.costed, seats))
+        best = min(passes, key=lambda seats: expected_cost(view.tables, seats))
         compiled = RandomisedGreedy(world, "rg", average=average, seed=seed, starts=5)
         assert compiled.decide(view).seats == keep_same_gpus(
             view.tables, dict(sorted(best.items())), {}

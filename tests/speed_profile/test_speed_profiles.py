@@ -101,13 +101,13 @@ def test_batch_equals_single() -> None:
     from oracles.random_selection import tiny
 
     from optsched.selection.cost import tables_of
-    from optsched.selection.heuristics.profiles import curves_of, first_steps, type_rates
+    from optsched.selection.heuristics.profiles import first_steps, type_rates
     from optsched.selection.options import SelectionOptions
     from optsched.speed_profile.instance import SCHEMA, SpeedProfileInstance
 
     for seed in range(10):
         tables = tables_of(tiny(seed), SelectionOptions())
-        steps = first_steps(tables, curves_of(tables), 0)
+        steps = first_steps(tables, tables.works.curves, 0)
         for j, job in enumerate(tables.instance.jobs):
             name = tables.kinds[0].name
             due = float(tables.due[j])

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from optsched.compiled_loops import njit
+from optsched.selection.heuristics._best_fit_kernel import Nodes, best_fit, most_free
 from optsched.uncertainty.survival import Curves
 
 LATE, NEVER = 1, 2
@@ -26,14 +27,6 @@ class Ranking(NamedTuple):
     entries: Any
     counts: Any
     width: int
-
-
-class Nodes(NamedTuple):
-    """Types (N,), GPUs (N,), and dollars per second with 1.. GPUs in use (N, K)."""
-
-    kind: Any
-    gpus: Any
-    rates: Any
 
 
 class Jobs(NamedTuple):
@@ -134,39 +127,12 @@ def _one_pass(turn: Any, ranking: Ranking, nodes: Nodes, generator: Any, choices
             continue
         drawn = 0 if choices == 1 else generator.integers(0, found)
         t, c = divmod(fitting[drawn], ranking.width)
-        n = _best_fit(t, c + 1, free, nodes)
+        n = best_fit(t, c + 1, free, nodes)
         seats[0, j], seats[1, j], seats[2, j] = n, gpus[n] - free[n], c
         free[n] -= c + 1
         if free[n] + c + 1 == most[t]:
-            most[t] = 0
-            for m in range(len(free)):
-                if kind_of[m] == t:
-                    most[t] = max(most[t], free[m])
+            most[t] = most_free(t, free, nodes)
     return seats
-
-
-@njit(cache=True)
-def _best_fit(kind: int, wanted: int, free: Any, nodes: Nodes) -> int:
-    """An open node before an empty one, the fewest free GPUs, the least cost, the first."""
-    gpus, rates = nodes.gpus, nodes.rates
-    best = -1
-    for n in range(len(free)):
-        if nodes.kind[n] != kind or free[n] < wanted:
-            continue
-        if best < 0:
-            best = n
-            continue
-        empty, before = free[n] == gpus[n], free[best] == gpus[best]
-        if empty != before:
-            better = before
-        elif free[n] != free[best]:
-            better = free[n] < free[best]
-        else:
-            used, held = gpus[n] - free[n], gpus[best] - free[best]
-            better = rates[n, used + wanted - 1] < rates[best, held + wanted - 1]
-        if better:
-            best = n
-    return best
 
 
 @njit(cache=True)

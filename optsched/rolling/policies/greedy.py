@@ -19,7 +19,6 @@ from optsched.rolling.policies._greedy_kernel import (
     LATE,
     NEVER,
     Jobs,
-    Nodes,
     Ranking,
     best_of_passes,
 )
@@ -29,6 +28,7 @@ from optsched.rolling.simulator.free_gpus import IndexedCluster
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables
+from optsched.selection.heuristics._best_fit_kernel import nodes_of
 from optsched.selection.heuristics.baselines import CHOICES, STARTS, SWAP_SHARE
 from optsched.selection.heuristics.dp import dp_jobs, fastest_seats
 from optsched.selection.heuristics.profiles import type_rates
@@ -97,12 +97,7 @@ class RandomisedGreedy:
     ) -> None:
         self.world, self.name, self.average = world, name, average
         self.seed, self.starts, self.decisions = seed, starts or STARTS, 0
-        nodes = world.instance.nodes
-        gpus = np.array([node.gpus for node in nodes])
-        rates = np.full((len(nodes), int(gpus.max())), np.inf)
-        for n, node in enumerate(nodes):
-            rates[n, : node.gpus] = node.cost_rate
-        self.nodes = Nodes(world.all.kind_of, gpus, rates)
+        self.nodes = nodes_of(world.instance, world.all.kind_of)
 
     def decide(self, view: View) -> Plan:
         """Choose for all jobs anew."""
@@ -112,11 +107,11 @@ class RandomisedGreedy:
         ranking = ranked(tables, planned_times(view, self.average))
         jobs = Jobs(
             tables.seconds,
-            np.array([left.mean for left in view.left]),
+            view.means,
             tables.due,
-            self.world.weights[list(view.jobs)],
+            tables.weights,
             tables.postponed,
-            view.curves,
+            view.works.curves,
         )
         seats = best_of_passes(ranking, self.nodes, jobs, rng, self.starts, CHOICES, SWAP_SHARE)
         best = {
@@ -146,10 +141,10 @@ class DynamicProgramme:
 
 def planned_epochs(view: View, average: bool) -> Floats:
     """Epochs a baseline plans with, by job: w^max's, or E[W]'s until they are made."""
-    most = np.array([left.most for left in view.left])
+    most = view.works.most
     if not average:
         return most
-    mean = view.world.means[list(view.jobs)] - np.array(view.done)
+    mean = view.world.means[view.index] - np.array(view.done)
     return np.where(mean > 0, mean, most)
 
 

@@ -109,8 +109,8 @@ class Price:
         planned = self.rates + k.price_share * self.mean_prices
         cost = (planned[:, None] * sizes)[None]
         per_epoch = np.where(speeds > 0, cost / np.where(speeds > 0, speeds, 1.0), np.inf)
-        weights = self.world.weights[list(view.jobs)]
-        mean, most = _epochs_left(tables)
+        weights = tables.weights
+        mean, most = view.means, view.works.most
         flat = speeds.reshape(tables.jobs, -1)
         alone = np.where(speeds[:, :, 0] > 0, speeds[:, :, 0], 0.0)
         backlog_each = mean / (alone * self.gpus).sum(axis=1)
@@ -119,7 +119,7 @@ class Price:
         multiplier, change = np.empty(tables.jobs), np.empty(tables.jobs)
         inverse = np.where(flat > 0, 1 / np.where(flat > 0, flat, 1.0), np.inf)
         pooled = Speeds(inverse, per_epoch.reshape(tables.jobs, -1))
-        due_date_multipliers(view.curves, pooled, tables.due, weights, multiplier, change)
+        due_date_multipliers(view.works.curves, pooled, tables.due, weights, multiplier, change)
         worth = weights * multiplier
         delay = worth[:, None] / np.where(flat > 0, flat, 1.0)
         total = np.where(flat > 0, per_epoch.reshape(tables.jobs, -1) + delay, np.inf)
@@ -159,9 +159,3 @@ def _sizes(tables: Tables) -> Floats:
         for c, each in enumerate(kind.configurations):
             sizes[t, c] = each.gpus * float(each.fraction)
     return sizes
-
-
-def _epochs_left(tables: Tables) -> tuple[Floats, Floats]:
-    """R_j = E[W - w | W > w], and w^max - w."""
-    mean = np.array([work.mean for work in tables.works])
-    return mean, np.array([work.most for work in tables.works])

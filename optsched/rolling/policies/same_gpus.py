@@ -7,12 +7,13 @@ On its node a job keeps its GPUs' numbers where they are free. Source: sts, VI-C
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
+from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
+from optsched.rolling.policies._same_gpus_kernel import Before, Placed, count_stays, rename
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables
 
@@ -21,66 +22,57 @@ def keep_same_gpus(
     tables: Tables, seats: Mapping[int, Seat], before: Mapping[int, Seat]
 ) -> dict[int, Seat]:
     """The same assignment on nodes of the same classes, with the fewest jobs moved."""
-    contents: dict[int, list[int]] = defaultdict(list)
-    for j, seat in seats.items():
-        contents[seat.node].append(j)
-    target: dict[int, int] = {}
+    rows = [(j, s.node, min(s.gpus), len(s.gpus), s.configuration) for j, s in seats.items()]
+    columns = np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(-1, 5).T)
+    return same_gpus(tables, Placed(*columns), before)
+
+
+def same_gpus(tables: Tables, placed: Placed, before: Mapping[int, Seat]) -> dict[int, Seat]:
+    """`keep_same_gpus` of seats in arrays."""
+    jobs = placed.job.tolist()
+    old = _before([before.get(j) for j in jobs])
+    target = _places(tables, placed, old)
+    names = np.empty(int(placed.size.sum()), dtype=np.int64)
+    kept = rename(target, placed, old, max(kind.gpus for kind in tables.kinds), names).tolist()
+    gpus, nodes = names.tolist(), target[placed.node].tolist()
+    sizes, configurations = placed.size.tolist(), placed.configuration.tolist()
+    found, end = {}, 0
+    for i, j in enumerate(jobs):
+        start, end = end, end + sizes[i]
+        if kept[i]:
+            found[j] = before[j]
+        else:
+            found[j] = Seat(nodes[i], tuple(gpus[start:end]), configurations[i])
+    return found
+
+
+_NONE = (-1, -1, 0)
+
+
+def _before(seats: list[Seat | None]) -> Before:
+    rows = [_NONE if s is None else (s.node, s.configuration, len(s.gpus)) for s in seats]
+    node, configuration, size = np.ascontiguousarray(
+        np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    )
+    gpus = np.fromiter(chain.from_iterable(s.gpus for s in seats if s is not None), np.int64)
+    return Before(node, configuration, gpus, np.append(0, size).cumsum())
+
+
+def _places(tables: Tables, placed: Placed, before: Before) -> NDArray[np.int64]:
+    """Where each node's contents go."""
+    target = np.arange(len(tables.kind_of))
+    column, is_open = np.full(len(target), -1), np.zeros(len(target), dtype=bool)
+    is_open[placed.node] = True
     for each in tables.classes:
-        target.update(_places(each.nodes, contents, seats, before))
-    moved = {
-        j: seat if target[seat.node] == seat.node else replace(seat, node=target[seat.node])
-        for j, seat in seats.items()
-    }
-    return _same_gpus(moved, before)
+        if len(each.nodes) == 1:
+            continue
+        alike = np.array(each.nodes)
+        stays = np.zeros((len(alike), len(alike)))
+        if count_stays(alike, placed, before, column, stays):
+            continue
+        from scipy.optimize import linear_sum_assignment
 
-
-def _places(
-    nodes: tuple[int, ...],
-    contents: Mapping[int, list[int]],
-    seats: Mapping[int, Seat],
-    before: Mapping[int, Seat],
-) -> dict[int, int]:
-    opened = [n for n in nodes if n in contents]
-    if not opened:
-        return {}
-    column = {n: i for i, n in enumerate(nodes)}
-    stays = np.zeros((len(opened), len(nodes)))
-    for row, n in enumerate(opened):
-        stays[row, column[n]] += 1e-3  # ties: do not rename
-        for j in contents[n]:
-            old = before.get(j)
-            if old is not None and old.node in column:
-                alike = old.configuration == seats[j].configuration
-                stays[row, column[old.node]] += 1.0 if alike else 0.25
-    if all(stays[row, column[n]] >= stays[row].max() for row, n in enumerate(opened)):
-        return {n: n for n in opened}
-    from scipy.optimize import linear_sum_assignment
-
-    rows, columns = linear_sum_assignment(stays, maximize=True)
-    return {opened[r]: nodes[c] for r, c in zip(rows, columns, strict=True)}
-
-
-def _same_gpus(seats: dict[int, Seat], before: Mapping[int, Seat]) -> dict[int, Seat]:
-    """Rename the GPUs of each node so that jobs keep theirs; sharers of a GPU stay together."""
-    groups: dict[int, dict[tuple[int, ...], list[int]]] = defaultdict(dict)
-    for j, seat in seats.items():
-        groups[seat.node].setdefault(tuple(sorted(seat.gpus)), []).append(j)
-    result = dict(seats)
-    for node, held in groups.items():
-        taken: set[int] = set()
-        names: dict[tuple[int, ...], tuple[int, ...]] = {}
-        for gpus, jobs in held.items():
-            for j in jobs:
-                old = before.get(j)
-                same = old is not None and old.node == node and len(old.gpus) == len(gpus)
-                if same and old is not None and gpus not in names and not taken & set(old.gpus):
-                    names[gpus] = tuple(sorted(old.gpus))
-                    taken |= set(old.gpus)
-        free = iter(g for g in range(sum(map(len, held)) + len(taken) + 1) if g not in taken)
-        for gpus in held:
-            if gpus not in names:
-                names[gpus] = tuple(next(free) for _ in gpus)
-            for j in held[gpus]:
-                if seats[j].gpus != names[gpus]:
-                    result[j] = replace(seats[j], gpus=names[gpus])
-    return result
+        opened = alike[is_open[alike]]
+        rows, columns = linear_sum_assignment(stays[: len(opened)], maximize=True)
+        target[opened[rows]] = alike[columns]
+    return target

@@ -13,7 +13,11 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from itertools import chain
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from optsched.deadline import clock
 from optsched.errors import InputError, SolverError
@@ -22,6 +26,9 @@ from optsched.rolling.records import Decision, JobRecord, NodeInterval, Records,
 from optsched.rolling.simulator.true_epochs import true_epochs
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
+
+Floats = NDArray[np.float64]
+Jobs = NDArray[np.int64]
 
 SAME_MOMENT = 1e-14
 """Share of the clock's own reading within which events are one: what rounding leaves of a time."""
@@ -72,27 +79,33 @@ class Decider(Protocol):
 
 @dataclass
 class _Active:
-    """A job that has arrived and is not done."""
+    """A job that has arrived and is not done: what changes only with its seat."""
 
-    done: float
-    target: float
     seat: Seat | None = None
     start: float = 0.0
-    productive: float = 0.0
-    seconds: float = math.inf
-    finish: float = math.inf
-    change: float = math.inf
     first_start: float = math.inf
     preemptions: int = 0
     migrations: int = 0
     changes: int = 0
 
-    def done_at(self, now: float) -> float:
-        """Epochs completed."""
-        if self.seat is None:
-            return self.done
-        made = max(now - self.productive, 0.0) / self.seconds
-        return min(self.done + made, self.target)
+
+class _Clocks(NamedTuple):
+    """By job: epochs done when its seat was given, and those it needs; from when it makes progress,
+    seconds an epoch (infinite while it waits), and the moments of its end and change of speed."""
+
+    done: Floats
+    target: Floats
+    productive: Floats
+    seconds: Floats
+    finish: Floats
+    change: Floats
+
+    def done_at(self, jobs: Jobs, now: float) -> Floats:
+        """Epochs completed by each."""
+        done, seconds = self.done[jobs], self.seconds[jobs]
+        made = np.maximum(now - self.productive[jobs], 0.0) / seconds
+        running = np.minimum(done + made, self.target[jobs])
+        return np.where(seconds < math.inf, running, done)
 
 
 def simulate_rolling(
@@ -172,13 +185,19 @@ def refuse_endless(world: World, policy: Decider) -> None:
 
 class _Run:
     def __init__(self, world: World, policy: Decider, targets: tuple[float, ...]) -> None:
-        self.world, self.policy, self.targets = world, policy, targets
+        self.world, self.policy = world, policy
         instance: RollingInstance = world.instance
         self.jobs, self.delay = instance.jobs, float(instance.reconfiguration_delay)
         self.arrivals = sorted(range(len(self.jobs)), key=lambda j: (self.jobs[j].submit_time, j))
         self.next_arrival, self.idle = 0, 0
         self.timer = math.inf
+        self.present: Jobs = np.empty(0, dtype=np.int64)  # increasing
         self.active: dict[int, _Active] = {}
+        done = np.array([float(job.completed_epochs) for job in self.jobs])
+        never = (np.full(len(done), math.inf) for _ in range(3))
+        self.clocks = _Clocks(done, np.array(targets, dtype=float), np.zeros(len(done)), *never)
+        self.held: dict[int, dict[int, tuple[int, ...]]] = defaultdict(dict)
+        self.touched: set[int] = set()
         self.in_use: dict[int, tuple[float, int]] = {}
         self.segments: list[Segment] = []
         self.intervals: list[NodeInterval] = []
@@ -205,21 +224,21 @@ class _Run:
         arrival = math.inf
         if self.next_arrival < len(self.arrivals):
             arrival = float(self.jobs[self.arrivals[self.next_arrival]].submit_time)
-        finish = min((a.finish for a in self.active.values()), default=math.inf)
-        change = min((a.change for a in self.active.values()), default=math.inf)
+        finish = float(self.clocks.finish[self.present].min(initial=math.inf))
+        change = float(self.clocks.change[self.present].min(initial=math.inf))
         now = min(arrival, finish, change, self.timer)
         causes = ["change"] if change <= _same_moment(now) else []
         return now, causes + (["interval"] if self.timer <= now else [])
 
     def _complete(self, now: float) -> bool:
-        over = [j for j, a in self.active.items() if a.finish <= _same_moment(now)]
-        for j in over:
-            active = self.active.pop(j)
-            active.done += self._close(j, active, now, active.target)
+        is_over = self.clocks.finish[self.present] <= _same_moment(now)
+        for j in self.present[is_over].tolist():
+            active, target = self.active.pop(j), float(self.clocks.target[j])
+            self._close(j, active, now, target)
             self.finished.append(
                 JobRecord(
                     j,
-                    active.target,
+                    target,
                     active.first_start,
                     now,
                     active.preemptions,
@@ -227,7 +246,8 @@ class _Run:
                     active.changes,
                 )
             )
-        return bool(over)
+        self.present = self.present[~is_over]
+        return bool(is_over.any())
 
     def _admit(self, now: float) -> bool:
         before = self.next_arrival
@@ -235,45 +255,61 @@ class _Run:
             j = self.arrivals[self.next_arrival]
             if self.jobs[j].submit_time > _same_moment(now):
                 break
-            self.active[j] = _Active(float(self.jobs[j].completed_epochs), self.targets[j])
+            self.active[j] = _Active()
             self.next_arrival += 1
-        return self.next_arrival > before
+        came = self.arrivals[before : self.next_arrival]
+        if came:
+            self.present = np.sort(np.append(self.present, came))
+        return bool(came)
 
     def _decide(self, now: float, cause: str) -> None:
-        jobs = tuple(sorted(self.active))
+        jobs, clocks = tuple(self.present.tolist()), self.clocks
+        done = tuple(clocks.done_at(self.present, now).tolist())
         states = [self.active[j] for j in jobs]
-        view = View(
-            self.world,
-            now,
-            jobs,
-            tuple(a.done_at(now) for a in states),
-            {i: a.seat for i, a in enumerate(states) if a.seat is not None},
-            frozenset(i for i, a in enumerate(states) if a.change <= _same_moment(now)),
-        )
+        due = np.flatnonzero(clocks.change[self.present] <= _same_moment(now))
+        running = {i: a.seat for i, a in enumerate(states) if a.seat is not None}
+        view = View(self.world, now, jobs, done, running, frozenset(due.tolist()))
         began = clock()
         plan = self.policy.decide(view)
         seconds = clock() - began
         self.decisions.append(Decision(now, len(jobs), len(plan.seats), cause, seconds))
+        for i in {**running, **plan.seats}:
+            seat = plan.seats.get(i)
+            if seat is not states[i].seat and seat != states[i].seat:
+                self._apply(now, jobs[i], states[i], seat, done[i])
         shortest = SHORTEST * self.world.instance.interval
-        for i, (j, state) in enumerate(zip(jobs, states, strict=True)):
-            self._apply(now, j, state, plan.seats.get(i))
-            after = plan.changes.get(i, math.inf)
-            state.change = math.inf if state.seat is None else _later(now, max(after, shortest))
+        clocks.change[self.present] = math.inf
+        for i, after in plan.changes.items():
+            if i < len(states) and states[i].seat is not None:
+                clocks.change[jobs[i]] = _later(now, max(after, shortest))
         self._note_use(now)
         self.timer = _later(now, min(self.world.instance.interval, self.policy.wake))
         self._refuse_idling(bool(plan.seats))
 
-    def _apply(self, now: float, j: int, state: _Active, seat: Seat | None) -> None:
-        old = state.seat
-        if seat == old:
-            return
+    def _apply(self, now: float, j: int, state: _Active, seat: Seat | None, done: float) -> None:
+        """Give a job another seat, or none.
+
+        Parameters
+        ----------
+        now : float
+        j : int
+            The job.
+        state : _Active
+        seat : Seat or None
+        done : float
+            Epochs it has completed.
+        """
+        old, clocks = state.seat, self.clocks
         started = state.first_start < math.inf
         if old is not None:
-            state.done += self._close(j, state, now, None)
-        state.seat, state.finish, state.seconds = seat, math.inf, math.inf
+            self._close(j, state, now, done)
+        state.seat = seat
+        clocks.finish[j] = clocks.seconds[j] = math.inf
         if seat is None:
             state.preemptions += 1
             return
+        self.held[seat.node][j] = seat.gpus
+        self.touched.add(seat.node)
         moved = old is not None and old.node != seat.node
         changed = old is not None and self._differs(old, seat)
         state.migrations += moved
@@ -281,43 +317,45 @@ class _Run:
         again = started and (old is None or moved or changed)
         state.start, state.first_start = now, min(state.first_start, now)
         if again:
-            state.productive = now + self.delay
+            productive = now + self.delay
         else:  # at a first start nothing is set up; on other GPUs of its node setting up goes on
-            state.productive = now if old is None else max(state.productive, now)
+            productive = now if old is None else max(float(clocks.productive[j]), now)
         kind = self.world.all.kind_of[seat.node]
-        state.seconds = float(self.world.all.seconds[j, kind, seat.configuration])
-        state.finish = state.productive + max(state.target - state.done, 0.0) * state.seconds
+        seconds = float(self.world.all.seconds[j, kind, seat.configuration])
+        left = max(float(clocks.target[j]) - float(clocks.done[j]), 0.0)
+        clocks.productive[j], clocks.seconds[j] = productive, seconds
+        clocks.finish[j] = productive + left * seconds
 
     def _differs(self, old: Seat, seat: Seat) -> bool:
         kinds = self.world.all.kind_of
         return kinds[old.node] != kinds[seat.node] or old.configuration != seat.configuration
 
-    def _close(self, j: int, state: _Active, now: float, target: float | None) -> float:
-        """End the segment a job is in; the epochs it made."""
+    def _close(self, j: int, state: _Active, now: float, end: float) -> None:
+        """End the segment a job is in, with so many epochs completed."""
         assert state.seat is not None
-        seat, end = state.seat, state.done_at(now) if target is None else target
+        seat, done = state.seat, float(self.clocks.done[j])
+        del self.held[seat.node][j]
+        self.touched.add(seat.node)
         kind = self.world.all.kinds[self.world.all.kind_of[seat.node]]
         if now > state.start:
-            setup = min(state.productive, now) - state.start
-            fraction = float(kind.configurations[seat.configuration].fraction)
-            made = end - state.done
+            setup = min(float(self.clocks.productive[j]), now) - state.start
+            fraction = kind.configurations[seat.configuration].share
             self.segments.append(
-                Segment(j, state.start, now, seat.node, seat.gpus, fraction, setup, made)
+                Segment(j, state.start, now, seat.node, seat.gpus, fraction, setup, end - done)
             )
-        return end - state.done
+        self.clocks.done[j] = done + (end - done)
 
     def _note_use(self, now: float) -> None:
         """Close the intervals of nodes whose GPUs in use have changed."""
-        gpus: dict[int, set[int]] = defaultdict(set)
-        for state in self.active.values():
-            if state.seat is not None:
-                gpus[state.seat.node].update(state.seat.gpus)
-        for node in [n for n, (_, used) in self.in_use.items() if len(gpus.get(n, ())) != used]:
-            start, used = self.in_use.pop(node)
-            if now > start:
+        for node in self.touched:
+            held = len(set(chain.from_iterable(self.held[node].values())))
+            start, used = self.in_use.get(node, (now, 0))
+            if held == used:
+                continue
+            if used and now > start:
                 self.intervals.append(NodeInterval(node, start, now, used))
-        for node, held in gpus.items():
-            self.in_use.setdefault(node, (now, len(held)))
+            self.in_use[node] = (now, held)
+        self.touched.clear()
 
     def _refuse_idling(self, placed: bool) -> None:
         waiting_for_nothing = not placed and self.next_arrival == len(self.arrivals)

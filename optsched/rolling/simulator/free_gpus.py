@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from fractions import Fraction
-from functools import cache
 from heapq import heappop, heappush
-from math import lcm
 
 from optsched.selection.assignment import Seat
-from optsched.selection.cost import Kind, Tables
-from optsched.selection.heuristics.cluster_state import ClusterState, NodeState
+from optsched.selection.cost import Tables
+from optsched.selection.heuristics.cluster_state import ClusterState, NodeState, parts_of
 
 
 class IndexedCluster(ClusterState):
@@ -140,11 +138,3 @@ class IndexedCluster(ClusterState):
         while heap and self._free[heap[0]] != free:
             heappop(heap)
         return heap[0] if heap else None
-
-
-@cache
-def parts_of(kind: Kind) -> tuple[int, tuple[int, ...]]:
-    """A GPU in equal parts such that every fraction is a number of them; that number by
-    configuration, the whole for whole GPUs."""
-    whole = lcm(*(each.fraction.denominator for each in kind.configurations))
-    return whole, tuple(int(each.fraction * whole) for each in kind.configurations)

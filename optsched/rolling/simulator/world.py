@@ -14,22 +14,9 @@ from optsched.rolling.options import RollingOptions
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables, tables_of
 from optsched.selection.instance import SelectionInstance
-from optsched.uncertainty.distribution import Distribution
-from optsched.uncertainty.survival import Curve, Curves, discrete_curve
+from optsched.uncertainty.works import Works
 
 Floats = NDArray[np.float64]
-
-
-class Left:
-    """What is left of a job: its remaining epochs W - w given W > w, and what is read off them."""
-
-    def __init__(self, work: Distribution) -> None:
-        self.work, self.mean, self.most = work, work.mean, work.most
-
-    @cached_property
-    def curve(self) -> Curve:
-        """F^c from now on."""
-        return discrete_curve(self.work)
 
 
 @dataclass(frozen=True)
@@ -58,24 +45,24 @@ class View:
     due_for_change: frozenset[int]
 
     @cached_property
-    def left(self) -> tuple[Left, ...]:
-        """What is left of each job."""
-        return tuple(map(self.world.left, self.jobs, self.done))
+    def index(self) -> NDArray[np.int64]:
+        """The instance's index of each job."""
+        return np.array(self.jobs, dtype=np.int64)
 
     @cached_property
-    def curves(self) -> Curves:
-        """F^c of every job's remaining epochs."""
-        return Curves.of([left.curve for left in self.left])
+    def works(self) -> Works:
+        """What is left of each job: W - w given W > w."""
+        return self.world.works.after(self.index, np.array(self.done), _HAIR)
+
+    @cached_property
+    def means(self) -> Floats:
+        """E[W - w | W > w] by job."""
+        return self.world.means_left(self)
 
     @cached_property
     def tables(self) -> Tables:
-        """Costs as methods for one interval take them, without those that only (P1.1) needs."""
-        return self.world.tables_at(self.time, self.jobs, self.left, with_lateness=False)
-
-    @cached_property
-    def costed(self) -> Tables:
-        """All of them."""
-        return self.world.tables_at(self.time, self.jobs, self.left, with_lateness=True)
+        """Costs as methods for one interval take them."""
+        return self.world.tables_at(self)
 
 
 class World:
@@ -94,94 +81,49 @@ class World:
         self.options = options or RollingOptions()
         self.readings = self.options.readings
         self.all = tables_of(instance, self.readings)
-        self.works = [
-            Distribution.of(j.epochs.values, j.epochs.probabilities) for j in instance.jobs
-        ]
-        self._ends = [work.values * (1 - _HAIR) for work in self.works]
-        self.means = np.array([work.mean for work in self.works])
-        self.weights = np.array([float(job.tardiness_weight) for job in instance.jobs])
-        flat = self.all.seconds.reshape(len(instance.jobs), -1)
-        self._slowest = np.where(np.isfinite(flat), flat, 0.0).max(axis=1)
-        self.slowest_seconds = self._slowest * np.array([work.most for work in self.works])
-        self._left: dict[int, tuple[float, Left]] = {}
-        self._due = np.array([float(job.due_date) for job in instance.jobs])
+        epochs = [job.epochs for job in instance.jobs]
+        self.works = Works.given([(e.values, e.probabilities) for e in epochs])
+        self.means = self.works.means
+        self.weights, self.due_dates = self.all.weights, self.all.due_dates
+        flat = self.all.seconds.reshape(len(epochs), -1)
+        slowest = np.where(np.isfinite(flat), flat, 0.0).max(axis=1)
+        self.slowest_seconds = slowest * self.works.most
+        self._done, self._mean = np.full(len(epochs), np.nan), np.empty(len(epochs))
 
-    def left(self, job: int, done: float) -> Left:
-        """What remains of a job that is not over; kept until it makes progress."""
-        known = self._left.get(job)
-        if known is not None and known[0] == done:
-            return known[1]
-        work = self.works[job]
-        first = int(np.searchsorted(self._ends[job], done, side="right"))
-        if first == len(work.values):  # rounding put the last epoch's end a hair too far
-            left = Distribution(np.array([_HAIR]), np.array([1.0]))
-        else:
-            weights = work.probabilities[first:]
-            left = Distribution(work.values[first:] - done, weights / weights.sum())
-        self._left[job] = (done, Left(left))
-        return self._left[job][1]
+    def means_left(self, view: View) -> Floats:
+        """E[W - w | W > w] of the jobs present; taken anew for those that made progress."""
+        done = np.array(view.done)
+        for i in np.flatnonzero(self._done[view.index] != done).tolist():
+            self._mean[view.jobs[i]] = view.works[i].mean
+        self._done[view.index] = done
+        return self._mean[view.index]
 
-    def tables_at(
-        self, time: float, jobs: tuple[int, ...], lefts: tuple[Left, ...], *, with_lateness: bool
-    ) -> Tables:
-        """Tables of the jobs present. Complexity: O(jobs x configurations [x scenarios]).
-
-        Parameters
-        ----------
-        time : float
-            Of the decision, seconds.
-        jobs : tuple of int
-            Indices of the jobs present.
-        lefts : tuple of Left
-            What remains of each of them.
-        with_lateness : bool
-            Whether expected lateness is tabulated too.
-
-        Returns
-        -------
-        Tables
-            Costs of every choice, as a selection's.
-        """
-        index = np.array(jobs, dtype=np.int64)
-        works = tuple(left.work for left in lefts)
-        seconds = self.all.seconds[index]
-        means = np.array([left.mean for left in lefts])
-        most = np.array([left.most for left in lefts])
-        due = self._due[index] - time
+    def tables_at(self, view: View) -> Tables:
+        """Tables of the jobs present. Complexity: O(jobs x configurations)."""
+        given, index = self.instance, view.index
         moment = SelectionInstance.model_construct(
             schema_="optsched/selection",
             version=1,
-            name=self.instance.name,
-            now=time,
-            interval=self.instance.interval,
-            postponement_penalty=self.instance.postponement_penalty,
-            gpu_types=self.instance.gpu_types,
-            nodes=self.instance.nodes,
-            jobs=tuple(self.instance.jobs[j] for j in jobs),
+            name=given.name,
+            now=view.time,
+            interval=given.interval,
+            postponement_penalty=given.postponement_penalty,
+            gpu_types=given.gpu_types,
+            nodes=given.nodes,
+            jobs=tuple(map(given.jobs.__getitem__, view.jobs)),
         )
-        late = np.full(seconds.shape, np.nan)
-        if with_lateness:
-            for j, work in enumerate(works):
-                late[j] = self.weights[index[j]] * work.tardiness(seconds[j], float(due[j]))
-            late = np.where(np.isfinite(seconds), late, np.inf)
         return Tables(
             moment,
             self.readings,
             self.all.kinds,
             self.all.classes,
             self.all.kind_of,
-            seconds,
-            seconds * means[:, None, None],
-            late,
-            self._postponed(index, most, due),
-            works,
+            self.all.seconds[index],
+            view.works,
+            self.due_dates[index],
+            self.weights[index],
         )
-
-    def _postponed(self, index: NDArray[np.int64], most: Floats, due: Floats) -> Floats:
-        longest = self.instance.interval + self._slowest[index] * most
-        worst = np.maximum(longest - due, 0.0)
-        penalty = self.instance.postponement_penalty
-        return self.weights[index] * (penalty * worst + np.maximum(-due, 0.0))
 
 
 _HAIR = 1e-9
+"""Share of a value of W within which rounding has reached it."""

@@ -82,7 +82,7 @@ def same_jobs(
         return True
 
     waiting = [j for j in range(tables.jobs) if j not in known]
-    alone = replace(tables, late=tables.late.copy(), expected=tables.expected.copy())
+    alone = tables.with_costs(late=tables.late.copy(), expected=tables.expected.copy())
     alone.late[waiting] = alone.expected[waiting] = np.inf
     return _solve(tables, Stages("same-jobs", alone, known, restrict), settings)
 
@@ -125,7 +125,7 @@ def _solve(tables: Tables, stages: Stages, settings: Settings) -> Outcome:
         return infeasible_outcome(tables, answer)
     if answer is not None and answer.has_solution:
         free = float(tables.late[np.isfinite(tables.late)].max()) * tables.jobs
-        dear = replace(stages.tables, postponed=tables.postponed + free)  # whoever can sit does
+        dear = stages.tables.with_costs(postponed=tables.postponed + free)  # whoever can sit does
         found = assignment_of(dear, read_counted(model))
         seats = _best(tables, [found] if seats is None else [seats, found])
     shell = Outcome(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
+from math import lcm
 
 from optsched.selection.assignment import Seat
-from optsched.selection.cost import Tables
+from optsched.selection.cost import Kind, Tables
 
 
 @dataclass
@@ -87,3 +89,11 @@ class ClusterState:
             return (not node.is_open, len(node.free) - gpus, rate, node.index)
 
         return min(fitting, key=key)
+
+
+@cache
+def parts_of(kind: Kind) -> tuple[int, tuple[int, ...]]:
+    """A GPU in equal parts such that every fraction is a number of them; that number by
+    configuration, the whole for whole GPUs."""
+    whole = lcm(*(each.fraction.denominator for each in kind.configurations))
+    return whole, tuple(int(each.fraction * whole) for each in kind.configurations)

@@ -7,14 +7,9 @@ from numpy.typing import NDArray
 
 from optsched.selection.cost import Tables
 from optsched.speed_profile.exact._hull_kernel import FirstPieces, Speeds, first_pieces
-from optsched.uncertainty.survival import Curves, discrete_curve
+from optsched.uncertainty.survival import Curves
 
 Floats = NDArray[np.float64]
-
-
-def curves_of(tables: Tables) -> Curves:
-    """F^c of every job's remaining epochs."""
-    return Curves.of([discrete_curve(work) for work in tables.works])
 
 
 def first_steps(

@@ -85,11 +85,19 @@ def empty_hull(speeds: int) -> Hull:
 def lower_hull(speeds: Speeds, vertices: Any) -> int:
     """Vertices of the lower convex hull of (1/s, Q), from least Q to the least 1/s; their number.
 
-    O(K log K). Equal points and points above the hull are left out.
+    O(K) where more GPUs are never slower, else O(K^2). Equal points and points above the hull are
+    left out.
     """
     inverse, energy = speeds.inverse, speeds.energy
     count = 0
-    for k in np.argsort(-inverse, kind="mergesort"):  # slowest first
+    order = np.arange(len(inverse))
+    for i in range(1, len(inverse)):  # slowest first, equal ones as they come
+        k, at = order[i], i
+        while at and inverse[order[at - 1]] < inverse[k]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = k
+    for k in order:
         if not (inverse[k] < np.inf and energy[k] < np.inf):
             continue
         if count and inverse[k] == inverse[vertices[count - 1]]:
@@ -144,7 +152,8 @@ def solve_profile(curve: Curve, speeds: Speeds, deadline: float, hull: Hull) -> 
         if e:  # rounding must not turn the edges' order
             slopes[e] = max(slopes[e], slopes[e - 1])
     if fastest >= deadline:  # by a hair at most
-        changes[:edges] = knots[0]
+        for e in range(edges):
+            changes[e] = knots[0]
         return BINDING, edges, curve.high[0] * slopes[edges - 1] if edges else 0.0
     point, edge = _critical(curve, speeds, hull, edges, deadline)
     multiplier = _value(curve, point) * slopes[edge]
@@ -199,29 +208,54 @@ def first_pieces(
     """
     hull = empty_hull(speeds.inverse.shape[1])
     for j in range(len(deadlines)):
-        a, b = curves.start[j], curves.start[j + 1]
-        knots = curves.knots[a + j : b + j + 1]
-        curve = Curve(knots, curves.high[a:b], curves.low[a:b])
         mine = Speeds(speeds.inverse[j], speeds.energy[j])
-        mine.inverse[: least[j]] = np.inf
-        status, edges, _ = solve_profile(curve, mine, deadlines[j], hull)
-        pieces.length[j] = np.inf
-        if status == INFEASIBLE:
-            pieces.speed[j], pieces.energy[j] = -1, np.inf
-            continue
-        pieces.speed[j] = hull.vertices[edges]
-        before, total, found = knots[0], 0.0, False
-        for e in range(edges + 1):
-            k, after = hull.vertices[e], hull.changes[e] if e < edges else knots[-1]
-            long = after - before > ROUNDING * (knots[-1] - knots[0])
-            last = after >= knots[-1]
-            if not found and long and (last or (after - before) * mine.inverse[k] >= shortest):
-                found = True
-                pieces.speed[j] = k
-                pieces.length[j] = np.inf if last else after - knots[0]
-            total += mine.energy[k] * _area(curve, before, after)
-            before = max(before, after)
-        pieces.energy[j] = total
+        for k in range(least[j]):
+            mine.inverse[k] = np.inf
+        found = first_piece(curve_of(curves, j), mine, deadlines[j], shortest, hull)
+        pieces.speed[j], pieces.length[j], pieces.energy[j] = found
+
+
+@njit(cache=True)
+def curve_of(curves: Curves, j: int) -> Curve:
+    """The curve of one of many jobs."""
+    a, b = curves.start[j], curves.start[j + 1]
+    return Curve(curves.knots[a + j : b + j + 1], curves.high[a:b], curves.low[a:b])
+
+
+@njit(cache=True)
+def first_piece(
+    curve: Curve, speeds: Speeds, deadline: float, shortest: float, hull: Hull
+) -> tuple[int, float, float]:
+    """The speed, length and energy of a `FirstPieces` for one job.
+
+    Parameters
+    ----------
+    curve : Curve
+        F^c of its epochs.
+    speeds : Speeds
+        Those to choose from; an infinite 1/s does not count.
+    deadline, shortest : float
+        Seconds.
+    hull : Hull
+        Overwritten.
+    """
+    knots = curve.knots
+    status, edges, _ = solve_profile(curve, speeds, deadline, hull)
+    if status == INFEASIBLE:
+        return -1, np.inf, np.inf
+    speed, length = hull.vertices[edges], np.inf
+    before, total, found = knots[0], 0.0, False
+    for e in range(edges + 1):
+        k, after = hull.vertices[e], hull.changes[e] if e < edges else knots[-1]
+        long = after - before > ROUNDING * (knots[-1] - knots[0])
+        last = after >= knots[-1]
+        if not found and long and (last or (after - before) * speeds.inverse[k] >= shortest):
+            found = True
+            speed = k
+            length = np.inf if last else after - knots[0]
+        total += speeds.energy[k] * _area(curve, before, after)
+        before = max(before, after)
+    return speed, length, total
 
 
 @njit(cache=True)

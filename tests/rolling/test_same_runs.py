@@ -1,0 +1,105 @@
+"""Compiled decisions and the event loop: the same runs as before, and as by plain Python.
+
+`same_runs.json` holds digests of runs made by the plain event loop and the plain policies, before
+either was compiled: `python tests/rolling/test_same_runs.py` prints today's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from optsched.generators.rolling import generate_rolling, rolling_settings
+from optsched.result import Settings
+from optsched.rolling.instance import RollingInstance
+from optsched.rolling.options import RollingOptions
+from optsched.rolling.policies.by_name import make_policy
+from optsched.rolling.simulator.engine import simulate_rolling
+from optsched.rolling.simulator.world import World
+
+STORED = Path(__file__).with_name("same_runs.json")
+POLICIES = ("sts", "sts-postprocessing", "price", "rg", "dp", "edf")
+CASES = 24
+
+
+def case(seed: int) -> tuple[RollingInstance, RollingOptions]:
+    """A drawn workload: nodes of several sizes and costs, unordered distributions, work begun."""
+    draw = random.Random(seed)
+    sharing = seed % 2 == 1
+    settings = rolling_settings(
+        draw.choice([1, 2, 3, 5, 8]),
+        jobs=draw.choice([5, 12, 24]),
+        gpus_per_node=draw.choice([1, 2, 4, 8]),
+        cost_classes=draw.choice([0, 1, 2]),
+        bin_width=draw.choice([1, 5]),
+        sharing=sharing,
+        reconfiguration_delay=draw.choice([0.0, 0.0, 60.0, 1000.0]),
+        arrivals="load",
+        load=draw.choice([0.2, 0.6, 1.0, 2.5]),
+    )
+    document = generate_rolling(settings, seed=seed).to_dict()
+    for node in document["nodes"][1:] if seed % 3 else ():
+        first = next(n for n in document["nodes"] if n["gpu_type"] == node["gpu_type"])
+        if node is not first and draw.random() < 0.5:
+            node["gpus"] = draw.randint(1, node["gpus"])
+            node["cost_rate"] = node["cost_rate"][: node["gpus"]]
+    for job in document["jobs"]:
+        epochs = job["epochs"]
+        if draw.random() < 0.3:
+            pairs = list(zip(epochs["values"], epochs["probabilities"], strict=True))
+            draw.shuffle(pairs)
+            epochs["values"], epochs["probabilities"] = map(list, zip(*pairs, strict=True))
+        if draw.random() < 0.2:
+            job["completed_epochs"] = min(epochs["values"]) * draw.random()
+        if draw.random() < 0.1:
+            job["tardiness_weight"] = 0.0
+        if draw.random() < 0.2:
+            job["due_date"] = max(job["submit_time"] - 5000 * draw.random(), 0.0)
+    options = {"sharing": "on" if sharing else "off", "strict": draw.choice(["off", "off", "on"])}
+    return RollingInstance.from_dict(document, "drawn"), RollingOptions.from_dict(options)
+
+
+def digest(seed: int, policy: str) -> str:
+    """Of a run's every event, to nine digits."""
+    given, options = case(seed)
+    world = World(given, options)
+    run = simulate_rolling(world, make_policy(policy, world, Settings()), seed=seed)
+    return hashlib.sha256(json.dumps(rounded(run.to_dict())).encode()).hexdigest()[:12]
+
+
+def rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: rounded(each) for key, each in sorted(value.items())}
+    if isinstance(value, list | tuple):
+        return [rounded(each) for each in value]
+    return f"{value:.9g}" if isinstance(value, float) else value
+
+
+@pytest.mark.parametrize("seed", range(CASES))
+def test_runs_are_as_they_were(seed: int) -> None:
+    stored = json.loads(STORED.read_text())
+    assert {name: digest(seed, name) for name in POLICIES} == stored[str(seed)]
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(100, 112), *(pytest.param(s, marks=pytest.mark.full) for s in range(112, 400))]
+)
+def test_compiled_sts_is_plain_sts(seed: int) -> None:
+    """Every event of the run, in both variants."""
+    from oracles.plain_sts import PlainSts
+
+    given, options = case(seed)
+    world = World(given, options)
+    for name in ("sts", "sts-postprocessing"):
+        compiled = simulate_rolling(world, make_policy(name, world, Settings()), seed=seed)
+        plain = PlainSts(world, postprocessing=name != "sts")
+        assert compiled.same_course(simulate_rolling(world, plain, seed=seed))
+
+
+if __name__ == "__main__":
+    print(json.dumps({s: {p: digest(s, p) for p in POLICIES} for s in range(CASES)}, indent=0))
