@@ -22,6 +22,7 @@ from optsched.cli import _code
 from optsched.errors import SolverError
 from optsched.experiments import ARTEFACTS
 from optsched.io.schemas import SCHEMAS
+from optsched.library import shipped_folder
 from optsched.problems import PROBLEMS
 from optsched.result import Outcome, Termination
 
@@ -384,6 +385,21 @@ def test_code_2_one_line(run: Run, case: str) -> None:
     before = sorted(os.listdir())
     assert run(*argv) == (2, "", f"optsched: {line}\n")
     assert sorted(os.listdir()) == before
+
+
+def test_a_rolling_file_is_solved_like_any_other(run: Run) -> None:
+    """Once refused; and a run is no instance, an instance no run."""
+    write("roll.json", json.loads((shipped_folder() / "rolling/three-by-hand.json").read_text()))
+    code, out, error = run("solve", "roll.json", "--method", "sts", "--json", "-o", "run.json")
+    assert (code, error, json.loads(out)["objective"]) == (0, "", 123.0)
+    assert run("check", "roll.json", "run.json")[0] == 0
+    for given, stands in (
+        ("check roll.json roll.json", "rolling"),
+        ("solve run.json", "rolling-solution"),
+    ):
+        code, _, error = run(*given.split())
+        assert code == 2
+        assert f"found 'optsched/{stands}'" in error
 
 
 def test_a_shell_completes_names() -> None:

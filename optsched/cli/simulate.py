@@ -181,7 +181,8 @@ def _files(workload: str, cluster: str | None, catalogue: str | None) -> tuple[P
 
     named = workload_folder(workload)
     table = Path(workload) if named is None else named / WORKLOAD
-    if os.path.isdir(table) or not os.path.exists(table):  # it may be a pipe
+    is_instance = table.suffix == ".json"
+    if is_instance or os.path.isdir(table) or not os.path.exists(table):  # it may be a pipe
         wanted = "a workload: a file, its folder or a name of `optsched instances list`"
         raise InputError(workload, "", _instead(workload), wanted)
     for file, option in ((catalogue, "catalogue"), (cluster, "cluster")):

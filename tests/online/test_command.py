@@ -12,7 +12,7 @@ import pytest
 
 import optsched
 from optsched.cli import _code
-from optsched.library import shipped_names
+from optsched.library import shipped_folder, shipped_names
 
 KEYS = {
     "policy", "jobs", "total_completion_time", "total_flow_time", "mean_flow_time",
@@ -95,10 +95,11 @@ def test_a_workload_from_a_pipe(
         ("simulate online --policy spjf", "online: found 4 instances"),
         ("simulate placement/fig2 --policy spjf", "found an instance of another problem"),
         ("simulate . --policy spjf", ".: found a folder without a workload.csv"),
+        ("simulate FOLDER/rolling/three-by-hand.json --policy spjf", "of another problem"),
     ],
 )
 def test_what_is_no_workload(command: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _code(command.split()) == 2
+    assert _code(command.replace("FOLDER", str(shipped_folder())).split()) == 2
     assert says in capsys.readouterr().err
 
 
@@ -110,6 +111,13 @@ def test_a_workload_without_its_cluster(
     assert _code(["simulate", str(alone), "--policy", "spjf"]) == 2
     lacks = "found no catalogue.json beside workload.csv, expected one, or --catalogue FILE"
     assert lacks in capsys.readouterr().err
+    (tmp_path / "catalogue.json").write_bytes((folder / "catalogue.json").read_bytes())
+    for given in (tmp_path, alone):
+        assert _code(["simulate", str(given), "--policy", "spjf"]) == 2
+        lacks = "found no cluster.json beside workload.csv, expected one, or --cluster FILE"
+        assert lacks in capsys.readouterr().err
+    assert _code(["solve", str(tmp_path)]) == 2
+    assert "cluster.json: found No such file" in capsys.readouterr().err
 
 
 def test_same_input_same_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
