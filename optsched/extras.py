@@ -10,6 +10,7 @@ from optsched.errors import MissingExtraError
 EXTRAS = {
     "distributed": ("distributed", "cluster"),
     "matplotlib": ("matplotlib", "plot"),
+    "ortools": ("ortools", "cp"),
     "pulp": ("pulp", "cbc"),
     "pyarrow": ("pyarrow", "online"),
     "pyscipopt": ("pyscipopt", "scip"),

@@ -81,9 +81,16 @@ MAKESPAN = Problem(
         Method(
             "ilp",
             "exact",
-            "heuristics, bounds, relaxation and full MILP, until they meet",
+            "heuristics, bounds, relaxations and full MILP, until they meet",
             f"{_HERE}.models.ilp:ilp",
             f"{_HERE}.models.ilp:model",
+        ),
+        Method(
+            "cp-sat",
+            "exact",
+            "a constraint programme of intervals, by CP-SAT (extra cp)",
+            f"{_HERE}.models.cp_sat:cp_sat",
+            modules=("ortools",),
         ),
         Method(
             "ilp-relaxed",

@@ -73,6 +73,13 @@ PLACEMENT = Problem(
             f"{_HERE}.models.vertex_formulation:model",
         ),
         Method(
+            "cp-sat",
+            "exact",
+            "a constraint programme in whole numbers, by CP-SAT (extra cp)",
+            f"{_HERE}.models.cp_sat:cp_sat",
+            modules=("ortools",),
+        ),
+        Method(
             "min-cut",
             "model",
             "fewest bytes across servers; its time is reported, not sought",
