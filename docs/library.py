@@ -1,18 +1,21 @@
 """Writes docs/library/: `python docs/library.py`, from the sets and records that ship.
 
-A page a set, with its open instances; an index with the counts of all; a picture of what is proved;
-and of each set a picture of one solution (drawn again with `--pictures`).
+A page a set and a page an open instance; an index with the counts of all; a picture of what is
+proved; and of each set a picture of one solution (drawn again with `--pictures`).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import fmean, median
+from typing import Any
 
 from optsched.library.records import Record, unpacked
-from optsched.library.sets import LibrarySet, library_set, make, set_names
-from optsched.library.standing import OPEN, Standing, standings, status_counts
+from optsched.library.sets import LibrarySet, library_folder, library_set, make, set_names
+from optsched.library.standing import OPEN, PROVED, Standing, standings, status_counts
 from optsched.problems import PROBLEMS
 
 FOLDER = Path(__file__).resolve().parent / "library"
@@ -41,7 +44,7 @@ one with a flaw is followed by another, of the next number.
 
 ```
 optsched library list [SET]             the sets, or a set's instances
-optsched library show NAME              what is known of one, with its history
+optsched library show NAME              what is known of one; its best files
 optsched library status                 what is proved, certified and open
 optsched library make SET DIR           a set as files
 optsched verify NAME | --all | --sample N        the stored solutions and certificates again
@@ -50,22 +53,20 @@ optsched library measure SET --store DIR --time-limit 60      the set's methods,
 ```
 
 **Proofs.** A bound has a *certificate*: prices from which `optsched verify` works the bound out
-anew, without a solver, in one file that needs numpy alone (`optsched/library/verify.py`). Or it
+anew, without a solver, in one file that needs numpy alone (`optsched/library/verify.py`); where
+prices alone fall short, a tree of whole numbers to branch on, with prices in every leaf. Or it
 rests on an *enumeration* by the method named, on a *formula* that the method works out of the
-instance, or on the *word of a solver*, with its version. Where a word goes further than the best
-certificate does, both are shown. *Easy*: value and proof took a minute of processor time at most;
-*hard*: more; *open*: not proved to 1e-6.
+instance, or on the *word of a solver*, with its version. A word goes further than a certificate if
+it does so by more than 1e-6, which is what solvers leave open. *Easy*: value and proof took a
+minute of processor time at most; *hard*: more; *open*: not proved to 1e-6.
 
 **Submitting.** A solution is checked by code that shares nothing with the methods, under the
 problem's default options; the answer is "better and recorded", "equal", "not better", "infeasible"
 with the rule and the place, or one line that says why the file cannot be read. What is better is
 added to the store named; nothing in it is ever changed.
 
-**For papers.** Name the sets with their numbers, take all instances of a set, and give the time
-limit, the solver with its version, and the machine. Report the excess over the library's best
-bound: its mean with a 95% interval over instances, and the largest; how many values are proved; and
-of a value that is better than the one shown here its instance, as a submission.
-`optsched table STORE --latex FILE` writes the table of a sweep over a set.
+**For papers.** Which sets, limits, metrics and intervals to report, the table in LaTeX and how to
+cite: [the protocol](../how-to/library-results.md).
 
 ## Sets
 
@@ -78,7 +79,11 @@ def main() -> None:
     parser.add_argument("--pictures", action="store_true", help="draw the solutions again")
     drawn = parser.parse_args().pictures
     FOLDER.mkdir(exist_ok=True)
-    for name, text in pages().items():
+    written = pages()
+    for path in FOLDER.glob("*.md"):
+        if path.name not in written:  # no longer open
+            path.unlink()
+    for name, text in written.items():
         (FOLDER / name).write_text(text, encoding="utf-8")
     draw_status(FOLDER / "status.svg")
     for name in set_names():
@@ -91,11 +96,13 @@ def pages() -> dict[str, str]:
     """The text of every page, by file name."""
     known = {name: standings(library_set(name).entries) for name in set_names()}
     texts = {f"{page_name(name)}.md": set_page(library_set(name), known[name]) for name in known}
+    for each in (each for found in known.values() for each in found if each.status == OPEN):
+        texts[f"{page_name(each.entry.name)}.md"] = "\n".join(_open_lines(each)) + "\n"
     return {"index.md": "\n".join(index_page(known)) + "\n", **texts}
 
 
 def page_name(name: str) -> str:
-    """The page of a set: its name in one word."""
+    """The page of a set or an instance: its name in one word."""
     return name.replace("/", "-")
 
 
@@ -153,12 +160,43 @@ def _set_lines(chosen: LibrarySet, known: Sequence[Standing]) -> Iterator[str]:
     yield f"|{'---|' * (len(heads) + 1)}"
     for each in sorted(known, key=lambda k: (k.status != OPEN, k.entry.name)):
         yield f"| {' | '.join(_cells(each))} |"
+    yield ""
+    yield "## Runs"
+    yield ""
+    yield from _run_lines(chosen.name, known)
     still_open = [each for each in known if each.status == OPEN]
     if still_open:
         yield ""
-        yield "## Open instances"
-        for each in still_open:
-            yield from _open_lines(each)
+        yield "```{toctree}"
+        yield ":hidden:"
+        yield ""
+        yield from (page_name(each.entry.name) for each in still_open)
+        yield "```"
+
+
+def _run_lines(name: str, known: Sequence[Standing]) -> Iterator[str]:
+    """What each method found within each limit, from the lines of the runs that ship."""
+    bounds = {each.entry.name: each.bound.value for each in known if each.bound is not None}
+    best = {each.entry.name: each.value.value for each in known if each.value is not None}
+    log = library_folder() / f"{name}.runs.jsonl"
+    by_method: dict[tuple[str, float], list[dict[str, Any]]] = {}
+    for line in log.read_text(encoding="utf-8").splitlines():
+        run = json.loads(line)
+        by_method.setdefault((run["method"], float(run["limit"])), []).append(run)
+    yield "Every run made, in processor seconds; the excess is over the best bound known today."
+    yield ""
+    heads = ("method", "limit s", "instances", "with a value", "mean excess %", "largest %")
+    yield f"| {' | '.join(heads)} | at the best value | median s |"
+    yield f"|{'---|' * (len(heads) + 2)}"
+    for (method, limit), runs in sorted(by_method.items()):
+        found = [run for run in runs if run.get("value") is not None]
+        excess = [100 * max(run["value"] / bounds[run["instance"]] - 1, 0.0) for run in found]
+        equal = sum(run["value"] <= best[run["instance"]] * (1 + PROVED) for run in found)
+        seconds = [run["seconds"] for run in runs if "seconds" in run]
+        middle = f"{median(seconds):.3g}" if seconds else "-"
+        told = (f"{fmean(excess):.3f}", f"{max(excess):.3f}") if excess else ("-", "-")
+        cells = (f"`{method}`", f"{limit:g}", len(runs), len(found), *told, equal, middle)
+        yield f"| {' | '.join(map(str, cells))} |"
 
 
 def unit(name: str) -> str:
@@ -168,19 +206,26 @@ def unit(name: str) -> str:
 
 
 def _cells(known: Standing) -> list[str]:
-    proof = "-" if known.bound is None or known.bound.proof is None else known.bound.proof
-    if known.bound is not None and known.bound.proof in ("enumeration", "formula"):
-        proof = f"{proof} ({known.bound.method})"
-    if known.bound is not None and known.bound.proof == "solver":
-        proof = f"word of {known.bound.solver}"
+    number = known.entry.name.rpartition("/")[2]
     return [
-        known.entry.name.rpartition("/")[2],
+        f"[{number}]({page_name(known.entry.name)}.md)" if known.status == OPEN else number,
         *(f"{value:g}" for value in known.entry.features.values()),
         *map(_number, (known.value, known.bound, known.certified)),
         "-" if known.excess is None else f"{100 * known.excess:.3f}",
         known.status,
-        proof,
+        _proof(known),
     ]
+
+
+def _proof(known: Standing) -> str:
+    """What the best bound rests on."""
+    if known.bound is None or known.bound.proof is None:
+        return "-"
+    if known.bound.proof in ("enumeration", "formula"):
+        return f"{known.bound.proof} ({known.bound.method})"
+    if known.bound.proof == "solver":
+        return f"word of {known.bound.solver}"
+    return known.bound.proof
 
 
 def _number(record: Record | None) -> str:
@@ -188,12 +233,26 @@ def _number(record: Record | None) -> str:
 
 
 def _open_lines(known: Standing) -> Iterator[str]:
+    """The page of an open instance."""
     entry = known.entry
+    yield f"# {entry.name}"
     yield ""
-    yield f"### {entry.name.rpartition('/')[2]}"
+    yield WRITTEN
+    yield f"An open instance of [{entry.set_name}]({page_name(entry.set_name)}.md)."
     yield ""
+    yield "| | |"
+    yield "|---|---|"
+    for key, value in entry.features.items():
+        yield f"| {key} | {value:g} |"
+    yield f"| best value | {_number(known.value)} {unit(entry.set_name)} |"
+    yield f"| best bound | {_number(known.bound)} ({_proof(known)}) |"
+    excess = "-" if known.excess is None else f"{100 * known.excess:.3f}%"
+    yield f"| excess | {excess} |"
     made = ", ".join(f"{key} = {value!r}" for key, value in entry.arguments.items())
-    yield f"Made by seed {entry.seed} of {made}; sha256 `{entry.sha256[:16]}...`."
+    yield f"| made by | seed {entry.seed} of {made or 'the defaults'} |"
+    yield f"| sha256 | `{entry.sha256}` |"
+    yield ""
+    yield "## History"
     yield ""
     yield "| date | | | how | by |"
     yield "|---|---|---|---|---|"
@@ -202,7 +261,19 @@ def _open_lines(known: Standing) -> Iterator[str]:
         proof = "" if record.proof is None else f", {record.proof}"
         yield f"| {record.date} | {record.kind}{proof} | {record.value:.9g} | {how} | {record.by} |"
     yield ""
-    yield f'`optsched submit {entry.name} SOLUTION --by "your name" --store DIR`'
+    yield "## To submit"
+    yield ""
+    yield "A value below the best one, or, with any solution, a certificate of a better bound."
+    yield ""
+    yield "```"
+    yield f"optsched library make {entry.set_name} DIR"
+    yield f"optsched library show {entry.name} --solution BEST.json --certificate BEST-PROOF.json"
+    yield f'optsched submit {entry.name} SOLUTION.json --by "your name" --store DIR'
+    yield (
+        f"optsched submit {entry.name} SOLUTION.json --certificate PROOF.json"
+        ' --by "your name" --store DIR'
+    )
+    yield "```"
 
 
 def pictured(known: Sequence[Standing]) -> Standing:

@@ -37,12 +37,31 @@ def list_names(
 
 
 @library.command()
-def show(name: Name, as_json: Json = False, store: Store = None) -> int:
+def show(
+    name: Name,
+    as_json: Json = False,
+    store: Store = None,
+    solution: Annotated[
+        str | None, typer.Option("--solution", metavar="F", help="Write the best solution here.")
+    ] = None,
+    certificate: Annotated[
+        str | None, typer.Option("--certificate", metavar="F", help="Write the best proof here.")
+    ] = None,
+) -> int:
     """Show what is known of an instance, with its history."""
+    from optsched.files import write_document
+    from optsched.library.records import unpacked
     from optsched.library.sets import required_entry
     from optsched.library.standing import shown_record, standings
 
     (found,) = standings([required_entry(name)], store)
+    kept = [(solution, found.value, "solution"), (certificate, found.certified, "certificate")]
+    for path, record, what in kept:
+        if path is not None:
+            packed = None if record is None else getattr(record, what)
+            if packed is None:
+                raise InputError(name, "", f"no {what}", f"one that is known, to write {path}")
+            write_document(path, unpacked(packed, name))
     said = found.to_dict()
     if as_json:
         print_json(said)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from optsched.library.sets import entries
+from optsched.library.sets import entries, set_names
+from optsched.library.standing import OPEN, standings
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "library"
@@ -20,8 +21,16 @@ def test_the_pages_are_not_stale() -> None:
     written = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
     assert written == script.pages(), "run python docs/library.py"
     pictures = {path.stem for path in FOLDER.glob("*.png")}
-    assert pictures == {name.removesuffix(".md") for name in written} - {"index"}
+    assert pictures == {script.page_name(name) for name in set_names()}
     assert (FOLDER / "status.svg").exists()
+    still_open = [each for each in standings(entries()) if each.status == OPEN]
+    assert len(written) == 1 + len(pictures) + len(still_open)
+    for each in still_open:
+        name = script.page_name(each.entry.name)
+        of_set = written[f"{script.page_name(each.entry.set_name)}.md"]
+        assert f"({name}.md)" in of_set
+        assert f"\n{name}\n" in of_set  # in the contents, too
+        assert f"optsched submit {each.entry.name} " in written[f"{name}.md"]
 
 
 def test_the_readme_counts_the_instances() -> None:

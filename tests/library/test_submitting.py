@@ -81,6 +81,26 @@ def test_what_ships_is_known(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert read_records(tmp_path / "s" / FILE) == []
 
 
+def test_the_best_known_is_written_as_it_is_submitted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = str(tmp_path / "solution.json"), str(tmp_path / "proof.json")
+    both = ["--solution", files[0], "--certificate", files[1]]
+    assert _code(["library", "show", NAME, *both]) == 0
+    assert _code(["verify", NAME, *both]) == 0
+    capsys.readouterr()
+    assert _code(submit(tmp_path / "s", files[0], "--certificate", files[1])) == 0
+    assert capsys.readouterr().out.count(": equal") == 2
+
+
+def test_there_is_nothing_to_write(
+    empty_library: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _code(["library", "show", NAME, "--solution", str(tmp_path / "s.json")]) == 2
+    assert "no solution" in capsys.readouterr().err
+    assert not (tmp_path / "s.json").exists()
+
+
 def test_infeasible_with_rule_and_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     solution = best_solution()
     solution["counts"][0][0] += 1
