@@ -126,6 +126,12 @@ def generate_makespan(
     ------
     InputError
         If an argument cannot be used, or a job fits nowhere.
+
+    Examples
+    --------
+    >>> made = generate_makespan(10, 4, seed=1)
+    >>> len(made.jobs), made.servers
+    (10, (8, 16, 32, 32))
     """
     require_arguments("generate makespan", generate_makespan, locals())
     for where, drawn in (("server_sizes", server_sizes), ("sizes", sizes)):

@@ -92,6 +92,11 @@ def generate_placement(
     ------
     InputError
         If an argument cannot be used, or no plan fits into the GPUs' memory.
+
+    Examples
+    --------
+    >>> generate_placement("VGG19", 16, seed=7).free_gpus
+    (8, 6, 2)
     """
     from optsched.zoo import device_named, profile_model
 
@@ -170,6 +175,13 @@ def instance_from_profile(
     InputError
         If an argument cannot be used, the offer does not sum to `gpus`, or no plan fits into the
         GPUs' memory.
+
+    Examples
+    --------
+    >>> from optsched.zoo import profile_model
+    >>> made = instance_from_profile(profile_model("VGG19"), 8, [5, 3], stages=2)
+    >>> [stage.replicas for stage in made.job.stages]
+    [7, 1]
     """
     from optsched.zoo import device_named
 

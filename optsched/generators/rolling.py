@@ -105,6 +105,12 @@ def generate_rolling(
     ------
     InputError
         If a setting cannot be used.
+
+    Examples
+    --------
+    >>> made = generate_rolling(rolling_settings(4, jobs=8), seed=1)
+    >>> len(made.nodes), len(made.jobs)
+    (4, 8)
     """
     cluster = settings.cluster
     asked = cluster.nodes if _all_types(settings) else len(GPUS) * cluster.nodes

@@ -123,6 +123,12 @@ def generate_selection(
     ------
     InputError
         If a setting cannot be used.
+
+    Examples
+    --------
+    >>> made = generate_selection(seed=1)
+    >>> len(made.nodes), len(made.jobs)
+    (10, 40)
     """
     settings = settings or SelectionSettings()
     rng = np.random.default_rng(seed)

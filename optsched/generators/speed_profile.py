@@ -78,6 +78,11 @@ def generate_speed_profile(
     ------
     InputError
         If a setting cannot be used.
+
+    Examples
+    --------
+    >>> len(generate_speed_profile(seed=7).speeds)
+    8
     """
     settings = settings or ProfileSettings()
     rng = np.random.default_rng(seed)

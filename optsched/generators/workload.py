@@ -151,6 +151,12 @@ def generate_workload(
     ------
     InputError
         For a parameter out of range.
+
+    Examples
+    --------
+    >>> workload, catalogue = generate_workload(100, seed=1)
+    >>> len(workload)
+    100
     """
     cluster, shape = cluster or OnlineCluster.of(), shape or WorkloadShape()
     has = (reference or cluster).gpus_per_server

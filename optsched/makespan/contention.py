@@ -176,6 +176,14 @@ def evaluate(instance: MakespanInstance, schedule: Schedule) -> Evaluation:
     -------
     Evaluation
         T_j of every job in slots, as `ends`.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> fig2 = optsched.load("makespan/fig2")
+    >>> across = {0: 1, 1: 1}
+    >>> evaluate(fig2, Schedule((0.0, 5.0), (across, across))).ends
+    array([15., 20.])
     """
     jobs = jobs_of(instance)
     arrays = empty_schedule(jobs)

@@ -33,6 +33,13 @@ def bandwidth(network: Network, servers: int, level: int) -> float:
     -------
     float
         Bytes/s.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> network = optsched.load("makespan/fig2").network
+    >>> [bandwidth(network, servers, level) for servers, level in ((1, 0), (2, 1), (2, 2))]
+    [125000000000.0, 1250000000.0, 500000000.0]
     """
     if servers == 1:
         return network.intra_bandwidth
@@ -58,6 +65,13 @@ def iteration_time(instance: MakespanInstance, job: RingJob, servers: int, level
     -------
     float
         Seconds.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> fig2 = optsched.load("makespan/fig2")
+    >>> round(iteration_time(fig2, fig2.jobs[0], 2, 1), 3)
+    0.205
     """
     network, workers = instance.network, job.gpus
     pays = servers > 1 or network.overhead_on_one_server
@@ -126,6 +140,13 @@ def duration(instance: MakespanInstance, job: RingJob, servers: int, level: int)
     -------
     float
         Slots.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> fig2 = optsched.load("makespan/fig2")
+    >>> duration(fig2, fig2.jobs[0], 1, 0), duration(fig2, fig2.jobs[0], 2, 1)
+    (4.0, 10.0)
     """
     per_slot = iterations_per_slot(instance, job, servers, level)
     if per_slot == 0:

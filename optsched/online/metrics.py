@@ -72,6 +72,15 @@ def compute_metrics(records: Records) -> Metrics:
     -------
     Metrics
         Flow times in seconds, slowdown, inflation, fragmentation, utilisation.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> from optsched.online import prepare_jobs, simulate_online
+    >>> small = optsched.load("online/small-400x40")
+    >>> jobs = prepare_jobs(small.workload, small.catalogue, small.cluster)
+    >>> round(compute_metrics(simulate_online(jobs, "a-srpt")).mean_flow_time)
+    1818
     """
     if not len(records):
         return Metrics(0, 0.0, 0.0, 0.0, {}, 0.0, 0.0, 0.0, 0.0, 0.0)

@@ -284,6 +284,11 @@ def truncate_offer(free_gpus: list[int], gpus: int) -> list[int]:
     ------
     ValueError
         If the offer holds fewer than `gpus`.
+
+    Examples
+    --------
+    >>> truncate_offer([4, 3, 2], 8)
+    [4, 3, 1]
     """
     if sum(free_gpus) < gpus:
         raise ValueError(f"the offer holds {sum(free_gpus)} GPUs, fewer than {gpus}")

@@ -105,6 +105,13 @@ def choose_plan(
     ------
     InputError
         If an argument cannot be used, or no plan fits: the line names the stage that is too large.
+
+    Examples
+    --------
+    >>> from optsched.profiles import Training
+    >>> from optsched.zoo import profile_model
+    >>> choose_plan(profile_model("VGG19"), 8, Training(), 3.2e10, bandwidth=1.25e9).plan.replicas
+    (7, 1)
     """
     _check_slices(source, profile, gpus, training)
     q = profile.tensor_parallel

@@ -143,6 +143,15 @@ def bytes_per_gpu(
     -------
     tuple of float
         By stage, bytes.
+
+    Examples
+    --------
+    >>> from optsched.profiles import plan_stages
+    >>> from optsched.zoo import profile_model
+    >>> profile = profile_model("VGG19")
+    >>> plan = plan_stages(profile, 8, 2, bandwidth=1.25e9)
+    >>> [f"{held:.2e}" for held in bytes_per_gpu(profile, plan, "global", "adam", 1)]
+    ['7.53e+08', '2.20e+09']
     """
     bounds = (0, *plan.cuts, len(profile.layers))
     entering = (0.0, *profile.cut_bytes())

@@ -68,6 +68,14 @@ def read_pipedream(path: str | Path) -> LayerProfile:
     Notes
     -----
     O(L log L + E) for L layers and E edges.
+
+    Examples
+    --------
+    >>> times = "forward_compute_time=1.0, backward_compute_time=2.0"
+    >>> sizes = "activation_size=8.0, parameter_size=4.0"
+    >>> _ = Path("graph.txt").write_text(f"node1 -- Linear -- {times}, {sizes}")
+    >>> read_pipedream("graph.txt").layers[0].forward_time
+    0.001
     """
     path = Path(path)
     if os.path.exists(path) and not os.path.isfile(

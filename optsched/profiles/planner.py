@@ -120,6 +120,12 @@ def plan_stages(
     -----
     Exact. O(S L^2 (G - S + 1)^2) steps before pruning; with S = G it is the plain chain
     partition. Each stage leaves one GPU to each stage after it.
+
+    Examples
+    --------
+    >>> from optsched.zoo import profile_model
+    >>> plan_stages(profile_model("VGG19"), 8, 2, bandwidth=1.25e9).replicas
+    (7, 1)
     """
     _check_gpus("plan_stages", gpus)
     _check_count("plan_stages", "stages", stages, min(gpus, len(profile.layers)))
@@ -152,6 +158,12 @@ def plans(profile: LayerProfile, gpus: int, *, bandwidth: float, max_stages: int
     Notes
     -----
     One programme for all numbers of stages S <= M: O(M L^2 G^2) steps before pruning.
+
+    Examples
+    --------
+    >>> from optsched.zoo import profile_model
+    >>> [plan.replicas for plan in plans(profile_model("VGG19"), 8, bandwidth=1.25e9, max_stages=3)]
+    [(4, 3, 1), (7, 1), (8,)]
     """
     _check_gpus("plans", gpus)
     _check_count("plans", "max_stages", max_stages, None)
@@ -184,6 +196,14 @@ def stage_times(profile: LayerProfile, plan: Plan, *, bandwidth: float) -> tuple
     ------
     InputError
         For a plan that does not fit the profile, or a bandwidth that is not positive and finite.
+
+    Examples
+    --------
+    >>> from optsched.zoo import profile_model
+    >>> profile = profile_model("VGG19")
+    >>> plan = plan_stages(profile, 8, 2, bandwidth=1.25e9)
+    >>> [round(time, 4) for time in stage_times(profile, plan, bandwidth=1.25e9)]
+    [0.1237, 0.0692]
     """
     _check_bandwidth("stage_times", bandwidth)
     return tuple(
@@ -218,6 +238,14 @@ def stage_table(profile: LayerProfile, plan: Plan) -> list[dict[str, Any]]:
     ------
     InputError
         For a plan that does not fit the profile.
+
+    Examples
+    --------
+    >>> from optsched.zoo import profile_model
+    >>> profile = profile_model("VGG19")
+    >>> plan = plan_stages(profile, 8, 2, bandwidth=1.25e9)
+    >>> [(row["name"], row["replicas"]) for row in stage_table(profile, plan)]
+    [('conv1_1..pool4', 7), ('conv5_1..fc8', 1)]
     """
     rows = _stage_numbers(profile, plan)
     names = _stage_names(profile, plan)

@@ -66,6 +66,15 @@ def compute_metrics(instance: RollingInstance, run: Records) -> Metrics:
     -------
     Metrics
         Dollars by part, late jobs, times and utilisation.
+
+    Examples
+    --------
+    >>> from optsched.library import load
+    >>> from optsched.rolling.runs import run_policies
+    >>> by_hand = load("rolling/three-by-hand")
+    >>> (run,) = run_policies(by_hand, ["sts"])
+    >>> compute_metrics(by_hand, run.records).tardiness_cost
+    70.0
     """
     energy = 0.0
     used: dict[str, float] = defaultdict(float)
@@ -127,6 +136,11 @@ def cost_ratio(cost: float, baseline: float) -> float:
     -------
     float
         The ratio.
+
+    Examples
+    --------
+    >>> cost_ratio(123.0, 100.0)
+    1.23
     """
     return cost / baseline
 

@@ -38,6 +38,16 @@ def expected_cost(tables: Tables, assignment: Assignment) -> float:
     -------
     float
         Dollars.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> from optsched.selection.cost import tables_of
+    >>> from optsched.selection.options import SelectionOptions
+    >>> tables = tables_of(optsched.load("selection/3x6"), SelectionOptions())
+    >>> alone = expected_cost(tables, {0: Seat(2, (0,), 0)})
+    >>> alone < expected_cost(tables, {})
+    True
     """
     return sum(cost_parts(tables, assignment))
 
@@ -56,6 +66,15 @@ def cost_parts(tables: Tables, assignment: Assignment) -> tuple[float, float, fl
     -------
     three floats
         Dollars, in that order.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> from optsched.selection.cost import tables_of
+    >>> from optsched.selection.options import SelectionOptions
+    >>> tables = tables_of(optsched.load("selection/3x6"), SelectionOptions())
+    >>> [round(part, 2) for part in cost_parts(tables, {})]
+    [0.0, 35860.79, 0.0]
     """
     late, energy = 0.0, 0.0
     first: dict[int, float] = {}

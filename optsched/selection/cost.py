@@ -197,6 +197,13 @@ def tables_of(instance: SelectionInstance, options: SelectionOptions) -> Tables:
     -------
     Tables
         Seconds, dollars and expected lateness by job, type and configuration.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> tables = tables_of(optsched.load("selection/3x6"), SelectionOptions())
+    >>> tables.seconds.shape
+    (6, 3, 4)
     """
     kinds = _kinds(instance, options)
     index = {kind.name: t for t, kind in enumerate(kinds)}

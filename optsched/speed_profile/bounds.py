@@ -39,6 +39,16 @@ def dual_bound(
     -------
     float
         Energy: joules where power is in watts.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> from optsched.speed_profile.profile import curve_of
+    >>> alexnet = optsched.load("speed-profile/alexnet-8")
+    >>> round(dual_bound(alexnet, curve_of(alexnet), range(8), 165.7))
+    3751216
+    >>> round(optsched.solve(alexnet).objective)
+    3751216
     """
     _, phi = slopes_of(instance, speeds)
     changes = [first_epoch(curve, multiplier / each) for each in phi]

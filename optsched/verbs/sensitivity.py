@@ -167,6 +167,11 @@ def sensitivity(
     ------
     InputError
         If the problem names no parameter, or the method is unknown.
+
+    Examples
+    --------
+    >>> [curve.parameter for curve in sensitivity("placement/fig2").curves]
+    ['NIC bandwidth', 'intra bandwidth']
     """
     given: Instance = load(instance) if isinstance(instance, str | Path) else instance
     problem = problem_for(given)

@@ -180,6 +180,12 @@ def profile_model(
     InputError
         For an unknown model, a batch size that is not a whole number from 1 up, or slices or
         experts that the model cannot have.
+
+    Examples
+    --------
+    >>> profile = profile_model("VGG19")
+    >>> profile.model, len(profile.layers)
+    ('VGG19', 24)
     """
     model = MODELS.get(name) or MIXTURES.get(name)
     if model is None:

@@ -58,6 +58,23 @@ def write_report(store: str | Path, target: str | Path) -> None:
         If the store cannot be read or the page not be written.
     MissingExtraError
         Without matplotlib, before anything is read.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from optsched.experiments import sweep
+    >>> plan = '''
+    ... name = "three"
+    ... [[families]]
+    ... name = "fig2"
+    ... instances = ["placement/fig2"]
+    ... methods = ["heavy-edge", "exact"]
+    ... '''
+    >>> _ = Path("three.toml").write_text(plan)
+    >>> _ = sweep("three.toml", "three.sqlite", workers=0)
+    >>> write_report("three.sqlite", "report.html")
+    >>> Path("report.html").exists()
+    True
     """
     require_extras(["matplotlib"])
     require_outputs([target], files_of_store(store))

@@ -176,6 +176,22 @@ def gap_table(store: str | Path) -> list[FamilyTable]:
     ------
     InputError
         If it is no store, or an empty one.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from optsched.experiments import sweep
+    >>> plan = '''
+    ... name = "two"
+    ... [[families]]
+    ... name = "fig2"
+    ... instances = ["placement/fig2"]
+    ... methods = ["heavy-edge", "exact"]
+    ... '''
+    >>> _ = Path("two.toml").write_text(plan)
+    >>> _ = sweep("two.toml", "two.sqlite", workers=0)
+    >>> [(line.method, line.checked) for line in gap_table("two.sqlite")[0].lines]
+    [('heavy-edge', 1), ('exact', 1)]
     """
     with StoreReader(store) as base:
         _require_known_problems(base)

@@ -112,6 +112,19 @@ def sweep(
         If the plan or the store cannot be used.
     MissingExtraError
         With `dask` and without distributed (extra ``cluster``).
+
+    Examples
+    --------
+    >>> plan = '''
+    ... name = "one"
+    ... [[families]]
+    ... name = "fig2"
+    ... instances = ["placement/fig2"]
+    ... methods = ["heavy-edge", "exact"]
+    ... '''
+    >>> _ = Path("one.toml").write_text(plan)
+    >>> sweep("one.toml", "one.sqlite", workers=0).run
+    2
     """
     require("sweep", "workers", workers, Workers | None)
     if not isinstance(plan, Plan):

@@ -81,6 +81,14 @@ def column_bound(
     -------
     ColumnCertificate or None
         None when nothing above `low` could be certified.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> from optsched.makespan.bounds.durations import durations_of
+    >>> found = column_bound(durations_of(optsched.load("makespan/uniform-10x4")), 11.0, 27.0)
+    >>> found.deadline
+    18
     """
     clock = deadline or Deadline()
     whole = durations.instance.slotted

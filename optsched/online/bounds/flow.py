@@ -93,6 +93,15 @@ def flow_bounds(
     -------
     FlowBounds
         In seconds.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> from optsched.online import prepare_jobs
+    >>> small = optsched.load("online/small-400x40")
+    >>> jobs = prepare_jobs(small.workload, small.catalogue, small.cluster)
+    >>> round(flow_bounds(jobs, iterations=1).best)
+    707083
     """
     if not len(jobs):
         return FlowBounds(0.0, 0.0, 0.0, 0.0)

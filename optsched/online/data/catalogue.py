@@ -59,6 +59,13 @@ def read_catalogue(path: str | Path) -> Catalogue:
     -------
     Catalogue
         The configurations by model key.
+
+    Examples
+    --------
+    >>> from optsched.library import shipped_folder
+    >>> catalogue = read_catalogue(shipped_folder() / "online/small-400x40/catalogue.json")
+    >>> len(catalogue.models)
+    66
     """
     return Catalogue.from_dict(read_document(path), str(path))
 

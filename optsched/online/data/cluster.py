@@ -133,6 +133,12 @@ def read_cluster(path: str | Path) -> OnlineCluster:
     -------
     OnlineCluster
         The cluster.
+
+    Examples
+    --------
+    >>> from optsched.library import shipped_folder
+    >>> read_cluster(shipped_folder() / "online/small-400x40/cluster.json").gpus
+    320
     """
     return OnlineCluster.from_dict(read_document(path), str(path))
 

@@ -112,6 +112,14 @@ def prepare_jobs(workload: Workload, catalogue: Catalogue, cluster: OnlineCluste
     ------
     InputError
         For a model that the catalogue lacks, or, by name, a job larger than the cluster.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> small = optsched.load("online/small-400x40")
+    >>> jobs = prepare_jobs(small.workload, small.catalogue, small.cluster)
+    >>> len(jobs), float(jobs.submit[0])
+    (400, 0.0)
     """
     ordered = workload.in_row_order()
     _refuse_too_large(ordered, cluster)

@@ -51,6 +51,12 @@ def read_workload(path: str | Path) -> Workload:
         One line: the file, the line and column of the first fault, found, expected.
     MissingExtraError
         For parquet without pyarrow.
+
+    Examples
+    --------
+    >>> from optsched.library import shipped_folder
+    >>> len(read_workload(shipped_folder() / "online/small-400x40/workload.csv"))
+    400
     """
     source = str(path)
     if source.endswith(".parquet"):

@@ -178,6 +178,22 @@ def simulate_policy(
     ------
     InputError
         If the policy breaks a rule, or leaves jobs queued for ever.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> from optsched.online import compute_metrics, prepare_jobs
+    >>> class First:
+    ...     def schedule(self, view):
+    ...         for job in view.queue:
+    ...             if job.gpus > view.free_gpus:
+    ...                 break
+    ...             view.start(job, view.offer(job, "most"))
+    ...
+    >>> small = optsched.load("online/small-400x40")
+    >>> jobs = prepare_jobs(small.workload, small.catalogue, small.cluster)
+    >>> round(compute_metrics(simulate_policy(jobs, First())).mean_flow_time)
+    2805
     """
     options = options or PolicyOptions()
     known = jobs.iterations if predicted is None else np.asarray(predicted, dtype=np.float64)

@@ -145,6 +145,15 @@ def predict(
     ------
     InputError
         For an unknown name or a number out of range.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> from optsched.online import prepare_jobs
+    >>> small = optsched.load("online/small-400x40")
+    >>> jobs = prepare_jobs(small.workload, small.catalogue, small.cluster)
+    >>> len(predict(jobs, "perfect", training_share=0.5).jobs)
+    200
     """
     cut = _cut(jobs, name, training_share)
     if unseen not in UNSEEN:

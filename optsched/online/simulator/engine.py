@@ -74,6 +74,15 @@ def simulate_online(
     ------
     InputError
         For an unknown policy, a setting it refuses, or a prediction that is no number.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> from optsched.online import compute_metrics, prepare_jobs
+    >>> small = optsched.load("online/small-400x40")
+    >>> jobs = prepare_jobs(small.workload, small.catalogue, small.cluster)
+    >>> round(compute_metrics(simulate_online(jobs, "spjf")).mean_flow_time)
+    2889
     """
     policy = find_policy(policy) if isinstance(policy, str) else policy
     options = (options or PolicyOptions()).for_policy(policy)

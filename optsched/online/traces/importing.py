@@ -60,6 +60,15 @@ def import_trace(file_format: str, path: str | Path | Sequence[str | Path]) -> T
     ------
     InputError
         For an unknown format, a file that cannot be read, or one without a usable job.
+
+    Examples
+    --------
+    >>> rows = '''timestamp,duration,num_gpus,cluster
+    ... 2026-01-05 09:00:00,5400,8,vision
+    ... '''
+    >>> _ = Path("trace.csv").write_text(rows)
+    >>> import_trace("philly-csv", "trace.csv").gpus.tolist()
+    [8]
     """
     if file_format not in FORMATS:
         raise InputError("import", "format", shown(file_format), f"one of {', '.join(FORMATS)}")
@@ -101,6 +110,16 @@ def workload_of_trace(
     -------
     tuple[Workload, Catalogue]
         The workload and its catalogue.
+
+    Examples
+    --------
+    >>> rows = '''timestamp,duration,num_gpus,cluster
+    ... 2026-01-05 09:00:00,5400,8,vision
+    ... '''
+    >>> _ = Path("trace.csv").write_text(rows)
+    >>> workload, _ = workload_of_trace(import_trace("philly-csv", "trace.csv"))
+    >>> workload.gpus.tolist()
+    [8]
     """
     drawer = ConfigurationDrawer(seed, reference or OnlineCluster.of(), all_reduce)
     most = int(trace.gpus.max(initial=0)) + 1

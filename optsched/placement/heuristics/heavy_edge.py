@@ -110,6 +110,15 @@ def heavy_edge_counts(graph: JobGraph, free_gpus: tuple[int, ...] | NDArray[np.i
     -------
     (S, M) int
         Replicas by stage and server.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> fig2 = optsched.load("placement/fig2")
+    >>> heavy_edge_counts(graph_arrays(fig2.job), fig2.free_gpus)
+    array([[2, 0, 0],
+           [2, 0, 0],
+           [0, 1, 1]])
     """
     free = np.asarray(free_gpus, dtype=np.int64)
     order = np.argsort(-free, kind="stable")

@@ -39,10 +39,22 @@ class Before(NamedTuple):
 
 @njit(cache=True)
 def count_stays(alike: Any, placed: Placed, before: Before, column: Any, stays: Any) -> bool:
-    """Fill ``stays`` (m, m): what of an open node's contents stays if they go to another node.
+    """Fill ``stays``: what of an open node's contents stays if they go to another node.
 
-    Rows are the open ones of ``alike`` (m,), nodes of one class, in their order. ``column`` (N,)
-    is -1 everywhere, and work space. Returns whether all stays at most where it is.
+    Returns whether all stays at most where it is.
+
+    Parameters
+    ----------
+    alike : (m,) int
+        Nodes of one class.
+    placed : Placed
+        The new seats.
+    before : Before
+        Those before.
+    column : (N,) int
+        -1 everywhere; work space.
+    stays : (m, m) float
+        Zeros; a row an open node, in their order, is filled.
     """
     for i in range(len(alike)):
         column[alike[i]] = i

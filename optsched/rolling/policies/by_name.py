@@ -94,12 +94,22 @@ def make_policy(name: str, world: World, settings: Settings) -> Decider:
     Returns
     -------
     Decider
-        An object with ``schedule(view)``.
+        An object with ``decide(view)`` and ``wake``.
 
     Raises
     ------
     InputError
         For an unknown name, or options that it refuses.
+
+    Examples
+    --------
+    >>> from optsched.library import load
+    >>> from optsched.result import Settings
+    >>> from optsched.rolling.options import RollingOptions
+    >>> from optsched.rolling.simulator.world import World
+    >>> world = World(load("rolling/three-by-hand"), RollingOptions())
+    >>> callable(make_policy("sts", world, Settings()).decide)
+    True
     """
     entry = find_policy(name)
     world.readings.require_free_opening(name)

@@ -111,6 +111,19 @@ def select(jobs: Jobs, kinds: Kinds, nodes: Nodes, order: Any, rules: Rules) -> 
 
     Rows of the seats: node (-1 for none); first of its GPUs, which lie side by side; configuration;
     the one wanted of that type; the one after `Rules.gives_idle`; first of the GPUs added then.
+
+    Parameters
+    ----------
+    jobs : Jobs
+        What STS knows of every job.
+    kinds : Kinds
+        GPU types.
+    nodes : Nodes
+        Types, GPUs and rates.
+    order : (J,) int
+        Jobs, by pressure.
+    rules : Rules
+        How the paper is read.
     """
     count, types, _ = jobs.seconds.shape
     seats, length = np.full((6, count), -1), np.full(count, np.inf)

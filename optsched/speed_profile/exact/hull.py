@@ -82,6 +82,15 @@ def hull_profile(instance: SpeedProfileInstance, curve: Curve) -> tuple[Profile,
     -------
     tuple[Profile, float]
         Pieces, and energy that a second more is worth.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> from optsched.speed_profile.profile import curve_of
+    >>> plateau = optsched.load("speed-profile/plateau")
+    >>> profile, price = hull_profile(plateau, curve_of(plateau))
+    >>> profile.status, round(price, 3)
+    ('binding', 0.487)
     """
     hull = empty_hull(len(instance.speeds))
     status, edges, multiplier = solve_profile(
