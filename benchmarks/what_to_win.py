@@ -148,7 +148,7 @@ def draw(runs: list[Run], path: Path) -> None:
             ax.annotate(f"{value:.0f} h", (value, name), (7, -3), textcoords="offset points")
         marks = ("jobs run on", "jobs may be stopped")
         for run, said, style in zip((runs[0], runs[-1]), marks, ("-", "--"), strict=True):
-            label = f"no schedule is below {least(run):.1f} h: {said}"
+            label = f"bound, {said}: {least(run):.1f} hours"
             ax.axvline(least(run), color=COLOURS[1], linestyle=style, label=label)
         ax.set_xscale("log")
         ax.set_xlim(right=2 * max(values))

@@ -39,8 +39,10 @@ html_theme = "pydata_sphinx_theme"
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": True,
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
+    "navbar_persistent": ["search-button"],
 }
+html_sidebars = {name: [] for name in ("gallery", "index", "start", "search", "genindex")}
 html_show_sourcelink = False
 exclude_patterns = ["_build"]
 

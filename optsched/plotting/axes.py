@@ -50,6 +50,7 @@ STYLE = {
     "axes.spines.right": False,
     "axes.titlelocation": "left",
     "axes.titlesize": "medium",
+    "figure.labelsize": "medium",
     "figure.titlesize": "medium",
     "font.size": 11.0,
     "hatch.linewidth": 0.6,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from optsched.plotting.axes import wrap
 from optsched.plotting.strips import plot_strips
 
 if TYPE_CHECKING:
@@ -62,9 +62,14 @@ def with_verdict(figure: Figure, verdict: Verdict, where: str, key: str = "") ->
     key : str, optional
         What marks in the panels mean.
     """
-    width = int(13 * figure.get_figwidth())
-    said = [f"Paper: {verdict.paper}.", f"Found: {verdict.finding}. {where}", key]
-    lines = [line for each in said for line in textwrap.wrap(each, width)]
-    figure.set_figheight(figure.get_figheight() + 0.2 * len(lines))
-    figure.suptitle("\n".join(lines), fontsize="medium")
+    said = (f"Paper: {verdict.paper}.", f"Found: {verdict.finding}. {where}", key)
+    return headline(figure, "\n".join(filter(None, said)))
+
+
+def headline(figure: Figure, words: str) -> Figure:
+    """Words above all panels, in lines that fit; the figure grows by them."""
+    drawn = figure.suptitle("", fontsize="medium", x=0.01, ha="left")
+    wrap(drawn, words, figure.bbox.width - 16)
+    lines = drawn.get_text().count("\n") + 1
+    figure.set_figheight(figure.get_figheight() + 0.2 * lines)
     return figure

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from optsched.experiments.papers.a_srpt.runs import BASELINES, GENERATOR, seeds
 from optsched.experiments.papers.artefact import Artefact, Scale
-from optsched.experiments.papers.pictures import panels
+from optsched.experiments.papers.pictures import headline, panels
 from optsched.experiments.papers.running import seeded
 from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.experiments.plans.plan import Family
@@ -188,14 +188,21 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
 
 def draw(rows: pd.DataFrame) -> Figure:
     """A panel a thing varied: medians by load, and the curve on which A-SRPT breaks even."""
-    figure, axes = panels(13, 9, 3, 2)
+    figure, axes = panels(11, 8, 3, 2)
     for ax, axis in zip(axes, AXES, strict=True):
         values = _values(axis)
         found = np.array([[median(_below(rows, axis, v, x)) for x in LOADS] for v in values])
         shown = np.clip(100 * found, -100, 100)
         image = ax.imshow(shown, cmap="RdBu", vmin=-100, vmax=100, aspect="auto", origin="lower")
         for row, column in np.ndindex(found.shape):
-            ax.text(column, row, f"{found[row, column]:.0%}", ha="center", va="center", fontsize=8)
+            ax.text(
+                column,
+                row,
+                f"{found[row, column]:.0%}",
+                ha="center",
+                va="center",
+                fontsize="x-small",
+            )
         if found.min() < 0 < found.max():
             ax.contour(found, levels=[0.0], colors="black", linewidths=1.5)
         ax.set_xticks(range(len(LOADS)), [f"{load:g}" for load in LOADS])
@@ -203,14 +210,11 @@ def draw(rows: pd.DataFrame) -> Figure:
         ax.set_xlabel("load")
         ax.set_title(axis, fontsize="medium")
     figure.colorbar(
-        image, ax=axes, label="A-SRPT's mean flow below the best baseline's (%), median", shrink=0.6
+        image, ax=axes, label="A-SRPT's mean flow below the best baseline's, %, median", shrink=0.6
     )
     verdict = judge(rows, Scale())
-    figure.suptitle(
-        f"Claim: {verdict.paper}. Here: {verdict.finding}; {verdict.ours}. Black: break-even",
-        fontsize="medium",
-    )
-    return figure
+    said = f"Claim: {verdict.paper}. Here: {verdict.finding}; {verdict.ours}. Black: break-even"
+    return headline(figure, said)
 
 
 def drawn(iterations: NDArray[np.float64], seed: int, cell: Cell = CENTRE) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from optsched.experiments.papers.pictures import panels, with_verdict
 from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import bootstrap_mean
-from optsched.plotting.axes import COLOURS, MARK
+from optsched.plotting.axes import COLOURS, MARK, WIDTH
 from optsched.zoo import MODELS
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
 
 def draw(rows: pd.DataFrame) -> Figure:
     """A panel a model: the mean with its interval, filled where the plan is efficient."""
-    figure, axes = panels(9, 7.5, 3, 3)
+    figure, axes = panels(WIDTH, 6.6, 3, 3)
     for ax, (model, settings) in zip(axes, CURVES.items(), strict=True):
         values = [excesses(rows, setting) for setting in settings]
         means = [mean(each) for each in values]
@@ -109,9 +109,9 @@ def draw(rows: pd.DataFrame) -> Figure:
         ax.set_xticks(GBITS, [str(gbits) for gbits in GBITS])
         ax.minorticks_off()
         ax.set_ylim(0, max(10.0, 1.05 * max(high)))
-        ax.set_title(f"{model}, {settings[0].gpus} GPUs")
-    figure.supxlabel("network card of a server (Gbit/s)")
-    figure.supylabel("Heavy-Edge above the optimum (%): mean and its 95% interval")
+        ax.set_title(f"{model}, {settings[0].gpus} GPUs", fontsize="small")
+    figure.supxlabel("network card of a server, Gbit/s")
+    figure.supylabel("Heavy-Edge above the optimum, %: mean, 95% interval")
     verdict = judge(rows, Scale())
     key = f"Filled: the best placement reaches half of its GPUs' speed. Dotted: {PAPER}%."
     return with_verdict(figure, verdict, f"Mean excess {verdict.ours}.", key)

@@ -42,7 +42,7 @@ from optsched.experiments.papers.a_srpt.sizes import (
     twentieth,
 )
 from optsched.experiments.papers.artefact import Artefact, Scale
-from optsched.experiments.papers.pictures import panels
+from optsched.experiments.papers.pictures import headline, panels
 from optsched.experiments.papers.verdict import Verdict
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import percent
@@ -158,12 +158,8 @@ def draw_cases(claim: Claim, axis: str, rows: pd.DataFrame) -> Figure:
     below.set_ylabel("a-srpt's total below\nthe best baseline's, %")
     headed(below)
     finding = judge_cases(claim, rows, Scale()).finding
-    figure.suptitle(
-        f"Claim: {claim.paper} (grey: the paper's range). Here, at tau 100: {finding}",
-        fontsize="medium",
-        wrap=True,
-    )
-    return figure
+    said = f"Claim: {claim.paper} (grey: the paper's range). Here, at tau 100: {finding}"
+    return headline(figure, said)
 
 
 def _by_case(

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from optsched.experiments.papers.artefact import Artefact, Scale
-from optsched.experiments.papers.pictures import panels
+from optsched.experiments.papers.pictures import headline, panels
 from optsched.experiments.papers.sts.map_cells import (
     NODES,
     SEEDS,
@@ -128,12 +128,11 @@ def draw(rows: pd.DataFrame) -> Figure:
         axes[i * len(columns)].set_ylabel("\n".join(textwrap.wrap(words, 26)), fontsize="x-small")
     figure.supxlabel("offered load rho (x of each panel)", fontsize="small")
     figure.supylabel("speed-up exponent x of k GPUs, k^x (y of each panel)", fontsize="small")
-    figure.suptitle(
+    return headline(
+        figure,
         f"Where the claims of Figs. 4-6 hold (blue) and fail (sand); grey: over {MOST_A_NODE:g} "
         "jobs a node at once, not the paper's world",
-        fontsize="medium",
     )
-    return figure
 
 
 def _axes(rows: pd.DataFrame) -> str:

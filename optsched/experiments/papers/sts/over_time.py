@@ -11,7 +11,6 @@ large clusters once; each of its decisions is the best of 5 passes.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
@@ -19,7 +18,7 @@ from statistics import mean
 from typing import TYPE_CHECKING
 
 from optsched.experiments.papers.artefact import Artefact, Scale
-from optsched.experiments.papers.pictures import panels
+from optsched.experiments.papers.pictures import headline, panels
 from optsched.experiments.papers.sts.map_cells import (
     FAMILIES,
     policies_on_cells,
@@ -241,10 +240,7 @@ def _with_verdict(figure: Figure, verdict: Verdict) -> Figure:
     """What the paper claims, and on how much of the map it is so, above the panels."""
     on_map = verdict.ours.partition(". ")[0]
     head = f"Paper: {verdict.paper}\nVerdict: {verdict.finding}; {on_map}"
-    wide = int(13 * figure.get_figwidth())
-    words = "\n".join(line for part in head.split("\n") for line in textwrap.wrap(part, wide))
-    figure.suptitle(words, fontsize="medium")
-    return figure
+    return headline(figure, head)
 
 
 def _sizes(scale: Scale) -> dict[int, int]:
