@@ -1,4 +1,4 @@
-"""The report: one HTML page of a result store that needs no network, no script, no other file."""
+"""The report: one HTML page of a result store that needs no network and no other file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 
 from optsched import __version__
+from optsched.experiments.report import interactive as script_of
 from optsched.experiments.report import parts
 from optsched.experiments.report.table import FamilyTable, gap_table
 from optsched.experiments.report.table_formats import percent, title
@@ -42,7 +43,7 @@ NOTES = (
 )
 
 
-def write_report(store: str | Path, target: str | Path) -> None:
+def write_report(store: str | Path, target: str | Path, *, interactive: bool = False) -> None:
     """Write the page of a store.
 
     Parameters
@@ -51,6 +52,9 @@ def write_report(store: str | Path, target: str | Path) -> None:
         A store that `sweep` made.
     target : str or Path
         The page, .html.
+    interactive : bool, optional
+        With a script, in the page, that filters and sorts its tables and zooms its pictures, and a
+        schedule a family: the stored solution furthest above its bound.
 
     Raises
     ------
@@ -78,10 +82,10 @@ def write_report(store: str | Path, target: str | Path) -> None:
     """
     require_extras(["matplotlib"])
     require_outputs([target], files_of_store(store))
-    write_text(target, page(store))
+    write_text(target, page(store, interactive))
 
 
-def page(store: str | Path) -> str:
+def page(store: str | Path, interactive: bool = False) -> str:
     """The page as text."""
     tables = gap_table(store)
     with StoreReader(store) as base:
@@ -89,13 +93,19 @@ def page(store: str | Path) -> str:
         plans = base.rows("SELECT name, sha256, text FROM plans ORDER BY name")
     name = escape(", ".join(dict.fromkeys(table.plan for table in tables)))
     sections = [parts.family(table, f"family-{i}") for i, table in enumerate(tables)]
+    style, tools, script = STYLE, "", ""
+    if interactive:
+        pictures = script_of.schedules(store, tables)
+        sections = [each + drawn for each, drawn in zip(sections, pictures, strict=True)]
+        style, tools = STYLE + script_of.STYLE, script_of.TOOLS
+        script = f"<script>{script_of.SCRIPT}</script>"
     return "\n".join(
         (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>Gap report: {name}</title><style>{STYLE}</style></head><body>",
+            f"<title>Gap report: {name}</title><style>{style}</style></head><body>",
             f"<h1>How far from optimal? Gap report: {name}</h1>",
-            f"<p>{escape(NOTES)}</p>",
+            f"<p>{escape(NOTES)}</p>{tools}",
             _contents(tables),
             *sections,
             "<section><h2>How it was made</h2>",
@@ -103,7 +113,7 @@ def page(store: str | Path) -> str:
             parts.runs_of_sweeps(runs),
             "<h3>Plans</h3>",
             parts.plans(plans),
-            "</section></body></html>\n",
+            f"</section>{script}</body></html>\n",
         )
     )
 

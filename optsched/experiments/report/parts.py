@@ -6,15 +6,19 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optsched.experiments.report.table import PAIR_HEADINGS, FamilyTable, Run
 from optsched.experiments.report.table_formats import body, headings, percent, title
 from optsched.experiments.store.row import FAILURES, Status
-from optsched.plotting.axes import house_style
+from optsched.plotting.axes import WIDTH, house_style, robust_scale
+from optsched.plotting.gaps import LEAST
 from optsched.plotting.strips import plot_strips
 from optsched.problems import PROBLEMS
 from optsched.result import ONLY_A_BOUND
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_INSTANCES = 300
 """Instances a family shows in full: those with the largest excess."""
@@ -82,13 +86,28 @@ def _excess_plot(table: FamilyTable) -> str:
     for run in table.runs:
         if run.excess is not None:
             excess[run.method].append(100 * run.excess)
-    stream, name = io.StringIO(), escape(f"Excess by method, {table.family}")
     with house_style():
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(7.0, 0.9 + 0.3 * len(excess)), layout="constrained")
-        plot_strips(excess, "excess over the bound, %; black tick: mean", figure.add_subplot())
-        figure.savefig(stream, format="svg", transparent=True, metadata=DROPPED)
+        figure = Figure(figsize=(WIDTH, 0.9 + 0.3 * len(excess)), layout="constrained")
+        ax = figure.add_subplot()
+        plot_strips(excess, "excess over the bound, %; black tick: mean", ax)
+        robust_scale(ax.xaxis, [x for values in excess.values() for x in values], LEAST)
+        return inline_svg(figure, f"Excess by method, {table.family}")
+
+
+def inline_svg(figure: Figure, title: str) -> str:
+    """A picture as an element of a page, in the style that is set.
+
+    Parameters
+    ----------
+    figure : Figure
+        With constrained layout.
+    title : str
+        What it shows, for those who do not see it.
+    """
+    stream, name = io.StringIO(), escape(title)
+    figure.savefig(stream, format="svg", transparent=True, metadata=DROPPED)
     drawn = stream.getvalue().partition("<svg ")[2]
     inner = drawn.partition(">")[2]
     box = f"0 0 {72 * figure.get_figwidth():g} {72 * figure.get_figheight():g}"
