@@ -160,10 +160,12 @@ def _schedule(store: str | Path, run: Run) -> str:
         solution = resolve(problem.solution).from_dict(json.loads(found[0]["solution"]))
         with house_style():
             from matplotlib import pyplot as plt
+            from matplotlib.figure import Figure
 
             from optsched.verbs.picturing import plot
 
             figure = plot(instance, solution).figure
+            assert isinstance(figure, Figure)
             name = f"{run.instance} by {run.method}, {percent(run.excess)}% above its bound"
             svg = inline_svg(figure, name)
             plt.close(figure)
