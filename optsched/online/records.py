@@ -170,7 +170,7 @@ class Records:
     parts: Segments | None = None
 
     @classmethod
-    def of(cls, jobs: Jobs, rows: Ints, **decided: Any) -> Self:
+    def of(cls, jobs: Jobs, rows: Ints | slice, **decided: Any) -> Self:
         """The records of some rows of a workload, in their order; `decided` are the other columns.
 
         In place of those that say what ran where may stand `segments`.
@@ -179,8 +179,8 @@ class Records:
         ----------
         jobs : Jobs
             The workload's jobs, in time order; see `prepare_jobs`.
-        rows : (k,) int
-            Which of them.
+        rows : (k,) int or slice
+            Which of them; of a slice no column is copied.
         decided
             The other columns, by name.
         """
@@ -289,8 +289,20 @@ def in_server_order(
     """
     count = pieces[kept].astype(np.int64)
     first = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
-    job = np.repeat(np.arange(len(kept)), count)
-    source = np.arange(first[-1]) - first[job] + first_piece[kept][job]
-    chosen_server, chosen_taken = server[source], taken[source]
-    order = np.lexsort((chosen_server, job))
-    return first, chosen_server[order], chosen_taken[order]
+    laid = np.empty(first[-1], server.dtype), np.empty(first[-1], taken.dtype)
+    for begin in range(0, len(kept), _AT_ONCE):
+        block = slice(begin, begin + _AT_ONCE)
+        many, at = count[block], first[begin : begin + _AT_ONCE + 1]
+        source = np.arange(at[0], at[-1]) + np.repeat(first_piece[kept[block]] - at[:-1], many)
+        word = np.repeat(np.arange(len(many)) << _JOB, many)  # job, server and GPUs in one
+        word |= (server[source].astype(np.int64) << _SERVER) | taken[source]
+        word.sort()
+        laid[0][at[0] : at[-1]] = (word >> _SERVER) & ((1 << _JOB - _SERVER) - 1)
+        laid[1][at[0] : at[-1]] = word & ((1 << _SERVER) - 1)
+    return first, *laid
+
+
+_SERVER, _JOB = 11, 31
+"""Where a word's bits of the server and of the job begin: 2^10 GPUs a server, 2^20 servers."""
+_AT_ONCE = 2**17
+"""Jobs laid out at a time, for the sake of memory."""

@@ -1,11 +1,10 @@
-"""The simulated cluster: equal servers, and which of their GPUs are free."""
+"""The simulated cluster: equal servers."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, Self
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from optsched.files import read_document
@@ -141,37 +140,3 @@ def read_cluster(path: str | Path) -> OnlineCluster:
     320
     """
     return OnlineCluster.from_dict(read_document(path), str(path))
-
-
-class FreeServers(NamedTuple):
-    """Free GPUs by server, and the servers of each free count in order of their index.
-
-    Row c > 0 of `heap` holds the servers with c free GPUs, row 0 those with any, both with stale
-    entries that are dropped when met (`listed` keeps an entry from being there twice).
-    """
-
-    free: Any
-    total: Any
-    histogram: Any
-    heap: Any
-    size: Any
-    listed: Any
-
-
-def all_free(servers: int, gpus_per_server: int) -> FreeServers:
-    """A cluster with every GPU free."""
-    rows = gpus_per_server + 1
-    made = FreeServers(
-        free=np.full(servers, gpus_per_server, dtype=np.int64),
-        total=np.array([servers * gpus_per_server], dtype=np.int64),
-        histogram=np.zeros(rows, dtype=np.int64),
-        heap=np.zeros((rows, servers), dtype=np.int32),
-        size=np.zeros(rows, dtype=np.int64),
-        listed=np.zeros((rows, servers), dtype=np.bool_),
-    )
-    made.histogram[gpus_per_server] = servers
-    for row in (0, gpus_per_server):
-        made.heap[row] = np.arange(servers)
-        made.size[row] = servers
-        made.listed[row] = True
-    return made

@@ -35,6 +35,8 @@ from optsched.online.simulator.state import (
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Narrow = NDArray[np.int32]
+"""Halves what a run looks up at random: most of its time goes into waiting for memory."""
 STEPS = 20_000
 """Instants between two looks at the clock, the progress bar and the keyboard."""
 
@@ -124,11 +126,11 @@ class _Run:
 
     def records(self, complete: bool) -> Records:
         state, jobs = self.state, self.jobs
-        kept = np.flatnonzero(~np.isnan(state.start)).astype(np.int64)
+        started = np.flatnonzero(~np.isnan(state.start)).astype(np.int64)
         end = state.index[PIECES]
-        first, server, taken = in_server_order(
-            state.first_piece, state.pieces, state.piece_server[:end], state.piece_gpus[:end], kept
-        )
+        pieces = state.piece_server[:end], state.piece_gpus[:end]
+        first, server, taken = in_server_order(state.first_piece, state.pieces, *pieces, started)
+        kept = started if len(started) < len(jobs) else slice(None)
         return Records.of(
             jobs,
             kept,
@@ -167,8 +169,8 @@ def _rows_and_queue(
     made = jobs.configurations
     heavy = made.worst / made.estimate >= options.comm_heavy
     order = _queue_order(jobs, policy, predicted)
-    rank = np.empty(len(jobs), dtype=np.int64)
-    rank[order] = np.arange(len(jobs))
+    rank = np.empty(len(jobs), dtype=np.int32)
+    rank[order] = np.arange(len(jobs), dtype=np.int32)
     bucket, sizes, gpus, configuration = _buckets(jobs, policy, heavy)
     begin = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
     skip = np.arange(len(jobs)) - np.repeat(begin[:-1], sizes) if policy.backfills else order[:0]
@@ -177,20 +179,20 @@ def _rows_and_queue(
         iterations=jobs.iterations,
         predicted=predicted,
         work=jobs.gpus / jobs.cluster.gpus * predicted * jobs.estimate,
-        gpus=jobs.gpus,
-        configuration=jobs.configuration,
+        gpus=jobs.gpus.astype(np.int32),
+        configuration=jobs.configuration.astype(np.int32),
         rank=rank,
         bucket=bucket,
         heavy=heavy,
     )
     queue = Queue(
         row_at=order,
-        heap=np.empty(len(jobs), dtype=np.int64),
+        heap=np.empty(len(jobs), dtype=np.int32),
         begin=begin,
         size=np.zeros(len(sizes), dtype=np.int64),
         gpus=gpus,
         configuration=configuration,
-        skip=skip.astype(np.int64),
+        skip=skip.astype(np.int32),
         front=np.zeros(len(sizes), dtype=np.int64),
         fitting=np.empty(len(sizes), dtype=np.int64),
         upcoming=np.empty(len(sizes), dtype=np.int64),
@@ -199,29 +201,31 @@ def _rows_and_queue(
     return rows, queue
 
 
-def _queue_order(jobs: Jobs, policy: Policy, predicted: Floats) -> Ints:
+def _queue_order(jobs: Jobs, policy: Policy, predicted: Floats) -> Narrow:
     """Rows by the queue's key, ties by row."""
     if policy.order == "duration":
         key = predicted * jobs.estimate
     elif policy.order == "workload":
         key = jobs.gpus * predicted * jobs.estimate
     else:
-        return np.arange(len(jobs), dtype=np.int64)
-    return np.argsort(key, kind="stable").astype(np.int64)
+        return np.arange(len(jobs), dtype=np.int32)
+    return np.argsort(key, kind="stable").astype(np.int32)
 
 
-def _buckets(jobs: Jobs, policy: Policy, heavy: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints, Ints]:
+def _buckets(
+    jobs: Jobs, policy: Policy, heavy: NDArray[np.bool_]
+) -> tuple[Narrow, Ints, Ints, Ints]:
     """Bucket of each row; size, GPUs and configuration of each bucket, in order of GPUs."""
     made = jobs.configurations
+    alone = np.full(len(heavy), -1, dtype=np.int64)
     if policy.backfills and not policy.reserves:
-        kind = np.where(heavy, np.arange(len(heavy)), -1)
-        key = np.stack((made.gpus, kind), axis=1)[jobs.configuration]
+        key = np.stack((made.gpus, np.where(heavy, np.arange(len(heavy)), -1)), axis=1)
     elif policy.backfills or policy.scans_on:
-        key = np.stack((jobs.gpus, np.full(len(jobs), -1)), axis=1)
+        key = np.stack((made.gpus, alone), axis=1)
     else:
-        key = np.full((len(jobs), 2), -1, dtype=np.int64)
-    distinct, bucket = np.unique(key, axis=0, return_inverse=True)
-    bucket = bucket.reshape(-1).astype(np.int64)
+        key = np.stack((alone, alone), axis=1)
+    distinct, bucket_of = np.unique(key, axis=0, return_inverse=True)
+    bucket = bucket_of.reshape(-1).astype(np.int32)[jobs.configuration]
     sizes = np.bincount(bucket, minlength=max(len(distinct), 1)).astype(np.int64)
     if not len(distinct):
         return bucket, sizes, np.zeros(1, dtype=np.int64), np.full(1, -1, dtype=np.int64)

@@ -14,7 +14,7 @@ from typing import Any
 
 from optsched.compiled_loops import njit_borrowing
 from optsched.online.policies.by_name import OFFERS
-from optsched.online.simulator.heaps import pop, push
+from optsched.online.simulator.server_sets import add, discard, least
 
 MOST, LEAST, FIRST_FIT, BEST_FIT_LAST, ADAPTIVE = 0, 1, 2, 3, 4
 RULES = dict(zip(OFFERS, (MOST, LEAST, FIRST_FIT, BEST_FIT_LAST, ADAPTIVE), strict=True))
@@ -105,7 +105,7 @@ def take(servers: Any, rule: int, gpus: int, piece_server: Any, piece_gpus: Any,
                 row = left
                 while servers.histogram[row] == 0:
                     row += 1
-        server = _pop_first(servers, row)
+        server = least(servers, row)
         given = min(servers.free[server], left)
         piece_server[at] = server
         piece_gpus[at] = given
@@ -123,40 +123,27 @@ def set_free(servers: Any, server: int, count: int) -> None:
     servers.total[0] += count - before
     servers.histogram[before] -= 1
     servers.histogram[count] += 1
+    if before > 0:
+        discard(servers, before, server)
     if count > 0:
-        _list(servers, count, server)
-        _list(servers, 0, server)
-
-
-@njit_borrowing
-def _list(servers: Any, row: int, server: int) -> None:
-    if not servers.listed[row, server]:
-        servers.listed[row, server] = True
-        push(servers.heap[row], servers.size[row], server)
-        servers.size[row] += 1
-
-
-@njit_borrowing
-def _pop_first(servers: Any, row: int) -> int:
-    while True:
-        server = pop(servers.heap[row], servers.size[row])
-        servers.size[row] -= 1
-        servers.listed[row, server] = False
-        free = servers.free[server]
-        if free == row or (row == 0 and free > 0):
-            return server
+        add(servers, count, server)
+    if servers.by_index and count == 0:
+        discard(servers, 0, server)
+    elif servers.by_index and before == 0:
+        add(servers, 0, server)
 
 
 @njit_borrowing
 def _first_fit_pattern(servers: Any, gpus: int, taken: Any, scratch: Any) -> int:
     left, pieces = gpus, 0
     while left > 0:
-        server = _pop_first(servers, 0)
+        server = least(servers, 0)
+        discard(servers, 0, server)
         scratch[pieces] = server
         given = min(servers.free[server], left)
         taken[given] += 1
         pieces += 1
         left -= given
     for piece in range(pieces):
-        _list(servers, 0, scratch[piece])
+        add(servers, 0, scratch[piece])
     return pieces

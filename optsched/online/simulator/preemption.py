@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.online.data.cluster import FreeServers, all_free
 from optsched.online.data.jobs import Jobs
 from optsched.online.policies.by_name import Policy, PolicyOptions
 from optsched.online.records import Records, Segments, in_server_order
 from optsched.online.simulator.iteration_cache import IterationCache, empty_cache
-from optsched.online.simulator.offers import RULES
+from optsched.online.simulator.offers import FIRST_FIT, RULES
+from optsched.online.simulator.server_sets import FreeServers, all_free
 
 Floats = NDArray[np.float64]
 NONE = -1
@@ -139,7 +139,8 @@ class PreemptiveRun:
             heavy=made.worst / made.estimate >= options.comm_heavy,
             sizes=sizes,
         )
-        self.state = _new_state(jobs, self.rows, predicted)
+        by_index = self.rules.offer == FIRST_FIT
+        self.state = _new_state(jobs, self.rows, predicted, by_index)
 
     def until_done(self, steps: int, progress: Callable[[int, int], None] | None) -> bool:
         """Run to the end, looking up every so many instants; False if interrupted."""
@@ -193,7 +194,7 @@ class PreemptiveRun:
         )
 
 
-def _new_state(jobs: Jobs, rows: Rows, predicted: Floats) -> State:
+def _new_state(jobs: Jobs, rows: Rows, predicted: Floats, by_index: bool) -> State:
     cluster, many = jobs.cluster, len(jobs)
     room = cluster.gpus + 2 * many + 1024
     running = min(many, cluster.gpus)
@@ -228,7 +229,7 @@ def _new_state(jobs: Jobs, rows: Rows, predicted: Floats) -> State:
         piece_gpus=np.empty(room, dtype=np.int32),
         taken=np.zeros(cluster.gpus_per_server + 1, dtype=np.int64),
         scratch=np.zeros(cluster.servers, dtype=np.int32),
-        servers=all_free(cluster.servers, cluster.gpus_per_server),
+        servers=all_free(cluster.servers, cluster.gpus_per_server, by_index),
         cache=empty_cache(cluster.gpus_per_server),
     )
 

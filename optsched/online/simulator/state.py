@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.online.data.cluster import FreeServers, all_free
 from optsched.online.simulator.iteration_cache import IterationCache, empty_cache
+from optsched.online.simulator.offers import FIRST_FIT
+from optsched.online.simulator.server_sets import FreeServers, all_free
 from optsched.online.simulator.virtual_machine import Machine, idle_machine
 
 STOP_AT_MISFIT, SCAN_ON, BACKFILL, RESERVE = 0, 1, 2, 3
@@ -158,7 +159,7 @@ def new_state(rows: int, servers: int, gpus_per_server: int, rules: Rules) -> St
     State
         The arrays of the compiled loop.
     """
-    room = servers * gpus_per_server + int(1.25 * rows) + 1024
+    room = servers * gpus_per_server + 4 * rows + 1024  # no page of it is taken before it is met
     running = min(rows, servers * gpus_per_server)
     delayed = rows if rules.delays else 0
     reserving = rules.scan == RESERVE
@@ -182,7 +183,7 @@ def new_state(rows: int, servers: int, gpus_per_server: int, rules: Rules) -> St
         taken=np.zeros(gpus_per_server + 1, dtype=np.int64),
         scratch=np.zeros(servers, dtype=np.int32),
         aside=np.empty(rows if rules.scan == SCAN_ON else 0, dtype=np.int32),
-        servers=all_free(servers, gpus_per_server),
+        servers=all_free(servers, gpus_per_server, rules.offer == FIRST_FIT),
         machine=idle_machine(rows if rules.virtual else 0),
         cache=empty_cache(gpus_per_server),
     )

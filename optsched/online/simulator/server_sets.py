@@ -1,0 +1,108 @@
+"""Free GPUs by server; sets of servers whose least is at hand: bits, under words that say where.
+
+Row by row of `bits`; a word of level l + 1 has a bit for each word of level l that is not empty.
+O(levels), of which there are log_32(servers).
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.compiled_loops import njit_borrowing
+
+Ints = NDArray[np.int64]
+_BITS, _MASK = 5, 31
+_LOWEST = np.array(
+    [0, 1, 28, 2, 29, 14, 24, 3, 30, 22, 20, 15, 25, 17, 4, 8,
+     31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6, 11, 5, 10, 9]
+)  # fmt: skip
+"""Place of the one bit that is set, by the first bits of its product with a de Bruijn sequence."""
+
+
+class FreeServers(NamedTuple):
+    """Free GPUs by server.
+
+    Row c > 0 of `bits` is the set of the servers with c free GPUs; row 0, kept where `by_index`, of
+    those with any.
+    """
+
+    free: Any
+    total: Any
+    histogram: Any
+    bits: Any
+    level: Any
+    by_index: bool
+
+
+def all_free(servers: int, gpus_per_server: int, by_index: bool) -> FreeServers:
+    """A cluster with every GPU free."""
+    level = _levels(servers)
+    made = FreeServers(
+        free=np.full(servers, gpus_per_server, dtype=np.int64),
+        total=np.array([servers * gpus_per_server], dtype=np.int64),
+        histogram=np.zeros(gpus_per_server + 1, dtype=np.int64),
+        bits=np.zeros((gpus_per_server + 1, level[-1]), dtype=np.int64),
+        level=level,
+        by_index=by_index,
+    )
+    made.histogram[gpus_per_server] = servers
+    made.bits[0] = made.bits[gpus_per_server] = _everything(servers, level)
+    return made
+
+
+@njit_borrowing
+def add(servers: Any, row: int, server: int) -> None:
+    """Put a server into a row's set."""
+    bits, level, at = servers.bits, servers.level, server
+    for each in range(len(level) - 1):
+        word = level[each] + (at >> _BITS)
+        before = bits[row, word]
+        bits[row, word] = before | (1 << (at & _MASK))
+        if before != 0:
+            return
+        at >>= _BITS
+
+
+@njit_borrowing
+def discard(servers: Any, row: int, server: int) -> None:
+    """Take a server out of a row's set."""
+    bits, level, at = servers.bits, servers.level, server
+    for each in range(len(level) - 1):
+        word = level[each] + (at >> _BITS)
+        bits[row, word] &= ~(1 << (at & _MASK))
+        if bits[row, word] != 0:
+            return
+        at >>= _BITS
+
+
+@njit_borrowing
+def least(servers: Any, row: int) -> int:
+    """The least server of a row's set, which is not empty."""
+    bits, level, at = servers.bits, servers.level, 0
+    for each in range(len(level) - 2, -1, -1):
+        word = bits[row, level[each] + at]
+        at = (at << _BITS) | _LOWEST[((word & -word) * 0x077CB531 & 0xFFFFFFFF) >> 27]
+    return at
+
+
+def _levels(servers: int) -> Ints:
+    """Where the words of each level begin in a row, and where the last one ends."""
+    begin, words = [0], servers
+    while words > 1 or len(begin) == 1:
+        words = (words + _MASK) >> _BITS
+        begin.append(begin[-1] + words)
+    return np.array(begin, dtype=np.int64)
+
+
+def _everything(servers: int, level: Ints) -> Ints:
+    """The row that holds all servers."""
+    row, members = np.zeros(level[-1], dtype=np.int64), servers
+    for begin, end in pairwise(level):
+        row[begin:end] = (1 << _MASK + 1) - 1
+        row[end - 1] = (1 << members - ((end - begin - 1) << _BITS)) - 1
+        members = end - begin
+    return row
