@@ -3,9 +3,11 @@
     python benchmarks/online.py [--runs 5] [--only CASE[,CASE]] [--policies P[,P]]
 
 Cases: compile (a first process with an empty compile cache against a second one), paper (150,000
-jobs on 250 x 8 GPUs, every policy), million (1,000,000 jobs), servers (30,000 jobs at 250, 2,500
-and 25,000 servers, same load), python (the plain-Python protocol against the compiled loop on the
-same policy and jobs), command (`optsched simulate` on 1,000 jobs in new processes), predictors.
+jobs on 250 x 8 GPUs, every policy), servers (30,000 jobs at 250, 2,500 and 25,000 servers, same
+load), python (the plain-Python protocol against the compiled loop on the same policy and jobs),
+command (`optsched simulate` on 1,000 jobs in new processes), predictors; million (1,000,000 jobs,
+seeds 0 to 4: generated, prepared and run by every policy that stops nothing), memory (peaks of one
+and five million), bound (how far the bound on total flow is from the best policy).
 Workloads come from the generator at its defaults (load 0.8; seed 0, for paper also seeds 1 to 19,
 one run each), predictions are online group means. Times are medians with [min-max]; every run of a
 row gives the same records. Memory is the peak resident set of a process of its own that does the
@@ -21,8 +23,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -31,7 +35,9 @@ import numpy as np
 from machine import peak_memory
 
 from optsched.generators.workload import WorkloadShape, generate_workload
+from optsched.online.bounds.flow import flow_bounds
 from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.configuration_draw import ConfigurationDrawer
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.policies.by_name import POLICIES, PolicyOptions
 from optsched.online.policies.protocol import View, simulate_policy
@@ -40,7 +46,9 @@ from optsched.online.simulator.engine import simulate_online
 from optsched.online.traces.importing import import_trace, workload_of_trace
 from optsched.online.warm_up import warm_up
 
-SEED, SEEDS, LOAD = 0, 20, 0.8
+SEED, SEEDS, FEW, LOAD, MILLION = 0, 20, 5, 0.8, 1_000_000
+CLUSTER = OnlineCluster.of(250)
+SHAPE = WorkloadShape(load=LOAD, small_groups=(1.0,))
 CHOSEN: list[str] = []
 
 
@@ -60,10 +68,12 @@ def main() -> None:
         "compile": compile_times,
         "command": command,
         "paper": paper,
-        "million": million,
         "servers": servers,
         "python": python,
         "predictors": predictors,
+        "million": million,
+        "memory": memories,
+        "bound": bound,
     }
     chosen = arguments.only.split(",") if arguments.only else list(cases)
     print(f"one core of {os.cpu_count()}, Python {sys.version.split()[0]}, numpy {np.__version__}")
@@ -112,13 +122,103 @@ def paper(runs: int) -> None:
     """The paper's largest run: the first seed so many times, the others once each."""
     for seed in range(SEEDS):
         every_policy(150_000, 250, 1 if seed else runs, seed)
-    print(f"  peak memory of a process: {memory(150_000, 250):.0f} MB")
+    print(f"  peak memory of a process: {memory(150_000, 250)[-1]:.0f} MB")
 
 
 def million(runs: int) -> None:
-    """A million jobs."""
-    every_policy(1_000_000, 250, min(runs, 5))
-    print(f"  peak memory of a process: {memory(1_000_000, 250):.0f} MB")
+    """A million jobs of seeds 0 to 4: seconds on the processor, and ratios to rivals."""
+    warm_up()
+    generate_workload(100, CLUSTER, SHAPE)  # the models' plans are made once a process
+    times: dict[str, list[float]] = {}
+    for seed in range(FEW):
+        (made, catalogue), spent = busy(
+            lambda s=seed: generate_workload(MILLION, CLUSTER, SHAPE, seed=s)
+        )
+        times.setdefault("generate", []).append(spent)
+        prepared, spent = busy(lambda m=made, c=catalogue: prepare_jobs(m, c, CLUSTER))
+        times.setdefault("prepare", []).append(spent)
+        predicted, spent = busy(lambda p=prepared: predict(p, "online-group-mean", unseen="zero"))
+        times.setdefault("predict", []).append(spent)
+        for name in CHOSEN or [n for n, p in POLICIES.items() if p.preempts == "never"]:
+            run = partial(simulate_online, prepared, name, predicted.iterations)
+            _, spent = busy(run)
+            times.setdefault(name, []).append(spent)
+    simulated = median(median(row) for name, row in times.items() if name in POLICIES)
+    for name, row in times.items():
+        goal = 3.0 if name == "generate" else 1.0 if name in POLICIES else None
+        said = "" if goal is None else f"; target {goal:.0f} s: {_met(median(row) <= goal)}"
+        print(f"  {name:20} median {median(row):.2f} s [{min(row):.2f}-{max(row):.2f}] over {FEW} "
+              f"seeds, {median(row) / simulated:.2f} of a median policy's run{said}")  # fmt: skip
+    one_by_one = busy(lambda: [np.random.default_rng([0, g, 1]).integers(9) for g in range(20_000)])
+    drawer = ConfigurationDrawer(0, CLUSTER)
+    groups = [f"g{g}" for g in range(200_000)]
+    together = busy(lambda: drawer.draw(groups, np.ones(len(groups), dtype=np.int64)))
+    ratio = 10 * one_by_one[1] / together[1]
+    print(f"  a group's draw: {1e6 * together[1] / 200_000:.1f} us, {ratio:.0f} times as fast as a "
+          "numpy generator for each")  # fmt: skip
+
+
+def memories(runs: int) -> None:
+    """Peaks of processes that generate, prepare, predict and run a-srpt once."""
+    for jobs, most in ((1_000_000, None), (5_000_000, 4096.0)):
+        before, own, peak = memory(jobs, 250)
+        above = peak - own - before
+        goal = (
+            f"peak, target {most:.0f} MiB: {_met(peak <= most)}"
+            if most
+            else (f"above the arrays and Python, target 300 MiB: {_met(above <= 300)}")
+        )
+        print(f"  {jobs} jobs: peak {peak:.0f} MiB; workload's own arrays {own:.0f}, Python with "
+              f"its libraries {before:.0f}, what is above both {above:.0f}; "
+              f"{2**20 * (peak - before) / jobs:.0f} bytes a job in all; {goal}")  # fmt: skip
+
+
+def bound(runs: int) -> None:
+    """Best policy over the bound, less 1, on 40 x 8 at load 0.8, seeds 0 to 9."""
+    cluster = OnlineCluster.of(40)
+    for jobs in (1_000, 5_000, 20_000):
+        rows = []
+        for seed in range(10):
+            made, catalogue = generate_workload(jobs, cluster, WorkloadShape(load=LOAD), seed=seed)
+            prepared = prepare_jobs(made, catalogue, cluster)
+            guessed = predict(prepared, "online-group-mean", unseen="zero").iterations
+            told, name = _best_flow(prepared, prepared.iterations)
+            blind, _ = _best_flow(prepared, guessed)
+            found = flow_bounds(prepared, known_flow=told)
+            placed = float((prepared.iterations * prepared.estimate).sum()) / found.durations - 1
+            rows.append((told / found.best - 1, blind / found.best - 1, placed))
+            print(f"  {jobs} jobs, seed {seed}: best of all policies that know the lengths "
+                  f"{told / 3600:.1f} h ({name}), bound {found.best / 3600:.1f} h "
+                  f"({found.source}), excess {rows[-1][0]:.2%}; on predictions {rows[-1][1]:.2%}; "
+                  f"alpha~ over the least alpha {placed:.2%}", flush=True)  # fmt: skip
+        middle = [median(column) for column in zip(*rows, strict=True)]
+        spread = [f"[{min(column):.1%}-{max(column):.1%}]" for column in zip(*rows, strict=True)]
+        print(f"  {jobs} jobs: median excess {middle[0]:.2%} {spread[0]}, target 5%: "
+              f"{_met(middle[0] <= 0.05)}; on predictions {middle[1]:.2%} {spread[1]}; of it what "
+              f"placements may cost {middle[2]:.2%} {spread[2]}", flush=True)  # fmt: skip
+
+
+def _best_flow(prepared: Jobs, known: np.ndarray) -> tuple[float, str]:
+    """The least total flow of all policies that stop nothing, with three settings each."""
+    found = []
+    for name, policy in POLICIES.items():
+        settings = [PolicyOptions(), PolicyOptions(offer="best-fit-last")]
+        settings += [PolicyOptions(hold="inf")] if policy.delays and not policy.backfills else []
+        for options in settings if policy.preempts == "never" and not policy.perfect else []:
+            flow = float(simulate_online(prepared, policy, known, options).flow.sum())
+            more = ", ".join(v for v in (options.offer, options.hold) if v)
+            found.append((flow, f"{name} {more}".strip()))
+    return min(found)
+
+
+def _met(is_met: bool) -> str:
+    return "met" if is_met else "missed"
+
+
+def busy(run: Callable[[], Any]) -> tuple[Any, float]:
+    """What a call gives, and its seconds on the processor."""
+    began = time.process_time()
+    return run(), time.process_time() - began
 
 
 def servers(runs: int) -> None:
@@ -223,22 +323,29 @@ def command(runs: int) -> None:
             print(f"  simulate, 1,000 jobs, 2 policies {' '.join(flags):16} {text}")
 
 
-def memory(jobs: int, servers_: int) -> float:
-    """Peak MB of a process that runs the case once."""
+def memory(jobs: int, servers_: int) -> list[float]:
+    """MiB of a process that runs the case: before it, of the workload's arrays, at its peak."""
     done = subprocess.run(
         [sys.executable, str(Path(__file__)), "--memory-of", f"{jobs},{servers_}"],
         capture_output=True,
         check=True,
         text=True,
     )
-    return float(done.stdout)
+    return [float(part) for part in done.stdout.split()]
 
 
 def _memory_case(text: str) -> None:
     jobs, servers_ = (int(part) for part in text.split(","))
+    warm_up()
+    before = peak_memory()
     prepared, predicted = workload(jobs, servers_)
     simulate_online(prepared, "a-srpt", predicted)
-    print(peak_memory())
+    made = prepared.workload
+    arrays = (made.job_id, made.submit_time, made.gpus, made.iterations)
+    codes = (made.user, made.group, made.model)
+    own = sum(each.nbytes for each in arrays) + sum(each.codes.nbytes for each in codes)
+    own += sum(map(sys.getsizeof, made.job_id)) + sum(map(sys.getsizeof, made.group.values))
+    print(before, own / 2**20, peak_memory())
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from optsched.online.prediction.training import Examples
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Rows = NDArray[np.int64]
+_AT_ONCE = 2**16
+"""Rows that are Python's own numbers at a time, for the sake of memory."""
 
 
 def fit_constant(examples: Examples, seed: int) -> Callable[[Codes, Codes], Floats]:
@@ -45,17 +47,21 @@ def fit_group_median(examples: Examples, seed: int) -> Callable[[Codes, Codes], 
 
 def running_group_mean(examples: Examples, order: Rows, known: Rows) -> Floats:
     """Row i from the first known[i] rows of `order`; O(n)."""
-    total, count = np.zeros(examples.groups), np.zeros(examples.groups)
-    values, seen = np.zeros(len(examples)), 0
-    group, iterations = examples.group.tolist(), examples.iterations.tolist()
-    for row, bound in enumerate(known.tolist()):
-        while seen < bound:
-            past = order[seen]
-            total[group[past]] += iterations[past]
-            count[group[past]] += 1
-            seen += 1
-        code = group[row]
-        values[row] = total[code] / count[code] if count[code] else 0.0
+    total, count = [0.0] * examples.groups, [0] * examples.groups
+    values, seen = np.empty(len(examples)), 0
+    for begin in range(0, len(examples), _AT_ONCE):
+        block = slice(begin, begin + _AT_ONCE)
+        bounds, made = known[block].tolist(), []
+        past = order[seen : bounds[-1]]
+        behind = zip(examples.group[past].tolist(), examples.iterations[past].tolist(), strict=True)
+        for code, bound in zip(examples.group[block].tolist(), bounds, strict=True):
+            while seen < bound:
+                ended, iterations = next(behind)
+                total[ended] += iterations
+                count[ended] += 1
+                seen += 1
+            made.append(total[code] / count[code] if count[code] else 0.0)
+        values[block] = made
     return values
 
 
