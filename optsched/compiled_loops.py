@@ -38,6 +38,11 @@ def njit_borrowing(function: Callable[..., Any]) -> Any:
     return _compiled(function, counts=False)
 
 
+def njit_inner(function: Callable[..., Any]) -> Any:
+    """Compile one that borrows, and that only compiled functions call: no way in from Python."""
+    return _compiled(function, counts=False, no_cpython_wrapper=True)
+
+
 def njit_owning(function: Callable[..., Any]) -> Any:
     """Compile a function that makes arrays though borrowing ones call it."""
     return _compiled(function, counts=True)
@@ -95,6 +100,13 @@ class Tiered(CPUDispatcher):  # type: ignore[misc]
         return value
 
 
+class Inner(Tiered):
+    """One that has no way in from Python, where it is run as Python."""
+
+    def __call__(self, *args: Any) -> Any:
+        return self.py_func(*args)
+
+
 def _name(function: Any) -> str:
     return f"{function.__name__} ({function.__module__.removeprefix('optsched.').split('.')[0]})"
 
@@ -123,14 +135,17 @@ def _one_process(function: Any) -> Iterator[None]:
         yield
 
 
-def _compiled(function: Callable[..., Any], counts: bool) -> Any:
+def _compiled(function: Callable[..., Any], counts: bool, **options: bool) -> Any:
     try:
-        return _kept(function, cache=True, _nrt=counts)
+        return _kept(function, cache=True, _nrt=counts, **options)
     except (KeyError, TypeError):
-        return _kept(function, cache=True)
+        return _kept(function, cache=True, **options)
 
 
 def _kept(function: Callable[..., Any], **options: Any) -> Any:
+    options |= {"no_cfunc_wrapper": True}  # each takes as long as a small function
+    if function.__name__.startswith("_"):
+        options |= {"no_cpython_wrapper": True}
     try:
         return _stamped(_tiered(numba.njit(**options)(function)))
     except RuntimeError as error:  # numba found no folder it can write into
@@ -145,7 +160,7 @@ def _kept(function: Callable[..., Any], **options: Any) -> Any:
 
 def _tiered(compiled: Any) -> Any:
     if isinstance(compiled, CPUDispatcher):  # not where numba is told to compile nothing
-        compiled.__class__ = Tiered
+        compiled.__class__ = Inner if "no_cpython_wrapper" in compiled.targetoptions else Tiered
     return compiled
 
 
@@ -162,7 +177,7 @@ def _stamped(compiled: Any) -> Any:
         others = {
             repr(each._cache._cache_file._source_stamp)
             for each in compiled.py_func.__globals__.values()
-            if isinstance(each, type(compiled)) and each.__module__ != compiled.__module__
+            if isinstance(each, CPUDispatcher) and each.__module__ != compiled.__module__
         }
         if others:
             kept._source_stamp = (kept._source_stamp, *sorted(others))

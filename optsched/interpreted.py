@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numba.core.registry import CPUDispatcher
 
-STEPS = 500_000
+STEPS = 400_000
 """What compiling costs, about, in rounds of a loop in Python."""
 BYTES = 1024
 """Of arguments that are copied in the time of a step."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import njit, njit_borrowing
+from optsched.compiled_loops import njit, njit_borrowing, njit_inner
 
 
 class Jobs(NamedTuple):
@@ -97,7 +97,7 @@ def none_running(jobs: Jobs) -> Running:
     )
 
 
-@njit_borrowing
+@njit_inner
 def start(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, now: float) -> bool:
     """Start job j where it is placed, unless no running job would make progress then.
 
@@ -128,7 +128,7 @@ def start(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, now: f
     return False
 
 
-@njit_borrowing
+@njit_inner
 def next_end(running: Running, schedule: ScheduleArrays, until: float) -> float:
     """When the next running job ends, `until` at the latest."""
     for r in range(running.count[0]):
@@ -136,7 +136,7 @@ def next_end(running: Running, schedule: ScheduleArrays, until: float) -> float:
     return until
 
 
-@njit_borrowing
+@njit_inner
 def take_out(jobs: Jobs, running: Running, schedule: ScheduleArrays, now: float) -> int:
     """Take out the jobs that have ended, so many, and list them behind those that run.
 
@@ -166,7 +166,7 @@ def take_out(jobs: Jobs, running: Running, schedule: ScheduleArrays, now: float)
     return count - left
 
 
-@njit_borrowing
+@njit_inner
 def refresh(jobs: Jobs, running: Running, schedule: ScheduleArrays, now: float) -> None:
     """Give every running job whose level changed its new rate and finish, from `now` on.
 

@@ -75,8 +75,7 @@ def dual_value(edges: Any, price: Any, submit: Any, length: Any, gpus: Any, used
     total = 0.0
     for i in range(len(submit)):
         r, d, g = submit[i], length[i], gpus[i]
-        start_edge = np.searchsorted(edges, r, side="right")
-        end_edge = np.searchsorted(edges, r + d, side="right")
+        start_edge, end_edge = _above(edges, r), _above(edges, r + d)
         best_at = r
         best = d + g * (
             _at(edges, integral, price, r + d, end_edge)
@@ -109,7 +108,20 @@ def dual_value(edges: Any, price: Any, submit: Any, length: Any, gpus: Any, used
 
 @njit(cache=True)
 def _price_until(edges: Any, integral: Any, price: Any, time: float) -> float:
-    return _at(edges, integral, price, time, np.searchsorted(edges, time, side="right"))
+    return _at(edges, integral, price, time, _above(edges, time))
+
+
+@njit(cache=True)
+def _above(edges: Any, time: float) -> int:
+    """The first edge after a time: numpy's search takes a second to be compiled."""
+    low, high = 0, len(edges)
+    while low < high:
+        middle = (low + high) // 2
+        if time < edges[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @njit(cache=True)
@@ -124,8 +136,7 @@ def _at(edges: Any, integral: Any, price: Any, time: float, above: int) -> float
 
 @njit(cache=True)
 def _use(edges: Any, used: Any, start: float, end: float, gpus: float) -> None:
-    above: Any = np.searchsorted(edges, start, side="right")
-    k = max(above - 1, 0)
+    k = max(_above(edges, start) - 1, 0)
     while k < len(used) and edges[k] < end:
         used[k] += gpus * max(0.0, min(end, edges[k + 1]) - max(start, edges[k]))
         k += 1

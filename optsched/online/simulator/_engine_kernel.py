@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.compiled_loops import njit_borrowing
+from optsched.compiled_loops import njit_borrowing, njit_inner
 from optsched.online.simulator.heaps import pop_keyed
 from optsched.online.simulator.offers import set_free
 from optsched.online.simulator.passes import current_head, enqueue, schedule
@@ -81,7 +81,7 @@ def _next_event(rows: Any, rules: Any, queue: Any, state: Any) -> float:
     return at
 
 
-@njit_borrowing
+@njit_inner
 def next_multiple(time: float, slot: float) -> float:
     """The first multiple of the slot from a time on; the time itself where the clock is coarser."""
     count = np.ceil(time / slot)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import njit_borrowing, njit_owning
+from optsched.compiled_loops import njit_borrowing, njit_inner, njit_owning
 from optsched.placement.heuristics._heavy_edge_kernel import JobGraph, grow_servers
 
 LARGEST_TABLE = 2**25
@@ -34,7 +34,7 @@ def empty_cache(gpus_per_server: int) -> IterationCache:
     return IterationCache(key, np.empty(entries), np.zeros(1, dtype=np.int64))
 
 
-@njit_borrowing
+@njit_inner
 def cached_time(cache: Any, packed: Any, configuration: int, taken: Any, pieces: int) -> float:
     """alpha in seconds of a configuration on an offer of `pieces` pieces, counted by size.
 

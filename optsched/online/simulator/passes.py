@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.compiled_loops import njit_borrowing
+from optsched.compiled_loops import njit_borrowing, njit_inner
 from optsched.online.simulator.backfilling import forget, list_fitting, next_behind
 from optsched.online.simulator.heaps import pop, pop_keyed, push, push_keyed
 from optsched.online.simulator.iteration_cache import cached_time
@@ -36,7 +36,7 @@ IMPROVEMENT = 1e-9
 """A better offer's alpha is below kappa (1 - 1e-9)."""
 
 
-@njit_borrowing
+@njit_inner
 def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     """A job may start from now on.
 
@@ -67,7 +67,7 @@ def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     queue.size[bucket] += 1
 
 
-@njit_borrowing
+@njit_inner
 def current_head(rules: Any, queue: Any, state: Any) -> int:
     """The first row of the queue, or -1; not for policies that scan on."""
     if state.index[QUEUED] == 0:
@@ -79,7 +79,7 @@ def current_head(rules: Any, queue: Any, state: Any) -> int:
     return queue.row_at[state.index[HEAD]]
 
 
-@njit_borrowing
+@njit_inner
 def schedule(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: float) -> None:
     """Start what the policy starts at this instant.
 
