@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from optsched.deadline import Deadline
+from optsched.deadline import Deadline, clock
 from optsched.errors import one_line
 from optsched.extras import require_extras
 from optsched.result import Settings
@@ -89,7 +89,7 @@ def solve_cp(
     heard : callable, optional
         Hears of incumbents and bounds.
     """
-    began, deadline, answer = time.perf_counter(), settings.deadline, CpAnswer()
+    began, deadline, answer = clock(), settings.deadline, CpAnswer()
     left = deadline.left
     request = {
         "model": model,
@@ -105,7 +105,7 @@ def solve_cp(
                 _take(answer, json.loads(line), heard)
             if process.poll():
                 answer.message = _last_words(process.returncode, errors)
-    answer.seconds = time.perf_counter() - began
+    answer.seconds = clock() - began
     return answer
 
 

@@ -19,7 +19,6 @@ alpha >= T_s; T_s + A_s under "bottleneck"; for M micro-batches M alpha >= (M-1)
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +26,7 @@ import numpy as np
 
 from optsched.backends.cp_sat import CpAnswer, require_cp_sat, solve_cp
 from optsched.backends.sizes import refuse_many_nonzeros
+from optsched.deadline import clock
 from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
 from optsched.placement.cost import CostTables, Floats, Ints, placement_time, tables_of
 from optsched.placement.heuristics.repartition import starting_placement
@@ -51,7 +51,7 @@ def cp_sat(instance: PlacementInstance, options: PlacementOptions, settings: Set
         Above `sizes.MOST_NONZEROS`.
     """
     require_cp_sat()
-    began = time.perf_counter()
+    began = clock()
     start = starting_placement(instance, options, settings)
     if start.counts is None:
         return start.nothing
@@ -63,7 +63,7 @@ def cp_sat(instance: PlacementInstance, options: PlacementOptions, settings: Set
     trace: list[TracePoint] = []
 
     def note() -> None:
-        trace.append(TracePoint(time.perf_counter() - began, value, bound.value))
+        trace.append(TracePoint(clock() - began, value, bound.value))
         settings.progress.report(value, bound.value)
 
     def hear(values: list[int] | None, proven: int | None) -> None:
@@ -95,7 +95,7 @@ def cp_sat(instance: PlacementInstance, options: PlacementOptions, settings: Set
         bound=min(bound.value, value),
         bound_source=bound.source,
         claimed=value,
-        solve_time=time.perf_counter() - began,
+        solve_time=clock() - began,
         solver="cp-sat" if answer.seconds else None,
         trace=tuple(trace),
         details={"message": answer.message} if answer.message else {},
