@@ -23,6 +23,7 @@ SECTIONS = {
     "import_time": ("Time of `import optsched` and of the command line's help", "import_time.py"),
     "cold_start": ("The first command on a machine, nothing compiled", "cold_start.py"),
     "installed_size": ("Installed size, and what each extra adds", "installed_size.py"),
+    "library": ("The library: to make, to verify, to install", "library.py"),
     "sweep": ("Overhead of a sweep on 10,000 trivial units", "sweep.py --units 10000"),
     "placement": ("Placement: seconds and excess of every method", "placement.py --summary"),
     "makespan-sjf-bco": ("Makespan: SJF-BCO", "makespan.py --part sjf-bco"),

@@ -144,7 +144,7 @@ def _exceeds(instance: Document, theta: float, leaf: Document, path: Path, least
         raise RefusedError(f"the threshold {theta}")
     worked = [row for row in path if "least" not in row[1]]
     counts = [row for row in path if "least" in row[1]]
-    paid = _whole(leaf["rows"], len(counts), "prices of rows") if path else []
+    paid = _whole(leaf.get("rows", []), len(counts), "prices of rows")
     within, _ = patterns_within(instance, theta, max(free), worked)
     takes = [stage.get("tensor_parallel", 1) for stage in stages]
     wanted = sum(stage["replicas"] * price for stage, price in zip(stages, prices, strict=True))

@@ -14,8 +14,15 @@ import optsched
 from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.files import instance_sha256
-from optsched.library import find
-from optsched.library.sets import entries, entry_of, library_set, make, set_names
+from optsched.library import find, measuring
+from optsched.library.sets import (
+    entries,
+    entry_of,
+    library_folder,
+    library_set,
+    make,
+    set_names,
+)
 
 EVERY = list(entries())
 DRAWN = [EVERY[i] for i in np.random.default_rng(15).permutation(len(EVERY))[:8]]
@@ -27,6 +34,12 @@ def test_there_are_300_instances_of_the_six_problems() -> None:
     assert (
         len({entry.sha256 for entry in EVERY}) == len({entry.name for entry in EVERY}) == len(EVERY)
     )
+
+
+def test_what_ships_of_it_is_small() -> None:
+    folders = library_folder(), Path(measuring.__file__).parent
+    files = [path for each in folders for path in each.rglob("*") if path.suffix != ".pyc"]
+    assert 0 < sum(path.stat().st_size for path in files if path.is_file()) < 12_000_000
 
 
 @pytest.mark.parametrize("entry", DRAWN, ids=lambda entry: entry.name)

@@ -232,7 +232,7 @@ def _no_number(document: Document, rng: np.random.Generator) -> None:
 def _negative(document: Document, rng: np.random.Generator) -> None:
     prices = document.get("prices", document.get("slots"))
     if prices is None:
-        document["multiplier"] = -1.0
+        document["multiplier" if "multiplier" in document else "threshold"] = -1.0
         return
     values = prices if isinstance(prices, list) else prices[sorted(prices)[0]]
     values[0] = -1
