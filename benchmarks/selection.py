@@ -1,6 +1,6 @@
 """Selection: seconds, proofs and excess of the exact methods, of sts, and of speed profiles.
 
-    python benchmarks/selection.py [--part patterns,eight,six,columns,large,rivals,sts,hull]
+    python benchmarks/selection.py [--part patterns,eight,six,columns,large,huge,rivals,sts,hull]
                                    [--runs 5]
 
 Every row is shown. Instances are `optsched generate selection`'s with 4 GPUs per node unless a row
@@ -18,6 +18,7 @@ import argparse
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from statistics import median
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
@@ -63,7 +64,15 @@ def made(seed: int, nodes: int, jobs: int, gpus: int = 4, classes: int = 1) -> S
     return generate_selection(settings, seed=seed)
 
 
-def row(label: str, instance: SelectionInstance, method: str, **settings: object) -> Result:
+@dataclass(frozen=True)
+class Row:
+    """One run, and the processor's seconds from the instance to the checked selection."""
+
+    result: Result
+    processor: float
+
+
+def row(label: str, instance: SelectionInstance, method: str, **settings: object) -> Row:
     """Run, print and return one row."""
     began, busy = time.perf_counter(), time.process_time()
     result = optsched.solve(instance, method, **settings)
@@ -73,20 +82,21 @@ def row(label: str, instance: SelectionInstance, method: str, **settings: object
     print(
         f"{label:34} {method:9} {result.build_time + result.solve_time:8.3f} s "
         f"(build {result.build_time:.3f}; with check {wall:.3f}, processor {busy:.3f})  gap {gap}  "
-        f"{result.termination.value:10} checked {'yes' if ok else 'NO'}",
+        f"{result.termination.value:10} checked {'yes' if ok else 'NO'}"
+        f"{'' if result.chosen is None else f'  by {result.chosen}'}",
         flush=True,
     )
-    return result
+    return Row(result, busy)
 
 
-def summary(label: str, target: float, results: Sequence[Result], gap: float) -> None:
-    """Median and range against the target."""
-    times = [r.build_time + r.solve_time for r in results]
-    within = all(r.gap is not None and r.gap <= gap for r in results)
-    verdict = "met" if within and max(times) <= target else "MISSED"
+def summary(label: str, target: float, rows: Sequence[Row], gap: float) -> None:
+    """Median and range of the processor's seconds against the target."""
+    times = [each.processor for each in rows]
+    gaps = [1.0 if each.result.gap is None else each.result.gap for each in rows]
+    verdict = "met" if max(gaps) <= gap and max(times) <= target else "MISSED"
     print(
-        f"-> {label}: median {median(times):.2f} s [{min(times):.2f}-{max(times):.2f}], all within "
-        f"gap {gap:g}: {within}; target {target:g} s: {verdict}"
+        f"-> {label}: processor, with check: median {median(times):.2f} s [{min(times):.2f}-"
+        f"{max(times):.2f}]; largest gap {max(gaps):.1e}; target {target:g} s to {gap:g}: {verdict}"
     )
 
 
@@ -98,13 +108,15 @@ def patterns(seeds: range) -> None:
 
 
 def eight(seeds: range) -> None:
-    """Eight GPUs per node, beyond the target: patterns beside columns, 60 s each."""
-    for nodes, jobs in ((40, 160), (100, 400)):
-        for s in seeds:
-            instance = made(s, nodes, jobs, gpus=8)
-            for method in ("patterns", "columns"):
-                label = f"{nodes}x{jobs} K=8 seed {s}"
-                row(label, instance, method, time_limit=RIVAL_LIMIT)
+    """Eight and sixteen GPUs per node to 1e-3: patterns are left to columns before any is made."""
+    for nodes, jobs, gpus in ((40, 160, 8), (100, 400, 8), (100, 400, 16)):
+        label = f"{nodes}x{jobs} K={gpus}"
+        instances = [made(s, nodes, jobs, gpus) for s in seeds]
+        found = [
+            row(f"{label} seed {s}", instance, "patterns", gap=1e-3, time_limit=RIVAL_LIMIT)
+            for s, instance in zip(seeds, instances, strict=True)
+        ]
+        summary(label, RIVAL_LIMIT, found, 1e-3)
 
 
 def six(seeds: range) -> None:
@@ -127,12 +139,27 @@ def columns(seeds: range) -> None:
 
 
 def large(seeds: range) -> None:
-    """1,000 nodes, all distinct, x 4,000 jobs to 1e-3 in 120 s."""
-    found = [
-        row(f"1000x4000 distinct seed {s}", made(s, 1000, 4000, classes=0), "columns", gap=1e-3)
-        for s in seeds
-    ]
-    summary("1000x4000", 120.0, found, 1e-3)
+    """1,000 nodes, all distinct, x 4,000 jobs to 1e-3 in 8 s; sts beside it."""
+    _distinct(1000, 4000, seeds, 8.0)
+
+
+def huge(seeds: range) -> None:
+    """10,000 nodes, all distinct, x 40,000 jobs to 1e-3 in 180 s within 8 GB; sts beside it."""
+    _distinct(10_000, 40_000, seeds, 180.0)
+
+
+def _distinct(nodes: int, jobs: int, seeds: range, target: float) -> None:
+    found = []
+    for s in seeds:
+        instance, label = made(s, nodes, jobs, classes=0), f"{nodes}x{jobs} distinct seed {s}"
+        found.append(row(label, instance, "columns", gap=1e-3))
+        # 0: what it takes to bound a heuristic is not asked here
+        rival = row(label, instance, "sts", time_limit=0.0)
+        ours, theirs = found[-1].result, rival.result
+        if ours.objective is not None and theirs.objective is not None:
+            ratio = theirs.objective / ours.objective
+            print(f"   sts costs {ratio:.0f} x as much, {theirs.solve_time:.2f} s")
+    summary(f"{nodes}x{jobs}", target, found, 1e-3)
 
 
 def rivals(seeds: range) -> None:
@@ -158,9 +185,8 @@ def _beats(method: str, nodes: int, jobs: int, seed: int) -> bool:
     instance, label = made(seed, nodes, jobs, gpus=2), f"{nodes}x{jobs} K=2 seed {seed}"
     rival = row(label, instance, method, time_limit=RIVAL_LIMIT)
     ours = row(label, instance, "patterns")
-    seconds = rival.build_time + rival.solve_time
-    print(f"   {method} / patterns: {seconds / (ours.build_time + ours.solve_time):.0f} x the time")
-    return rival.termination is Termination.OPTIMAL
+    print(f"   {method} / patterns: {rival.processor / ours.processor:.0f} x the time")
+    return rival.result.termination is Termination.OPTIMAL
 
 
 def sts(seeds: range) -> None:
@@ -220,6 +246,7 @@ PARTS: dict[str, Callable[[range], None]] = {
     "six": six,
     "columns": columns,
     "large": large,
+    "huge": huge,
     "rivals": rivals,
     "sts": sts,
     "hull": hull,

@@ -13,6 +13,7 @@ from optsched.backends import Answer, MilpArrays, sizes, solve_model
 from optsched.backends.answer import unsolved
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
+from optsched.generators.selection import SelectionSettings, generate_selection
 from optsched.result import Settings, Termination
 from optsched.selection.assignment import solution_of
 from optsched.selection.bounds import quick as bounds
@@ -68,10 +69,35 @@ def test_a_model_too_large_is_refused_by_its_size(method: str) -> None:
         optsched.solve("selection/100x400-distinct", method)
 
 
-def test_patterns_are_refused_by_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("gpus", [8, 16])
+def test_patterns_of_large_nodes_are_left_to_columns(
+    gpus: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before any is made; patterns of small nodes are not."""
+    given = SelectionSettings(nodes=6, jobs=12, gpus_per_node=gpus)
+    monkeypatch.setattr(patterns, "pattern_data", lambda _: pytest.fail("patterns are made"))
+    result = optsched.solve(generate_selection(given, seed=0), "patterns")
+    assert result.chosen == "columns"
+    assert result.proved
+    monkeypatch.undo()
+    assert optsched.solve("selection/3x6", "patterns").chosen is None
+
+
+def test_patterns_that_do_not_fit_are_left_to_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not in the time left, nor in memory."""
+    assert optsched.solve("selection/5x10", "patterns", time_limit=0.01).chosen == "columns"
+    monkeypatch.setattr(patterns, "MOST_NONZEROS", 10)
+    result = optsched.solve("selection/3x6", "patterns")
+    assert result.chosen == "columns"
+    assert result.proved
+
+
+def test_patterns_in_another_solver_are_refused_by_their_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(sizes, "MOST_NONZEROS", 10)
     with pytest.raises(NotApplicableError, match="nonzeros, expected at most 10: use columns"):
-        optsched.solve("selection/3x6", "patterns")
+        optsched.solve("selection/3x6", "patterns", solver="scip")
 
 
 @pytest.mark.parametrize("name", ["3x6", "5x10", "10x20", "12x6-light"])

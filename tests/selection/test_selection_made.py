@@ -10,6 +10,7 @@ import pytest
 
 import optsched
 from optsched.cli import _code
+from optsched.deadline import Deadline
 from optsched.errors import InputError, NotApplicableError
 from optsched.experiments import read_plan, reproduce
 from optsched.experiments.papers.sts import fig7 as sts_fig7
@@ -17,7 +18,7 @@ from optsched.experiments.papers.verdict import Finding, read_verdict
 from optsched.experiments.plans.units import expand
 from optsched.generators.speed_profile import ProfileSettings, generate_speed_profile
 from optsched.selection.cost import tables_of
-from optsched.selection.exact.exact import prefers_patterns
+from optsched.selection.exact.patterns import are_few
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
 from optsched.selection.solution import SelectionSolution
@@ -90,7 +91,7 @@ def test_exact_says_which_it_picked() -> None:
     assert optsched.solve("selection/3x6").chosen == "patterns"
     assert optsched.solve("selection/12x48-distinct", gap=1e-3).chosen == "columns"
     large = optsched.load("selection/10x20")  # 8 GPUs per node: more patterns than columns need
-    assert not prefers_patterns(tables_of(large, SelectionOptions()))
+    assert not are_few(tables_of(large, SelectionOptions()), Deadline())
 
 
 @pytest.mark.parametrize(

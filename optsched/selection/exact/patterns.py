@@ -2,7 +2,8 @@
 
 Guarantee: optimal at the gap asked when it ends as "optimal". The integers count node patterns, so
 they do not grow with nodes or jobs of given classes; they do grow with the number of classes and
-with K (531 patterns at K = 8, 13,092 at K = 16 with two fractions), which `columns` cures. The
+with K (531 patterns a class at K = 8, 13,092 at K = 16 with two fractions): there, and where the
+time left is too short to state the model, `columns` takes over, and the outcome says so. The
 mathematics, with the symbol table, is models/selection/README.md.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,12 +19,13 @@ import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
 from optsched.backends import require_solver
-from optsched.backends.sizes import refuse_many_nonzeros, require_time
+from optsched.backends.sizes import MOST_NONZEROS, fits, refuse_many_nonzeros, require_time
 from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.errors import NotApplicableError
 from optsched.result import Outcome, Settings
-from optsched.selection.cost import Tables, tables_of
+from optsched.selection.cost import Kind, Tables, tables_of
 from optsched.selection.exact.packings import (
+    Counts,
     maximal_fills,
     partition_count,
     partitions,
@@ -37,7 +39,10 @@ from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.outcomes import model_outcome
 from optsched.selection.options import SelectionOptions
 
+FEW_PATTERNS = 500
+"""More are left to `columns`."""
 MOST_PATTERNS = 60_000
+"""More are not stated, whoever asks."""
 MOST_FILLS = 2_000
 
 Pattern = tuple[int, int, int, str, int]
@@ -66,17 +71,21 @@ class PatternData:
 
 
 def patterns(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
-    """Select resources by the pattern model.
+    """Select resources by the pattern model, or by columns where it is large.
 
     Raises
     ------
     NotApplicableError
-        If nodes are so large, or fractions so many, that the patterns are out of hand, or the
-        model has more than `sizes.MOST_NONZEROS` nonzeros.
+        With another solver than HiGHS, if nodes are so large, or fractions so many, that the
+        patterns are out of hand, or the model has more than `sizes.MOST_NONZEROS` nonzeros.
     """
     require_solver(settings.solver)
     began = clock()
     tables = tables_of(instance, options)
+    if settings.solver == "highs" and not are_few(tables, settings.deadline):
+        from optsched.selection.exact.columns import columns
+
+        return replace(columns(instance, options, settings), chosen="columns")
     size = nonzeros(tables)
     refuse_many_nonzeros("patterns", size, "use columns")
     known = starting_seats(tables)
@@ -108,6 +117,14 @@ def pattern_count(tables: Tables) -> int:
             leaders = sum(partition_count(rest - size) for size in range(1, rest + 1))
             total += leaders * (1 + shared) + fractions * shared * partition_count(rest)
     return total
+
+
+def are_few(tables: Tables, deadline: Deadline) -> bool:
+    """Whether the model is small enough, and soon enough stated, to be the one to solve."""
+    size = nonzeros(tables)
+    small = size <= MOST_NONZEROS and pattern_count(tables) <= FEW_PATTERNS
+    filled = all(_fills_of_kind(kind) is not None for kind in tables.kinds)
+    return small and filled and fits(deadline, 2 * size)
 
 
 def nonzeros(tables: Tables) -> int:
@@ -184,8 +201,7 @@ def _patterns_of(tables: Tables, v: int) -> Iterator[Pattern]:
 
 def _fills_of(tables: Tables, v: int) -> Iterator[Fill]:
     kind = tables.kinds[tables.classes[v].kind]
-    fractions = tuple(kind.configurations[c].fraction for c in kind.fractions)
-    found = maximal_fills(fractions, MOST_FILLS)
+    found = _fills_of_kind(kind)
     if found is None:
         expected = f"at most {MOST_FILLS}"
         raise NotApplicableError("patterns", f"too many fills of a GPU of {kind.name}", expected)
@@ -194,6 +210,11 @@ def _fills_of(tables: Tables, v: int) -> Iterator[Fill]:
         for c, count in zip(kind.fractions, fill, strict=True):
             if count:
                 yield v, written(fill), c
+
+
+def _fills_of_kind(kind: Kind) -> list[Counts] | None:
+    fractions = tuple(kind.configurations[c].fraction for c in kind.fractions)
+    return maximal_fills(fractions, MOST_FILLS)
 
 
 def _declare(model: pyo.ConcreteModel, data: PatternData) -> None:
