@@ -10,6 +10,7 @@ from optsched.selection.exact.patterns import are_few, patterns
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
 
+FEW_PATTERNS = 600
 FEW_CLASSES = 6
 
 
@@ -19,7 +20,7 @@ def exact(instance: SelectionInstance, options: SelectionOptions, settings: Sett
     The compact model of patterns is the faster one where classes are few, too.
     """
     tables = tables_of(instance, options)
-    few = len(tables.classes) <= FEW_CLASSES and are_few(tables, settings.deadline)
+    few = len(tables.classes) <= FEW_CLASSES and are_few(tables, settings.deadline, FEW_PATTERNS)
     if few or settings.solver != "highs":
         return replace(patterns(instance, options, settings), chosen="patterns")
     from optsched.selection.exact.columns import columns

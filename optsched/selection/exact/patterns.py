@@ -39,7 +39,7 @@ from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.outcomes import model_outcome
 from optsched.selection.options import SelectionOptions
 
-FEW_PATTERNS = 500
+FEW_PATTERNS = 1_000
 """More are left to `columns`."""
 MOST_PATTERNS = 60_000
 """More are not stated, whoever asks."""
@@ -119,10 +119,10 @@ def pattern_count(tables: Tables) -> int:
     return total
 
 
-def are_few(tables: Tables, deadline: Deadline) -> bool:
+def are_few(tables: Tables, deadline: Deadline, most: int = FEW_PATTERNS) -> bool:
     """Whether the model is small enough, and soon enough stated, to be the one to solve."""
     size = nonzeros(tables)
-    small = size <= MOST_NONZEROS and pattern_count(tables) <= FEW_PATTERNS
+    small = size <= MOST_NONZEROS and pattern_count(tables) <= most
     filled = all(_fills_of_kind(kind) is not None for kind in tables.kinds)
     return small and filled and fits(deadline, 2 * size)
 

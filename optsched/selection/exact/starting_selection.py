@@ -20,23 +20,30 @@ from optsched.selection.models.outcomes import (
     tardiness_bound,
 )
 
+MOST_PAIRS = 10**8
+"""Jobs x GPUs of avg-dp's table, beyond which it takes seconds and gigabytes."""
+
 
 def starting_seats(tables: Tables) -> Assignment | None:
     """The better of STS's and avg-dp's selections; with (16) as printed, one that keeps to it.
 
-    None where no selection does. Each takes milliseconds, seconds for thousands of jobs.
+    None where no selection does. Each takes milliseconds, at most a second for thousands of jobs.
     """
     found = known_selections(tables)
     return min(found, key=lambda seats: expected_cost(tables, seats), default=None)
 
 
 def known_selections(tables: Tables) -> list[Assignment]:
-    """STS's and avg-dp's selections; with (16) as printed one that keeps to it, or none."""
+    """STS's, and avg-dp's where it is quick; with (16) as printed one that keeps to it, or none."""
     if tables.options.opens_exactly:
         found = opening(tables)
         return [] if found is None else [found]
-    order = dp_jobs(tables, tables.expected)
-    return [sts_assignment(tables), fastest_seats(tables, ClusterState(tables), order)]
+    selections: list[Assignment] = [sts_assignment(tables)]
+    gpus = sum(node.gpus for node in tables.instance.nodes)
+    if tables.jobs * gpus <= MOST_PAIRS:
+        order = dp_jobs(tables, tables.expected)
+        selections.append(fastest_seats(tables, ClusterState(tables), order))
+    return selections
 
 
 def report_start(tables: Tables, known: Assignment | None, settings: Settings) -> None:
