@@ -37,7 +37,7 @@ SECTIONS = {
     "makespan-ilp": ("Makespan: what the ILP proves", "makespan.py --part ilp"),
     "selection-proofs": (
         "Selection: proofs by patterns and columns",
-        "selection.py --part patterns,six,eight,columns,large,huge",
+        "selection.py --part patterns,six,columns,large",
     ),
     "selection-rivals": (
         "Selection: how far milp and minlp come",
