@@ -56,6 +56,20 @@ def test_it_reads_without_being_run(path: Path) -> None:
             assert not re.search(r"/tmp/|/root/|/home/", json.dumps(output.get("text", "")))
 
 
+@pytest.mark.parametrize("number", ["01", "02", "03", "04", "05"])
+def test_a_slider_has_a_picture_in_its_place(number: str) -> None:
+    """What it draws is drawn before it, too, and that is stored; the slider is not."""
+    (path,) = FOLDER.glob(f"{number}_*.ipynb")
+    code = [cell for cell in cells(path) if cell["cell_type"] == "code"]
+    (at,) = [i for i, cell in enumerate(code) if "interact(" in text(cell).splitlines()[-1]]
+    draw = re.search(r"draw_\w+", text(code[at]).splitlines()[-1])
+    assert draw is not None
+    assert code[at]["outputs"] == []
+    before = [c for c in code[:at] if re.search(rf"^ *{draw[0]}\(", text(c), re.M)]
+    kinds = {kind for cell in before for each in cell["outputs"] for kind in each.get("data", {})}
+    assert "image/png" in kinds
+
+
 def test_the_measured_errors_are_those_of_their_page() -> None:
     """Notebook 08 has them typed in, as the data do not travel with the package."""
     page = (FOLDER.parent / "docs" / "measured.md").read_text(encoding="utf-8")
