@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from oracles.random_online import random_case
+from plotting.readable import faults
 
 from optsched.cli import _code
 from optsched.errors import InputError
@@ -22,6 +23,7 @@ from optsched.experiments.papers.verdict import Finding, read_verdict
 from optsched.online.data.jobs import prepare_jobs
 from optsched.online.policies.by_name import PAPER
 from optsched.online.simulator.engine import simulate_online
+from optsched.plotting.axes import house_style
 
 
 @pytest.fixture(autouse=True)
@@ -63,6 +65,8 @@ def test_figure_5_states_its_conditions(tmp_path: Path) -> None:
     assert len(rows) == 1 + 3 * 7 * 3 * (3 + 3)  # seeds, policies, what is known, worlds
     for suffix in ("png", "pdf"):
         assert (tmp_path / f"a-srpt-fig5.{suffix}").stat().st_size > 1000
+    with house_style():
+        assert faults(testbed.draw(pd.read_csv(tmp_path / "a-srpt-fig5.csv"))) == []
     verdict = read_verdict(tmp_path, "a-srpt-fig5")
     assert verdict is not None
     assert verdict.smoke

@@ -8,6 +8,7 @@ paper; of the others 60% are predicted exactly, and the rest are wrong by a log-
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from statistics import median
@@ -23,6 +24,7 @@ from optsched.experiments.papers.running import seeded
 from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.experiments.plans.plan import Family
 from optsched.online.policies.by_name import Hold, Offer
+from optsched.plotting.axes import headed
 from optsched.result import Outcome, Settings, Termination
 
 if TYPE_CHECKING:
@@ -208,7 +210,7 @@ def draw(rows: pd.DataFrame) -> Figure:
         ax.set_xticks(range(len(LOADS)), [f"{load:g}" for load in LOADS])
         ax.set_yticks(range(len(values)), values)
         ax.set_xlabel("load")
-        ax.set_title(axis, fontsize="medium")
+        headed(ax, textwrap.fill(axis, 26), [])
     figure.colorbar(
         image, ax=axes, label="A-SRPT's mean flow below the best baseline's, %, median", shrink=0.6
     )

@@ -153,9 +153,10 @@ def draw_strips(rows: pd.DataFrame) -> Figure:
     """Mean flow by policy: a dot a seed, a tick at the median."""
     (case,) = cases(rows)
     flows = {label: values(rows, case, label, "mean_flow") for label in rows["label"].unique()}
-    figure, (ax,) = panels(8, 1.4 + 0.32 * len(flows))
-    plot_strips(flows, "mean flow time (s)", ax, middle=median)
+    figure, (ax,) = panels(WIDTH, 1.4 + 0.32 * len(flows))
+    plot_strips(flows, "mean flow time, seconds", ax, middle=median)
     ax.set_xscale("log")
+    ax.set_xlim(min(map(min, flows.values())) / 1.2, 1.2 * max(map(max, flows.values())))
     return figure
 
 

@@ -7,6 +7,7 @@ it scheduled took hours: with an hour of work for 14 GPUs that is a load of 70.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -212,7 +213,7 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
 
 def draw(rows: pd.DataFrame) -> Figure:
     """A panel a part of the claim, over the load: medians by what is known."""
-    figure, axes = panels(12, 9, 2, 2)
+    figure, axes = panels(11, 9, 2, 2)
     places = {load: place for place, load in enumerate(dict.fromkeys(rows["load"]))}
     first, *others = dict.fromkeys(rows["mix"])
     by = [_quantities(rows, column) for column in ("completion", "mean_flow")]
@@ -232,13 +233,13 @@ def draw(rows: pd.DataFrame) -> Figure:
                         name = f"{words}, {mix}" if line == "-" else None
                         ax.plot(where, middle, style, color=colour, label=name, markersize=5)
         ax.set_xticks(list(places.values()), [_load(load) for load in places])
-        ax.set_xlabel("load (work submitted over what the GPUs can do meanwhile)")
-        ax.set_ylabel(quantity)
+        ax.set_xlabel("load: work submitted over what the GPUs can do")
+        ax.set_ylabel("\n".join(textwrap.wrap(quantity, 36)))
         ax.set_yscale("symlog", linthresh=50)
         ax.set_yticks([-500, -100, -50, -25, 0, 25, 50, 100, 500, 2000])
         ax.set_ylim(-20 if same or paper == 7 else -600, 3000 if same else 600)
         ax.yaxis.set_major_formatter("{x:g}")
-        ax.set_title(part, fontsize="medium")
+        ax.set_title(part)
     legend_below(figure, axes[1])
     verdict = judge(rows, Scale())
     key = "Medians of the seeds; solid, and marks, by total completion time, dotted by flow time."

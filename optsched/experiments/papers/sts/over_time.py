@@ -11,6 +11,7 @@ large clusters once; each of its decisions is the best of 5 passes.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
@@ -226,7 +227,7 @@ def by_size(groups: Mapping[str, Lines], column: str, label: str, *, parts: bool
     figure, axes = panels(4.4 * len(groups), 3.4 * count, len(groups), count)
     for at, (title, lines) in enumerate(groups.items()):
         _draw_lines(axes[at], lines, column)
-        axes[at].set_ylabel(label if at == 0 else "")
+        axes[at].set_ylabel(textwrap.fill(label, 26) if at == 0 else "")
         named = at == 0 or _loads_differ(lines)
         headed(axes[at], title, None if named else [])
         if parts:
