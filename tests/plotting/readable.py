@@ -15,9 +15,8 @@ SLACK = 1.5
 def faults(figure: Figure) -> list[str]:
     """What is cut off and what overlaps, as the renderer draws it."""
     figure.draw_without_rendering()
-    renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
     whole = figure.bbox
-    boxes = [(shown(text), text.get_window_extent(renderer)) for text in words(figure)]
+    boxes = [(shown(text), text.get_window_extent()) for text in words(figure)]
     found = []
     for said, box in boxes:
         out = max(-box.x0, -box.y0, box.x1 - whole.x1, box.y1 - whole.y1)
@@ -28,7 +27,7 @@ def faults(figure: Figure) -> list[str]:
             found.append(f"{one!r} lies on {other!r}")
     for ax in figure.axes:
         legend = ax.get_legend()
-        if legend is not None and common(legend.get_window_extent(renderer), ax.bbox):
+        if legend is not None and common(legend.get_window_extent(), ax.bbox):
             found.append("a legend lies on the data")
     return found
 
