@@ -1,9 +1,9 @@
 """Makespan: seconds and certified excess of every method, on the generator's seeds 0-19.
 
-    python benchmarks/makespan.py [--part sjf-bco|local-search|nested|large|ilp|spanning]...
-                                  [--seeds 20] [--runs 5] [--seconds S]
+    python benchmarks/makespan.py [--part NAME]... [--seeds 20] [--runs 5] [--seconds S]
 
-Without --part all are run (over an hour). Each part prints every row, then its figures with their
+Parts are sjf-bco, local-search, nested, large, ilp, model, models and spanning; without --part all
+are run (over an hour). Each part prints every row, then its figures with their
 spread; ratios are to list-scheduling and first-fit of the same run. Excess is over the bound that
 the row's own run proved, within its time limit. One core, compiled code loaded. --seconds
 shortens the searches: the printed limit says so.
@@ -16,7 +16,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
@@ -25,25 +25,42 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from machine import peak_memory, take_one_core
 
 import optsched
+from optsched.deadline import Deadline, OutOfTimeError
 from optsched.generators.makespan import generate_makespan
 from optsched.makespan.bounds import best as bounds
+from optsched.makespan.bounds.durations import durations_of
+from optsched.makespan.contention import evaluate, solution_of
+from optsched.makespan.exact.starting_schedules import take_starting_schedules
 from optsched.makespan.heuristics.baselines import first_fit, list_scheduling
+from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.models.ilp import Pipeline
+from optsched.makespan.models.relaxation import solve_slotted
 from optsched.makespan.options import MakespanOptions
 from optsched.methods import warm_up
-from optsched.result import Result, Settings, Termination
+from optsched.result import Outcome, Result, Settings, Termination
+from optsched.typing import AMethod
 
 STRENGTHS = ("mild", "strong")
 FEWER = 5
 """Seeds of the long parts: ten times the paper's size, and proofs."""
-PARTS = ("sjf-bco", "local-search", "nested", "large", "ilp", "spanning")
-LIMITS = {"local-search": 10.0, "nested": 60.0, "large": 60.0, "ilp": 120.0, "spanning": 20.0}
+PARTS = ("sjf-bco", "local-search", "nested", "large", "ilp", "model", "models", "spanning")
+LIMITS = {
+    "local-search": 10.0,
+    "nested": 60.0,
+    "large": 60.0,
+    "ilp": 120.0,
+    "model": 30.0,
+    "spanning": 20.0,
+}
 TARGETS = {
     "sjf-bco": "target: 50 ms at 160 x 20, 5 s at 1,600 x 200",
     "local-search": "target: excess 6% median, 13% max after 10 s",
     "nested": "target: excess 1.5% median, 4% max after 60 s",
     "large": "target: excess 2.5% after 60 s",
     "ilp": "target: proved within 120 s",
+    "model": "the full model alone, from the area bound to the heuristics' best makespan",
+    "models": "pools, relaxation and full model alone, from the same bound to the same makespan",
     "spanning": "target: excess 10% at 40 x 8, 20% at 160 x 20, 30% at 1,600 x 200 after 60 s",
 }
 
@@ -93,7 +110,7 @@ def run_part(part: str, seeds: int, runs: int, limit: float | None) -> Iterator[
         yield row
 
 
-def cases(part: str, seeds: int) -> Iterator[tuple[str, int, MakespanInstance, str]]:
+def cases(part: str, seeds: int) -> Iterator[tuple[str, int, MakespanInstance, AMethod]]:
     """Label, seed, instance and method of every row of a part."""
     if part == "spanning":
         yield from must_span(min(seeds, FEWER))
@@ -106,9 +123,10 @@ def cases(part: str, seeds: int) -> Iterator[tuple[str, int, MakespanInstance, s
             if part in ("sjf-bco", "large") and seed < FEWER:
                 made = generate_makespan(1600, 200, contention=strength, seed=seed)
                 yield f"1600x200 {strength}", seed, made, "nested" if part == "large" else part
-            if part == "ilp" and seed < FEWER:
-                yield f"24x8 mixed {strength}", seed, mixed(strength, seed), "ilp"
-                yield f"10x4 uniform {strength}", seed, uniform(strength, seed), "ilp"
+            if part in MODELS and seed < FEWER:
+                method = MODELS[part]
+                yield f"24x8 mixed {strength}", seed, mixed(strength, seed), method
+                yield f"10x4 uniform {strength}", seed, uniform(strength, seed), method
 
 
 def must_span(seeds: int) -> Iterator[tuple[str, int, MakespanInstance, str]]:
@@ -139,8 +157,57 @@ def uniform(strength: str, seed: int) -> MakespanInstance:
     )
 
 
+def model_alone(
+    instance: MakespanInstance, options: MakespanOptions, settings: Settings
+) -> Outcome:
+    """The full MILP without the pipeline's bounds, searches and relaxations; no start either.
+
+    Its horizon is the best makespan of the heuristics, its bound the area or the longest job.
+    """
+    began = time.perf_counter()
+    found = Incumbent(instance, settings)
+    take_starting_schedules(found, settings)
+    low = bounds.simple_bound(durations_of(instance))
+    try:
+        own = settings.within(Deadline(settings.time_limit))  # all of the limit for the model
+        solved = solve_slotted(instance, int(found.beyond), int(low.value), own, contention=True)
+        bound, schedule = solved.bound, solved.schedule
+    except OutOfTimeError:
+        bound, schedule = int(low.value), None
+    ends = None if schedule is None else evaluate(instance, schedule)
+    proved = ends is not None and ends.makespan <= bound
+    return Outcome(
+        None if ends is None else solution_of(ends),
+        Termination.OPTIMAL if proved else Termination.TIME_LIMIT,
+        bound=float(bound),
+        bound_source=low.source if bound == low.value else "full model",
+        solve_time=time.perf_counter() - began,
+    )
+
+
+def models_alone(
+    instance: MakespanInstance, options: MakespanOptions, settings: Settings
+) -> Outcome:
+    """The pipeline's models without its bounds and searches, from the ends of `model_alone`."""
+    first = Incumbent(instance, settings)
+    take_starting_schedules(first, settings)
+    within = instance.model_copy(update={"horizon": int(first.beyond)})
+    own = settings.within(Deadline(settings.time_limit))  # all of the limit for the models
+    outcome = Pipeline(Incumbent(within, own), searching=False).run()
+    return replace(outcome, certificate=None)
+
+
+MODELS: dict[str, AMethod] = {"ilp": "ilp", "model": model_alone, "models": models_alone}
+"""What the parts about the ILP run."""
+
+
 def measure(
-    label: str, seed: int, instance: MakespanInstance, method: str, runs: int, limit: float | None
+    label: str,
+    seed: int,
+    instance: MakespanInstance,
+    method: AMethod,
+    runs: int,
+    limit: float | None,
 ) -> Row:
     """Run a method and the two baselines; the bound is proved anew, within the run."""
     seconds, result = [], None

@@ -35,6 +35,14 @@ SECTIONS = {
         "makespan.py --part spanning",
     ),
     "makespan-ilp": ("Makespan: what the ILP proves", "makespan.py --part ilp"),
+    "makespan-model": (
+        "Makespan: the full model alone, from the area bound",
+        "makespan.py --part model",
+    ),
+    "makespan-models": (
+        "Makespan: pools, relaxation and full model alone, from the area bound",
+        "makespan.py --part models",
+    ),
     "selection-proofs": (
         "Selection: proofs by patterns and columns",
         "selection.py --part patterns,six,columns,large",
@@ -67,6 +75,7 @@ WITHOUT_SECTION = {
     "mutate_checkers.py": "asks the tests, measures nothing",
     "page.py": "this script",
     "printed_selection.py": "a part of errata",
+    "solvers.py": "has a page of its own, docs/solvers.md",
     "slices.py": "has a page of its own, docs/slices.md",
     "real_traces.py": "has a page of its own, docs/real-traces.md",
     "what_to_win.py": "writes docs/philly.md",

@@ -167,6 +167,14 @@ def test_a_limit_leaves_the_incumbent(
     assert result.solver_version == backend.cp_sat_version()
 
 
+def test_what_is_too_large_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(of_makespan.sizes, "MOST_NONZEROS", 10)
+    result = optsched.solve("makespan/contended-3x3", "cp-sat")
+    assert result.termination is Termination.FEASIBLE  # no limit ended it
+    assert "nonzeros" in str(result.details["stopped_at"])
+    assert result.solver is None
+
+
 def test_an_interrupt_leaves_the_incumbent(
     processes: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,7 +34,7 @@ from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models.data import MakespanModelData, model_nonzeros, require_slots
 from optsched.makespan.options import MakespanOptions
-from optsched.result import Outcome, Settings, Termination, TracePoint
+from optsched.result import Outcome, Settings, TracePoint, ended
 
 
 def cp_sat(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
@@ -80,8 +80,9 @@ def cp_sat(instance: MakespanInstance, options: MakespanOptions, settings: Setti
                 found.prove(Bound(float(data.horizon + 1), "cp-sat"))
             if answer.message:
                 details["message"] = answer.message
+    cut = answer.seconds > 0 and not answer.ended and not answer.message
     return found.outcome(
-        Termination.OPTIMAL if found.met else Termination.TIME_LIMIT,
+        ended(found.met, cut or settings.deadline.is_over),
         details,
         solver="cp-sat" if answer.seconds else None,
         trace=tuple(trace),

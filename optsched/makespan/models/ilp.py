@@ -62,9 +62,16 @@ def model(instance: MakespanInstance, options: MakespanOptions) -> pyo.ConcreteM
 
 @dataclass
 class Pipeline:
-    """The stages after heuristics and bounds, whose results the incumbent already has."""
+    """The stages after heuristics and bounds, whose results the incumbent already has.
+
+    Attributes
+    ----------
+    searching : bool
+        Whether heuristics go on beside the models; otherwise these are alone.
+    """
 
     found: Incumbent
+    searching: bool = True
     answer: Answer | None = None
     build_time: float = 0.0
 
@@ -95,6 +102,8 @@ class Pipeline:
 
     def _search(self) -> None:
         """Cut by moves, so that it repeats, or by the deadline."""
+        if not self.searching:
+            return
         instance, moves = self.found.instance, search_moves(self.found.instance)
         for seed in range(self.settings.seed + 1, self.settings.seed + 1 + SEARCHES):
             if self._met() or self.deadline.is_over:
@@ -165,7 +174,7 @@ class Pipeline:
 
     def _search_on(self) -> None:
         """Spend the rest of the time on the heuristics; the model could not be built."""
-        if not self.deadline.left:
+        if not self.deadline.left or not self.searching:
             return
         found = self.found
         outcome = nested(found.instance, MakespanOptions(), self.settings)
