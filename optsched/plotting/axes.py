@@ -86,10 +86,14 @@ MOST, LONG = 0.98, 1.5
 def house_style() -> Iterator[None]:
     """Draw and save figures in the one style; raises MissingExtraError without matplotlib."""
     require_extras(["matplotlib"])
-    from matplotlib import rc_context
+    from matplotlib import interactive, is_interactive, rc_context
 
     with rc_context(STYLE):
-        yield
+        try:
+            yield
+        finally:
+            shows = is_interactive()
+    interactive(shows)  # a notebook's backend turns it on as its first figure loads it
 
 
 def axes(ax: Axes | None, width: float, height: float) -> Axes:

@@ -138,7 +138,7 @@ def _words(cell: nbformat.NotebookNode) -> list[str]:
         for each in cell.outputs
         if WIDGET not in each.get("data", {})
     ]
-    return FIGURE.sub("", " ".join(texts)).split()
+    return FIGURE.sub("<Figure>", " ".join(texts)).split()  # of whatever size
 
 
 def _make_python_path_absolute() -> None:

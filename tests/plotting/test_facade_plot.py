@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import matplotlib
 import pytest
 from matplotlib.axes import Axes
 from plotting.readable import faults
@@ -13,6 +14,7 @@ import optsched
 from optsched.cli import _code
 from optsched.errors import InputError, MissingExtraError
 from optsched.online.options import OnlineOptions
+from optsched.plotting.axes import house_style
 from optsched.problems import PROBLEMS
 
 SMALL = {
@@ -169,3 +171,15 @@ def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"optsched\[plot\]"):
         optsched.plot("placement/fig2")
+
+
+def test_a_notebooks_first_picture_leaves_figures_shown() -> None:
+    """Its backend turns `interactive` on as the first figure loads it, here in the midst of one."""
+    before = matplotlib.is_interactive()
+    try:
+        matplotlib.interactive(False)
+        with house_style():
+            matplotlib.interactive(True)
+        assert matplotlib.is_interactive()
+    finally:
+        matplotlib.interactive(before)
