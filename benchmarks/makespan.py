@@ -51,6 +51,7 @@ LIMITS = {
     "large": 60.0,
     "ilp": 120.0,
     "model": 30.0,
+    "models": 120.0,
     "spanning": 20.0,
 }
 TARGETS = {

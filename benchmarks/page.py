@@ -39,10 +39,6 @@ SECTIONS = {
         "Makespan: the full model alone, from the area bound",
         "makespan.py --part model",
     ),
-    "makespan-models": (
-        "Makespan: pools, relaxation and full model alone, from the area bound",
-        "makespan.py --part models",
-    ),
     "selection-proofs": (
         "Selection: proofs by patterns and columns",
         "selection.py --part patterns,six,columns,large",
