@@ -44,6 +44,8 @@ html_theme_options = {
 }
 html_sidebars = {name: [] for name in ("gallery", "index", "start", "search", "genindex")}
 html_show_sourcelink = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 exclude_patterns = ["_build"]
 
 

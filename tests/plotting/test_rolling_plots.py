@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from rolling.small import three_jobs
 
@@ -11,6 +12,7 @@ from optsched.plotting import (
     plot_cost_by_policy,
     plot_late_by_load,
     plot_nodes_in_use,
+    plot_rolling_over_time,
     plot_run,
 )
 from optsched.rolling.bounds.clairvoyant import BoundSettings
@@ -35,6 +37,21 @@ def test_nodes_in_use_rise_and_fall(rolled: list[Run]) -> None:
     assert line.get_ydata()[0] == 1
     assert line.get_ydata()[-1] == 0
     assert line.get_xdata()[-1] == pytest.approx(32.5)
+
+
+def test_a_run_over_time_adds_up_to_its_metrics(rolled: list[Run]) -> None:
+    """The clock of half a minute is in seconds; rates are dollars an hour."""
+    ax = plot_rolling_over_time(three_jobs(), rolled[1].records)
+    panels = ax.figure.axes
+    lines = {line.get_gid(): line for panel in panels for line in panel.lines}
+    energy = lines["energy, dollars an hour edf"]
+    spent = (energy.get_ydata()[:-1] * np.diff(energy.get_xdata())).sum() / 3600
+    assert spent == pytest.approx(rolled[1].metrics.energy_cost)
+    waiting = lines["jobs waiting edf"].get_ydata()
+    assert (waiting.min(), waiting[-1]) == (0, 0)
+    (dots,) = panels[-1].collections
+    assert dots.get_offsets()[:, 1].sum() == pytest.approx(rolled[1].metrics.tardiness)
+    assert panels[-1].get_xlabel() == "seconds"
 
 
 def test_costs_stack_above_the_bound(rolled: list[Run]) -> None:
