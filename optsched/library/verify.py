@@ -8,7 +8,8 @@ its options. A price that is wrong makes a bound weaker, never false.
 
 Every certificate is a relaxation's dual. In each kind prices are put on what is scarce (replicas,
 GPU time, slots on GPUs, the deadline); what any schedule must pay at least at these prices, less
-what all there is can earn, is the bound.
+what all there is can earn, is the bound. Where that falls short, a tree branches on whole numbers,
+k at most or more, and each leaf has prices of its own: its least is the bound.
 """
 
 from __future__ import annotations
