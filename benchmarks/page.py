@@ -41,7 +41,15 @@ SECTIONS = {
     ),
     "selection-proofs": (
         "Selection: proofs by patterns and columns",
-        "selection.py --part patterns,six,columns,large",
+        "selection.py --part patterns,six,columns",
+    ),
+    "selection-large": (
+        "Selection: 1,000 distinct nodes x 4,000 jobs",
+        "selection.py --part large",
+    ),
+    "selection-huge": (
+        "Selection: 10,000 distinct nodes x 40,000 jobs",
+        "selection.py --part huge --runs 1",
     ),
     "selection-rivals": (
         "Selection: how far milp and minlp come",
