@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +20,7 @@ from optsched import deadline, interpreted
 from optsched.cli import app, execute
 from optsched.compiled_loops import compiled_at_once, njit
 from optsched.deadline import Deadline
+from optsched.experiments.run import processes
 from optsched.interpreted import TooLongError
 from optsched.progress import compiling_told, tell_compiling
 
@@ -213,3 +216,20 @@ def _tell(_: str) -> float:
     tell_compiling("same (a)")
     tell_compiling(None)
     return 0.5
+
+
+def test_a_unit_is_not_ended_while_its_code_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = multiprocessing.Pipe()
+    for message in ("improve (makespan)", None, 42):
+        theirs.send(message)
+    waited: list[float | None] = []
+    monkeypatch.setattr(processes, "wait", lambda _, seconds: waited.append(seconds) or [ours])
+    keeper = object.__new__(processes._Keeper)
+    process = types.SimpleNamespace(sentinel=None)
+    monkeypatch.setattr(keeper, "_ready", lambda: (process, ours), raising=False)
+    told: list[str | None] = []
+    with compiling_told(told.append):
+        assert keeper._run(processes._Task((id, ()), 60.0)) == 42
+    assert (waited[0], waited[1]) == (60.0, None)
+    assert 0.0 < waited[2] <= 60.0
+    assert told == ["improve (makespan)", None]
