@@ -124,7 +124,7 @@ def are_few(tables: Tables, deadline: Deadline, most: int = FEW_PATTERNS) -> boo
     size = nonzeros(tables)
     small = size <= MOST_NONZEROS and pattern_count(tables) <= most
     filled = all(_fills_of_kind(kind) is not None for kind in tables.kinds)
-    return small and filled and fits(deadline, 2 * size)
+    return small and filled and fits(deadline, 4 * size)
 
 
 def nonzeros(tables: Tables) -> int:
