@@ -143,6 +143,8 @@ def million(runs: int) -> None:
             run = partial(simulate_online, prepared, name, predicted.iterations)
             _, spent = busy(run)
             times.setdefault(name, []).append(spent)
+        told = ", ".join(f"{name} {row[-1]:.2f}" for name, row in times.items())
+        print(f"  seed {seed}, seconds: {told}", flush=True)
     simulated = median(median(row) for name, row in times.items() if name in POLICIES)
     for name, row in times.items():
         goal = 3.0 if name == "generate" else 1.0 if name in POLICIES else None

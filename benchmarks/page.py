@@ -59,7 +59,14 @@ SECTIONS = {
         "Selection: one decision of STS, and speed profiles",
         "selection.py --part sts,hull",
     ),
-    "online": ("Online: the simulator, every policy", "online.py --runs 5"),
+    "online": (
+        "Online: the simulator, every policy",
+        "online.py --runs 5 --only compile,command,paper,servers,python,predictors",
+    ),
+    "online-million": (
+        "Online: a million jobs, and how far the bound is from the best policy",
+        "online.py --only million,memory,bound",
+    ),
     "rolling": ("Rolling: seconds of a run and of a decision", "rolling.py --profile"),
     "limits": ("Time limits: how long a method goes on after its own", "limits.py"),
     "fuzz_files": (
