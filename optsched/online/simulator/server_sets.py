@@ -57,7 +57,7 @@ def all_free(servers: int, gpus_per_server: int, by_index: bool) -> FreeServers:
 @njit_borrowing
 def add(servers: Any, row: int, server: int) -> None:
     """Put a server into a row's set."""
-    bits, level, at = servers.bits, servers.level, server
+    bits, level, at = servers.bits, servers.level, np.int64(server)  # 1 << 31 is no int32
     for each in range(len(level) - 1):
         word = level[each] + (at >> _BITS)
         before = bits[row, word]
@@ -70,7 +70,7 @@ def add(servers: Any, row: int, server: int) -> None:
 @njit_borrowing
 def discard(servers: Any, row: int, server: int) -> None:
     """Take a server out of a row's set."""
-    bits, level, at = servers.bits, servers.level, server
+    bits, level, at = servers.bits, servers.level, np.int64(server)  # 1 << 31 is no int32
     for each in range(len(level) - 1):
         word = level[each] + (at >> _BITS)
         bits[row, word] &= ~(1 << (at & _MASK))
