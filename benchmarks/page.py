@@ -68,6 +68,14 @@ SECTIONS = {
         "online.py --only million,memory,bound",
     ),
     "rolling": ("Rolling: seconds of a run and of a decision", "rolling.py --profile"),
+    "rolling-saturated": (
+        "Rolling: a saturated run of STS, event by event",
+        "rolling.py --policies sts --arrivals poisson-high --sharing off",
+    ),
+    "rolling-gap": (
+        "Rolling: the gap to the clairvoyant bound, split in three",
+        "rolling_gap.py --steps 200000",
+    ),
     "limits": ("Time limits: how long a method goes on after its own", "limits.py"),
     "fuzz_files": (
         "Broken and hostile files: no traceback, and soon",

@@ -9,9 +9,11 @@ Complexity: O(decisions x (jobs present + policy)). Source: sts, VI-B and VII.
 
 from __future__ import annotations
 
+import gc
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple, Protocol
@@ -35,6 +37,8 @@ SAME_MOMENT = 1e-14
 SHORTEST = 1 / 3_600_000
 """Share of H, a millisecond of an hour: a policy's planned change takes effect no sooner, so that
 time always moves on."""
+RECORDS_A_COLLECTION = 100_000
+"""New objects before Python looks for garbage."""
 MOST_IDLE_DECISIONS = 10_000
 """Decisions in a row that place nothing, with nothing running, before a run is given up."""
 MOST_PERIODIC_DECISIONS = 200_000
@@ -141,9 +145,10 @@ def simulate_rolling(
     refuse_endless(world, policy)
     targets = true_epochs(world.instance, seed) if epochs is None else epochs
     run = _Run(world, policy, targets)
-    while run.step():
-        if progress is not None:
-            progress(len(run.finished), len(run.jobs))
+    with _few_collections():
+        while run.step():
+            if progress is not None:
+                progress(len(run.finished), len(run.jobs))
     return Records(
         instance=world.instance.name,
         policy=policy.name,
@@ -363,6 +368,18 @@ class _Run:
         if self.idle > MOST_IDLE_DECISIONS:
             name, count = self.policy.name, len(self.active)
             raise StalledError(f"policy {name} leaves {count} jobs waiting on an idle cluster")
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """A run leaves some hundred thousand records, none of them garbage, to look at in vain."""
+    before = gc.get_threshold()
+    if before[0]:
+        gc.set_threshold(max(before[0], RECORDS_A_COLLECTION), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _later(now: float, after: float) -> float:

@@ -88,6 +88,17 @@ class World:
         flat = self.all.seconds.reshape(len(epochs), -1)
         slowest = np.where(np.isfinite(flat), flat, 0.0).max(axis=1)
         self.slowest_seconds = slowest * self.works.most
+        self._moment = SelectionInstance.model_construct(
+            schema_="optsched/selection",
+            version=1,
+            name=instance.name,
+            now=instance.now,
+            interval=instance.interval,
+            postponement_penalty=instance.postponement_penalty,
+            gpu_types=instance.gpu_types,
+            nodes=instance.nodes,
+            jobs=(),
+        )
         self._done, self._mean = np.full(len(epochs), np.nan), np.empty(len(epochs))
 
     def means_left(self, view: View) -> Floats:
@@ -100,18 +111,8 @@ class World:
 
     def tables_at(self, view: View) -> Tables:
         """Tables of the jobs present. Complexity: O(jobs x configurations)."""
-        given, index = self.instance, view.index
-        moment = SelectionInstance.model_construct(
-            schema_="optsched/selection",
-            version=1,
-            name=given.name,
-            now=view.time,
-            interval=given.interval,
-            postponement_penalty=given.postponement_penalty,
-            gpu_types=given.gpu_types,
-            nodes=given.nodes,
-            jobs=tuple(map(given.jobs.__getitem__, view.jobs)),
-        )
+        index, jobs = view.index, tuple(map(self.instance.jobs.__getitem__, view.jobs))
+        moment = self._moment.model_copy(update={"now": view.time, "jobs": jobs})
         return Tables(
             moment,
             self.readings,
