@@ -57,7 +57,7 @@ SECTIONS = {
     ),
     "selection-times": (
         "Selection: one decision of STS, and speed profiles",
-        "selection.py --part sts,hull",
+        "selection.py --part sts,hull --runs 5",
     ),
     "online": (
         "Online: the simulator, every policy",

@@ -18,7 +18,7 @@ import argparse
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
@@ -229,8 +229,9 @@ def _profiles(settings: SelectionSettings, seed: int) -> dict[str, float]:
         worst = tables.worst[:, t, : kind.gpus]
         share = np.random.default_rng(seed).uniform(0.05, 0.95, size=tables.jobs)
         due = worst[:, -1] + share * (worst[:, 0] - worst[:, -1])  # every deadline binds
+        bound = replace(tables, due_dates=due + tables.instance.now)
         found[kind.name] = median(
-            _timed(lambda a=(tables, curves, t, due): first_steps(*a)) for _ in range(7)
+            _timed(lambda a=(bound, curves, t): first_steps(*a)) for _ in range(7)
         )
     return found
 
