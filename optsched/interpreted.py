@@ -82,6 +82,7 @@ def interpreted(run: Callable[..., Any], args: tuple[Any, ...], steps: int) -> t
     """
     global _left
     before = [(array, array.copy()) for array in _arrays(args) if array.flags.writeable]
+    drawn = [(g, g.bit_generator.state) for g in args if isinstance(g, np.random.Generator)]
     _left = steps - sum(array.nbytes for array, _ in before) // BYTES
     try:
         with np.errstate(over="ignore", invalid="ignore", divide="raise"):
@@ -89,6 +90,8 @@ def interpreted(run: Callable[..., Any], args: tuple[Any, ...], steps: int) -> t
     except TooLongError:
         for array, content in before:
             array[...] = content
+        for generator, state in drawn:
+            generator.bit_generator.state = state
         raise
     return _plain(value), _left
 
