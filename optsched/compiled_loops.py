@@ -24,7 +24,7 @@ import numba
 from numba.core.registry import CPUDispatcher
 
 from optsched.deadline import standing_still
-from optsched.interpreted import STEPS, TooLongError, interpreted, is_small, twin
+from optsched.interpreted import STEPS, TooLongError, interpreted, is_small, twin_for
 from optsched.progress import compiling
 
 
@@ -75,7 +75,12 @@ class Tiered(CPUDispatcher):  # type: ignore[misc]
         if is_kept:
             with standing_still():
                 return super()._compile_for_args(*args)
-        if not _at_once and self._steps > 0 and is_small(args, self._steps) and twin(self.py_func):
+        if (
+            not _at_once
+            and self._steps > 0
+            and is_small(args, self._steps)
+            and twin_for(self.py_func, args)
+        ):
             return self._interpreted
         with standing_still(), compiling(_name(self)), _one_process(self):
             return super()._compile_for_args(*args)
@@ -93,7 +98,7 @@ class Tiered(CPUDispatcher):  # type: ignore[misc]
     def _interpreted(self, *args: Any) -> Any:
         """Run by Python, or if that takes too long after all, compiled."""
         try:
-            value, self._steps = interpreted(twin(self.py_func), args, self._steps)
+            value, self._steps = interpreted(twin_for(self.py_func, args), args, self._steps)
         except TooLongError:
             self._steps = 0
             return self(*args)

@@ -76,8 +76,9 @@ def test_python_first_and_compiled_when_it_is_too_long() -> None:
 @pytest.mark.usefixtures("untouched")
 def test_what_is_given_up_leaves_no_trace() -> None:
     pair, values = fresh()
+    run = interpreted.twin_for(gathered.py_func, (pair, values, 50))
     with pytest.raises(TooLongError):
-        interpreted.interpreted(interpreted.twin(gathered.py_func), (pair, values, 50), 20)
+        interpreted.interpreted(run, (pair, values, 50), 20)
     assert (pair.seen.tolist(), pair.total.tolist()) == ([0, 0, 0], [0])
 
 
@@ -86,6 +87,36 @@ def test_large_arguments_are_not_copied() -> None:
     pair, _ = fresh()
     gathered(pair, np.zeros(interpreted.BYTES * 101 // 8, np.int64), 0)
     assert len(gathered.signatures) == 1
+
+
+@njit(cache=False)
+def mixed(servers: Any, hashes: Any) -> int:
+    """Of narrow integers: bits that are set, products, and a sum in a loop."""
+    found = 0
+    for k in range(len(servers)):
+        found |= 1 << (servers[k] & 31)
+        hashes[k] = servers[k] * 2_000_000_011 + servers[k]
+    for server in servers:
+        found += server * 3
+    for at, server in enumerate(servers):
+        found ^= server << (at + 8)
+    return found
+
+
+@pytest.mark.parametrize("kind", [np.int16, np.int32, np.int64])
+def test_narrow_integers_are_computed_with_in_64_bits(kind: Any) -> None:
+    mixed._reset_overloads()
+    given = np.array([31, 30, 32000, 7, 5], kind)
+    seen = []
+    for interpret in (True, False):
+        hashes = np.zeros(5, np.int64)
+        if interpret:
+            seen.append((mixed(given, hashes), hashes.tolist()))
+            assert mixed.signatures == []
+        else:
+            with compiled_at_once():
+                seen.append((mixed(given, hashes), hashes.tolist()))
+    assert seen[0] == seen[1]
 
 
 def test_one_version_whatever_constants_a_caller_passes() -> None:
@@ -133,7 +164,10 @@ MANY = (
       for method in ("heavy-edge", "repartition", "exact")),
     *(f"rolling/light-6x60:{method}" for method in ("sts", "rg", "price", "clairvoyant-bound")),
     *(f"online/small-400x40:{method}" for method in (
-        "a-srpt", "a-srpt-backfill", "wcs-subtime", "las", "easy", "flow-bound")),
+        "a-srpt", "a-srpt-backfill", "spjf", "wcs-subtime", "las", "max-min", "srpt-preemptive",
+        "easy", "fifo", "flow-bound")),
+    *(f"selection/{name}:{method}" for name in ("12x48-mixed", "6x24-mixed")
+      for method in ("sts", "rg", "dp", "edf", "columns", "exact")),
 )  # fmt: skip
 
 
