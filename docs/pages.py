@@ -89,6 +89,8 @@ def run(language: str, code: str, names: dict[str, object]) -> str:
             Path(named[1]).write_text(code[named.end() :], encoding="utf-8")
         elif language == "python":
             exec(compile(code, "page", "exec"), names)  # our own page
+            if "matplotlib.pyplot" in sys.modules:  # a figure that is closed can still be saved
+                sys.modules["matplotlib.pyplot"].close("all")
         elif language == "sh":
             shell(code)
     return out.getvalue()

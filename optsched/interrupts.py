@@ -96,4 +96,10 @@ def heed() -> None:
         raise KeyboardInterrupt
 
 
+def forget() -> None:
+    """Begin anew: what comes next was asked for after any interrupt so far."""
+    global _last
+    _last = Interrupt()
+
+
 _last = Interrupt()

@@ -100,7 +100,8 @@ def solve_cp(
         "gap": settings.gap,
     }
     if deadline.has(PARTING):
-        with TemporaryFile() as errors, _running(json.dumps(request), errors) as process:
+        told = json.dumps(request, allow_nan=False)
+        with TemporaryFile() as errors, _running(told, errors) as process:
             for line in _lines(process, deadline):
                 _take(answer, json.loads(line), heard)
             if process.poll():

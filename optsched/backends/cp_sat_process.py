@@ -57,7 +57,7 @@ def _whole(bound: float) -> int:
 
 
 def _say(**said: Any) -> None:
-    print(json.dumps(said), flush=True)
+    print(json.dumps(said, allow_nan=False), flush=True)
 
 
 def _end_with_parent() -> None:

@@ -72,6 +72,7 @@ def execute(arguments: list[str]) -> int:
 
 
 def _code(arguments: list[str]) -> int:
+    interrupts.forget()
     try:
         with compiling_told(_Compiling().say):
             value = app(args=arguments, prog_name="optsched", standalone_mode=False)
