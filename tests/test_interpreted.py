@@ -166,7 +166,7 @@ MANY = (
     *(f"online/small-400x40:{method}" for method in (
         "a-srpt", "a-srpt-backfill", "spjf", "wcs-subtime", "las", "max-min", "srpt-preemptive",
         "easy", "fifo", "flow-bound")),
-    *(f"selection/{name}:{method}" for name in ("12x48-mixed", "6x24-mixed")
+    *(f"selection/{name}:{method}" for name in ("12x48-distinct", "10x20")
       for method in ("sts", "rg", "dp", "edf", "columns", "exact")),
 )  # fmt: skip
 
