@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 from numba.core.registry import CPUDispatcher
 
 from optsched.deadline import standing_still
@@ -69,19 +70,14 @@ class Tiered(CPUDispatcher):  # type: ignore[misc]
 
     def _compile_for_args(self, *args: Any, **none: Any) -> Any:
         """What to call with these arguments."""
-        if self._on_disk is None:
-            self._on_disk = _signatures(self)
-        is_kept = bool(self._on_disk) and tuple(map(self.typeof_pyval, args)) in self._on_disk
-        if is_kept:
-            with standing_still():
+        with standing_still():
+            if self._on_disk is None:
+                self._on_disk = _signatures(self)
+            if self._on_disk and tuple(map(self.typeof_pyval, args)) in self._on_disk:
                 return super()._compile_for_args(*args)
-        if (
-            not _at_once
-            and self._steps > 0
-            and is_small(args, self._steps)
-            and twin_for(self.py_func, args)
-        ):
-            return self._interpreted
+            is_left = not _at_once and self._steps > 0 and is_small(args, self._steps)
+            if is_left and twin_for(self.py_func, args):
+                return self._interpreted
         with standing_still(), compiling(_name(self)), _one_process(self):
             return super()._compile_for_args(*args)
 
@@ -226,6 +222,7 @@ def _private_folder() -> str:
     return tempfile.mkdtemp(prefix="optsched-")
 
 
+numba.typeof((np.empty(0), 0.0))  # the first look at types takes milliseconds: no method's
 _log = logging.getLogger("optsched")
 _is_said = False
 _at_once = False

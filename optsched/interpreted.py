@@ -107,7 +107,8 @@ def interpreted(run: Callable[..., Any], args: tuple[Any, ...], steps: int) -> t
     TooLongError
         When the steps are not enough; the arguments' arrays are then what they were.
     """
-    global _left
+    global _left, _runs
+    _runs += 1
     before = [(array, array.copy()) for array in _arrays(args) if array.flags.writeable]
     drawn = [(g, g.bit_generator.state) for g in args if isinstance(g, np.random.Generator)]
     _left = steps - sum(array.nbytes for array, _ in before) // BYTES
@@ -155,7 +156,12 @@ def _plain(value: Any) -> Any:
     return value
 
 
-_left = 0
+def runs() -> int:
+    """How many calls this process has left to Python so far: their seconds are Python's."""
+    return _runs
+
+
+_left = _runs = 0
 
 
 def _tick() -> None:

@@ -230,7 +230,8 @@ class Result(Displayed):
     bound, bound_source : float or None, str or None
         What no solution is below, and where that comes from.
     build_time, solve_time : float
-        Seconds that stating a model and solving it took.
+        Seconds that stating a model and solving it took; more than they would be where loops are
+        not compiled yet (`optsched.methods.warm_up`).
     check : CheckReport or None
         Whether every rule is kept.
     solution : solution or None

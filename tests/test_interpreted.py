@@ -20,6 +20,10 @@ from optsched import deadline, interpreted
 from optsched.cli import app, execute
 from optsched.compiled_loops import compiled_at_once, njit
 from optsched.deadline import Deadline
+from optsched.experiments.papers import running
+from optsched.experiments.papers.a_srpt import table2
+from optsched.experiments.papers.artefact import Scale
+from optsched.experiments.papers.sts import fig7
 from optsched.experiments.run import processes
 from optsched.interpreted import TooLongError
 from optsched.progress import compiling_told, tell_compiling
@@ -64,10 +68,12 @@ def test_python_first_and_compiled_when_it_is_too_long() -> None:
     told: list[str | None] = []
     outcomes = []
     with compiling_told(told.append):
-        for signatures in (0, 0, 0, 0, 1, 1):  # 24 steps a call
+        before = interpreted.runs()
+        for signatures in (0, 0, 0, 0, 1, 1):  # 24 steps a call; the fifth is too long
             pair, values = fresh()
             outcomes.append((gathered(pair, values, 6), *map(np.ndarray.tolist, pair)))
             assert len(gathered.signatures) == signatures
+    assert interpreted.runs() == before + 5
     assert outcomes == [((60, True), [20, 20, 20], [60])] * 6
     assert [type(each) for each in outcomes[0][0]] == [type(each) for each in outcomes[-1][0]]
     assert [name is not None and name.startswith("gathered") for name in told] == [True, False]
@@ -267,3 +273,25 @@ def test_a_unit_is_not_ended_while_its_code_is_compiled(monkeypatch: pytest.Monk
     assert (waited[0], waited[1]) == (60.0, None)
     assert 0.0 < waited[2] <= 60.0
     assert told == ["improve (makespan)", None]
+
+
+@pytest.mark.parametrize("runs", [0, 3])
+def test_seconds_of_python_are_called_so(
+    runs: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(interpreted, "runs", lambda: runs)
+    for command in ("solve", "compare"):
+        assert execute([command, "placement/fig2"]) == 0
+        assert ("seconds are of Python" in capsys.readouterr().err) == (runs > 0)
+
+
+def test_seconds_that_a_figure_is_about_are_of_compiled_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    compiled: list[str] = []
+    monkeypatch.setattr(running, "warm_up", compiled.append)
+    monkeypatch.setattr(running, "sweep", lambda *_, **__: pytest.fail("compiled: go on"))
+    for artefact in (*table2.ARTEFACTS, *fig7.ARTEFACTS):
+        with pytest.raises(pytest.fail.Exception):
+            running.runs_of(artefact, tmp_path, Scale())
+    assert compiled == ["placement", "selection"]

@@ -84,6 +84,7 @@ def solve(
         print_json({**result.to_dict(), **told})
     elif output != STANDARD_OUTPUT:
         show.result(result)
+        show.told_of_python()
     return INTERRUPTED if interrupts.came() else _code(result)
 
 
@@ -139,6 +140,7 @@ def compare(
     )
     done, interrupted = show.table(groups, quiet=as_json or csv == STANDARD_OUTPUT)
     show.note(f"compiled code loaded in {stood():.1f} s, not in the table")
+    show.told_of_python()
     rows = [result.to_dict(with_solution=False) for result in done]
     if as_json:
         print_json(rows)

@@ -34,6 +34,14 @@ def note(said: object) -> None:
     print(said, file=sys.stderr, flush=True)
 
 
+def told_of_python() -> None:
+    """Say so where seconds are those of loops that Python ran."""
+    from optsched import interpreted
+
+    if interpreted.runs():
+        note("seconds are of Python here: `optsched warm-up` compiles the loops, once on a machine")
+
+
 def result(result: Result) -> None:
     """One result, a line a fact."""
     problem = PROBLEMS[result.problem]

@@ -79,8 +79,9 @@ class Artefact:
         The families to be run, the longest runs first; None where nothing is run.
     scales : bool
         Whether it takes a trace, and may have a full size.
-    timed : bool
-        Whether it is about seconds, so that nothing may run beside it.
+    timed : str, optional
+        The problem whose methods' seconds it is about: they are compiled first, and nothing runs
+        beside them.
     where : str
         Which table or figure of which paper.
     runtime : str
@@ -97,7 +98,7 @@ class Artefact:
     draw: Callable[[pd.DataFrame], Figure]
     plan: Callable[[Scale], Sequence[Family]] | None = None
     scales: bool = False
-    timed: bool = False
+    timed: str | None = None
     where: str = ""
     runtime: str = ""
     modules: tuple[str, ...] = ()

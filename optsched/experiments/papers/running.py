@@ -21,6 +21,7 @@ from optsched.experiments.plans.units import canonical
 from optsched.experiments.run.runner import Standing, sweep
 from optsched.experiments.store.row import Status
 from optsched.external import module_of
+from optsched.methods import warm_up
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,6 +59,8 @@ def runs_of(
     families = tuple(artefact.plan(scale))
     text = canonical([asdict(family) for family in families])
     code = f"{_code()}{_digest(scale.trace)}"
+    if artefact.timed is not None and not scale.quick:
+        warm_up(artefact.timed)
     plan = Plan(artefact.name, families, text, artefact.command, code=code)
     sweep(
         plan,

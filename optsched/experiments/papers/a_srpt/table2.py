@@ -262,7 +262,7 @@ ARTEFACTS = (
         lines=table,
         judge=judge,
         draw=draw,
-        timed=True,
+        timed="placement",
         where="a-srpt, Table II",
         runtime="3 min; --quick 30 s",
     ),

@@ -122,7 +122,7 @@ ARTEFACTS = (
         lines=table,
         judge=judge,
         draw=draw,
-        timed=True,
+        timed="selection",
         where="sts, Fig. 7",
         runtime="40 s; --quick 5 s",
     ),
