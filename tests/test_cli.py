@@ -18,6 +18,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from optsched import interpreted
 from optsched.cli import _code
 from optsched.errors import SolverError
 from optsched.experiments import ARTEFACTS
@@ -64,8 +65,9 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture(autouse=True)
 def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand in a folder that holds small.json, without the user's debug setting."""
+    """Stand in a folder that holds small.json, all compiled, without the user's debug setting."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(interpreted, "runs", lambda: 0)
     monkeypatch.delenv("OPTSCHED_DEBUG", raising=False)
     Path("small.json").write_text(json.dumps(INSTANCE), encoding="utf-8")
 
