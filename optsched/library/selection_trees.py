@@ -14,7 +14,7 @@ from optsched.library.branching import Branch, Document, Tree, rows_of
 from optsched.result import Settings
 from optsched.selection.bounds.prices import PricedOut, Prices
 from optsched.selection.cost import tables_of
-from optsched.selection.exact.arc_arrays import Ints, Skeleton, skeleton_of
+from optsched.selection.models.arcs import Ints, Skeleton, skeleton_of
 from optsched.selection.options import SelectionOptions
 
 SPREAD = 4.0

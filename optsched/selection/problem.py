@@ -98,15 +98,15 @@ SELECTION = Problem(
             "patterns",
             "exact",
             "MILP over node patterns, without symmetry",
-            f"{_HERE}.exact.patterns:patterns",
-            f"{_HERE}.exact.patterns:model",
+            f"{_HERE}.models.patterns:patterns",
+            f"{_HERE}.models.patterns:model",
         ),
         Method(
             "columns",
             "exact",
             "arc-flow and column generation, with a price certificate",
             f"{_HERE}.exact.columns:columns",
-            f"{_HERE}.exact.arc_flow:model",
+            f"{_HERE}.models.arcs_in_pyomo:model",
         ),
         Method(
             "exact",

@@ -19,8 +19,8 @@ from optsched.selection.bounds.price_search import best_prices
 from optsched.selection.bounds.prices import PricedOut, Prices, lowest_at
 from optsched.selection.cost import Tables, tables_of
 from optsched.selection.exact import columns, grouping
-from optsched.selection.exact.arc_arrays import skeleton_of
 from optsched.selection.heuristics.sts import sts_assignment
+from optsched.selection.models.arcs import skeleton_of
 from optsched.selection.options import SelectionOptions
 
 

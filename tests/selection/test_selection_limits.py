@@ -18,17 +18,17 @@ from optsched.result import Settings, Termination
 from optsched.selection.assignment import solution_of
 from optsched.selection.bounds import quick as bounds
 from optsched.selection.cost import tables_of
-from optsched.selection.exact import columns, patterns
+from optsched.selection.exact import columns
 from optsched.selection.exact.exact import exact
-from optsched.selection.exact.patterns import build as build_patterns
-from optsched.selection.exact.patterns import nonzeros, pattern_data
-from optsched.selection.exact.sifting import solve_sifted
-from optsched.selection.models import milp
+from optsched.selection.models import milp, patterns
 from optsched.selection.models.formulation import formulation_data
 from optsched.selection.models.milp import build as build_milp
 from optsched.selection.models.minlp import build as build_minlp
 from optsched.selection.models.openings import opening
 from optsched.selection.models.outcomes import TARDINESS
+from optsched.selection.models.patterns import build as build_patterns
+from optsched.selection.models.patterns import nonzeros, pattern_data
+from optsched.selection.models.sifting import solve_sifted
 from optsched.selection.options import SelectionOptions
 
 METHODS = ("exact", "patterns", "columns", "milp", "minlp")

@@ -18,8 +18,8 @@ from optsched.experiments.papers.verdict import Finding, read_verdict
 from optsched.experiments.plans.units import expand
 from optsched.generators.speed_profile import ProfileSettings, generate_speed_profile
 from optsched.selection.cost import tables_of
-from optsched.selection.exact.patterns import are_few
 from optsched.selection.instance import SelectionInstance
+from optsched.selection.models.patterns import are_few
 from optsched.selection.options import SelectionOptions
 from optsched.selection.solution import SelectionSolution
 

@@ -13,12 +13,12 @@ from optsched import build_model, solve
 from optsched.backends import solve_model
 from optsched.result import Settings, Termination
 from optsched.selection.cost import tables_of
-from optsched.selection.exact import sifting
-from optsched.selection.exact.arc_arrays import skeleton_of
-from optsched.selection.exact.packings import maximal_fills, partition_count, partitions
-from optsched.selection.exact.patterns import build as build_patterns
-from optsched.selection.exact.patterns import pattern_count, pattern_data
 from optsched.selection.instance import SelectionInstance
+from optsched.selection.models import sifting
+from optsched.selection.models.arcs import skeleton_of
+from optsched.selection.models.packings import maximal_fills, partition_count, partitions
+from optsched.selection.models.patterns import build as build_patterns
+from optsched.selection.models.patterns import pattern_count, pattern_data
 from optsched.selection.options import SelectionOptions
 
 
@@ -69,8 +69,8 @@ def test_fills_are_exact_and_maximal() -> None:
 
 def test_a_solution_that_is_no_vertex_is_still_decoded() -> None:
     from optsched.selection.assignment import expected_cost
-    from optsched.selection.exact.pattern_decode import assignment_of
-    from optsched.selection.exact.patterns import build, read_counted
+    from optsched.selection.models.pattern_decode import assignment_of
+    from optsched.selection.models.patterns import build, read_counted
 
     instance = tiny(5)
     tables = tables_of(instance, SelectionOptions())

@@ -14,8 +14,8 @@ from optsched.cli import _code
 from optsched.errors import NotApplicableError
 from optsched.result import Result, Termination
 from optsched.selection.exact import who_waits
-from optsched.selection.exact.patterns import read_counted
 from optsched.selection.instance import SelectionInstance
+from optsched.selection.models.patterns import read_counted
 
 SWITCH = ("on", "off")
 

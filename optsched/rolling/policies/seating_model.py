@@ -19,7 +19,7 @@ from optsched.errors import NotApplicableError
 from optsched.rolling.policies.seating import seat_by_gain
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Configuration, Tables
-from optsched.selection.exact.packings import maximal_fills, partitions
+from optsched.selection.models.packings import maximal_fills, partitions
 
 MOST_GPUS = 16
 MOST_FILLS = 2_000

@@ -21,8 +21,8 @@ from optsched.backends import GrowingLp, MilpArrays
 from optsched.deadline import Deadline
 from optsched.result import Settings
 from optsched.selection.bounds.prices import Floats, PricedOut, Prices, SlotValues, low_lines
-from optsched.selection.exact.arc_arrays import Ints, Skeleton, sparse
 from optsched.selection.exact.grouping import quantile_classes
+from optsched.selection.models.arcs import Ints, Skeleton, sparse
 from optsched.selection.models.openings import opening
 
 ROUNDS = 1_000
@@ -292,7 +292,8 @@ class _Search:
         for j, seat in (opening(tables) or {}).items():
             v, used = of_node[seat.node], len(seat.gpus)
             roles[j] = market.first + index[v, seat.configuration, used]
-            cost[j] = market.skeleton.leader_cost(j, v, seat.configuration, used)
+            leader = np.array([[j, v, seat.configuration, used]])
+            cost[j] = market.skeleton.dollars(leader)[0]
         return roles, cost
 
 

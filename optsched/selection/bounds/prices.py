@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.selection.cost import NodeClass, Tables
-from optsched.selection.exact.arc_arrays import Ints, Skeleton
+from optsched.selection.models.arcs import Ints, Skeleton
 from optsched.selection.solution import Certificate
 
 Floats = NDArray[np.float64]

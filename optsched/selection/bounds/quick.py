@@ -11,9 +11,9 @@ from optsched.errors import NotApplicableError
 from optsched.result import Settings
 from optsched.selection.bounds.price_search import best_prices
 from optsched.selection.cost import tables_of
-from optsched.selection.exact.arc_arrays import skeleton_of
 from optsched.selection.exact.grouping import grouped_classes
 from optsched.selection.instance import SelectionInstance
+from optsched.selection.models.arcs import skeleton_of
 from optsched.selection.models.outcomes import TARDINESS, tardiness_bound
 from optsched.selection.options import SelectionOptions
 

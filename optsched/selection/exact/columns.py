@@ -26,11 +26,11 @@ from optsched.selection.assignment import Assignment, expected_cost
 from optsched.selection.bounds.price_search import Found, best_prices
 from optsched.selection.bounds.prices import PricedOut, least_columns
 from optsched.selection.cost import Tables, tables_of
-from optsched.selection.exact.arc_arrays import Ints, Skeleton, skeleton_of
-from optsched.selection.exact.arc_decode import seats_of
 from optsched.selection.exact.grouping import MOST_CLASSES, quantile_classes, reassigned
 from optsched.selection.exact.starting_selection import report_start, starting_seats, without_model
 from optsched.selection.instance import SelectionInstance
+from optsched.selection.models.arc_decode import seats_of
+from optsched.selection.models.arcs import Ints, Skeleton, skeleton_of
 from optsched.selection.models.openings import can_open
 from optsched.selection.models.outcomes import (
     TARDINESS,

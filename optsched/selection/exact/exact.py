@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from optsched.result import Outcome, Settings
 from optsched.selection.cost import tables_of
-from optsched.selection.exact.patterns import are_few, patterns
 from optsched.selection.instance import SelectionInstance
+from optsched.selection.models.patterns import are_few, patterns
 from optsched.selection.options import SelectionOptions
 
 FEW_PATTERNS = 600

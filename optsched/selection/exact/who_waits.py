@@ -26,13 +26,13 @@ from optsched.deadline import OutOfTimeError, clock
 from optsched.result import ARITHMETIC, Outcome, Settings, Termination
 from optsched.selection.assignment import Assignment, expected_cost, solution_of
 from optsched.selection.cost import Tables, tables_of
-from optsched.selection.exact.pattern_decode import assignment_of
-from optsched.selection.exact.patterns import build, nonzeros, pattern_data, read_counted
-from optsched.selection.exact.sifting import solve_sifted
 from optsched.selection.exact.starting_selection import known_selections, report_start
 from optsched.selection.heuristics.sts import sts_assignment
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.outcomes import infeasible_outcome
+from optsched.selection.models.pattern_decode import assignment_of
+from optsched.selection.models.patterns import build, nonzeros, pattern_data, read_counted
+from optsched.selection.models.sifting import solve_sifted
 from optsched.selection.options import SelectionOptions
 
 WHOLE = 1e-6

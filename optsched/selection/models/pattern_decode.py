@@ -18,7 +18,7 @@ import numpy as np
 from optsched.errors import SolverError
 from optsched.selection.assignment import Assignment, Seat
 from optsched.selection.cost import Tables
-from optsched.selection.exact.packings import read
+from optsched.selection.models.packings import read
 
 Slot = tuple[int, tuple[int, ...]]
 """A node and GPUs of it."""

@@ -1,7 +1,27 @@
-"""The arc-flow model as arrays: numbered rows and columns, for column generation.
+"""The arc-flow model behind method ``columns``: numbered columns and rows, as HiGHS is given them.
 
-Same model as `arc_flow`, which states it in Pyomo; a test holds the two together. All rows but the
-jobs' and the opening's are "<=" rows.
+A leader takes a node and leaves its other GPUs as a residue; arcs cut the residue into dedicated
+slots and shared GPUs, by GPU type alone, since a follower's cost does not depend on the node.
+
+- sets: job j, class v of N_v nodes, type t of v, configuration c of t (L: a leader's), u GPUs in
+  use on a node, residue r = u - |L|; fill: how many of each fraction share a GPU, around the
+  leading fraction lf or none
+- columns, in this order: z_j waits; b[j,t,c] follows; x[t,r,k] cuts k dedicated GPUs off r,
+  x[t,r,S] one shared GPU; g[t,fill,lf] shared GPUs filled so; l[j,v,L,u] leads;
+  y[v,L,u] = sum_j l[j,v,L,u]. x, g and y are whole; z, b and l are so at a vertex
+- (P1.1) min sum_j post_j z_j + sum late[j,t,c] b[j,t,c] + sum (late[j,t,L] + E[j,t,L] c_vu)
+  l[j,v,L,u]
+- (4') every j: z_j + sum b + sum l = 1
+- (5') every v: sum l <= N_v
+- (13'') every (t,r): sum of x that leave r <= sum of l with u - |L| = r, and of x that end at r
+- (9') every t: sum of g without lf <= sum_r x[t,r,S]; every (t,lf): sum g <= sum of l with L = lf
+- (11') every (t,c): sum_j b[j,t,c] <= sum_r x[t,r,c], for a fraction sum of g times its slots
+- (16) sum l = min(|J|, |N|), where so many nodes must open
+- (17) every (v,L,u): sum_j l = y
+
+`programme` is the linear relaxation over some leaders, `with_integers` the whole; `arcs_in_pyomo`
+names its columns and rows, `arc_decode` seats jobs by its values. Money is in units of
+`Skeleton.unit` dollars. Symbol table: models/selection/README.md.
 """
 
 from __future__ import annotations
@@ -12,12 +32,12 @@ from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csr_array, vstack
 
 from optsched.backends import MilpArrays
 from optsched.errors import NotApplicableError
 from optsched.selection.cost import NodeClass, Tables
-from optsched.selection.exact.packings import maximal_fills, read, written
+from optsched.selection.models.packings import maximal_fills, read, written
 
 MOST_FILLS = 2_000
 
@@ -80,28 +100,12 @@ class Skeleton:
         width = 1 if family == "plain" else self.widest
         return self.first_rows[family] + t * width + index
 
-    def leader_cost(self, j: int, v: int, c: int, used: int) -> float:
-        """eta_j D_jL + E[t]_jL c_vu, dollars.
-
-        Parameters
-        ----------
-        j : int
-            The job.
-        v : int
-            The class of nodes.
-        c : int
-            The configuration.
-        used : int
-            GPUs in use on the node.
-
-        Returns
-        -------
-        float
-            Dollars.
-        """
-        each = self.classes[v]
-        energy = float(self.tables.expected[j, each.kind, c]) * each.cost_rate[used - 1]
-        return float(self.tables.late[j, each.kind, c]) + energy
+    def dollars(self, leaders: Ints) -> Floats:
+        """late[j,t,L] + E[j,t,L] c_vu of leaders (j, v, L, u), one a row."""
+        j, v, c, used = leaders.T
+        kinds = self.kinds[v]
+        energy = self.tables.expected[j, kinds, c] * self.rates[v, used - 1]
+        return self.tables.late[j, kinds, c] + energy
 
     def rooms(self, t: int, fill: str, leader: int) -> list[tuple[int, int]]:
         """(configuration, slots) that a fill offers to followers."""
@@ -153,12 +157,10 @@ class Skeleton:
 
     def leader_columns(self, leaders: Ints) -> tuple[Floats, csr_array]:
         """Costs (in units) and coefficients of leader columns, one column a row."""
-        j, v, c, used = leaders.T
-        kinds = self.kinds[v]
-        energy = self.tables.expected[j, kinds, c] * self.rates[v, used - 1]
-        cost = (self.tables.late[j, kinds, c] + energy) / self.unit
-        entries = [(np.arange(len(j)), j, 1.0), *self.node_entries(leaders[:, 1:])]
-        return cost, sparse(entries, (len(leaders), self.first_rows["end"]))
+        jobs = (np.arange(len(leaders)), leaders[:, 0], 1.0)
+        entries = [jobs, *self.node_entries(leaders[:, 1:])]
+        columns = sparse(entries, (len(leaders), self.first_rows["end"]))
+        return self.dollars(leaders) / self.unit, columns
 
     def node_entries(self, uses: Ints) -> list:
         """Coefficients of leaders (v, L, u), one a row, but those of the jobs' rows."""
@@ -180,7 +182,7 @@ class Skeleton:
         """The linear programme over given leaders: z, b, x, g, l in that order."""
         cost, matrix = self.fixed
         more, columns = self.leader_columns(leaders)
-        both = _stacked(matrix, columns).T
+        both = vstack([matrix, columns]).T
         lower, upper = self.row_bounds
         count = len(cost) + len(more)
         return MilpArrays(
@@ -337,9 +339,3 @@ def sparse(entries: list, shape: tuple[int, int]) -> csr_array:
     columns = np.concatenate([np.asarray(e[1], dtype=np.int64) for e in entries])
     values = np.concatenate([np.broadcast_to(e[2], np.shape(e[0])) for e in entries])
     return csr_array(coo_array((values.astype(float), (rows, columns)), shape=shape))
-
-
-def _stacked(first: csr_array, second: csr_array) -> csr_array:
-    from scipy.sparse import vstack
-
-    return csr_array(vstack([first, second]))

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from optsched.errors import SolverError
 from optsched.selection.assignment import Seat
-from optsched.selection.exact.arc_arrays import Ints, Skeleton
-from optsched.selection.exact.packings import read
+from optsched.selection.models.arcs import Ints, Skeleton
+from optsched.selection.models.packings import read
 
 Slots = dict[tuple[int, int], deque[tuple[int, tuple[int, ...]]]]
 

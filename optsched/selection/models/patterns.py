@@ -24,7 +24,10 @@ from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.errors import NotApplicableError
 from optsched.result import Outcome, Settings
 from optsched.selection.cost import Kind, Tables, tables_of
-from optsched.selection.exact.packings import (
+from optsched.selection.exact.starting_selection import report_start, starting_seats, without_model
+from optsched.selection.instance import SelectionInstance
+from optsched.selection.models.outcomes import model_outcome
+from optsched.selection.models.packings import (
     Counts,
     maximal_fills,
     partition_count,
@@ -32,11 +35,8 @@ from optsched.selection.exact.packings import (
     read,
     written,
 )
-from optsched.selection.exact.pattern_decode import Counted, assignment_of
-from optsched.selection.exact.sifting import solve_sifted
-from optsched.selection.exact.starting_selection import report_start, starting_seats, without_model
-from optsched.selection.instance import SelectionInstance
-from optsched.selection.models.outcomes import model_outcome
+from optsched.selection.models.pattern_decode import Counted, assignment_of
+from optsched.selection.models.sifting import solve_sifted
 from optsched.selection.options import SelectionOptions
 
 FEW_PATTERNS = 1_000
