@@ -6,7 +6,9 @@ Units: seconds, bytes, dollars per second. Source: sts, sections III and IV.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import FailFast, Field, PlainValidator, WithJsonSchema, model_validator
@@ -219,13 +221,27 @@ class SelectionInstance(InstanceFile):
             "interval": number(self.interval, "s"),
         }
 
-    @property
-    def largest(self) -> dict[str, int]:
+    @cached_property
+    def largest(self) -> Mapping[str, int]:
         """GPUs of each type's largest node; types without a node are left out."""
         found: dict[str, int] = {}
         for node in self.nodes:
             found[node.gpu_type] = max(found.get(node.gpu_type, 0), node.gpus)
         return found
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with some fields changed; what was computed of the nodes is forgotten.
+
+        Parameters
+        ----------
+        update : mapping, optional
+            New values by field, not validated.
+        deep : bool, optional
+            Whether the other fields are copied, too.
+        """
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("largest", None)  # pydantic copies it, whatever nodes there are now
+        return copied
 
     def due_in(self, job: SelectionJob) -> float:
         """Seconds from now to the job's due date, d_j - T_c; negative when it is overdue."""
@@ -273,7 +289,7 @@ class SelectionInstance(InstanceFile):
                     raise fault(f"{where}[{index}].name", repr(name)[:80], "a new name")
                 seen.add(name)
 
-    def _job_fits(self, index: int, job: SelectionJob, largest: dict[str, int]) -> None:
+    def _job_fits(self, index: int, job: SelectionJob, largest: Mapping[str, int]) -> None:
         for name, times in job.epoch_time.items():
             where = f"jobs[{index}].epoch_time"
             if name not in self.gpu_types:
