@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from oracles.offline import offline_optimum
 from oracles.random_online import random_case, random_job
 
 from optsched.generators.workload import WorkloadShape, generate_workload
@@ -17,7 +18,6 @@ from optsched.online.bounds.flow import (
     flow_bounds,
     mean_busy_time_bound,
 )
-from optsched.online.bounds.offline import offline_optimum
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs, prepare_jobs
