@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,14 @@ import pytest
 
 from optsched import interpreted
 from optsched.cli import _code
+from optsched.cli.importing import OF_THE_ZOO
 from optsched.errors import SolverError
 from optsched.experiments import ARTEFACTS
+from optsched.generators.placement import Hardware
 from optsched.io.schemas import SCHEMAS
 from optsched.library import shipped_folder
 from optsched.problems import PROBLEMS
+from optsched.profiles import Training
 from optsched.result import Outcome, Termination
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -747,6 +751,18 @@ def test_import_pipedream(run: Run) -> None:
     assert len(made["job"]["stages"]) == 2
     assert sum(stage["replicas"] for stage in made["job"]["stages"]) == 6
     assert run("compare", "net.json", "--json")[0] == 0
+
+
+def test_a_profile_is_asked_for_what_the_generator_is(run: Run) -> None:
+    """Hardware's and training's settings are declared once; a zoo model's own are not asked for."""
+    _, options, _ = run("import", "pipedream", "--help")
+    for field in (*fields(Hardware), *fields(Training)):
+        flag = f"--{field.name.replace('_', '-')} "
+        assert (flag in options) == (field.name not in OF_THE_ZOO), flag
+    Path("net.graph.txt").write_text(GRAPH, encoding="utf-8")
+    argv = ("import", "pipedream", "net.graph.txt", "--gpus", "2", "--servers", "2", "-o", "x.json")
+    error = "optsched: import pipedream: batch: found 'x', expected per-gpu or global\n"
+    assert run(*argv, "--batch", "x") == (2, "", error)
 
 
 @pytest.mark.parametrize("file_format", ["mps", "lp", "nl"])

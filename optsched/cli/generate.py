@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -71,16 +72,35 @@ def _command(kind: str, problem: str) -> Any:
     from optsched.verbs import generating
 
     make = generating.generator(problem, "generate", "problem")
-    options = [*map(_option, generating.parameters_of(make)), *_EXTRAS.get(problem, ()), *_COMMON]
+    options = [*map(option, generating.parameters_of(make)), *_EXTRAS.get(problem, ()), *_COMMON]
+    return command_of(kind, _told(problem), options, partial(_generate, kind, problem))
+
+
+def command_of(
+    name: str, told: str, options: list[inspect.Parameter], run: Callable[..., int]
+) -> Any:
+    """A command whose options are said by parameters.
+
+    Parameters
+    ----------
+    name : str
+        Of the command.
+    told : str
+        What it does.
+    options : list of inspect.Parameter
+        Annotated as typer asks for.
+    run : callable
+        Gets them by name; returns the exit code.
+    """
 
     def command(**given: Any) -> int:
-        return _generate(kind, problem, **given)
+        return run(**given)
 
-    command.__doc__ = _told(problem)
+    command.__doc__ = told
     command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in options}
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(kind)(command)
+    app.command(name)(command)
     return typer.main.get_command(app)
 
 
@@ -204,7 +224,7 @@ def _keep(folder: str, instance: Any, read: typing.Iterable[Any] = (), told: str
     note(f"wrote {path}{told}")
 
 
-def _option(parameter: Parameter) -> inspect.Parameter:
+def option(parameter: Parameter) -> inspect.Parameter:
     """The option of an argument; what is not given is left to the generator."""
     flag, known = f"--{parameter.name.replace('_', '-')}", parameter.default
     default = "" if known is None or known == () else f" [{known}]"
@@ -213,24 +233,30 @@ def _option(parameter: Parameter) -> inspect.Parameter:
     told: dict[str, Any] = {"help": f"{parameter.text}{default}"}
     kind = next(kind for kind in choices_of(parameter.hint) if kind is not type(None))
     if kind is bool:
-        return _keyword(parameter.name, bool, f"{flag}/--no-{flag[2:]}", **told)
+        return keyword(parameter.name, bool, f"{flag}/--no-{flag[2:]}", **told)
     names = (flag, *ALSO.get(parameter.name, ()))
     if typing.get_origin(kind) not in (None, typing.Literal):
         one = _READERS.get(typing.get_args(kind)[0], str)
         several = {"parser": _several(one), "metavar": "A,B"}
-        return _keyword(parameter.name, str, *names, **several, **told)
+        return keyword(parameter.name, str, *names, **several, **told)
     if kind in _READERS:
         metavar = {"metavar": "N" if kind is int else "X"}
-        return _keyword(parameter.name, kind, *names, parser=_READERS[kind], **metavar, **told)
-    return _keyword(parameter.name, str, *names, **told)
+        return keyword(parameter.name, kind, *names, parser=_READERS[kind], **metavar, **told)
+    return keyword(parameter.name, str, *names, **told)
 
 
-def _keyword(name: str, kind: Any, *flags: str, default: Any = None, **told: Any) -> Any:
+def keyword(name: str, kind: Any, *flags: str, default: Any = None, **told: Any) -> Any:
     hint = kind if default is not None else kind | None
     annotation: Any = Annotated[hint, typer.Option(*flags, **told)]
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )
+
+
+def required(name: str, told: Any) -> inspect.Parameter:
+    """An option that must be given, or an argument, as typer tells of it."""
+    where, annotation = inspect.Parameter.KEYWORD_ONLY, Annotated[str, told]
+    return inspect.Parameter(name, where, annotation=annotation)
 
 
 def _several(one: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -247,14 +273,14 @@ def _several(one: Callable[[Any], Any]) -> Callable[[Any], Any]:
 _READERS: dict[Any, Callable[[Any], Any]] = {int: integer, float: real}
 _EXTRAS = {
     "rolling": (
-        _keyword(
+        keyword(
             "trace",
             str,
             "--trace",
             metavar="FILE",
             help="CSV with submit_time and, if at hand, duration.",
         ),
-        _keyword(
+        keyword(
             "trace_format",
             str,
             "--trace-format",
@@ -263,21 +289,17 @@ _EXTRAS = {
         ),
     ),
     "online": (
-        _keyword(
+        keyword(
             "like", str, "--like", metavar="WORKLOAD", help="Match this workload's statistics."
         ),
     ),
 }
 """What a command takes beside its generator's arguments: files."""
 _COMMON = (
-    _keyword("name", str, "--name", help="The instance's name, with --count 1."),
-    _keyword(
+    keyword("name", str, "--name", help="The instance's name, with --count 1."),
+    keyword(
         "count", int, "--count", default=1, parser=integer, metavar="N", help="How many seeds."
     ),
-    _keyword("seed", int, "--seed", default=0, parser=integer, metavar="N", help="The first seed."),
-    inspect.Parameter(
-        "output",
-        inspect.Parameter.KEYWORD_ONLY,
-        annotation=Annotated[str, typer.Option("-o", metavar="DIR", help="Folder to write into.")],
-    ),
+    keyword("seed", int, "--seed", default=0, parser=integer, metavar="N", help="The first seed."),
+    required("output", typer.Option("-o", metavar="DIR", help="Folder to write into.")),
 )

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperGroup
 
 from optsched.cli.exit_codes import DONE
-from optsched.cli.settings import (
-    Bandwidth,
-    ClusterFile,
-    OutputFile,
-    Seed,
-    read_offer,
-    table_extras,
-)
+from optsched.cli.generate import command_of, keyword, option, required
+from optsched.cli.settings import ClusterFile, Seed, integer, read_offer, table_extras
 from optsched.declared import Between, require
 from optsched.errors import InputError
 from optsched.io.outputs import require_file, require_outputs
@@ -30,92 +26,65 @@ TRACE_FORMATS = (
     "pai", "philly-csv", "philly-json", "helios", "muri", "chronus", "gavel", "swf"
 )  # fmt: skip
 
-
-Batch = Annotated[
-    Literal["per-gpu", "global"],
-    typer.Option(help="per-gpu: an iteration has a mini-batch for each GPU; global: one in all."),
-]
-DeviceName = Annotated[
-    str,
-    typer.Option(metavar="NAME", help="The GPU: V100, A100, A100-TF32, A100-BF16 or H100-TF32."),
-]
-Optimiser = Annotated[
-    Literal["sgd", "adam"], typer.Option(help="sgd or adam: 12 or 16 bytes a parameter.")
-]
-Steps = Annotated[
-    int | None, typer.Option(metavar="N", help="Parts in which a GPU's mini-batch passes.")
-]
-MicroBatches = Annotated[
-    int | None,
-    typer.Option(metavar="M", help="Micro-batches (1F1B, with a flush); else asynchronous."),
-]
-Memory = Annotated[
-    float | None, typer.Option(metavar="B", help="Bytes of a GPU; by default the device's.")
-]
-Oversized = Annotated[
-    bool, typer.Option("--oversized", help="Accept a plan that a GPU's memory cannot hold.")
-]
-Fewer = Annotated[
-    bool,
-    typer.Option("--fewer-gpus", help="Use fewer GPUs than offered where that trains faster."),
-]
+OF_THE_ZOO = ("model", "gpus", "mini_batch", "tensor_parallel", "experts")
+"""Arguments of the placement generator that a measured profile leaves no choice of."""
 
 
-def import_pipedream(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="PipeDream's graph.txt.")],
-    gpus: Annotated[int, typer.Option(metavar="N", help="GPUs of the job.")],
-    servers: Annotated[str, typer.Option(metavar="8,5,3", help="Free GPUs by server.")],
-    output: OutputFile,
-    stages: Annotated[
-        int | None, typer.Option(metavar="S", help="Stages; by default the best plan's.")
-    ] = None,
-    all_reduce: AllReduceOption = "ring",
-    gpus_per_server: Annotated[int, typer.Option(metavar="N", help="Of every server.")] = 8,
-    inter_bandwidth: Bandwidth = 1.25e9,
-    intra_bandwidth: Bandwidth = 3e11,
-    batch: Batch = "per-gpu",
-    device: DeviceName = "V100",
-    optimiser: Optimiser = "adam",
-    accumulation_steps: Steps = None,
-    gpu_memory: Memory = None,
-    oversized: Oversized = False,
-    fewer_gpus: Fewer = False,
-    micro_batches: MicroBatches = None,
-    name: Annotated[str | None, typer.Option(help="The instance's name.")] = None,
+class Formats(TyperGroup):
+    """The trace formats, and pipedream, whose options are made when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The profile's format first."""
+        return ["pipedream", *super().list_commands(ctx)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a format; None for no format."""
+        if cmd_name != "pipedream":
+            return super().get_command(ctx, cmd_name)
+        return command_of(cmd_name, _PIPEDREAM, _options_of_a_profile(), _import_pipedream)
+
+
+_PIPEDREAM = "A placement instance of a measured layer profile."
+
+
+def _options_of_a_profile() -> list[inspect.Parameter]:
+    """What is asked of a profile: its file, the offer, and the generator's own arguments."""
+    from optsched.generators.placement import generate_placement
+    from optsched.verbs.generating import parameters_of
+
+    made = [each for each in parameters_of(generate_placement) if each.name not in OF_THE_ZOO]
+    return [
+        required("file", typer.Argument(metavar="FILE", help="PipeDream's graph.txt.")),
+        required("gpus", typer.Option(metavar="N", help="GPUs of the job.", parser=integer)),
+        required("servers", typer.Option(metavar="8,5,3", help="Free GPUs by server.")),
+        required("output", typer.Option("-o", metavar="FILE", help="File to write.")),
+        *map(option, made),
+        keyword("name", str, "--name", help="The instance's name."),
+    ]
+
+
+def _import_pipedream(
+    file: str, gpus: int, servers: str, output: str, name: str | None, **given: Any
 ) -> int:
-    """A placement instance of a measured layer profile."""
     from optsched.cli.show import note
     from optsched.files import write_document
-    from optsched.generators.placement import Hardware, instance_from_profile
-    from optsched.io.outputs import require_outputs
-    from optsched.profiles import Training, read_pipedream
+    from optsched.generators.placement import generate_placement, instance_from_profile
+    from optsched.profiles import read_pipedream
+    from optsched.verbs.generating import arguments_of
 
+    source = "import pipedream"
     require_outputs([output], [file])
     offer = read_offer(servers)
     if sum(offer) != gpus:
-        raise InputError(
-            "import pipedream", "--servers", f"a sum of {sum(offer)}", f"--gpus {gpus}"
-        )
+        raise InputError(source, "--servers", f"a sum of {sum(offer)}", f"--gpus {gpus}")
+    chosen = {key: value for key, value in given.items() if value is not None}
     instance = instance_from_profile(
         read_pipedream(file),
         gpus,
         offer,
-        stages=stages,
-        all_reduce=all_reduce,
+        **arguments_of(generate_placement, chosen, source, ""),
         name=name,
-        hardware=Hardware(gpus_per_server, inter_bandwidth, intra_bandwidth),
-        training=Training(
-            batch,
-            None,
-            device,
-            fewer_gpus,
-            optimiser,
-            accumulation_steps,
-            gpu_memory,
-            oversized,
-            micro_batches=micro_batches,
-        ),
-        provenance={"importer": "optsched import pipedream"},
+        provenance={"importer": f"optsched {source}"},
         source=file,
     )
     write_document(output, instance.to_dict())

@@ -12,8 +12,7 @@ from optsched.cli.generate import Generators
 from optsched.cli.settings import InstanceFile, Options, OutputFile, read_options
 
 kinds = typer.Typer(cls=Generators, rich_markup_mode=None)
-formats = typer.Typer(rich_markup_mode=None)
-formats.command("pipedream")(importing.import_pipedream)
+formats = typer.Typer(cls=importing.Formats, rich_markup_mode=None)
 for trace_format in importing.TRACE_FORMATS:
     formats.command(trace_format)(importing.importer(trace_format))
 

@@ -55,7 +55,6 @@ InstanceFile = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 OutputFile = Annotated[str, typer.Option("-o", metavar="FILE", help="File to write.")]
 ClusterFile = Annotated[str | None, typer.Option("--cluster", metavar="FILE", help="cluster.json.")]
-Bandwidth = Annotated[float, typer.Option(metavar="B", help="Bytes per second.")]
 
 
 def read_options(pairs: list[str] | None) -> dict[str, str]:
@@ -69,13 +68,12 @@ def read_options(pairs: list[str] | None) -> dict[str, str]:
     return options
 
 
-def read_offer(
-    text: str, command: str = "import pipedream", option: str = "--servers"
-) -> list[int]:
+def read_offer(text: str) -> list[int]:
     read = [whole_of(part) for part in text.split(",")]
     offer = [free for free in read if free is not None and 0 <= free <= 2**15]
     if len(offer) < len(read):
-        raise InputError(command, option, shown(text), "GPUs by server such as 8,5,3")
+        expected = "GPUs by server such as 8,5,3"
+        raise InputError("import pipedream", "--servers", shown(text), expected)
     return offer
 
 
