@@ -101,3 +101,28 @@ def _model(rng: np.random.Generator, exact: bool, unit: float, most: int) -> dic
         "all_reduce": pick(rng, ("ring", "ring", "double-tree")),
         "stages": stages,
     }
+
+
+def with_slices(rng: np.random.Generator, drawn: dict[str, Any]) -> dict[str, Any]:
+    """The same with slices, experts and micro-batches, and clusters that hold what they ask for.
+
+    Replicas of several GPUs take the place of some of one, so that a job asks for as many GPUs
+    as before.
+    """
+    size = drawn["cluster"]["gpus_per_server"]
+    for model in drawn["catalogue"]["models"].values():
+        unit = max(stage["forward_time"] for stage in model["stages"])
+        rate = drawn["cluster"]["inter_bandwidth"] * unit
+        for stage in model["stages"]:
+            k = stage["replicas"]
+            slices = pick(rng, [q for q in (1, 2, 2, 4, 8) if k % q == 0 and q <= size])
+            if slices > 1:
+                stage.update(replicas=k // slices, tensor_parallel=slices)
+                for key in ("input_bytes", "output_bytes"):
+                    stage[key] *= slices
+                stage["tensor_bytes"] = pick(rng, (0.0, 1.0, 4.0)) * rate
+            if rng.random() < 0.3:
+                stage["expert_bytes"] = pick(rng, (0.0, 0.5, 2.0)) * rate
+        if rng.random() < 0.3:
+            model["micro_batches"] = pick(rng, (1, 2, 4))
+    return drawn

@@ -12,6 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from independent import placement_oracle
+
+EXTENDED = {"tensor_parallel", "tensor_bytes", "expert_bytes"}
+"""Keys of a stage beyond those of a-srpt III."""
 ORDERS = {
     "a-srpt": "release",
     "a-srpt-perfect": "release",
@@ -22,6 +26,8 @@ ORDERS = {
     "wcs-duration": "duration",
     "wcs-workload": "workload",
     "wcs-subtime": "submission",
+    "fifo": "submission",
+    "easy": "submission",
 }
 OFFERS = {"a-srpt": "adaptive", "a-srpt-perfect": "adaptive", "a-srpt-backfill": "adaptive"}
 OFFERS["srpt-workload-hold"] = "best-fit-last"
@@ -59,16 +65,29 @@ def iteration_time(
     return worst
 
 
-def worst_iteration_time(stages: Sequence[Mapping[str, Any]], cluster: Mapping[str, Any]) -> float:
+def worst_iteration_time(job: Mapping[str, Any], cluster: Mapping[str, Any]) -> float:
     """alpha^max: every replica on a server of its own."""
+    stages = job["stages"]
     total = sum(stage["replicas"] for stage in stages)
-    if total == 1:
-        return iteration_time(stages, [[1]], cluster)
     counts, at = [], 0
     for stage in stages:
         counts.append([int(at <= m < at + stage["replicas"]) for m in range(total)])
         at += stage["replicas"]
-    return iteration_time(stages, counts, cluster)
+    return job_time(job, counts, cluster)
+
+
+def job_time(
+    job: Mapping[str, Any], counts: Sequence[Sequence[int]] | None, cluster: Mapping[str, Any]
+) -> float:
+    """The iteration time of any job, with slices, experts or micro-batches; infinite for None."""
+    if counts is None:
+        return math.inf
+    plain = "micro_batches" not in job and not any(
+        EXTENDED & stage.keys() for stage in job["stages"]
+    )
+    if plain:
+        return iteration_time(job["stages"], counts, cluster)
+    return placement_oracle.alpha({"job": job, "cluster": cluster}, [list(r) for r in counts], {})
 
 
 def parent_in_tree(rank: int, ranks: int) -> int | None:
@@ -99,6 +118,9 @@ def job_graph(job: Mapping[str, Any]) -> tuple[list[tuple[int, int]], dict[tuple
                 add((s - 1, i), (s, j), weight)
         if k == 1:
             continue
+        if stage.get("expert_bytes", 0) > 0:
+            for i, j in itertools.combinations(range(k), 2):
+                add((s, i), (s, j), 2 * stage["expert_bytes"] / k)
         if job["all_reduce"] == "ring":
             weight = 2 * (k - 1) / k * stage["parameter_bytes"]
             for i in range(1 if k == 2 else k):
@@ -116,9 +138,10 @@ def job_graph(job: Mapping[str, Any]) -> tuple[list[tuple[int, int]], dict[tuple
     return vertices, edges
 
 
-def heavy_edge(job: Mapping[str, Any], offer: Sequence[int]) -> list[list[int]]:
-    """Counts by stage and server of the offer, which is in descending order."""
+def heavy_edge(job: Mapping[str, Any], offer: Sequence[int]) -> list[list[int]] | None:
+    """Counts by stage and server of the offer, in descending order; None if a replica is left."""
     vertices, edges = job_graph(job)
+    size = [job["stages"][s].get("tensor_parallel", 1) for s, _ in vertices]
     weight: dict[int, float] = dict.fromkeys(range(len(vertices)), 0.0)
     for (one, other), bytes_ in edges.items():
         weight[one] += bytes_
@@ -126,31 +149,62 @@ def heavy_edge(job: Mapping[str, Any], offer: Sequence[int]) -> list[list[int]]:
     left = set(weight)
     counts = [[0] * len(offer) for _ in job["stages"]]
     for server, room in enumerate(offer):
-        if len(left) == room:
+        chosen: set[int] = set()
+        if sum(size[v] for v in left) == room:
             chosen = set(left)
         elif room == 1:
-            chosen = {min(left, key=lambda v: (weight[v], v))}
+            single = [v for v in left if size[v] == 1]
+            chosen = {min(single, key=lambda v: (weight[v], v))} if single else set()
         else:
-            chosen = set()
-            while len(chosen) < room:
-                _grow(chosen, left, edges)
+            while True:
+                spare = room - sum(size[v] for v in chosen)
+                more = _grown(chosen, left - chosen, edges, size, spare)
+                if not more:
+                    break
+                chosen |= more
         left -= chosen
         for v in chosen:
             counts[vertices[v][0]][server] += 1
-    return counts
+    return None if left else counts
 
 
-def _grow(chosen: set[int], left: set[int], edges: Mapping[tuple[int, int], float]) -> None:
+def _grown(
+    chosen: set[int],
+    left: set[int],
+    edges: Mapping[tuple[int, int], float],
+    size: Sequence[int],
+    room: int,
+) -> set[int]:
+    """What a server takes next: two ends at first, then one vertex; nothing when nothing fits.
+
+    Parameters
+    ----------
+    chosen, left : set of int
+        Vertices on the server, and those on none.
+    edges : mapping
+        Bytes between two vertices.
+    size : sequence of int
+        GPUs of each vertex.
+    room : int
+        GPUs that the server has left.
+    """
+    fit = {v for v in left if size[v] <= room}
     if not chosen:
-        inner = [(-w, e) for e, w in edges.items() if e[0] in left and e[1] in left]
-        chosen.update(min(inner)[1] if inner else {min(left)})
-        return
+        inner = [
+            (-w, e)
+            for e, w in edges.items()
+            if fit.issuperset(e) and size[e[0]] + size[e[1]] <= room
+        ]
+        if inner:
+            return set(min(inner)[1])
     outer = []
     for (one, other), w in edges.items():
         for here, there in ((one, other), (other, one)):
-            if here in chosen and there in left and there not in chosen:
+            if here in chosen and there in fit:
                 outer.append((-w, there))
-    chosen.add(min(outer)[1] if outer else min(left - chosen))
+    if outer:
+        return {min(outer)[1]}
+    return {min(fit)} if fit else set()
 
 
 @dataclass
@@ -222,8 +276,8 @@ class Simulation:
         fewest = [self.size] * (gpus // self.size) + (
             [gpus % self.size] if gpus % self.size else []
         )
-        estimate = iteration_time(job["stages"], heavy_edge(job, fewest), self.cluster)
-        worst = worst_iteration_time(job["stages"], self.cluster)
+        estimate = job_time(job, heavy_edge(job, fewest), self.cluster)
+        worst = worst_iteration_time(job, self.cluster)
         made = Row(
             row["job_id"],
             row["submit_time"] - origin,
@@ -315,15 +369,45 @@ class Simulation:
                     self._backfill(now)
             return
         for at in list(self.queue):
-            if self.rows[at].gpus <= sum(self.free):
+            if self._fits(at):
                 self._start(at, now, self._offer(at))
+            elif self.policy == "easy":
+                if self.rows[at].gpus > sum(self.free):
+                    self._reserve(at, now)
+                return
             elif not self.policy.startswith("wcs"):
                 return
+
+    def _reserve(self, head: int, now: float) -> None:
+        """EASY: what starts ends by the head's promise, or takes what is over at that moment."""
+        ends = {at: max(now, self._promised(at)) for at in self.running}
+        free_at = {
+            end: sum(self.free) + sum(self.rows[i].gpus for i, e in ends.items() if e <= end)
+            for end in ends.values()
+        }
+        promise = min(end for end, free in free_at.items() if free >= self.rows[head].gpus)
+        over = free_at[promise] - self.rows[head].gpus
+        for at in [at for at in self.queue if at != head]:
+            row = self.rows[at]
+            if not self._fits(at):
+                continue
+            offer = self._offer(at)
+            if now + row.predicted * self._alpha(row, offer) <= promise:
+                self._start(at, now, offer)
+            elif row.gpus <= over:
+                over -= row.gpus
+                self._start(at, now, offer)
+
+    def _promised(self, at: int) -> float:
+        """When a running job ends by its prediction."""
+        row = self.rows[at]
+        assert row.start is not None
+        return row.start + row.predicted * row.alpha
 
     def _try_head(self, now: float) -> bool:
         at = self.queue[0]
         row = self.rows[at]
-        if row.gpus > sum(self.free):
+        if not self._fits(at):
             return False
         offer = self._offer(at)
         if not self._heavy(row):
@@ -345,11 +429,16 @@ class Simulation:
         """Behind a delayed head: what fits now; a heavy job only on an offer it need not refuse."""
         for at in self.queue[1:]:
             row = self.rows[at]
-            if row.gpus > sum(self.free):
+            if not self._fits(at):
                 continue
             offer = self._offer(at)
             if not self._heavy(row) or self._alpha(row, offer) <= self.comm_heavy * row.estimate:
                 self._start(at, now, offer)
+
+    def _fits(self, at: int) -> bool:
+        """Whether the GPUs are free, and Heavy-Edge seats every slice on those it is offered."""
+        row = self.rows[at]
+        return row.gpus <= sum(self.free) and self._alpha(row, self._offer(at)) < math.inf
 
     def _heavy(self, row: Row) -> bool:
         return row.worst / row.estimate >= self.comm_heavy
@@ -369,8 +458,7 @@ class Simulation:
         counts = tuple(sorted(offer.values(), reverse=True))
         key = (str(id(row.job)), counts)
         if key not in self.times:
-            placed = heavy_edge(row.job, counts)
-            self.times[key] = iteration_time(row.job["stages"], placed, self.cluster)
+            self.times[key] = job_time(row.job, heavy_edge(row.job, counts), self.cluster)
         return self.times[key]
 
     def _offer(self, at: int) -> dict[int, int]:
@@ -406,9 +494,8 @@ def least_flow(simulation: Simulation) -> float:
     shapes: list[list[tuple[tuple[int, ...], float]]] = []
     for row in simulation.rows:
         found: dict[tuple[int, ...], float] = {}
-        for counts in _spreads(row.job["stages"], len(simulation.free), size):
-            shape = tuple(sum(stage[m] for stage in counts) for m in range(len(simulation.free)))
-            time = iteration_time(row.job["stages"], counts, simulation.cluster)
+        for counts, shape in _spreads(row.job["stages"], len(simulation.free), size):
+            time = job_time(row.job, counts, simulation.cluster)
             found[shape] = min(found.get(shape, math.inf), time * row.iterations)
         shapes.append(sorted(found.items(), key=lambda item: item[1]))
     fastest = [choices[0][1] for choices in shapes]
@@ -450,12 +537,17 @@ def least_flow(simulation: Simulation) -> float:
 
 def _spreads(
     stages: Sequence[Mapping[str, Any]], servers: int, size: int
-) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """All ways to put the replicas on the servers."""
+) -> Iterator[tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]]:
+    """All ways to put the replicas on the servers, and the GPUs that each way takes of them."""
+    slices = [stage.get("tensor_parallel", 1) for stage in stages]
     ways = [
         [x for x in itertools.product(range(k + 1), repeat=servers) if sum(x) == k]
         for k in (stage["replicas"] for stage in stages)
     ]
     for counts in itertools.product(*ways):
-        if all(sum(stage[m] for stage in counts) <= size for m in range(servers)):
-            yield counts
+        shape = tuple(
+            sum(q * stage[m] for q, stage in zip(slices, counts, strict=True))
+            for m in range(servers)
+        )
+        if max(shape) <= size:
+            yield counts, shape

@@ -51,7 +51,7 @@ class PreemptiveSimulation(Simulation):
             events = [self.rows[at].end for at in self.running]
             events += [self.rows[arrivals[0]].submit] if arrivals else []
             events += [self._next_boundary()] if self.queue and self._rounds() else []
-            now = self.now = min(events)
+            now = self.now = self._acts(min(events))
             for at in [at for at in self.running if self.rows[at].end <= now]:
                 self._end(at)
             while arrivals and self.rows[arrivals[0]].submit <= now:
@@ -70,8 +70,11 @@ class PreemptiveSimulation(Simulation):
         return self.policy != "srpt-preemptive"
 
     def _boundary(self, now: float) -> bool:
+        """Whether a boundary acts now: one that is now, or came since the slot before."""
         near = round(now / self.round)
-        return any(k * self.round == now for k in range(max(near - 2, 0), near + 3))
+        back = 2 + int(self.slot / self.round)
+        boundaries = (k * self.round for k in range(max(near - back, 0), near + 3))
+        return any(self._acts(boundary) == now for boundary in boundaries)
 
     def _next_boundary(self) -> float:
         k = max(int(self.now / self.round) - 2, 0) if math.isfinite(self.now) else 0
@@ -123,7 +126,7 @@ class PreemptiveSimulation(Simulation):
 
     def _fill(self, now: float) -> None:
         for at in sorted(self.queue, key=lambda i: (self._key(i, now), i)):
-            if self.rows[at].gpus <= sum(self.free):
+            if self._fits(at):
                 self._resume(at, now)
 
     # Segments

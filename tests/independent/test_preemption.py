@@ -27,6 +27,7 @@ def _settings(case: Case, policy: str) -> dict[str, Any]:
     settings = {
         "offer": pick(case.rng, OFFERS),
         "checkpoint": unit * pick(case.rng, (0.0, 0.0, 0.25, 0.5)),
+        "slot": unit * pick(case.rng, (0.0, 0.0, 0.0, 0.25, 0.75, 2.0)),
     }
     return settings if policy == "srpt-preemptive" else {**settings, "round": unit}
 

@@ -90,6 +90,24 @@ def test_two_jobs_by_hand() -> None:
     assert 6 <= flow_bounds(jobs, known_flow=8.0).capacity_dual <= 8 * ALLOWED
 
 
+def test_the_optimum_of_jobs_with_slices_by_hand() -> None:
+    """4 s on one GPU and 1 s on both of a server, two servers of two GPUs: 4 + 1 = 5.
+
+    Two GPUs of two servers hold no replica of two slices; in two micro-batches of half a second
+    it is one stage's (2 - 1) 0.5 + 0.5 = 1 s again.
+    """
+    (one,) = one_stage(1).values()
+    sliced = one.stages[0].model_copy(update={"tensor_parallel": 2})
+    for parts in (None, 2):
+        pair = one.model_copy(update={"stages": (sliced,), "micro_batches": parts})
+        workload = Workload.of(
+            submit_time=[0, 0], gpus=[1, 2], iterations=[4, 1], model=["m1", "pair"]
+        )
+        catalogue = Catalogue.of({"m1": one, "pair": pair})
+        jobs = prepare_jobs(workload, catalogue, OnlineCluster.of(2, 2))
+        assert offline_optimum(jobs).flow == 5
+
+
 def test_any_price_is_valid_and_none_gives_the_durations() -> None:
     rng = np.random.default_rng(3)
     jobs = tiny_case(3)

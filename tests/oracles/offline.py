@@ -4,12 +4,14 @@ Guarantee: exact over all starts, servers and stage placements, where submission
 iterations are known. Some optimal schedule starts every job at a submission or at another job's
 end (otherwise it could start earlier on the same GPUs), so those are the starts tried; servers
 that the same jobs use alike are interchangeable, and of all placements on the GPUs taken the least
-alpha is optimal, by the placement slice's exact method. Exponential: at most 7 jobs.
+alpha is optimal, by the placement slice's exact methods. Where slices have no seat nothing starts.
+Exponential: at most 7 jobs.
 Source: a-srpt, (1)-(3), (7), (8).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -89,7 +91,10 @@ class _Search:
             for m, count in enumerate(free)
         ]
         for taken in _offers(free, kinds, int(self.jobs.gpus[row])):
-            end = now + float(self.jobs.iterations[row]) * self._least_alpha(row, taken)
+            alpha = self._least_alpha(row, taken)
+            if alpha == math.inf:  # slices that have no seat there
+                continue
+            end = now + float(self.jobs.iterations[row]) * alpha
             self.start[row], self.taken[row] = now, taken
             rest = [count - used for count, used in zip(free, taken, strict=True)]
             self._go(
@@ -121,6 +126,7 @@ class _Search:
 
 def _exact_alpha(jobs: Jobs, configuration: int, offer: tuple[int, ...]) -> float:
     from optsched.placement.exact.dp import dp
+    from optsched.placement.exact.exact import exact
     from optsched.placement.instance import SCHEMA, PlacementInstance
     from optsched.placement.options import PlacementOptions
     from optsched.result import Settings
@@ -135,9 +141,9 @@ def _exact_alpha(jobs: Jobs, configuration: int, offer: tuple[int, ...]) -> floa
             "job": jobs.configurations.jobs[configuration],
         }
     )
-    outcome = dp(instance, PlacementOptions(), Settings())
-    assert outcome.claimed is not None
-    return outcome.claimed
+    method = dp if instance.job.micro_batches is None else exact
+    outcome = method(instance, PlacementOptions(), Settings(gap=0.0))
+    return math.inf if outcome.claimed is None else outcome.claimed
 
 
 def _offers(free: list[int], kinds: list[Any], gpus: int) -> Iterator[tuple[int, ...]]:
