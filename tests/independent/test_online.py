@@ -17,13 +17,13 @@ import pytest
 from independent.day import batches, seed_of_the_day
 from independent.online_cases import draw_workload, pick, with_slices
 from independent.online_oracle import ORDERS, Row, Simulation, heavy_edge, least_flow
+from oracles.offline import offline_optimum
 
 import optsched
 from optsched import online
 from optsched.errors import InputError
 from optsched.library.verify import RefusedError, verify
 from optsched.online.audit import audit
-from optsched.online.bounds.offline import offline_optimum
 
 OFFERS = (None, None, "most", "least", "first-fit", "adaptive", "best-fit-last")
 
@@ -214,7 +214,7 @@ def _fewest(gpus: int, size: int) -> list[int]:
 def test_flow_of_every_schedule_is_bounded(numbers: range, tmp_path: Path) -> None:
     """Bounds <= the least flow of all schedules <= the flow of every policy, for 2-4 jobs.
 
-    The package's own enumeration finds that flow, and no prices that are drawn prove more.
+    The other enumeration (tests/oracles) finds that flow, and no prices that are drawn prove more.
     """
     seen: Counter[str] = Counter()
     for number in numbers:
