@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import io
 import logging
+from subprocess import TimeoutExpired
+from types import SimpleNamespace
 
 import numpy as np
 import pyomo.environ as pyo
 import pytest
 from pyomo.common import Executable
+from pyomo.opt import Solution, SolverResults
 from scipy.sparse import csr_array
 
 import optsched
+from optsched import deadline
 from optsched.backends import (
     MilpArrays,
+    by_pyomo,
     highs,
     relax_model,
     solve_arrays,
     solve_model,
     solver_version,
 )
+from optsched.backends.by_pyomo import solve_with_pyomo
 from optsched.backends.running import run_highs
 from optsched.deadline import Deadline
 from optsched.errors import InputError
@@ -180,6 +186,71 @@ def test_a_limit_ends_a_solver_of_pyomos() -> None:
     assert answer.solver == "cbc"
     if answer.has_solution and answer.bound is not None:
         assert answer.bound <= answer.objective
+
+
+class AnyProcess:
+    """A solver of Pyomo's that writes its file for a while, and then is asked for its command."""
+
+    def __init__(self, clock: list[float]) -> None:
+        self.clock, self.told = clock, []
+
+    def create_command_line(self) -> str:
+        self.told.append(self._timelimit)
+        return "run"
+
+    def solve(self, _: object, timelimit: float, **__: object) -> None:
+        self._timelimit = timelimit
+        self.clock[0] += 1.5  # seconds of writing
+        self.create_command_line()
+        raise TimeoutExpired("run", self._timelimit + by_pyomo.PYOMOS_GRACE)
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"), [(10.0, {"cbc": 7.0, "glpk": 7}), (3.5, {"cbc": 0.5, "glpk": 1})]
+)
+@pytest.mark.parametrize("name", ["cbc", "glpk"])
+def test_a_process_is_told_what_is_left_once_its_file_is_written(
+    monkeypatch: pytest.MonkeyPatch, name: str, limit: float, told: dict[str, float]
+) -> None:
+    """As long again is kept for reading; GLPK counts whole seconds; the kill is at the deadline."""
+    now = [100.0]
+    monkeypatch.setattr(deadline, "clock", lambda: now[0])
+    monkeypatch.setattr(by_pyomo, "clock", lambda: now[0])
+    process = AnyProcess(now)
+    monkeypatch.setattr(by_pyomo, "_solver", lambda _: process)
+    settings = Settings(solver=name, time_limit=limit).within(Deadline(limit, now[0]))
+    answer = solve_with_pyomo(knapsack(), settings, False, 0.0)
+    assert answer.termination is Termination.TIME_LIMIT
+    assert process.told == [told[name]]
+    killed = now[0] + process._timelimit + by_pyomo.PYOMOS_GRACE
+    assert killed == pytest.approx(100 + limit + by_pyomo.GRACE)
+
+
+def test_a_process_is_not_begun_where_writing_took_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(deadline, "clock", lambda: now[0])
+    monkeypatch.setattr(by_pyomo, "clock", lambda: now[0])
+    process = AnyProcess(now)
+    monkeypatch.setattr(by_pyomo, "_solver", lambda _: process)
+    settings = Settings(solver="glpk", time_limit=2.0).within(Deadline(2.0, now[0]))
+    answer = solve_with_pyomo(knapsack(), settings, False, 0.0)
+    assert (answer.termination, answer.objective) == (Termination.TIME_LIMIT, None)
+    assert process.told == []
+
+
+def test_a_relaxation_is_no_solution_of_cbcs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped before an integer solution, CBC writes what its relaxation has."""
+    model, results = knapsack(), SolverResults()
+    results.solver.termination_condition = pyo.TerminationCondition.intermediateNonInteger
+    results.problem.lower_bound = -3.0
+    results.solution.insert(Solution())
+    solver = SimpleNamespace(solve=lambda *_, **__: results, warm_start_capable=lambda: False)
+    monkeypatch.setattr(by_pyomo, "_solver", lambda _: solver)
+    answer = solve_with_pyomo(model, Settings(solver="cbc"), False, 0.0)
+    assert not answer.has_solution
+    assert (answer.termination, answer.bound) == (Termination.TIME_LIMIT, -3.0)
 
 
 @pytest.mark.parametrize("name", ["magic", "ipopt", "gurobi_persistent"])

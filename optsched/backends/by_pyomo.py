@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from optsched.backends.answer import FEASIBILITY, Answer, finite, judged, unsolved
-from optsched.deadline import clock
+from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.errors import InputError, SolverError, one_line
 from optsched.extras import require_extras
 from optsched.result import Settings, TracePoint
@@ -44,6 +44,10 @@ FAMILIES = {
     "xpress": _Family("miprelstop", ("feastol", "miptol")),
 }
 """By a solver's name in Pyomo, or its first part (gurobi_direct, cplex_direct, xpress_direct)."""
+GRACE = 0.2
+"""Seconds after the deadline at which a process that did not end is killed."""
+PYOMOS_GRACE = 1.0
+"""What Pyomo gives a process beyond the limit that it was told."""
 
 
 def require_pyomo_solver(name: str) -> None:
@@ -102,6 +106,7 @@ def solve_with_pyomo(
         If it fails.
     """
     import pyomo.environ as pyo
+    from pyomo.common.tempfiles import TempfileManager
 
     left = settings.deadline.left
     family = _family(settings.solver)
@@ -110,21 +115,41 @@ def solve_with_pyomo(
     if family.gap is not None:
         options[family.gap] = settings.gap
     arguments: dict[str, Any] = {"load_solutions": False, "options": options}
-    if left is not None and math.isfinite(left):
-        arguments["timelimit"] = math.ceil(left) if family.whole_seconds else left
+    if left is not None:
+        arguments["timelimit"] = left
     began = clock()
-    with _quiet():
+    with _quiet(), TempfileManager:  # a process killed leaves its files to whoever called it
         solver = _solver(settings.solver)
+        if left is not None and hasattr(solver, "create_command_line"):
+            _limit_once_written(solver, settings.deadline, family)
         if start and solver.warm_start_capable():
             arguments["warmstart"] = True
         try:
             results = solver.solve(model, **arguments)
-        except subprocess.TimeoutExpired:
+        except (subprocess.TimeoutExpired, OutOfTimeError):
             return unsolved(settings, build_time)
         except (OSError, RuntimeError, ValueError, pyo.ApplicationError) as error:
             raise SolverError(f"{settings.solver}: {one_line(str(error))}") from None
         answer = _read(model, results, settings, family, build_time, clock() - began)
     return answer
+
+
+def _limit_once_written(solver: Any, deadline: Deadline, family: _Family) -> None:
+    """Let a solver have what is left once its file is written, less what reading takes as well."""
+    create, began = solver.create_command_line, clock()
+
+    def command_line(*arguments: Any) -> Any:
+        left = deadline.left or 0.0
+        told = left - (clock() - began)
+        if told <= 0:
+            raise OutOfTimeError
+        # private: the public interface takes a limit before it writes
+        solver._timelimit = max(math.floor(told), 1) if family.whole_seconds else told
+        made = create(*arguments)
+        solver._timelimit = left + GRACE - PYOMOS_GRACE
+        return made
+
+    solver.create_command_line = command_line
 
 
 def _read(
@@ -143,8 +168,9 @@ def _read(
         pyo.TerminationCondition.infeasible,
         pyo.TerminationCondition.infeasibleOrUnbounded,
     )
+    fractional = ended == pyo.TerminationCondition.intermediateNonInteger  # a limit, and CBC's LP
     objective = bound = None
-    if len(results.solution) and not infeasible:
+    if len(results.solution) and not infeasible and not fractional:
         model.solutions.load_from(results)
         goal = next(model.component_data_objects(pyo.Objective, active=True))
         objective = float(pyo.value(goal))
@@ -152,10 +178,8 @@ def _read(
         bound = finite(float(results.problem.lower_bound))
         if bound is None and proved and objective is not None:
             bound = objective - (settings.gap if family.gap else 0.0) * abs(objective)
-    limited = settings.deadline.is_over or ended in (
-        pyo.TerminationCondition.maxTimeLimit,
-        pyo.TerminationCondition.userInterrupt,
-    )
+    limits = (pyo.TerminationCondition.maxTimeLimit, pyo.TerminationCondition.userInterrupt)
+    limited = settings.deadline.is_over or fractional or ended in limits
     if objective is None and not infeasible and not limited and family.gap is not None:
         raise SolverError(f"{settings.solver} ended with {ended}")
     return Answer(
