@@ -301,7 +301,7 @@ def _predictor_rows(prepared: Jobs) -> None:
 def compile_times(_: int) -> None:
     """The very first run, and one that finds compiled code on disk."""
     with tempfile.TemporaryDirectory() as folder:
-        code = "from optsched.online.warm_up import warm_up; print(warm_up(bounds=True))"
+        code = "from optsched.online.warm_up import warm_up; print(warm_up())"
         environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
         for label in ("first process, nothing compiled", "second process, cached"):
             done = subprocess.run(

@@ -20,7 +20,8 @@ from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions
 from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.runs import Run, predicted, run_policies
-from optsched.online.traces.importing import FORMATS, import_trace, workload_of_trace
+from optsched.online.traces import FORMATS
+from optsched.online.traces.importing import import_trace, workload_of_trace
 
 POLICIES = {
     "fifo": "first in, first out, strictly",

@@ -38,22 +38,41 @@ SHORT = {
 }
 
 
-class Generators(TyperGroup):
-    """A command for each problem that has a generator, made when it is asked for."""
+class MadeWhenAsked(TyperGroup):
+    """Commands by name, each made when it is asked for."""
+
+    def told(self) -> dict[str, str]:
+        """What each command does."""
+        raise NotImplementedError
+
+    def made(self, name: str) -> Any:
+        """The command of a name."""
+        raise NotImplementedError
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Kinds, in the order of the problems."""
-        return list(_problems())
+        """Names, in their order."""
+        return list(self.told())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a kind; None for no kind."""
-        problem = _problems().get(cmd_name)
-        return None if problem is None else _command(cmd_name, problem)
+        """The command of a name; None if there is none."""
+        return self.made(cmd_name) if cmd_name in self.told() else None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the kinds without making their commands."""
+        """List the commands without making them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(kind, _told(problem)) for kind, problem in _problems().items()])
+            formatter.write_dl(list(self.told().items()))
+
+
+class Generators(MadeWhenAsked):
+    """A command for each problem that has a generator."""
+
+    def told(self) -> dict[str, str]:
+        """Kinds, in the order of the problems."""
+        return {kind: _told(problem) for kind, problem in _problems().items()}
+
+    def made(self, name: str) -> Any:
+        """The command of a kind."""
+        return _command(name, _problems()[name])
 
 
 def _problems() -> dict[str, str]:

@@ -7,14 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from typer.core import TyperGroup
 
 from optsched.cli.exit_codes import DONE
-from optsched.cli.generate import command_of, keyword, option, required
-from optsched.cli.settings import ClusterFile, Seed, integer, read_offer, table_extras
+from optsched.cli.generate import MadeWhenAsked, command_of, keyword, option, required
+from optsched.cli.settings import (
+    ClusterFile,
+    Seed,
+    integer,
+    read_offer,
+    read_strictly,
+    table_extras,
+)
 from optsched.declared import Between, require
 from optsched.errors import InputError
 from optsched.io.outputs import require_file, require_outputs
+from optsched.online.traces import FORMATS
 from optsched.placement.scaling import SLOWER
 
 if TYPE_CHECKING:
@@ -22,29 +29,28 @@ if TYPE_CHECKING:
 
 AllReduce = Literal["ring", "double-tree"]
 AllReduceOption = Annotated[AllReduce, typer.Option(help="ring or double-tree.")]
-TRACE_FORMATS = (
-    "pai", "philly-csv", "philly-json", "helios", "muri", "chronus", "gavel", "swf"
-)  # fmt: skip
 
 OF_THE_ZOO = ("model", "gpus", "mini_batch", "tensor_parallel", "experts")
 """Arguments of the placement generator that a measured profile leaves no choice of."""
 
 
-class Formats(TyperGroup):
-    """The trace formats, and pipedream, whose options are made when it is asked for."""
+class Formats(MadeWhenAsked):
+    """A command for each format, of a profile or of traces."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def told(self) -> dict[str, str]:
         """The profile's format first."""
-        return ["pipedream", *super().list_commands(ctx)]
+        traces = {name: f"A workload of a {name} trace, and its catalogue." for name in FORMATS}
+        return {"pipedream": "A placement instance of a measured layer profile.", **traces}
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a format; None for no format."""
-        if cmd_name != "pipedream":
-            return super().get_command(ctx, cmd_name)
-        return command_of(cmd_name, _PIPEDREAM, _options_of_a_profile(), _import_pipedream)
-
-
-_PIPEDREAM = "A placement instance of a measured layer profile."
+    def made(self, name: str) -> Any:
+        """The command of a format."""
+        told = self.told()[name]
+        if name == "pipedream":
+            return command_of(name, told, _options_of_a_profile(), _import_pipedream)
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command(name, help=told)(_importer(name))
+        read_strictly(app)
+        return typer.main.get_command(app)
 
 
 def _options_of_a_profile() -> list[inspect.Parameter]:
@@ -105,7 +111,7 @@ def scaling_line(instance: PlacementInstance) -> str:
     )
 
 
-def importer(file_format: str) -> Any:
+def _importer(file_format: str) -> Any:
     """The command that imports one trace format."""
 
     def command(
@@ -129,7 +135,6 @@ def importer(file_format: str) -> Any:
     ) -> int:
         return _import(file_format, files, output, cluster, all_reduce, jobs, seed)
 
-    command.__doc__ = f"A workload of a {file_format} trace, and the catalogue beside it."
     return command
 
 

@@ -13,12 +13,11 @@ from optsched.cli.settings import InstanceFile, Options, OutputFile, read_option
 
 kinds = typer.Typer(cls=Generators, rich_markup_mode=None)
 formats = typer.Typer(cls=importing.Formats, rich_markup_mode=None)
-for trace_format in importing.TRACE_FORMATS:
-    formats.command(trace_format)(importing.importer(trace_format))
 
 
 @kinds.callback()
-def _generate() -> None:
+@formats.callback()
+def _made() -> None:
     """A group of no commands needs a callback."""
 
 

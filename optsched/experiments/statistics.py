@@ -73,10 +73,10 @@ def percent(values: Sequence[float]) -> str:
     return spread([100 * value for value in values], "z.0f", to=" to ", unit="%")
 
 
-def deviation(values: Sequence[float], form: str = ".2f") -> str:
+def deviation(values: Sequence[float]) -> str:
     """Mean, standard deviation and range, such as "1.08 ± 0.06 [0.99-1.19]"."""
     around = stdev(values) if len(values) > 1 else 0.0
-    return f"{mean(values):{form}} ± {around:{form}} [{span(values, form)}]"
+    return f"{mean(values):.2f} ± {around:.2f} [{span(values)}]"
 
 
 def span(values: Sequence[float], form: str = ".2f", to: str = "-") -> str:

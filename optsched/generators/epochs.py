@@ -77,7 +77,7 @@ def sample_epochs(shape: Shape, runs: int, rng: np.random.Generator) -> np.ndarr
 
 
 def fig2_distribution(
-    network: str, rng: np.random.Generator, *, runs: int = RUNS, bin_width: int = 5
+    network: str, rng: np.random.Generator, *, bin_width: int = 5
 ) -> Distribution:
     """The empirical distribution of seeded runs, epochs rounded up to a multiple of `bin_width`.
 
@@ -87,8 +87,6 @@ def fig2_distribution(
         A network of the figure, such as AlexNet.
     rng : numpy.random.Generator
         Of the runs.
-    runs : int, optional
-        How many.
     bin_width : int, optional
         In epochs.
 
@@ -97,5 +95,5 @@ def fig2_distribution(
     Distribution
         Of epochs.
     """
-    epochs = sample_epochs(shape_of(network), runs, rng)
+    epochs = sample_epochs(shape_of(network), RUNS, rng)
     return Distribution.from_samples(np.ceil(epochs / bin_width) * bin_width)

@@ -201,9 +201,7 @@ def generate_workload(
     return workload, drawer.catalogue(provenance)
 
 
-def shape_of(
-    workload: Workload, duration: Floats, cluster: OnlineCluster, load: float | None = None
-) -> WorkloadShape:
+def shape_of(workload: Workload, duration: Floats, cluster: OnlineCluster) -> WorkloadShape:
     """Read a shape off a workload with known durations (s), for the generator to match.
 
     Parameters
@@ -213,9 +211,7 @@ def shape_of(
     duration : (n,) float
         Seconds that each of its jobs runs.
     cluster : OnlineCluster
-        Where it ran.
-    load : float, optional
-        By default the workload's own on the cluster.
+        Where it ran: the load is its own there.
     """
     if not len(workload):
         raise InputError(workload.name, "", "no job", "at least one")
@@ -229,7 +225,7 @@ def shape_of(
     work = float((workload.gpus * duration).sum())
     spread, exact = _within_groups(workload.group.codes[in_recurring], duration[in_recurring])
     return WorkloadShape(
-        load=load or (work / (cluster.gpus * span) if span > 0 else 1.0),
+        load=work / (cluster.gpus * span) if span > 0 else 1.0,
         single_gpu_share=float(single.mean()),
         sizes=tuple(sizes.tolist()) or (2,),
         size_weights=tuple((counts / counts.sum()).tolist()) or (1.0,),

@@ -14,16 +14,8 @@ from optsched.online.simulator.engine import simulate_online
 from optsched.placement.instance import Job, Stage
 
 
-def warm_up(*, bounds: bool = True, preemption: bool = True) -> float:
-    """Run every compiled loop once on a tiny case; returns the seconds it took.
-
-    Parameters
-    ----------
-    bounds : bool, optional
-        Whether the bounds' loops run too.
-    preemption : bool, optional
-        Whether those of policies that stop jobs do.
-    """
+def warm_up() -> float:
+    """Run every compiled loop once on a tiny case; returns the seconds it took."""
     began = time.perf_counter()
     stages = tuple(
         Stage(
@@ -42,8 +34,7 @@ def warm_up(*, bounds: bool = True, preemption: bool = True) -> float:
         submit_time=[0.0, 0.0, 1.0], gpus=[3, 3, 3], iterations=[1.0, 2.0, 3.0], model=["m"] * 3
     )
     jobs = prepare_jobs(workload, Catalogue.of(models), OnlineCluster.of(2, 2, 1.0, 2.0))
-    for policy in ("a-srpt", "wcs-subtime", *(("las",) if preemption else ())):
+    for policy in ("a-srpt", "wcs-subtime", "las"):
         compute_metrics(simulate_online(jobs, policy))
-    if bounds:
-        flow_bounds(jobs)
+    flow_bounds(jobs)
     return time.perf_counter() - began

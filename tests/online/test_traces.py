@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from optsched.errors import InputError
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import prepare_jobs
-from optsched.online.traces.importing import FORMATS, import_trace, workload_of_trace
+from optsched.online.traces import FORMATS
+from optsched.online.traces.importing import import_trace, workload_of_trace
 from optsched.online.traces.trace import Trace
 
 SAMPLES = {

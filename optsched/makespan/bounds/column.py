@@ -59,7 +59,6 @@ def column_bound(
     high: float,
     *,
     deadline: Deadline | None = None,
-    rounds: int | None = None,
 ) -> ColumnCertificate | None:
     """The largest T found in [low, high) that no schedule meets, with its certificate.
 
@@ -74,8 +73,6 @@ def column_bound(
     deadline : Deadline, optional
         The last certificate before it stands; without one the rounds alone cut the search, and it
         repeats exactly.
-    rounds : int, optional
-        At most so many prices; by default until the deadline.
 
     Returns
     -------
@@ -93,9 +90,8 @@ def column_bound(
     clock = deadline or Deadline()
     whole = durations.instance.slotted
     step = 1.0 if whole else low * 5e-4
-    if rounds is None:
-        wanted = ROUNDS_TIMES_JOBS // len(durations.gpus)
-        rounds = min(max(wanted, FEWEST_ROUNDS), MOST_ROUNDS)
+    wanted = ROUNDS_TIMES_JOBS // len(durations.gpus)
+    rounds = min(max(wanted, FEWEST_ROUNDS), MOST_ROUNDS)
     search = _Search(durations, clock, rounds)
     best, passed, failed = None, low - step, high
     stride = step

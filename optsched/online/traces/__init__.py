@@ -11,7 +11,21 @@ unsorted rows are sorted by (submission, row).
 
 from __future__ import annotations
 
-from optsched.online.traces.importing import FORMATS, import_trace
-from optsched.online.traces.trace import ImportReport, Trace
+from optsched.lazy_names import importer_of
 
-__all__ = ["FORMATS", "ImportReport", "Trace", "import_trace"]
+_HERE = "optsched.online.traces"
+
+FORMATS = {
+    "pai": f"{_HERE}.formats:read_pai",
+    "philly-csv": f"{_HERE}.formats:read_philly_csv",
+    "philly-json": f"{_HERE}.philly_json:read_philly_json",
+    "helios": f"{_HERE}.formats:read_helios",
+    "muri": f"{_HERE}.formats:read_muri",
+    "chronus": f"{_HERE}.formats:read_chronus",
+    "gavel": f"{_HERE}.formats:read_gavel",
+    "swf": f"{_HERE}.formats:read_swf",
+}
+"""Importers by the name of `optsched import`."""
+__getattr__ = importer_of(
+    __name__, {"ImportReport": "trace", "Trace": "trace", "import_trace": "importing"}
+)

@@ -1,4 +1,4 @@
-"""From a trace to a workload: the formats by name, and each group's configuration."""
+"""From a trace to a workload: any format by its name, and each group's configuration."""
 
 from __future__ import annotations
 
@@ -14,31 +14,10 @@ from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.configuration_draw import ConfigurationDrawer
 from optsched.online.data.workload import Labels, Workload
-from optsched.online.traces.formats import (
-    Reader,
-    read_chronus,
-    read_gavel,
-    read_helios,
-    read_muri,
-    read_pai,
-    read_philly_csv,
-    read_swf,
-)
+from optsched.online.traces import FORMATS
 from optsched.online.traces.pai_tables import read_pai_tables, table_of_pai
-from optsched.online.traces.philly_json import read_philly_json
 from optsched.online.traces.trace import Trace, collect
-
-FORMATS: dict[str, Reader] = {
-    "pai": read_pai,
-    "philly-csv": read_philly_csv,
-    "philly-json": read_philly_json,
-    "helios": read_helios,
-    "muri": read_muri,
-    "chronus": read_chronus,
-    "gavel": read_gavel,
-    "swf": read_swf,
-}
-"""Importers by the name of `optsched import`."""
+from optsched.problem import resolve
 
 
 def import_trace(file_format: str, path: str | Path | Sequence[str | Path]) -> Trace:
@@ -80,7 +59,7 @@ def import_trace(file_format: str, path: str | Path | Sequence[str | Path]) -> T
         return collect(read_pai_tables(paths, source), source)
     if len(paths) != 1:
         raise InputError("import", file_format, f"{len(paths)} files", "one")
-    return collect(FORMATS[file_format](first), source)
+    return collect(resolve(FORMATS[file_format])(first), source)
 
 
 def workload_of_trace(

@@ -161,13 +161,13 @@ def graph_shape(replicas: tuple[int, ...], kind: str) -> GraphShape:
     )
 
 
-def estimated_minimum(job: Job, cluster: Cluster, options: PlacementOptions | None = None) -> float:
+def estimated_minimum(job: Job, cluster: Cluster) -> float:
     """alpha~^min: Heavy-Edge on the fewest servers. An estimate; a balanced offer can beat it.
 
     Where slices leave servers partly empty, on the fewest that hold all replicas; infinite where
     a server holds not even one of some stage.
     """
-    options = options or PlacementOptions()
+    options = PlacementOptions()
     has, graph = cluster.gpus_per_server, graph_arrays(job)
     if max(stage.tensor_parallel for stage in job.stages) > has:
         return float("inf")

@@ -97,8 +97,8 @@ def draw(rows: pd.DataFrame) -> Figure:
     return strips(groups, "total cost over STS's")
 
 
-def _ratios(rows: pd.DataFrame, case: str, policy: str, against: str = "sts") -> list[float]:
-    return ratios(of(rows, case=case, policy=policy), of(rows, case=case, policy=against))
+def _ratios(rows: pd.DataFrame, case: str, policy: str) -> list[float]:
+    return ratios(of(rows, case=case, policy=policy), of(rows, case=case, policy="sts"))
 
 
 def _line(rows: pd.DataFrame, case: str, policy: str) -> str:

@@ -37,8 +37,8 @@ MEASURED = ("sts", "edf", "rg")
 NODES, SEEDS, STEP = 100, range(3), 0.05
 
 
-def most_jobs(load: float, policies: Iterable[str], *, nodes: int = NODES, seed: int = 0) -> int:
-    """The most jobs in the system at once under any of some policies, at a load rho.
+def most_jobs(load: float, policies: Iterable[str], *, seed: int = 0) -> int:
+    """The most jobs in the system at once under any of some policies, on `NODES` nodes.
 
     Parameters
     ----------
@@ -46,13 +46,11 @@ def most_jobs(load: float, policies: Iterable[str], *, nodes: int = NODES, seed:
         rho.
     policies : iterable of str
         Any of them.
-    nodes : int, optional
-        Of the cluster.
     seed : int, optional
         Of the workload.
     """
     settings = rolling_settings(
-        nodes, gpus_per_node=GPUS, speedup=SPEEDUP, arrivals="load", load=load
+        NODES, gpus_per_node=GPUS, speedup=SPEEDUP, arrivals="load", load=load
     )
     instance = generate_rolling(settings, seed=seed)
     options = RollingOptions.from_dict({"sharing": "off"})
