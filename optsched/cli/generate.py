@@ -141,7 +141,7 @@ def _generate(
 def _write(
     source: str, problem: str, output: str, given: dict[str, Any], seeds: range, name: str | None
 ) -> None:
-    from optsched.cli.importing import scaling_line
+    from optsched.cli.show import scaling_line
     from optsched.verbs import generating
 
     make = generating.generator(problem, source, "")

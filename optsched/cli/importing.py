@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -22,10 +22,6 @@ from optsched.declared import Between, require
 from optsched.errors import InputError
 from optsched.io.outputs import require_file, require_outputs
 from optsched.online.traces import FORMATS
-from optsched.placement.scaling import SLOWER
-
-if TYPE_CHECKING:
-    from optsched.placement.instance import PlacementInstance
 
 AllReduce = Literal["ring", "double-tree"]
 AllReduceOption = Annotated[AllReduce, typer.Option(help="ring or double-tree.")]
@@ -72,7 +68,7 @@ def _options_of_a_profile() -> list[inspect.Parameter]:
 def _import_pipedream(
     file: str, gpus: int, servers: str, output: str, name: str | None, **given: Any
 ) -> int:
-    from optsched.cli.show import note
+    from optsched.cli.show import note, scaling_line
     from optsched.files import write_document
     from optsched.generators.placement import generate_placement, instance_from_profile
     from optsched.profiles import read_pipedream
@@ -99,16 +95,6 @@ def _import_pipedream(
         f"wrote {output}: {instance.job.model}, replicas by stage {plan}; {scaling_line(instance)}"
     )
     return DONE
-
-
-def scaling_line(instance: PlacementInstance) -> str:
-    """What the plan gains over one GPU, and what it takes of each."""
-    scaling, memory = instance.provenance["scaling"], instance.provenance["memory"]
-    slower = f" ({SLOWER})" if scaling["speed_up"] < 1 else ""
-    return (
-        f"{instance.job.gpus} GPUs, speed-up {scaling['speed_up']:.2f}{slower}, efficiency "
-        f"{100 * scaling['efficiency']:.0f}%, {1e-9 * memory['bytes_per_gpu']:.1f} GB a GPU"
-    )
 
 
 def _importer(file_format: str) -> Any:

@@ -21,6 +21,7 @@ from optsched.verbs.explaining import why_none
 
 if TYPE_CHECKING:
     from optsched.experiments.report.table import FamilyTable
+    from optsched.placement.instance import PlacementInstance
 
 
 def console() -> Console:
@@ -63,6 +64,16 @@ def result(result: Result) -> None:
     lines += [] if why is None else [("why", why)]
     for key, value in lines:
         out.print(f"{key:15} {escape(value)}", soft_wrap=True)
+
+
+def scaling_line(instance: PlacementInstance) -> str:
+    """What the plan gains over one GPU, and what it takes of each."""
+    scaling, memory = instance.provenance["scaling"], instance.provenance["memory"]
+    slower = f" ({SLOWER})" if scaling["speed_up"] < 1 else ""
+    return (
+        f"{instance.job.gpus} GPUs, speed-up {scaling['speed_up']:.2f}{slower}, efficiency "
+        f"{100 * scaling['efficiency']:.0f}%, {1e-9 * memory['bytes_per_gpu']:.1f} GB a GPU"
+    )
 
 
 def table(groups: Iterator[list[Result]], *, quiet: bool) -> tuple[list[Result], bool]:
