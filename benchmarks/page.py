@@ -39,9 +39,17 @@ SECTIONS = {
         "Makespan: the full model alone, from the area bound",
         "makespan.py --part model",
     ),
+    "makespan-models": (
+        "Makespan: the pipeline's models alone, from the area bound",
+        "makespan.py --part models",
+    ),
     "selection-proofs": (
         "Selection: proofs by patterns and columns",
         "selection.py --part patterns,six,columns",
+    ),
+    "selection-eight": (
+        "Selection: eight and sixteen GPUs per node, left to columns",
+        "selection.py --part eight",
     ),
     "selection-large": (
         "Selection: 1,000 distinct nodes x 4,000 jobs",

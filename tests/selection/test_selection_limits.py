@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from oracles.random_selection import tiny
@@ -9,6 +11,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import optsched
+from optsched import deadline
 from optsched.backends import Answer, MilpArrays, sizes, solve_model
 from optsched.backends.answer import unsolved
 from optsched.deadline import Deadline, OutOfTimeError
@@ -163,6 +166,31 @@ def test_a_bound_once_the_deadline_passed(monkeypatch: pytest.MonkeyPatch) -> No
     assert result.bound_source == TARDINESS
     assert result.bound <= result.objective
     assert asked == []
+
+
+@pytest.mark.parametrize("opening", ["free", "printed"])
+@pytest.mark.parametrize("method", ["columns", "patterns"])
+def test_a_limit_in_the_midst_of_the_model_leaves_what_prices_soon_found(
+    method: str, opening: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its programme never answers: the selection is within 2% of the bound of one that did."""
+
+    def ended(answer: Answer | None) -> Callable:
+        return lambda *_, **__: deadline.pass_all(True) or answer
+
+    options = {"node_opening": opening}
+    best = optsched.solve("selection/24x96-six-classes", "columns", options=options)
+    monkeypatch.setattr(columns._Best, "_try", ended(None))
+    monkeypatch.setattr(patterns, "solve_sifted", ended(unsolved(Settings())))
+    try:
+        result = optsched.solve(
+            "selection/24x96-six-classes", method, options=options, time_limit=600.0
+        )
+    finally:
+        deadline.pass_all(False)
+    assert result.termination is Termination.TIME_LIMIT
+    assert result.check.feasible
+    assert best.bound <= result.objective <= 1.02 * best.bound
 
 
 def test_a_selection_found_is_made_whole_soon_or_not_at_all(

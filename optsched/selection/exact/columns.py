@@ -4,9 +4,11 @@ Guarantee: optimal at the gap asked when it ends as "optimal"; otherwise incumbe
 Prices of slots and nodes are looked for first; they prove a lower bound that needs no solver (the
 certificate in the solution). A MILP over few columns of least reduced cost gives the selection;
 what it leaves out is bounded by its reduced cost; if that is not enough it is solved once more over
-every column that could matter. Where nodes differ, all of this is done on groups of nodes of
-similar cost first, which is soon close, and on the true classes only if these are few and the gap
-asks for it; the bound is always that of the true costs. Complexity: a round of prices is O(J C).
+every column that could matter. One over the columns that the prices put in use comes before: where
+the time ends first, what it found is the answer. Where nodes differ, all of this is done on groups
+of nodes of similar cost first, which is soon close, and on the true classes only if these are few
+and the gap asks for it; the bound is always that of the true costs. Complexity: a round of prices
+is O(J C).
 Source: models/selection/README.md, model 4.
 """
 
@@ -27,11 +29,16 @@ from optsched.selection.bounds.price_search import Found, best_prices
 from optsched.selection.bounds.prices import PricedOut, least_columns
 from optsched.selection.cost import Tables, tables_of
 from optsched.selection.exact.grouping import MOST_CLASSES, quantile_classes, reassigned
-from optsched.selection.exact.starting_selection import report_start, starting_seats, without_model
+from optsched.selection.exact.starting_selection import (
+    cheaper,
+    report_start,
+    starting_seats,
+    without_model,
+)
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.arc_decode import seats_of
 from optsched.selection.models.arcs import Ints, Skeleton, skeleton_of
-from optsched.selection.models.openings import can_open
+from optsched.selection.models.openings import can_open, opening
 from optsched.selection.models.outcomes import (
     TARDINESS,
     infeasible_outcome,
@@ -49,6 +56,10 @@ MOST_COLUMNS = MOST_NONZEROS // 4
 """Leader columns of one programme, of about four nonzeros each."""
 GRACE = 0.5
 """Seconds after the deadline in which a selection found is made whole."""
+PRICES_SHARE = 0.6
+"""Of the time left that the search for prices may take, so that some is left for a selection."""
+ROUGH = 0.01
+"""Gap of the programme over the columns in use, which soon has a selection for a short limit."""
 SHARE_OF_GAP = 0.05
 """The search for prices stops at this share of the gap asked: the rest is the whole nodes'."""
 GROUPS_GAP = 2e-4
@@ -96,6 +107,7 @@ class _Best:
     settings: Settings
     seats: Assignment | None
     bound: float
+    rough: Assignment | None = None
     source: str = TARDINESS
     prices: PricedOut | None = None
     certified: float | None = None
@@ -122,8 +134,9 @@ class _Best:
         found = self._priced(skeleton, enough, None)
         if self.is_done:
             return
-        skeleton, leaders, _ = _few_columns(skeleton, found)
-        self._try(skeleton, leaders, replace(self.settings, gap=enough / 2))
+        few, leaders, _ = _few_columns(skeleton, found)
+        self._try_roughly(few, found)
+        self._try(few, leaders, replace(self.settings, gap=enough / 2))
 
     def solve_classes(self, skeleton: Skeleton) -> None:
         """Solve on the true classes, over few columns and then over all that could matter."""
@@ -131,6 +144,8 @@ class _Best:
             return
         found = self._priced(skeleton, self.settings.gap, self.prices)
         few, leaders, left_out = _few_columns(skeleton, found)
+        if self.rough is None:
+            self._try_roughly(few, found)
         for attempt in range(2):
             if attempt and self.is_done:
                 return
@@ -162,7 +177,8 @@ class _Best:
                 "certificate_bound": self.certified,
             },
         )
-        if self.seats is None:
+        seats = cheaper(tables, self.seats, self.rough) if clock.is_over else self.seats
+        if seats is None:
             return shell
         certificate = None
         if self.prices is not None and self.certified is not None:
@@ -170,10 +186,11 @@ class _Best:
             if tables.rounding > ARITHMETIC * claimed:  # the clock's rounding leaves no more
                 claimed = max(claimed - tables.rounding, 0.0)
             certificate = self.prices.prices.certificate(tables, claimed)
-        return judged(tables, self.seats, shell, self.settings, certificate)
+        return judged(tables, seats, shell, self.settings, certificate)
 
     def _priced(self, skeleton: Skeleton, gap: float, start: PricedOut | None) -> Found:
-        found = best_prices(skeleton, self.settings, SHARE_OF_GAP * gap, start)
+        share = self.settings.within(self.settings.deadline.share(PRICES_SHARE))
+        found = best_prices(skeleton, share, SHARE_OF_GAP * gap, start)
         self.rounds += found.rounds
         if self.certified is None or found.bound > self.certified:
             self.prices, self.certified = found.priced, found.bound
@@ -184,6 +201,11 @@ class _Best:
         if self.built is None:
             self.built = self.settings.deadline.spent
         return found
+
+    def _try_roughly(self, skeleton: Skeleton, found: Found) -> None:
+        """Keep a selection that stands only where the time ends before there is a better one."""
+        self.rough = _roughly(skeleton, found, self.settings)
+        self._note()
 
     def _try(self, skeleton: Skeleton, leaders: Ints, settings: Settings) -> float | None:
         """Solve over some columns; the bound that holds over them, if any."""
@@ -204,9 +226,30 @@ class _Best:
         self._note()
 
     def _note(self) -> None:
-        value = self.value
+        seats = cheaper(self.tables, self.seats, self.rough)
+        value = None if seats is None else expected_cost(self.tables, seats)
         self.trace.append(TracePoint(self.settings.deadline.spent, value, self.bound))
         self.settings.progress.report(value, self.bound)
+
+
+def rough_selection(tables: Tables, settings: Settings) -> Assignment | None:
+    """What prices soon make of an instance: for a model that may end its time without better."""
+    clock = settings.deadline
+    if clock.is_over:
+        return None
+    skeleton = skeleton_of(tables, quantile_classes(tables))
+    share = settings.within(clock.share(PRICES_SHARE))
+    found = best_prices(skeleton, share, SHARE_OF_GAP * GROUPS_GAP)
+    return _roughly(skeleton, found, settings)
+
+
+def _roughly(skeleton: Skeleton, found: Found, settings: Settings) -> Assignment | None:
+    """A selection over the leaders in the prices' programme, if there are any in time."""
+    leaders = np.unique(np.concatenate([found.leaders, _as_opened(skeleton)]), axis=0)
+    if not len(leaders) or settings.deadline.is_over:
+        return None
+    anyone = replace(skeleton, settled=skeleton.settled[:0])
+    return _solve(anyone, leaders, replace(settings, gap=ROUGH))[1]
 
 
 def _solve(skeleton: Skeleton, leaders: Ints, settings: Settings) -> tuple:
@@ -300,6 +343,15 @@ def _one_way_to_open(skeleton: Skeleton) -> Ints:
         shape = np.full(len(jobs), 1)
         found.append(np.column_stack([jobs, v * shape, 0 * shape, shape]))
     return np.concatenate(found)
+
+
+def _as_opened(skeleton: Skeleton) -> Ints:
+    """The leaders of one selection that opens as many nodes as it must; none if it need not."""
+    tables = skeleton.tables
+    seats = opening(tables) if tables.options.opens_exactly else None
+    class_of = {n: v for v, each in enumerate(skeleton.classes) for n in each.nodes}
+    led = [(j, class_of[s.node], s.configuration, len(s.gpus)) for j, s in (seats or {}).items()]
+    return np.array(led, dtype=np.int64).reshape(-1, 4)
 
 
 def _all_that_matter(skeleton: Skeleton, found: Found, value: float) -> tuple[Ints, float]:

@@ -29,8 +29,13 @@ def starting_seats(tables: Tables) -> Assignment | None:
 
     None where no selection does. Each takes milliseconds, at most a second for thousands of jobs.
     """
-    found = known_selections(tables)
-    return min(found, key=lambda seats: expected_cost(tables, seats), default=None)
+    return cheaper(tables, *known_selections(tables))
+
+
+def cheaper(tables: Tables, *found: Assignment | None) -> Assignment | None:
+    """The selection of least expected cost; the first of equals, None if there is none."""
+    known = [seats for seats in found if seats is not None]
+    return min(known, key=lambda seats: expected_cost(tables, seats), default=None)
 
 
 def known_selections(tables: Tables) -> list[Assignment]:

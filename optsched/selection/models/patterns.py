@@ -22,9 +22,14 @@ from optsched.backends import require_solver
 from optsched.backends.sizes import MOST_NONZEROS, fits, refuse_many_nonzeros, require_time
 from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.errors import NotApplicableError
-from optsched.result import Outcome, Settings
+from optsched.result import Outcome, Settings, Termination
 from optsched.selection.cost import Kind, Tables, tables_of
-from optsched.selection.exact.starting_selection import report_start, starting_seats, without_model
+from optsched.selection.exact.starting_selection import (
+    cheaper,
+    report_start,
+    starting_seats,
+    without_model,
+)
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.outcomes import model_outcome
 from optsched.selection.models.packings import (
@@ -79,26 +84,30 @@ def patterns(instance: SelectionInstance, options: SelectionOptions, settings: S
         With another solver than HiGHS, if nodes are so large, or fractions so many, that the
         patterns are out of hand, or the model has more than `sizes.MOST_NONZEROS` nonzeros.
     """
+    from optsched.selection.exact import columns as by_columns
+
     require_solver(settings.solver)
     began = clock()
     tables = tables_of(instance, options)
     if settings.solver == "highs" and not are_few(tables, settings.deadline):
-        from optsched.selection.exact.columns import columns
-
-        return replace(columns(instance, options, settings), chosen="columns")
+        return replace(by_columns.columns(instance, options, settings), chosen="columns")
     size = nonzeros(tables)
     refuse_many_nonzeros("patterns", size, "use columns")
     known = starting_seats(tables)
     report_start(tables, known, settings)
+    limited = settings.solver == "highs" and settings.deadline.left is not None
+    rough = by_columns.rough_selection(tables, settings) if limited else None
     data = pattern_data(tables)
     try:
         require_time(settings.deadline, size)
         model = build(data, settings.deadline)
     except OutOfTimeError:
-        return without_model(tables, known, settings)
+        return without_model(tables, cheaper(tables, known, rough), settings)
     spent, heard = clock() - began, settings.progress.of_model(data.unit)
     answer = solve_sifted(model, settings, build_time=spent, heard=heard)
     assignment = assignment_of(tables, read_counted(model)) if answer.has_solution else None
+    if answer.termination is not Termination.OPTIMAL:
+        known = cheaper(tables, known, rough)
     return model_outcome(tables, answer, (known, assignment), data.unit, settings)
 
 
