@@ -44,6 +44,14 @@ def njit_inner(function: Callable[..., Any]) -> Any:
     return _compiled(function, counts=False, no_cpython_wrapper=True)
 
 
+def njit_inlined(function: Callable[..., Any]) -> Any:
+    """Compile an inner one into its callers: where a loop calls it at every step.
+
+    An array is seven words to whoever is called with it, and a run's state some four hundred.
+    """
+    return _compiled(function, counts=False, no_cpython_wrapper=True, forceinline=True)
+
+
 def njit_owning(function: Callable[..., Any]) -> Any:
     """Compile a function that makes arrays though borrowing ones call it."""
     return _compiled(function, counts=True)

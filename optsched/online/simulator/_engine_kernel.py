@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from optsched.compiled_loops import njit_borrowing, njit_inner
+from optsched.compiled_loops import njit_borrowing, njit_inlined
 from optsched.online.simulator.heaps import pop_keyed
 from optsched.online.simulator.offers import set_free
-from optsched.online.simulator.passes import current_head, enqueue, schedule
-from optsched.online.simulator.state import NEXT, PIECES, RUNNING
+from optsched.online.simulator.passes import current_head, enqueue, predicted_end, schedule
+from optsched.online.simulator.reservation import expect_no_more
+from optsched.online.simulator.state import NEXT, PIECES, RESERVE, RUNNING
 from optsched.online.simulator.virtual_machine import arrive, complete, next_completion
 
 DONE, MORE, NEEDS_ROOM = 0, 1, 2
@@ -56,7 +57,7 @@ def advance(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, steps: i
         if rules.slot > 0.0:
             now = next_multiple(now, rules.slot)
         state.now[0] = now
-        _free_ended(state, now)
+        _free_ended(rows, rules, state, now)
         if rules.virtual:
             while next_completion(state.machine) <= now:
                 enqueue(rows, rules, queue, state, complete(state.machine))
@@ -65,7 +66,7 @@ def advance(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, steps: i
     return MORE
 
 
-@njit_borrowing
+@njit_inlined
 def _next_event(rows: Any, rules: Any, queue: Any, state: Any) -> float:
     at = np.inf
     if state.index[NEXT] < len(rows.submit):
@@ -81,7 +82,7 @@ def _next_event(rows: Any, rules: Any, queue: Any, state: Any) -> float:
     return at
 
 
-@njit_inner
+@njit_inlined
 def next_multiple(time: float, slot: float) -> float:
     """The first multiple of the slot from a time on; the time itself where the clock is coarser."""
     count = np.ceil(time / slot)
@@ -92,18 +93,20 @@ def next_multiple(time: float, slot: float) -> float:
     return max(count * slot, time)
 
 
-@njit_borrowing
-def _free_ended(state: Any, now: float) -> None:
+@njit_inlined
+def _free_ended(rows: Any, rules: Any, state: Any, now: float) -> None:
     while state.index[RUNNING] > 0 and state.end_time[0] <= now:
         _, row = pop_keyed(state.end_time, state.end_row, state.index[RUNNING])
         state.index[RUNNING] -= 1
+        if rules.scan == RESERVE and state.end[row] > state.start[row]:
+            expect_no_more(state, predicted_end(rows, state, row), rows.gpus[row])
         first = state.first_piece[row]
         for piece in range(first, first + state.pieces[row]):
             server = state.piece_server[piece]
             set_free(state.servers, server, state.servers.free[server] + state.piece_gpus[piece])
 
 
-@njit_borrowing
+@njit_inlined
 def _admit(rows: Any, rules: Any, queue: Any, state: Any, now: float) -> None:
     while state.index[NEXT] < len(rows.submit) and rows.submit[state.index[NEXT]] <= now:
         row = state.index[NEXT]

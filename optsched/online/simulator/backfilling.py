@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.compiled_loops import njit_borrowing, njit_inner
+from optsched.compiled_loops import njit_borrowing, njit_inlined
 
 NEVER = -1
 
 
-@njit_inner
+@njit_inlined
 def list_fitting(queue: Any, free: int, behind: int) -> int:
     """List the buckets with a rank above `behind` that fit, with that rank; returns how many."""
     count = 0
@@ -29,7 +29,7 @@ def list_fitting(queue: Any, free: int, behind: int) -> int:
     return count
 
 
-@njit_inner
+@njit_inlined
 def next_behind(queue: Any, count: int, free: int, behind: int, version: int) -> int:
     """Where on the list the least rank above `behind` is that fits and has not failed, or -1.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.compiled_loops import njit_inner
+from optsched.compiled_loops import njit_inlined
 
 
-@njit_inner
+@njit_inlined
 def push(heap: Any, size: int, value: int) -> None:
     """Add a value to a heap of integers that holds `size`."""
     at = size
@@ -20,7 +20,7 @@ def push(heap: Any, size: int, value: int) -> None:
     heap[at] = value
 
 
-@njit_inner
+@njit_inlined
 def pop(heap: Any, size: int) -> int:
     """Remove and return the least value of a heap of integers that holds `size`."""
     least = heap[0]
@@ -41,7 +41,7 @@ def pop(heap: Any, size: int) -> int:
     return least
 
 
-@njit_inner
+@njit_inlined
 def push_keyed(keys: Any, items: Any, size: int, key: float, item: int) -> None:
     """Add an item to a heap ordered by (key, item) that holds `size`.
 
@@ -66,7 +66,7 @@ def push_keyed(keys: Any, items: Any, size: int, key: float, item: int) -> None:
     items[at] = item
 
 
-@njit_inner
+@njit_inlined
 def pop_keyed(keys: Any, items: Any, size: int) -> tuple[float, int]:
     """Remove and return the least (key, item) of a heap that holds `size`."""
     least_key, least_item = keys[0], items[0]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import njit_borrowing, njit_inner, njit_owning
+from optsched.compiled_loops import njit_borrowing, njit_inlined, njit_owning
 from optsched.placement.heuristics._heavy_edge_kernel import JobGraph, grow_servers
 
 LARGEST_TABLE = 2**25
@@ -34,7 +34,7 @@ def empty_cache(gpus_per_server: int) -> IterationCache:
     return IterationCache(key, np.empty(entries), np.zeros(1, dtype=np.int64))
 
 
-@njit_inner
+@njit_inlined
 def cached_time(cache: Any, packed: Any, configuration: int, taken: Any, pieces: int) -> float:
     """alpha in seconds of a configuration on an offer of `pieces` pieces, counted by size.
 
@@ -59,11 +59,20 @@ def cached_time(cache: Any, packed: Any, configuration: int, taken: Any, pieces:
         if _is_key(cache.key[at], configuration, taken):
             return cache.value[at]
         at = (at + 1) & (entries - 1)
+    return _worked_out(cache, packed, configuration, taken, pieces)
+
+
+@njit_borrowing
+def _worked_out(cache: Any, packed: Any, configuration: int, taken: Any, pieces: int) -> float:
+    """What `cached_time` returns for an offer that the table lacks."""
     value = iteration_time(packed, configuration, taken, pieces)
+    entries = len(cache.value)
     if 2 * (cache.filled[0] + 1) > entries:
         cache.key[:, 0] = -1
         cache.filled[0] = 0
-        at = _hash(configuration, taken) & (entries - 1)
+    at = _hash(configuration, taken) & (entries - 1)
+    while cache.key[at, 0] >= 0:
+        at = (at + 1) & (entries - 1)
     cache.filled[0] += 1
     cache.key[at, 0] = configuration
     for size in range(1, len(taken)):
@@ -160,7 +169,7 @@ def _beside_neighbours(
     return time
 
 
-@njit_borrowing
+@njit_inlined
 def _is_key(key: Any, configuration: int, taken: Any) -> bool:
     if key[0] != configuration:
         return False
@@ -170,7 +179,7 @@ def _is_key(key: Any, configuration: int, taken: Any) -> bool:
     return True
 
 
-@njit_borrowing
+@njit_inlined
 def _hash(configuration: int, taken: Any) -> Any:
     mixed = np.uint64(configuration + 1) * np.uint64(0x9E3779B97F4A7C15)
     for size in range(1, len(taken)):

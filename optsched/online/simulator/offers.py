@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.compiled_loops import njit_borrowing, njit_inner
+from optsched.compiled_loops import njit_borrowing, njit_inlined
 from optsched.online.policies.by_name import OFFERS
 from optsched.online.simulator.server_sets import add, discard, least
 
@@ -21,7 +21,7 @@ RULES = dict(zip(OFFERS, (MOST, LEAST, FIRST_FIT, BEST_FIT_LAST, ADAPTIVE), stri
 """Offer rules by name."""
 
 
-@njit_inner
+@njit_inlined
 def rule_for(rule: int, heavy: bool) -> int:
     """The rule a job is offered by: `ADAPTIVE` resolved."""
     if rule != ADAPTIVE:
@@ -29,7 +29,7 @@ def rule_for(rule: int, heavy: bool) -> int:
     return MOST if heavy else LEAST
 
 
-@njit_inner
+@njit_inlined
 def pattern(servers: Any, rule: int, gpus: int, taken: Any, scratch: Any) -> int:
     """Count the pieces of each size that a rule gives; nothing is taken.
 
@@ -74,7 +74,7 @@ def pattern(servers: Any, rule: int, gpus: int, taken: Any, scratch: Any) -> int
     return pieces
 
 
-@njit_inner
+@njit_inlined
 def take(servers: Any, rule: int, gpus: int, piece_server: Any, piece_gpus: Any, at: int) -> int:
     """Take the GPUs and write the pieces from `at` on; returns where they end.
 
@@ -115,7 +115,7 @@ def take(servers: Any, rule: int, gpus: int, piece_server: Any, piece_gpus: Any,
     return at
 
 
-@njit_inner
+@njit_inlined
 def set_free(servers: Any, server: int, count: int) -> None:
     """Change a server's free GPUs."""
     before = servers.free[server]

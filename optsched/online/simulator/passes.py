@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from optsched.compiled_loops import njit_borrowing, njit_inner
+from optsched.compiled_loops import njit_borrowing, njit_inlined
 from optsched.online.simulator.backfilling import forget, list_fitting, next_behind
-from optsched.online.simulator.heaps import pop, pop_keyed, push, push_keyed
+from optsched.online.simulator.heaps import pop, push, push_keyed
 from optsched.online.simulator.iteration_cache import cached_time
 from optsched.online.simulator.offers import pattern, rule_for, take
+from optsched.online.simulator.reservation import expect, reservation
 from optsched.online.simulator.state import (
     BACKFILL,
     BETTER,
-    DUE,
     GOOD,
     HEAD,
     PIECES,
@@ -36,7 +36,7 @@ IMPROVEMENT = 1e-9
 """A better offer's alpha is below kappa (1 - 1e-9)."""
 
 
-@njit_inner
+@njit_inlined
 def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     """A job may start from now on.
 
@@ -67,7 +67,7 @@ def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     queue.size[bucket] += 1
 
 
-@njit_inner
+@njit_inlined
 def current_head(rules: Any, queue: Any, state: Any) -> int:
     """The first row of the queue, or -1; not for policies that scan on."""
     if state.index[QUEUED] == 0:
@@ -79,7 +79,7 @@ def current_head(rules: Any, queue: Any, state: Any) -> int:
     return queue.row_at[state.index[HEAD]]
 
 
-@njit_inner
+@njit_inlined
 def schedule(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: float) -> None:
     """Start what the policy starts at this instant.
 
@@ -128,7 +128,7 @@ def schedule(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: fl
             _backfill(rows, packed, rules, queue, state, now, seen)
 
 
-@njit_borrowing
+@njit_inlined
 def _seen(state: Any) -> int:
     """How many releases a pass has looked at with the GPUs free as now; 0 after a start or end.
 
@@ -217,7 +217,7 @@ def _fill_around(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now
     count = list_fitting(queue, state.servers.total[0], head)
     if count == 0 or gpus <= state.servers.total[0]:  # or where they are its slices do not fit
         return
-    start, spare = _reservation(rows, state, gpus, now)
+    start, spare = reservation(state, gpus, now)
     behind = head
     while True:
         at = next_behind(queue, count, state.servers.total[0], behind, 0)
@@ -237,36 +237,13 @@ def _fill_around(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now
         _start(rows, rules, state, row, alpha, now)
 
 
-@njit_borrowing
-def _reservation(rows: Any, state: Any, gpus: int, now: float) -> tuple[float, int]:
-    """When so many GPUs are predicted to be free, and how many others will be free then.
-
-    A job that runs on past its prediction is taken to end now. O(k log n) for the k first ends.
-    """
-    free, start, looked = state.servers.total[0], now, 0
-    while state.index[DUE] > 0 and (free < gpus or state.due_time[0] <= start):
-        due, row = pop_keyed(state.due_time, state.due_row, state.index[DUE])
-        state.index[DUE] -= 1
-        if state.end[row] <= now:
-            continue
-        start = max(start, due)
-        free += rows.gpus[row]
-        state.looked_at[looked] = row
-        looked += 1
-    for row in state.looked_at[:looked]:
-        _expect(rows, state, row)
-    return start, free - gpus
+@njit_inlined
+def predicted_end(rows: Any, state: Any, row: int) -> float:
+    """When a job that has started ends if its prediction is right."""
+    return state.start[row] + rows.predicted[row] * state.alpha[row]
 
 
-@njit_borrowing
-def _expect(rows: Any, state: Any, row: int) -> None:
-    """Note when a running job is predicted to end."""
-    due = state.start[row] + rows.predicted[row] * state.alpha[row]
-    push_keyed(state.due_time, state.due_row, state.index[DUE], due, row)
-    state.index[DUE] += 1
-
-
-@njit_borrowing
+@njit_inlined
 def _offered_time(rows: Any, packed: Any, rules: Any, state: Any, row: int) -> float:
     configuration = rows.configuration[row]
     rule = rule_for(rules.offer, rows.heavy[configuration])
@@ -274,12 +251,12 @@ def _offered_time(rows: Any, packed: Any, rules: Any, state: Any, row: int) -> f
     return cached_time(state.cache, packed, configuration, state.taken, pieces)
 
 
-@njit_borrowing
+@njit_inlined
 def _is_good(rows: Any, packed: Any, rules: Any, row: int, alpha: float) -> bool:
     return alpha <= rules.comm_heavy * packed.estimate[rows.configuration[row]]
 
 
-@njit_borrowing
+@njit_inlined
 def _is_accepted(
     rows: Any, packed: Any, rules: Any, state: Any, row: int, alpha: float, now: float
 ) -> bool:
@@ -298,7 +275,7 @@ def _is_accepted(
     return accepted or now >= state.window[row]
 
 
-@njit_borrowing
+@njit_inlined
 def _unqueue_head(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     if rules.scan >= BACKFILL:
         forget(queue, rows.bucket[row], state.index[HEAD])
@@ -308,7 +285,7 @@ def _unqueue_head(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> No
     state.index[QUEUED] -= 1
 
 
-@njit_borrowing
+@njit_inlined
 def _start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float) -> None:
     rule = rule_for(rules.offer, rows.heavy[rows.configuration[row]])
     first = state.index[PIECES]
@@ -322,5 +299,5 @@ def _start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float
     state.end[row] = now + rows.iterations[row] * alpha
     push_keyed(state.end_time, state.end_row, state.index[RUNNING], state.end[row], row)
     state.index[RUNNING] += 1
-    if rules.scan == RESERVE:
-        _expect(rows, state, row)
+    if rules.scan == RESERVE and state.end[row] > now:
+        expect(state, predicted_end(rows, state, row), rows.gpus[row])

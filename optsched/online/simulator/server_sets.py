@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.compiled_loops import njit_borrowing
+from optsched.compiled_loops import njit_inlined
 
 Ints = NDArray[np.int64]
 _BITS, _MASK = 5, 31
@@ -54,7 +54,7 @@ def all_free(servers: int, gpus_per_server: int, by_index: bool) -> FreeServers:
     return made
 
 
-@njit_borrowing
+@njit_inlined
 def add(servers: Any, row: int, server: int) -> None:
     """Put a server into a row's set."""
     bits, level, at = servers.bits, servers.level, np.int64(server)  # 1 << 31 is no int32
@@ -67,7 +67,7 @@ def add(servers: Any, row: int, server: int) -> None:
         at >>= _BITS
 
 
-@njit_borrowing
+@njit_inlined
 def discard(servers: Any, row: int, server: int) -> None:
     """Take a server out of a row's set."""
     bits, level, at = servers.bits, servers.level, np.int64(server)  # 1 << 31 is no int32
@@ -79,7 +79,7 @@ def discard(servers: Any, row: int, server: int) -> None:
         at >>= _BITS
 
 
-@njit_borrowing
+@njit_inlined
 def least(servers: Any, row: int) -> int:
     """The least server of a row's set, which is not empty."""
     bits, level, at = servers.bits, servers.level, 0

@@ -15,8 +15,8 @@ STOP_AT_MISFIT, SCAN_ON, BACKFILL, RESERVE = 0, 1, 2, 3
 BETTER, GOOD_IN_WINDOW, GOOD = 0, 1, 2
 HOLDS = {"none": BETTER, "window": GOOD_IN_WINDOW, "inf": GOOD}
 NEXT, RUNNING, PIECES, HEAD, RELEASED, QUEUED, STARTED = range(7)
-SEEN_RELEASED, SEEN_RUNNING, SEEN_STARTED, DUE = range(7, 11)
-COUNTERS = 11
+SEEN_RELEASED, SEEN_RUNNING, SEEN_STARTED, DUE, OVERDUE = range(7, 12)
+COUNTERS = 12
 
 
 class Rules(NamedTuple):
@@ -96,14 +96,14 @@ class State(NamedTuple):
     ----------
     index : (COUNTERS,) int
         Next arrival, running jobs, pieces written, head, releases, queued, started; three of
-        these as the last pass found them; and entries of `due_time`.
+        these as the last pass found them; entries of `due_time`, and GPUs held past theirs.
     now : (1,) float
         The clock, in seconds.
     end_time, end_row
         Heap of the running jobs.
-    due_time, due_row, looked_at
-        Where the head has a reservation: heap of the ends that were predicted, of jobs that run
-        and some that have ended, and room for the rows taken from it.
+    due_time, due_gpus, overdue_at
+        Where the head has a reservation: ends predicted after `overdue_at`, the next one last, and
+        the GPUs of the jobs.
     start, end, alpha : (n,) float
         Per job; NaN until it starts.
     first_piece, pieces : (n,) int
@@ -121,8 +121,8 @@ class State(NamedTuple):
     end_time: Any
     end_row: Any
     due_time: Any
-    due_row: Any
-    looked_at: Any
+    due_gpus: Any
+    overdue_at: Any
     start: Any
     end: Any
     alpha: Any
@@ -168,9 +168,9 @@ def new_state(rows: int, servers: int, gpus_per_server: int, rules: Rules) -> St
         now=np.full(1, -np.inf),
         end_time=np.empty(running),
         end_row=np.empty(running, dtype=np.int32),
-        due_time=np.empty(rows if reserving else 0),
-        due_row=np.empty(rows if reserving else 0, dtype=np.int32),
-        looked_at=np.empty(running if reserving else 0, dtype=np.int32),
+        due_time=np.empty(running if reserving else 0),
+        due_gpus=np.empty(running if reserving else 0, dtype=np.int32),
+        overdue_at=np.full(1, -np.inf),
         start=np.full(rows, np.nan),
         end=np.full(rows, np.nan),
         alpha=np.full(rows, np.nan),

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.compiled_loops import njit, njit_inner
+from optsched.compiled_loops import njit, njit_inlined
 from optsched.online.simulator.heaps import pop_keyed, push_keyed
 
 IDLE = -1
@@ -50,7 +50,7 @@ def idle_machine(rows: int) -> Machine:
     )
 
 
-@njit_inner
+@njit_inlined
 def next_completion(machine: Any) -> float:
     """When the row that runs will be complete if none arrives before; inf when idle."""
     if machine.index[CURRENT] == IDLE:
@@ -58,7 +58,7 @@ def next_completion(machine: Any) -> float:
     return machine.clock[LAST] + machine.clock[REMAINING]
 
 
-@njit_inner
+@njit_inlined
 def complete(machine: Any) -> int:
     """Complete the row that runs, at its own time, and turn to the next one."""
     done = machine.index[CURRENT]
@@ -74,7 +74,7 @@ def complete(machine: Any) -> int:
     return done
 
 
-@njit_inner
+@njit_inlined
 def arrive(machine: Any, now: float, row: int, work: float) -> None:
     """A row with positive work arrives; completions up to `now` have been taken out.
 
