@@ -31,6 +31,8 @@ SUMMED = 1e-10
 """Of what was added up, taken off a bound: the rounding of thousands of terms."""
 NOTHING = -(2**60)
 MOST_PRICE, MOST_RESOLUTION, MOST_SLOTS = 10**9, 4000, 20_000
+MOST_WHOLE = 64
+"""Slots of a job, counted as whole ones."""
 Document = Mapping[str, Any]
 ENUMERATION = "enumeration"
 
@@ -405,20 +407,19 @@ def contention(instance: Document, certificate: Document) -> float:
     ]
     needed: list[Fraction] = []
     for job, sigma in zip(jobs, paid_running, strict=True):
-        gpus, ways = job["gpus"], []
-        if gpus <= widest:
-            ways.append((_speed(instance, job, 1, 1), inside[gpus - 1], False))
+        gpus, iterations, ways = job["gpus"], job["iterations"], []
+        if gpus <= widest and (speed := _speed(instance, job, 1, 1)) > 0:
+            slots = Fraction(iterations) / Fraction(speed)
+            ways.append((inside[gpus - 1] + sigma) * (math.ceil(slots) if slotted else slots))
         if gpus > 1 and len(sizes) > 1:
-            for level, row in enumerate(cheapest, start=1):
-                speed = _speed(instance, job, max(2, _fewest(instance, job)), level)
-                ways.append((speed, _cheapest_pieces(gpus, row), True))
-        needed.append(
-            min(
-                (price + sigma) * _running_time(job["iterations"], speed, spans or not slotted)
-                for speed, price, spans in ways
-                if speed > 0
-            )
-        )
+            held = max(2, _fewest(instance, job))
+            runs = [
+                (speed, _cheapest_pieces(gpus, row) + sigma)
+                for level, row in enumerate(cheapest, start=1)
+                if (speed := _speed(instance, job, held, level)) > 0
+            ]
+            ways += [_least_paid(iterations, runs, slotted)] if runs else []
+        needed.append(min(ways))
     short = Fraction(end) * income - sum(needed) * (1 - Fraction(EXACT) * (not slotted))
     if short >= 0:
         raise RefusedError(f"all jobs need not pay more than servers take in by {end:g}")
@@ -444,10 +445,21 @@ def _cheapest_pieces(gpus: int, prices: Sequence[int]) -> int:
     return min(p + least[gpus - y] for y, p in enumerate(prices[: gpus - 1], start=1))
 
 
-def _running_time(iterations: int, speed: float, in_parts: bool) -> Fraction:
-    """Slots at a speed; whole ones, unless the speed may change from slot to slot."""
-    slots = Fraction(iterations) / Fraction(speed)
-    return slots if in_parts else Fraction(math.ceil(slots))
+def _least_paid(iterations: int, runs: Sequence[tuple[float, int]], slotted: bool) -> Fraction:
+    """The least that iterations cost at these speeds and their prices of a slot, in any mixture.
+
+    Whole slots t at speed phi have sum ceil(phi / g) t >= ceil(F / g) for any whole g: a few are
+    tried where a job is so short that rounding matters.
+    """
+    if not slotted:
+        return min(price * Fraction(iterations) / Fraction(speed) for speed, price in runs)
+    grains = {1}
+    if iterations <= MOST_WHOLE * max(speed for speed, _ in runs):
+        grains |= {-(-int(speed) // m) for speed, _ in runs for m in range(1, 9)}
+    return max(
+        min(Fraction(price * -(-iterations // g), -(-int(speed) // g)) for speed, price in runs)
+        for g in grains
+    )
 
 
 def _least_slots(instance: Document, job: Document, capacity: int) -> float:

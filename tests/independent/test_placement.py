@@ -21,7 +21,10 @@ COSTLY = {"ilp-vertex": 3, "min-cut": 5, "ilp": 2}
 
 MODELS = ("ilp", "ilp-vertex")
 SOLVED = 1e-8
-"""Relative; models give HiGHS floats and take back a bound within its tolerance of 1e-9."""
+"""Relative; models give HiGHS floats and take back a bound within its tolerance of 1e-9 a row.
+
+Case 1083 of seed 90417: `ilp-vertex` ends 1.4e-9 above the optimum, and its bound with it.
+"""
 
 
 @pytest.mark.parametrize("numbers", batches(nightly=10_000, default=140, size=140))
@@ -63,7 +66,7 @@ def _examine(case: cases.Case, number: int, folder: Path, counts: Counter[str]) 
             assert _may_refuse(method, case), f"{method} refuses"
             counts[f"refused by {method}"] += 1
             continue
-        stays_below(result, best)
+        stays_below(result, best, SOLVED)
         solution = result.solution.to_dict()
         assert result.check.feasible, f"{method}: {result.check.violations}"
         assert oracle.broken_rule(case.instance, solution["counts"]) is None, method

@@ -101,7 +101,7 @@ def _examine(case: cases.Case, folder: Path, counts: Counter[str]) -> None:
 
 def _judge(case: cases.Case, method: str, result: Any, best: float, counts: Counter[str]) -> None:
     """One placement that a method returned."""
-    stays_below(result, best)
+    stays_below(result, best, SOLVED)
     assert result.check.feasible, f"{method}: {result.check.violations}"
     table = result.solution.to_dict()["counts"]
     assert oracle.broken_rule(case.instance, table) is None, method

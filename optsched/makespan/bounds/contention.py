@@ -46,8 +46,8 @@ MOST_CAPACITY, MOST_WIDTH = 64, 512
 """GPUs of a server and of a job beyond which no prices are looked for."""
 SECONDS_A_JOB = 1e-4
 """About what stating the programme takes: with less time left it is not begun."""
-ROUNDING = 1 - 1e-9
-"""Off a bound under continuous progress, whose schedules round as well."""
+ROUNDING = 1 - 3e-12
+"""Off a bound under continuous progress: what checkers take off, and their sums' own rounding."""
 
 
 @dataclass(frozen=True)
