@@ -412,11 +412,11 @@ def contention(instance: Document, certificate: Document) -> float:
             slots = Fraction(iterations) / Fraction(speed)
             ways.append((inside[gpus - 1] + sigma) * (math.ceil(slots) if slotted else slots))
         if gpus > 1 and len(sizes) > 1:
-            held = max(2, _fewest(instance, job))
+            fewest = max(2, _fewest(instance, job))
             runs = [
                 (speed, _cheapest_pieces(gpus, row) + sigma)
                 for level, row in enumerate(cheapest, start=1)
-                if (speed := _speed(instance, job, held, level)) > 0
+                if (speed := _speed(instance, job, fewest, level)) > 0
             ]
             ways += [_least_paid(iterations, runs, slotted)] if runs else []
         needed.append(min(ways))
