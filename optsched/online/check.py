@@ -66,7 +66,7 @@ def check(
     )
     jobs = prediction.jobs
     known = jobs.iterations if policy is not None and policy.perfect else prediction.iterations
-    records = _records(jobs, known, applied, solution)
+    records = records_of(jobs, known, applied, solution)
     report = audit(jobs, records, spot_checks=SPOT_CHECKS, predicted=known)
     if solution.objective is None or report.objective is None:
         return report
@@ -74,10 +74,22 @@ def check(
     return report if claim is None else replace(report, violations=(*report.violations, claim))
 
 
-def _records(
+def records_of(
     jobs: Jobs, known: Floats, options: PolicyOptions, solution: OnlineSolution
 ) -> Records:
-    """The decisions of the file, with all else from the workload; unknown jobs get any row's."""
+    """The decisions of the file, with all else from the workload; unknown jobs get any row's.
+
+    Parameters
+    ----------
+    jobs : Jobs
+        Of the workload.
+    known : (n,) float
+        Iterations that the policy thought them to have.
+    options : PolicyOptions
+        The policy's.
+    solution : OnlineSolution
+        The run as its file has it.
+    """
     times = IterationTimes(jobs.configurations.jobs, jobs.cluster.hardware)
     row_of = {name: row for row, name in enumerate(jobs.workload.job_id)}
     in_order = sorted(solution.jobs, key=lambda job: row_of.get(job.job_id, -1))

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from optsched.online.check import records_of
 from optsched.online.data.jobs import prepare_jobs
 from optsched.online.instance import OnlineInstance
 from optsched.online.metrics import timeline
 from optsched.online.options import OnlineOptions
-from optsched.online.records import Records, Segment, Segments
+from optsched.online.records import Records
 from optsched.online.runs import Run
 from optsched.online.solution import OnlineSolution
 from optsched.plotting.arguments import decided
@@ -250,22 +251,8 @@ def _records(instance: OnlineInstance, runs: Runs) -> list[Records]:
 def _records_of(instance: OnlineInstance, run: OnlineSolution) -> Records:
     """The records of a run's file; what was predicted it does not say."""
     jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
-    row_of = {name: row for row, name in enumerate(jobs.workload.job_id)}
-    rows = np.array([row_of[job.job_id] for job in run.jobs], dtype=np.int64)
-    parts = [(at, part) for at, job in enumerate(run.jobs) for part in job.parts]
-    length = [(part.end - part.start) / jobs.iterations[rows[at]] for at, part in parts]
-    held = [
-        Segment(part.start, part.end, each, tuple((int(m), g) for m, g in part.servers.items()))
-        for (_, part), each in zip(parts, length, strict=True)
-    ]
-    return Records.of(
-        jobs,
-        rows,
-        policy=run.policy,
-        options=OnlineOptions.from_dict(run.options).policy,
-        predicted=np.full(len(rows), np.nan),
-        segments=Segments.of([at for at, _ in parts], held),
-    )
+    options = OnlineOptions.from_dict(run.options).policy
+    return records_of(jobs, np.full(len(jobs), np.nan), options, run)
 
 
 def _over_hours(ax: Axes, runs: Sequence[Records], ylabel: str) -> Axes:

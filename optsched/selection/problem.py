@@ -12,7 +12,7 @@ _RANDOMISED = f"{_HERE}.heuristics.baselines:randomised_greedy"
 SELECTION = Problem(
     name="selection",
     **rooms("selection", "Selection"),
-    bound=f"{_HERE}.bounds.quick:quick_bound",
+    bound=f"{_HERE}.bounds.price_search:quick_bound",
     measures=f"{_HERE}.explain:measures",
     parts=(
         ("jobs_waiting", "jobs waiting"),

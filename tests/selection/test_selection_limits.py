@@ -19,7 +19,7 @@ from optsched.errors import NotApplicableError
 from optsched.generators.selection import SelectionSettings, generate_selection
 from optsched.result import Settings, Termination
 from optsched.selection.assignment import solution_of
-from optsched.selection.bounds import quick as bounds
+from optsched.selection.bounds import price_search as bounds
 from optsched.selection.cost import tables_of
 from optsched.selection.exact import columns
 from optsched.selection.exact.exact import exact

@@ -19,11 +19,16 @@ from scipy.sparse import coo_array, csr_array, hstack
 
 from optsched.backends import GrowingLp, MilpArrays
 from optsched.deadline import Deadline
+from optsched.errors import NotApplicableError
 from optsched.result import Settings
 from optsched.selection.bounds.prices import Floats, PricedOut, Prices, SlotValues, low_lines
-from optsched.selection.exact.grouping import quantile_classes
-from optsched.selection.models.arcs import Ints, Skeleton, sparse
+from optsched.selection.cost import tables_of
+from optsched.selection.exact.grouping import grouped_classes, quantile_classes
+from optsched.selection.instance import SelectionInstance
+from optsched.selection.models.arcs import Ints, Skeleton, skeleton_of, sparse
 from optsched.selection.models.openings import opening
+from optsched.selection.models.outcomes import TARDINESS, tardiness_bound
+from optsched.selection.options import SelectionOptions
 
 ROUNDS = 1_000
 ALONE = 400
@@ -35,6 +40,8 @@ KEPT = 0.7
 """Share of the best prices so far in the next ones."""
 CONVERGED = 1e-9
 IN_USE = 1e-9
+ENOUGH = 5e-6
+"""Relative distance from the best bound at which a quick one is as good."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +117,23 @@ def best_prices(
     leaders = np.column_stack([jobs[led], market.leaders[roles[led] - market.first]])
     followers = np.column_stack([jobs[followed], *np.divmod(roles[followed] - 1, skeleton.widest)])
     return Found(priced, priced.bound(), search.value, leaders, followers, search.rounds)
+
+
+def quick_bound(
+    instance: SelectionInstance, options: SelectionOptions, deadline: Deadline | None = None
+) -> tuple[float, str]:
+    """A bound in dollars after a few rounds, and its source: least tardiness where time is over."""
+    tables, deadline = tables_of(instance, options), deadline or Deadline()
+    if deadline.is_over:
+        return tardiness_bound(tables), TARDINESS
+    try:
+        skeleton = skeleton_of(tables, grouped_classes(tables))
+    except NotApplicableError:
+        return tardiness_bound(tables), TARDINESS
+    found = best_prices(skeleton, Settings().within(deadline), ENOUGH)
+    if found.rounds == 0:
+        return tardiness_bound(tables), TARDINESS
+    return max(found.bound, 0.0), f"price certificate after {found.rounds} rounds"
 
 
 class Market:
