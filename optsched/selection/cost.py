@@ -137,6 +137,11 @@ class Tables:
         penalty = self.instance.postponement_penalty
         return self.weights * (penalty * worst + np.maximum(-self.due, 0.0))
 
+    @cached_property
+    def least(self) -> Floats:
+        """What each job pays whatever is done: postponed, or its least tardiness (J,), dollars."""
+        return np.minimum(self.late.reshape(self.jobs, -1).min(axis=1), self.postponed)
+
     def with_costs(self, **costs: Floats) -> Tables:
         """The same with other costs, by name: ``expected``, ``late`` or ``postponed``."""
         made = replace(self)

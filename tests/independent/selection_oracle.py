@@ -141,6 +141,10 @@ class Oracle:
 
     def optimum(self, opening: str = "free") -> float | None:
         """The least cost over all assignments; None where (16) as printed cannot be met."""
+        return min(self.by_seated(opening).values(), default=None)
+
+    def by_seated(self, opening: str = "free") -> dict[frozenset[int], float]:
+        """By the jobs that run, wherever so many can: the least cost of their running alone."""
         everybody = range(len(self.jobs))
         subsets = [
             frozenset(part)
@@ -161,12 +165,12 @@ class Oracle:
                         extended[key] = min(extended.get(key, math.inf), value + cost)
             reached = extended
         wanted = min(len(self.jobs), len(self.nodes))
-        values = [
-            value + math.fsum(self.waiting_cost(job) for job in everybody if job not in seated)
-            for (seated, opened), value in reached.items()
-            if opening != "printed" or opened == wanted
-        ]
-        return min(values, default=None)
+        found: dict[frozenset[int], float] = {}
+        for (seated, opened), value in reached.items():
+            if opening != "printed" or opened == wanted:
+                waiting = [self.waiting_cost(job) for job in everybody if job not in seated]
+                found[seated] = min(found.get(seated, math.inf), value + math.fsum(waiting))
+        return found
 
     def hosting(self, node: int, part: frozenset[int]) -> float:
         """The least cost of exactly these jobs on a node; infinite where they do not fit."""
@@ -236,3 +240,60 @@ class Oracle:
             return gpus if gpus in choices else None
         found = [c for c in choices if not isinstance(c, int) and float(c) == fraction]
         return found[0] if found and gpus == 1 else None
+
+    def proved(self, certificate: Mapping[str, Any], opening: str = "free") -> Fraction:
+        """What prices of jobs, slots and of opening nodes prove, in exact fractions.
+
+        A job that waits or follows costs at least its price; on a node the best leader pays for
+        what can be packed beside it as dearly as can be (models/selection, "Certificate").
+        """
+        opened = Fraction(certificate.get("opening", 0.0)) if opening == "printed" else Fraction(0)
+        kinds: dict[str, tuple[list[Fraction], dict[Configuration, Fraction]]] = {}
+        largest: dict[str, int] = {}
+        for node in self.nodes:
+            largest[node["gpu_type"]] = max(largest.get(node["gpu_type"], 0), node["gpus"])
+        for kind, most in largest.items():
+            given = [Fraction(price) for price in certificate["slots"][kind]]
+            shares = sorted(map(Fraction, self.instance["gpu_types"][kind]["slowdown"]))[::-1]
+            whole = list(itertools.accumulate(given[:most], max))
+            priced: dict[Configuration, Fraction] = dict(zip(shares, given[most:], strict=False))
+            filled = best_fill(Fraction(1), priced)
+            packed = [Fraction(0)]
+            for room in range(1, most + 1):
+                items = [max(whole[0], filled), *whole[1:]]
+                packed.append(max(packed[room - k] + items[k - 1] for k in range(1, room + 1)))
+            kinds[kind] = packed, {**dict(enumerate(whole, 1)), **priced}
+        prices = [
+            min(
+                Fraction(certificate["jobs"][job]),
+                Fraction(self.waiting_cost(job)),
+                *(
+                    Fraction(self.late_cost(job, (n, c))) + kinds[node["gpu_type"]][1][c]
+                    for n, node in enumerate(self.nodes)
+                    for c in self.choices[job][n]
+                ),
+            )
+            for job in range(len(self.jobs))
+        ]
+        total = sum(prices, opened * min(len(self.jobs), len(self.nodes)))
+        for n, node in enumerate(self.nodes):
+            packed, priced = kinds[node["gpu_type"]]
+            saved = [Fraction(0)]
+            for job, price in enumerate(prices):
+                for c in self.choices[job][n]:
+                    size, beside = c, Fraction(0)
+                    if not isinstance(c, int):
+                        size, beside = 1, best_fill(1 - c, priced)
+                    for used in range(size, node["gpus"] + 1):
+                        cost = Fraction(self.late_cost(job, (n, c)))
+                        rate = Fraction(node["cost_rate"][used - 1])
+                        cost += Fraction(self.expected_time(job, (n, c))) * rate
+                        saved.append(cost - price - packed[used - size] - beside - opened)
+            total += min(saved)
+        return total
+
+
+def best_fill(room: Fraction, priced: Mapping[Configuration, Fraction]) -> Fraction:
+    """The dearest fractions that fit together in what a GPU has left."""
+    fractions = [f for f in priced if not isinstance(f, int) and f <= room]
+    return max((priced[f] + best_fill(room - f, priced) for f in fractions), default=Fraction(0))

@@ -45,6 +45,7 @@ from optsched.selection.models.outcomes import (
     judged,
     tardiness_bound,
 )
+from optsched.selection.models.what_is_left import told_apart
 from optsched.selection.options import SelectionOptions
 
 KEPT = 60
@@ -91,12 +92,14 @@ def columns(instance: SelectionInstance, options: SelectionOptions, settings: Se
     if clock.is_over:
         return without_model(tables, known, settings)
     best = _Best(tables, settings, known, tardiness_bound(tables))
-    grouped = quantile_classes(tables)
-    if len(grouped) < len(tables.classes):
-        best.solve_groups(replace(skeleton, classes=grouped))
-    if len(tables.classes) <= MOST_CLASSES or len(grouped) == len(tables.classes):
-        best.solve_classes(skeleton)
-    return best.outcome()
+    best.solve(skeleton)
+
+    def again(finer: Tables, seats: Assignment, quiet: Settings) -> tuple[Assignment | None, float]:
+        other = _Best(finer, quiet, seats, 0.0)
+        other.solve(skeleton_of(finer))
+        return other.seats, other.bound
+
+    return told_apart(tables, best.outcome(), best.seats, settings, again)
 
 
 @dataclass
@@ -127,6 +130,14 @@ class _Best:
         value = self.value
         proved = value is not None and is_proved(value, self.bound, self.settings.gap)
         return proved or self.settings.deadline.is_over
+
+    def solve(self, skeleton: Skeleton) -> None:
+        """Solve on groups of nodes where many differ, and on the true classes where few do."""
+        grouped = quantile_classes(self.tables)
+        if len(grouped) < len(self.tables.classes):
+            self.solve_groups(replace(skeleton, classes=grouped))
+        if len(self.tables.classes) <= MOST_CLASSES or len(grouped) == len(self.tables.classes):
+            self.solve_classes(skeleton)
 
     def solve_groups(self, skeleton: Skeleton) -> None:
         """Solve on groups of nodes; whole nodes' contents then move where they cost least."""

@@ -22,6 +22,8 @@ from optsched.selection.assignment import Assignment, Seat
 from optsched.selection.cost import Tables
 
 WHOLE = Fraction(1)
+MOST_UNITS = 1e6
+"""Of seconds in a row: a solver's tolerances are some 1e-9 of one."""
 
 State = Callable[[pyo.ConcreteModel, "FormulationData"], None]
 """What states a family of rows, with its variables."""
@@ -45,8 +47,9 @@ class FormulationData:
 
     @cached_property
     def seconds_unit(self) -> float:
-        """Seconds of the longest expected completion."""
-        return self.tables.longest
+        """Seconds of the longest expected completion; more where a job is late for ages."""
+        latest = float((np.abs(self.tables.due) + self.tables.instance.interval).max())
+        return max(self.tables.longest, latest / MOST_UNITS)
 
     @cached_property
     def dollars_unit(self) -> float:

@@ -18,7 +18,12 @@ from optsched.backends import require_solver, state_and_solve
 from optsched.deadline import Deadline, clock
 from optsched.result import Outcome, Settings
 from optsched.selection.cost import tables_of
-from optsched.selection.exact.starting_selection import report_start, starting_seats, without_model
+from optsched.selection.exact.starting_selection import (
+    cheaper,
+    report_start,
+    starting_seats,
+    without_model,
+)
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.models.formulation import (
     FormulationData,
@@ -27,6 +32,7 @@ from optsched.selection.models.formulation import (
     read_assignment,
 )
 from optsched.selection.models.outcomes import model_outcome
+from optsched.selection.models.what_is_left import nothing_more, told_apart
 from optsched.selection.options import SelectionOptions
 
 
@@ -91,7 +97,9 @@ def solve_p1(
     if model is None:
         return without_model(tables, known, settings)
     assignment = read_assignment(model, data) if answer.has_solution else None
-    return model_outcome(tables, answer, (known, assignment), data.dollars_unit, settings)
+    found = (known, assignment)
+    outcome = model_outcome(tables, answer, found, data.dollars_unit, settings)
+    return told_apart(tables, outcome, cheaper(tables, known, assignment), settings, nothing_more)
 
 
 def model(instance: SelectionInstance, options: SelectionOptions) -> pyo.ConcreteModel:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from optsched.backends import Answer
 from optsched.result import ARITHMETIC, Outcome, Settings, Termination, ended, is_proved
 from optsched.selection.assignment import Assignment, expected_cost, solution_of
@@ -108,8 +106,7 @@ TARDINESS = "least tardiness of each job"
 
 def tardiness_bound(tables: Tables) -> float:
     """Each job postponed or at its least expected tardiness, energy left out."""
-    least = tables.late.reshape(tables.jobs, -1).min(axis=1)
-    return float(np.minimum(least, tables.postponed).sum())
+    return float(tables.least.sum())
 
 
 def infeasible_outcome(tables: Tables, answer: Answer | None = None) -> Outcome:

@@ -18,11 +18,12 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.core.expr.numeric_expr import LinearExpression
 
-from optsched.backends import require_solver
+from optsched.backends import Answer, require_solver
 from optsched.backends.sizes import MOST_NONZEROS, fits, refuse_many_nonzeros, require_time
 from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.errors import NotApplicableError
 from optsched.result import Outcome, Settings, Termination
+from optsched.selection.assignment import Assignment
 from optsched.selection.cost import Kind, Tables, tables_of
 from optsched.selection.exact.starting_selection import (
     cheaper,
@@ -42,6 +43,7 @@ from optsched.selection.models.packings import (
 )
 from optsched.selection.models.pattern_decode import Counted, assignment_of
 from optsched.selection.models.sifting import solve_sifted
+from optsched.selection.models.what_is_left import told_apart
 from optsched.selection.options import SelectionOptions
 
 FEW_PATTERNS = 1_000
@@ -97,18 +99,30 @@ def patterns(instance: SelectionInstance, options: SelectionOptions, settings: S
     report_start(tables, known, settings)
     limited = settings.solver == "highs" and settings.deadline.left is not None
     rough = by_columns.rough_selection(tables, settings) if limited else None
-    data = pattern_data(tables)
     try:
         require_time(settings.deadline, size)
-        model = build(data, settings.deadline)
+        answer, found = _solved(tables, settings, began)
     except OutOfTimeError:
         return without_model(tables, cheaper(tables, known, rough), settings)
-    spent, heard = clock() - began, settings.progress.of_model(data.unit)
-    answer = solve_sifted(model, settings, build_time=spent, heard=heard)
-    assignment = assignment_of(tables, read_counted(model)) if answer.has_solution else None
     if answer.termination is not Termination.OPTIMAL:
         known = cheaper(tables, known, rough)
-    return model_outcome(tables, answer, (known, assignment), data.unit, settings)
+    outcome = model_outcome(tables, answer, (known, found), tables.dollars, settings)
+
+    def again(
+        finer: Tables, _: Assignment, quiet: Settings
+    ) -> tuple[Assignment | None, float | None]:
+        answer, found = _solved(finer, quiet, clock())
+        return found, None if answer.bound is None else answer.bound * finer.dollars
+
+    return told_apart(tables, outcome, cheaper(tables, known, found), settings, again)
+
+
+def _solved(tables: Tables, settings: Settings, began: float) -> tuple[Answer, Assignment | None]:
+    """State and solve the model, begun at a time of the clock; raises OutOfTimeError."""
+    model = build(pattern_data(tables), settings.deadline)
+    spent, heard = clock() - began, settings.progress.of_model(tables.dollars)
+    answer = solve_sifted(model, settings, build_time=spent, heard=heard)
+    return answer, assignment_of(tables, read_counted(model)) if answer.has_solution else None
 
 
 def model(instance: SelectionInstance, options: SelectionOptions) -> pyo.ConcreteModel:
