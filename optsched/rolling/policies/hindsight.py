@@ -1,12 +1,12 @@
 """The cheapest run that a search finds when it knows every arrival and every length beforehand.
 
 No policy: it sees what no policy sees. Its cost is one that the clairvoyant optimum is at most, as
-the clairvoyant bound is one that it is at least; between the two lies what is not known. Jobs have
-an order and a configuration each, and are seated anew in that order at every arrival and
-completion, with fewer GPUs of the type where those wanted are not free; simulated annealing changes
-orders and configurations. Whole GPUs; moving jobs is taken to be free. Guarantee: none; what it
-finds is a run like any other, for the simulator to make and the audit to check. Complexity: steps x
-events x jobs x nodes.
+the clairvoyant bound is one that it is at least; between the two lies what is not known. An epoch
+of each job is given a worth, at every arrival and completion GPUs go to whom they gain most, and
+simulated annealing changes the worths: at the optimum of the bound's linear programme a job chooses
+its GPUs by one such number too. Whole GPUs; moving jobs is taken to be free. Guarantee: none; what
+it finds is a run like any other, for the simulator to make and the audit to check. Complexity:
+steps x events x GPUs x jobs present.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ import math
 
 import numpy as np
 
-from optsched.rolling.policies._hindsight_kernel import Known, Wanted, anneal
+from optsched.rolling.policies._hindsight_kernel import Known, Seats, anneal, hand_out
 from optsched.rolling.policies.same_gpus import keep_same_gpus
 from optsched.rolling.records import Records
 from optsched.rolling.simulator.engine import Plan, simulate_rolling
-from optsched.rolling.simulator.free_gpus import IndexedCluster
-from optsched.rolling.simulator.world import View, World
+from optsched.rolling.simulator.world import Floats, View, World
+from optsched.selection.assignment import Seat
 from optsched.selection.heuristics._best_fit_kernel import nodes_of
 
-STEPS = 400_000
-HEAT = (0.1, 1e-4)
+STEPS = 200_000
+HEAT = (0.02, 4e-5)
 """First and last temperature, as shares of the cost of a run that is known."""
+LEAST_WORTH = 1e-200
+"""Dollars: an epoch that costs nothing to make and nothing to put off is made all the same."""
 
 
 def hindsight_run(
@@ -51,43 +53,69 @@ def hindsight_run(
         Of policy ``hindsight``.
     """
     known = known_jobs(world, epochs)
-    _, _, width = known.seconds.shape
-    flat = known.seconds.reshape(len(epochs), -1)
-    options = np.where(np.isfinite(flat), np.arange(flat.shape[1]), -1)
-    wanted = Wanted(np.argsort(world.due_dates, kind="stable"), flat.argmin(axis=1))
     nodes = nodes_of(world.instance, world.all.kind_of)
+    worth = known.floor + known.weight / known.fastest
     heat = known_cost * np.array(HEAT)
-    anneal(wanted, options, known, nodes, np.random.default_rng(seed), steps, heat)
-    return simulate_rolling(world, InOrder(world, wanted, width), epochs=epochs)
+    anneal(worth, known, nodes, np.random.default_rng(seed), steps, heat)
+    return simulate_rolling(world, ByWorth(world, known, worth), epochs=epochs)
 
 
 def known_jobs(world: World, epochs: tuple[float, ...]) -> Known:
-    """The jobs, and what no policy sees of them; whole GPUs only."""
-    jobs, width = world.instance.jobs, max(kind.gpus for kind in world.all.kinds)
-    seconds = world.all.seconds[:, :, :width].copy()
+    """The jobs in order of arrival, and what no policy sees of them; whole GPUs only."""
+    jobs, nodes = world.instance.jobs, nodes_of(world.instance, world.all.kind_of)
+    sizes = np.arange(1, nodes.rates.shape[1] + 1)
+    speed = np.zeros((len(jobs), len(world.all.kinds), len(sizes)))
+    alone, cheapest = np.full((2, len(jobs)), np.inf)
     for t, kind in enumerate(world.all.kinds):
-        seconds[:, t, kind.gpus :] = np.inf
-    done = np.array([float(job.completed_epochs) for job in jobs])
+        rates = nodes.rates[nodes.kind == t]
+        seconds = world.all.seconds[:, t, : kind.gpus]
+        speed[:, t, : kind.gpus] = 1 / seconds
+        alone = np.minimum(alone, _dollars(rates[:, 0].min(), seconds[:, 0]))
+        each = _dollars((rates / sizes).min() * sizes[: kind.gpus], seconds)
+        cheapest = np.minimum(cheapest, each.min(axis=1))
     release = np.array([float(job.submit_time) for job in jobs])
-    return Known(release, np.array(epochs) - done, world.due_dates, world.weights, seconds)
+    done = np.array([float(job.completed_epochs) for job in jobs])
+    found = Known(
+        release,
+        np.array(epochs) - done,
+        world.due_dates,
+        world.weights,
+        speed,
+        cheapest,
+        speed.max(axis=(1, 2)),
+        np.maximum(alone * (1 + 1e-6), LEAST_WORTH),
+    )
+    order = np.argsort(release, kind="stable")
+    return Known(*(each[order] for each in found))
 
 
-class InOrder:
-    """Jobs in a given order take the configurations given, or fewer GPUs of the same type."""
+def _dollars(rate: Floats, seconds: Floats) -> Floats:
+    """Of an epoch; infinite where it takes for ever, also at no cost."""
+    return np.where(seconds < math.inf, rate, 1.0) * seconds
+
+
+class ByWorth:
+    """GPUs go to whom they gain most at the jobs' worths."""
 
     name, wake = "hindsight", math.inf
 
-    def __init__(self, world: World, wanted: Wanted, width: int) -> None:
-        self.world, self.choice, self.width = world, wanted.choice.tolist(), width
-        self.rank = np.argsort(wanted.order).tolist()
+    def __init__(self, world: World, known: Known, worth: Floats) -> None:
+        self.known, self.worth = known, worth
+        self.nodes = nodes_of(world.instance, world.all.kind_of)
+        times = [job.submit_time for job in world.instance.jobs]
+        self.rank = np.argsort(np.argsort(times, kind="stable"))
 
     def decide(self, view: View) -> Plan:
         """Seat all jobs anew."""
-        state, seats = IndexedCluster(view.tables), {}
-        for i in sorted(range(len(view.jobs)), key=lambda i: self.rank[view.jobs[i]]):
-            kind, configuration = divmod(self.choice[view.jobs[i]], self.width)
-            most = state.most_free(kind)
-            seat = state.seat(kind, min(configuration, most - 1)) if most else None
-            if seat is not None:
-                seats[i] = seat
-        return Plan(keep_same_gpus(view.tables, seats, view.running))
+        ranks, jobs = self.rank[view.index], len(self.rank)
+        local = np.argsort(ranks)
+        seats = Seats(np.full(jobs, -1), np.zeros(jobs, dtype=np.int64), self.nodes.gpus.copy())
+        hand_out(self.worth, ranks[local], self.known.speed, self.nodes, seats)
+        found: dict[int, Seat] = {}
+        taken = [0] * len(self.nodes.gpus)
+        for i in local.tolist():
+            n, size = int(seats.node[ranks[i]]), int(seats.size[ranks[i]])
+            if n >= 0:
+                found[i] = Seat(n, tuple(range(taken[n], taken[n] + size)), size - 1)
+                taken[n] += size
+        return Plan(keep_same_gpus(view.tables, found, view.running))
