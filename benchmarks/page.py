@@ -82,7 +82,7 @@ SECTIONS = {
     ),
     "rolling-gap": (
         "Rolling: the gap to the clairvoyant bound, split in three",
-        "rolling_gap.py --steps 200000",
+        "rolling_gap.py",
     ),
     "limits": ("Time limits: how long a method goes on after its own", "limits.py"),
     "fuzz_files": (

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import njit
+from optsched.compiled_loops import njit, njit_borrowing, njit_inner
 from optsched.selection.heuristics._best_fit_kernel import Nodes
 
 OVER = 1e-9
@@ -34,8 +34,8 @@ class Known(NamedTuple):
         Arrival, epochs to do, due date, dollars per second late.
     speed : (J, T, K) float
         Epochs per second on k GPUs of a type; 0 where there is no such way to run.
-    least, fastest : (J,) float
-        Dollars an epoch costs at least, and epochs per second at most.
+    least, quickest : (J,) float
+        Dollars and seconds that an epoch takes at least.
     floor : (J,) float
         A worth at which a job alone on the cluster runs.
     """
@@ -46,16 +46,36 @@ class Known(NamedTuple):
     weight: Any
     speed: Any
     least: Any
-    fastest: Any
+    quickest: Any
     floor: Any
 
 
 class Seats(NamedTuple):
-    """Node (-1: waits) and GPUs by job (J,), and free GPUs by node (N,)."""
+    """Node (-1: waits) and GPUs by job (J,), and free GPUs by node (N,); and work space.
+
+    Attributes
+    ----------
+    gain, target : (J,) float, int
+        Of a job's next GPU, and its node; by place among those present.
+    price : (N,) float
+        What a node's next GPU costs, dollars per second.
+    """
 
     node: Any
     size: Any
     free: Any
+    gain: Any
+    target: Any
+    price: Any
+
+
+@njit(cache=True)
+def no_seats(jobs: int, nodes: Nodes) -> Seats:
+    """Where `hand_out` writes."""
+    gain, target, price = np.zeros(jobs), np.zeros(jobs, np.int64), np.zeros(len(nodes.gpus))
+    return Seats(
+        np.full(jobs, -1), np.zeros(jobs, np.int64), nodes.gpus.copy(), gain, target, price
+    )
 
 
 class States(NamedTuple):
@@ -149,21 +169,21 @@ def cost_of_worths(
     total, now = states.money[first, 0], states.money[first, 1]
     for j in range(came):
         over += left[j] <= 0
-    seats = Seats(np.full(jobs, -1), np.zeros(jobs, np.int64), nodes.gpus.copy())
-    present = np.empty(jobs, np.int64)
+    seats = no_seats(jobs, nodes)
+    present, later = np.empty(jobs, np.int64), np.zeros(jobs + 1)
+    for j in range(jobs - 1, first - 1, -1):
+        later[j] = later[j + 1] + _at_least(j, known.release[j], known.work[j], known)
     while over < jobs:
         while came < jobs and known.release[came] <= now:
             states.left[came] = left
             states.money[came, 0], states.money[came, 1] = total, now
             came += 1
-        after, here, rest = known.release[came] if came < jobs else np.inf, 0, 0.0
-        for j in range(jobs):
+        after, here, rest = known.release[came] if came < jobs else np.inf, 0, later[came]
+        for j in range(came):
             if left[j] > 0:
-                soonest = max(now, known.release[j]) + left[j] / known.fastest[j]
-                rest += known.least[j] * left[j] + known.weight[j] * max(soonest - known.due[j], 0)
-                if j < came:
-                    present[here] = j
-                    here += 1
+                rest += _at_least(j, now, left[j], known)
+                present[here] = j
+                here += 1
         if total + rest > limit * MORE:
             return np.inf
         hand_out(worth, present[:here], known.speed, nodes, seats)
@@ -185,7 +205,14 @@ def cost_of_worths(
     return total if total <= limit * MORE else np.inf
 
 
-@njit(cache=True)
+@njit_inner
+def _at_least(j: int, now: float, left: float, known: Known) -> float:
+    """Dollars that a job costs yet, were it alone."""
+    end = now + left * known.quickest[j]
+    return known.least[j] * left + known.weight[j] * max(end - known.due[j], 0.0)
+
+
+@njit_borrowing
 def hand_out(worth: Any, present: Any, speed: Any, nodes: Nodes, seats: Seats) -> None:
     """Seat the jobs present: GPU by GPU to the largest gain, then moves, then exchanges.
 
@@ -201,11 +228,11 @@ def hand_out(worth: Any, present: Any, speed: Any, nodes: Nodes, seats: Seats) -
     seats : Seats
         Overwritten for those present.
     """
-    seats.free[:] = nodes.gpus
+    for n in range(len(nodes.gpus)):
+        seats.free[n], seats.price[n] = nodes.gpus[n], nodes.rates[n, 0]
     for j in present:
         seats.node[j], seats.size[j] = -1, 0
-    gains, targets = np.empty(len(present)), np.full(len(present), -1)
-    changed = -1
+    gains, targets, changed = seats.gain, seats.target, -1
     while True:
         at, best = -1, 0.0
         for p in range(len(present)):
@@ -219,32 +246,35 @@ def hand_out(worth: Any, present: Any, speed: Any, nodes: Nodes, seats: Seats) -
         seats.node[j] = changed
         seats.size[j] += 1
         seats.free[changed] -= 1
+        if seats.free[changed]:
+            seats.price[changed] = _more(changed, 1, nodes, seats)
     for j in present:
         _move(j, worth[j], speed[j], nodes, seats)
     _exchange(worth, present, speed, nodes, seats)
 
 
-@njit(cache=True)
+@njit_inner
 def _next_gpu(j: int, worth: Any, speed: Any, nodes: Nodes, seats: Seats) -> Any:
     """What one more GPU gains a job, and on which node: its own, or the emptiest of a type."""
-    best, at = 0.0, -1
+    best, at, size, own = 0.0, -1, seats.size[j], seats.node[j]
+    if own >= 0:
+        t = nodes.kind[own]
+        if seats.free[own] and size < speed.shape[2] and speed[j, t, size] > 0:
+            more = speed[j, t, size] - speed[j, t, size - 1]
+            best = worth[j] * more - seats.price[own]
+        return best, own if best > 0 else -1
     for n in range(len(nodes.gpus)):
-        size = seats.size[j]
-        free = seats.free[n]
-        if free == 0 or size == speed.shape[2] or (size and n != seats.node[j]):
+        t, free = nodes.kind[n], seats.free[n]
+        if free == 0 or speed[j, t, 0] <= 0:
             continue
-        t = nodes.kind[n]
-        if speed[j, t, size] <= 0:
-            continue
-        more = speed[j, t, size] - (speed[j, t, size - 1] if size else 0.0)
-        gain = worth[j] * more - _more(n, 1, nodes, seats)
-        same = at >= 0 and nodes.kind[at] == t and free > seats.free[at]
-        if gain > best or (gain == best and same):
+        gain = worth[j] * speed[j, t, 0] - seats.price[n]
+        emptier = at >= 0 and nodes.kind[at] == t and free > seats.free[at]
+        if gain > best or (gain == best and emptier):
             best, at = gain, n
     return best, at
 
 
-@njit(cache=True)
+@njit_inner
 def _move(j: int, worth: float, speed: Any, nodes: Nodes, seats: Seats) -> None:
     """Give a job the free GPUs that it would rather have than its own."""
     own, size, best = seats.node[j], seats.size[j], 0.0
@@ -268,7 +298,7 @@ def _move(j: int, worth: float, speed: Any, nodes: Nodes, seats: Seats) -> None:
         seats.node[j], seats.size[j] = at, taken
 
 
-@njit(cache=True)
+@njit_inner
 def _exchange(worth: Any, present: Any, speed: Any, nodes: Nodes, seats: Seats) -> None:
     """Let two jobs change places, or one that waits take another's, where that makes more.
 
@@ -283,17 +313,19 @@ def _exchange(worth: Any, present: Any, speed: Any, nodes: Nodes, seats: Seats) 
     """
     node, size = seats.node, seats.size
     for p in range(len(present)):
+        a = present[p]
         for q in range(len(present)):
-            a, b = present[p], present[q]
-            if node[a] < 0 or p == q or (node[b] >= 0 and q < p):
+            if node[a] < 0:
+                break
+            b = present[q]
+            if p == q or (q < p and node[b] >= 0):
                 continue
             t, k = nodes.kind[node[a]], size[a] - 1
-            before, after = worth[a] * speed[a, t, k], worth[b] * speed[b, t, k]
-            if speed[b, t, k] <= 0:
-                continue
+            after = worth[b] * speed[b, t, k]
+            before = worth[a] * speed[a, t, k]
             if node[b] >= 0:
                 u, i = nodes.kind[node[b]], size[b] - 1
-                if (u == t and i == k) or speed[a, u, i] <= 0:
+                if (u == t and i == k) or speed[a, u, i] <= 0 or speed[b, t, k] <= 0:
                     continue
                 before += worth[b] * speed[b, u, i]
                 after += worth[a] * speed[a, u, i]
@@ -302,18 +334,18 @@ def _exchange(worth: Any, present: Any, speed: Any, nodes: Nodes, seats: Seats) 
                 size[a], size[b] = size[b], size[a]
 
 
-@njit(cache=True)
+@njit_inner
 def _speed(j: int, speed: Any, nodes: Nodes, seats: Seats) -> float:
     return speed[j, nodes.kind[seats.node[j]], seats.size[j] - 1]
 
 
-@njit(cache=True)
+@njit_inner
 def _more(n: int, gpus: int, nodes: Nodes, seats: Seats) -> float:
     """What so many more GPUs of a node cost, dollars per second."""
     used = nodes.gpus[n] - seats.free[n]
     return _rate(n, used + gpus, nodes) - _rate(n, used, nodes)
 
 
-@njit(cache=True)
+@njit_inner
 def _rate(n: int, used: int, nodes: Nodes) -> float:
     return nodes.rates[n, used - 1] if used else 0.0
