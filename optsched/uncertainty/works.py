@@ -46,7 +46,7 @@ class Works(Sequence[Distribution]):
                 epochs[j] = (values.tolist(), weights.tolist())
             return cls.given(epochs)
         weights = np.fromiter(chain.from_iterable(p for _, p in epochs), float, start[-1])
-        _normalise_each(weights, start)
+        normalise_each(weights, start)
         return cls(values, weights, start)
 
     @cached_property
@@ -63,7 +63,7 @@ class Works(Sequence[Distribution]):
     def curves(self) -> Curves:
         """F^c of every job's remaining epochs."""
         knots, high = np.empty(len(self.values) + len(self)), np.empty_like(self.values)
-        _survival(self.values, self.probabilities, self.start, knots, high)
+        survival(self.values, self.probabilities, self.start, knots, high)
         return Curves(knots, high, high, self.start)
 
     def after(self, jobs: NDArray[np.int64], done: Floats, hair: float = 0.0) -> Works:
@@ -79,9 +79,9 @@ class Works(Sequence[Distribution]):
             Share of a value within which it is reached; where all are, so much is left.
         """
         first, start = np.empty(len(jobs), np.int64), np.zeros(len(jobs) + 1, np.int64)
-        _open(self.values, self.start, jobs, done, hair, first, start)
+        first_left(self.values, self.start, jobs, done, hair, first, start)
         values, chances = np.empty(start[-1]), np.empty(start[-1])
-        _cut(self.values, self.probabilities, first, done, start, values, chances)
+        cut(self.values, self.probabilities, first, done, start, values, chances)
         for i in np.flatnonzero(first < 0):
             values[start[i]], chances[start[i]] = hair, 1.0
         return Works(values, chances, start)
@@ -105,13 +105,14 @@ def _starts(sizes: Any) -> NDArray[np.int64]:
 
 
 @njit(cache=True)
-def _normalise_each(weights: Any, start: Any) -> None:
+def normalise_each(weights: Any, start: Any) -> None:
+    """Make the sum of each job's exactly 1."""
     for j in range(len(start) - 1):
         normalise(weights[start[j] : start[j + 1]])
 
 
 @njit(cache=True)
-def _open(
+def first_left(
     values: Any,
     start: Any,
     jobs: Any,
@@ -143,7 +144,7 @@ def _open(
 
 
 @njit(cache=True)
-def _cut(
+def cut(
     values: Any,
     weights: Any,
     first: Any,
@@ -159,7 +160,7 @@ def _cut(
     values, weights : array
         Of all jobs.
     first : (n,) int
-        Of `_open`.
+        Of `first_left`.
     done : (n,) float
     start : (n + 1,) int
     left, chances : array
@@ -174,7 +175,7 @@ def _cut(
 
 
 @njit(cache=True)
-def _survival(values: Any, probabilities: Any, start: Any, knots: Any, high: Any) -> None:
+def survival(values: Any, probabilities: Any, start: Any, knots: Any, high: Any) -> None:
     """F^c up to each value, as `discrete_curve` has it, and the knots.
 
     Parameters
