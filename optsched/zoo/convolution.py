@@ -46,11 +46,6 @@ def convolution(
         At each edge, in positions.
     batch_norm : bool, optional
         Whether a batch norm follows.
-
-    Returns
-    -------
-    Tensor
-        Its output.
     """
     height, width = _pair(kernel)
     shape = (channels, *_window_output(x, kernel, stride, padding))
@@ -84,11 +79,6 @@ def pooling(
         Of the window, in positions.
     padding : int, optional
         At each edge, in positions.
-
-    Returns
-    -------
-    Tensor
-        Its output.
     """
     shape = (x.shape[0], *_window_output(x, kernel, stride, padding))
     return net.add(name, (x,), shape, flops=kernel * kernel * Tensor(shape).elements)
@@ -105,11 +95,6 @@ def global_pooling(net: NetworkBuilder, name: str, x: Tensor) -> Tensor:
         The layer's name.
     x : Tensor
         What it reads.
-
-    Returns
-    -------
-    Tensor
-        Its output.
     """
     return net.add(name, (x,), (x.shape[0],), flops=x.elements)
 
@@ -127,11 +112,6 @@ def linear(net: NetworkBuilder, name: str, x: Tensor, features: int) -> Tensor:
         What it reads.
     features : int
         Of its output.
-
-    Returns
-    -------
-    Tensor
-        Its output.
     """
     return net.add(
         name,
@@ -155,11 +135,6 @@ def residual_sum(net: NetworkBuilder, name: str, x: Tensor, skip: Tensor) -> Ten
         What it reads.
     skip : Tensor
         The connection around the branch.
-
-    Returns
-    -------
-    Tensor
-        Its output.
     """
     if x.shape != skip.shape:
         raise ValueError(f"{name}: {x.shape} cannot be added to {skip.shape}")
@@ -177,11 +152,6 @@ def concatenation(net: NetworkBuilder, name: str, branches: tuple[Tensor, ...]) 
         The layer's name.
     branches : tuple of Tensor
         What it reads.
-
-    Returns
-    -------
-    Tensor
-        Its output.
     """
     positions = {branch.shape[1:] for branch in branches}
     if len(positions) != 1:

@@ -72,11 +72,6 @@ def embedding(
         How many tokens there are.
     extra : int, optional
         Parameters besides.
-
-    Returns
-    -------
-    Tensor
-        Its output.
     """
     shape = (*ids.shape, width)
     slices = Slices(forward_reduced=ids.elements * width)
@@ -192,11 +187,6 @@ def feed_forward(
         Features between the products.
     style : Style, optional
         Of the transformer.
-
-    Returns
-    -------
-    Tensor
-        Its output.
     """
     tokens, width = x.shape
     products = linear_flops(tokens, width, hidden) + linear_flops(tokens, hidden, width)
@@ -289,11 +279,6 @@ def vocabulary_head(
         How many tokens there are.
     norm_parameters : int
         Of the normalisation.
-
-    Returns
-    -------
-    Tensor
-        Its output.
     """
     tokens, width = x.shape
     flops = linear_flops(tokens, width, vocabulary)

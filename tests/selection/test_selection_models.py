@@ -1,4 +1,4 @@
-"""The models: arc-flow in Pyomo and as arrays agree; equations are on every component."""
+"""The models: arc-flow whole and by column generation agree; every component has its equation."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ models/selection/README.md.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pyomo.environ as pyo
@@ -50,9 +51,9 @@ def build(data: FormulationData, deadline: Deadline | None = None) -> pyo.Concre
         _single_is_one_gpu_times_fraction,
         _timed_is_seconds_times_usage,
         _paid_is_first_times_energy,
-        _gpu_capacity,
-        _memory,
-        _tardiness,
+        partial(state_gpu_capacity, shared=_shared),
+        partial(state_memory, shared=_shared),
+        partial(state_tardiness, epoch_seconds=_epoch_seconds),
         _energy,
     )
     return build_model(data, "selection-milp", products, deadline)
@@ -146,18 +147,6 @@ def _paid_is_first_times_energy(model: pyo.ConcreteModel, data: FormulationData)
 def _shared(m: pyo.ConcreteModel, times: float, j: int, n: int, g: int, f: int) -> Any:
     """So many times phi_jf sigma_jg."""
     return times * m.share[j, n, g, f]
-
-
-def _gpu_capacity(model: pyo.ConcreteModel, data: FormulationData) -> None:
-    state_gpu_capacity(model, data, _shared)
-
-
-def _memory(model: pyo.ConcreteModel, data: FormulationData) -> None:
-    state_memory(model, data, _shared)
-
-
-def _tardiness(model: pyo.ConcreteModel, data: FormulationData) -> None:
-    state_tardiness(model, data, _epoch_seconds)
 
 
 def _energy(model: pyo.ConcreteModel, data: FormulationData) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import pyomo.environ as pyo
@@ -110,9 +111,9 @@ def model(instance: SelectionInstance, options: SelectionOptions) -> pyo.Concret
 def build(data: FormulationData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
     """State the model; see `models/selection/README.md`. Raises OutOfTimeError at a deadline."""
     products = (
-        _gpu_capacity,
-        _memory,
-        _tardiness,
+        partial(state_gpu_capacity, shared=_shared),
+        partial(state_memory, shared=_shared),
+        partial(state_tardiness, epoch_seconds=_epoch_seconds),
         _energy,
         _paid_is_first_times_energy,
     )
@@ -137,10 +138,6 @@ def _paid_is_first_times_energy(model: pyo.ConcreteModel, _: FormulationData) ->
 def _shared(m: pyo.ConcreteModel, times: float, j: int, n: int, g: int, f: int) -> Any:
     """So many times phi_jf sigma_jg."""
     return times * m.fraction[j, f] * m.assigned[j, n, g]
-
-
-def _gpu_capacity(model: pyo.ConcreteModel, data: FormulationData) -> None:
-    state_gpu_capacity(model, data, _shared)
 
 
 def state_gpu_capacity(
@@ -184,10 +181,6 @@ def _memory_margin(data: FormulationData, j: int, n: int, f: int) -> int:
     return (room > needed) - (room < needed)
 
 
-def _memory(model: pyo.ConcreteModel, data: FormulationData) -> None:
-    state_memory(model, data, _shared)
-
-
 def state_memory(
     model: pyo.ConcreteModel, data: FormulationData, shared: Callable[..., Any]
 ) -> None:
@@ -218,10 +211,6 @@ def _epoch_seconds(model: pyo.ConcreteModel, data: FormulationData, j: int, n: i
         (data.epoch(j, t, k) or 0.0) * model.runs[j, t, n, k] for k in range(2, data.size(n) + 1)
     )
     return one * model.runs[j, t, n, 1] * slowdown + several
-
-
-def _tardiness(model: pyo.ConcreteModel, data: FormulationData) -> None:
-    state_tardiness(model, data, _epoch_seconds)
 
 
 def state_tardiness(
