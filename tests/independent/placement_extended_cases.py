@@ -65,7 +65,7 @@ def draw(seed: int, number: int) -> Case:
             stage["tensor_parallel"] = gpus
     for key, wanted in (("tensor_bytes", tensor), ("expert_bytes", expert)):
         if wanted:
-            _give(rng, family, instance, key)
+            give(rng, family, instance, key)
     if parts is not None:
         instance["job"]["micro_batches"] = parts
     options: dict[str, Any] = {}
@@ -92,8 +92,8 @@ def larger(seed: int, number: int) -> dict:
     instance = asynchronous(rng, "balanced", replicas, free, number)
     for stage, gpus in zip(instance["job"]["stages"], slices, strict=True):
         stage["tensor_parallel"] = gpus
-    _give(rng, "balanced", instance, "tensor_bytes")
-    _give(rng, "balanced", instance, "expert_bytes")
+    give(rng, "balanced", instance, "tensor_bytes")
+    give(rng, "balanced", instance, "expert_bytes")
     return instance
 
 
@@ -174,7 +174,7 @@ def _offer(rng: np.random.Generator, family: str, asked: int, widest: int) -> li
     return [int(g) for g in rng.multinomial(asked + spare, np.full(servers, 1 / servers))]
 
 
-def _give(rng: np.random.Generator, family: str, instance: dict, key: str) -> None:
+def give(rng: np.random.Generator, family: str, instance: dict, key: str) -> None:
     """Bytes for some of the stages, at least one: comparable to its times, or far above them."""
     cluster, stages = instance["cluster"], instance["job"]["stages"]
     chosen = rng.random(len(stages)) < 0.7
