@@ -9,51 +9,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.compiled_loops import njit_borrowing, njit_inlined
-
-NEVER = -1
+from optsched.compiled_loops import njit_borrowing, njit_inner
 
 
-@njit_inlined
+@njit_inner
 def list_fitting(queue: Any, free: int, behind: int) -> int:
     """List the buckets with a rank above `behind` that fit, with that rank; returns how many."""
     count = 0
     for bucket in range(len(queue.size)):
         if queue.gpus[bucket] > free:
             break  # buckets are in order of size
+        if queue.waiting[bucket] == 0:
+            continue
         rank = _first_behind(queue, bucket, behind)
         if rank < len(queue.row_at):
             queue.fitting[count], queue.upcoming[count] = bucket, rank
-            queue.failed[count] = NEVER
             count += 1
     return count
 
 
-@njit_inlined
-def next_behind(queue: Any, count: int, free: int, behind: int, version: int) -> int:
-    """Where on the list the least rank above `behind` is that fits and has not failed, or -1.
+@njit_inner
+def next_behind(queue: Any, count: int, behind: int) -> int:
+    """Where on the list the least rank above `behind` is, or -1.
 
     A rank is looked up again once it is passed.
-
-    Parameters
-    ----------
-    queue : Queue
-        Who waits, with the list of `list_fitting`.
-    count : int
-        Buckets on the list.
-    free : int
-        GPUs.
-    behind : int
-        A rank.
-    version : int
-        Of the pass: what failed in it is left out.
     """
     best, chosen = len(queue.row_at), -1
     for at in range(count):
-        if queue.gpus[queue.fitting[at]] > free:
-            break
-        if queue.failed[at] == version:
-            continue
         if queue.upcoming[at] <= behind:
             queue.upcoming[at] = _first_behind(queue, queue.fitting[at], behind)
         if queue.upcoming[at] < best:
@@ -61,10 +43,19 @@ def next_behind(queue: Any, count: int, free: int, behind: int, version: int) ->
     return chosen
 
 
+@njit_inner
+def still_fitting(queue: Any, count: int, free: int) -> int:
+    """How many of the list fit after a start; they are the first ones."""
+    while count > 0 and queue.gpus[queue.fitting[count - 1]] > free:
+        count -= 1
+    return count
+
+
 @njit_borrowing
 def forget(queue: Any, bucket: int, rank: int) -> None:
     """Take a rank out of its bucket."""
     at = _place(queue, bucket, rank)
+    queue.waiting[bucket] -= 1
     queue.skip[queue.begin[bucket] + at] = at + 1
 
 

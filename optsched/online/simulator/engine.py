@@ -170,10 +170,13 @@ def _rows_and_queue(
     heavy = made.worst / made.estimate >= options.comm_heavy
     order = _queue_order(jobs, policy, predicted)
     rank = np.empty(len(jobs), dtype=np.int32)
-    rank[order] = np.arange(len(jobs), dtype=np.int32)
+    if policy.order in ("duration", "workload"):
+        rank[order] = np.arange(len(jobs), dtype=np.int32)
+    elif policy.order != "release":  # where it is said by the run
+        rank[:] = order
     bucket, sizes, gpus, configuration = _buckets(jobs, policy, heavy)
     begin = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    skip = np.arange(len(jobs)) - np.repeat(begin[:-1], sizes) if policy.backfills else order[:0]
+    skip = [np.arange(size, dtype=np.int32) for size in sizes if policy.backfills]
     rows = Rows(
         submit=jobs.submit,
         iterations=jobs.iterations,
@@ -192,8 +195,9 @@ def _rows_and_queue(
         size=np.zeros(len(sizes), dtype=np.int64),
         gpus=gpus,
         configuration=configuration,
-        skip=skip.astype(np.int32),
+        skip=np.concatenate([order[:0], *skip]),
         front=np.zeros(len(sizes), dtype=np.int64),
+        waiting=np.zeros(len(sizes), dtype=np.int64),
         fitting=np.empty(len(sizes), dtype=np.int64),
         upcoming=np.empty(len(sizes), dtype=np.int64),
         failed=np.empty(len(sizes), dtype=np.int64),

@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 
 from optsched.compiled_loops import njit_borrowing, njit_inlined
-from optsched.online.simulator.backfilling import forget, list_fitting, next_behind
+from optsched.online.simulator.backfilling import (
+    forget,
+    list_fitting,
+    next_behind,
+    still_fitting,
+)
 from optsched.online.simulator.heaps import pop, push, push_keyed
 from optsched.online.simulator.iteration_cache import cached_time
 from optsched.online.simulator.offers import pattern, rule_for, take
@@ -62,6 +67,7 @@ def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     bucket = rows.bucket[row]
     if rules.scan >= BACKFILL:  # ranks come in ascending order
         queue.heap[queue.begin[bucket] + queue.size[bucket]] = rank
+        queue.waiting[bucket] += 1
     else:
         push(queue.heap[queue.begin[bucket] :], queue.size[bucket], rank)
     queue.size[bucket] += 1
@@ -186,23 +192,28 @@ def _backfill(
     fail together until a start changes what is free.
     """
     behind = max(state.index[HEAD], seen - 1)
-    count, version = list_fitting(queue, state.servers.total[0], behind), 0
+    count, failed = list_fitting(queue, state.servers.total[0], behind), 0
     while True:
-        at = next_behind(queue, count, state.servers.total[0], behind, version)
+        at = next_behind(queue, count, behind)
         if at < 0:
             return
         behind, bucket = queue.upcoming[at], queue.fitting[at]
         row = queue.row_at[behind]
         alpha = _offered_time(rows, packed, rules, state, row)
         if queue.configuration[bucket] >= 0 and not _is_good(rows, packed, rules, row, alpha):
-            queue.failed[at] = version
+            queue.upcoming[at] = len(queue.row_at)
+            queue.failed[failed] = at
+            failed += 1
             continue
         if alpha == np.inf:
             continue
         forget(queue, bucket, behind)
         state.index[QUEUED] -= 1
         _start(rows, rules, state, row, alpha, now)
-        version += 1
+        count = still_fitting(queue, count, state.servers.total[0])
+        for at in queue.failed[:failed]:
+            queue.upcoming[at] = behind
+        failed = 0
 
 
 @njit_borrowing
@@ -220,7 +231,7 @@ def _fill_around(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now
     start, spare = reservation(state, gpus, now)
     behind = head
     while True:
-        at = next_behind(queue, count, state.servers.total[0], behind, 0)
+        at = next_behind(queue, count, behind)
         if at < 0:
             return
         behind, bucket = queue.upcoming[at], queue.fitting[at]
@@ -235,6 +246,7 @@ def _fill_around(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now
         forget(queue, bucket, behind)
         state.index[QUEUED] -= 1
         _start(rows, rules, state, row, alpha, now)
+        count = still_fitting(queue, count, state.servers.total[0])
 
 
 @njit_inlined

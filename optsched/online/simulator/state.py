@@ -72,8 +72,11 @@ class Queue(NamedTuple):
         With backfilling: the next entry of the bucket that has not started, with shortcuts.
     front : (B,) int
         With backfilling: no entry of the bucket before this one is left.
+    waiting : (B,) int
+        With backfilling: how many of its entries have not started.
     fitting, upcoming, failed : (B,) int
-        Of a backfilling pass: buckets that fit, the next rank of each, and when it last failed.
+        Of a backfilling pass: buckets that fit, the next rank of each, and where among these are
+        those that have failed since the last start.
     """
 
     row_at: Any
@@ -84,6 +87,7 @@ class Queue(NamedTuple):
     configuration: Any
     skip: Any
     front: Any
+    waiting: Any
     fitting: Any
     upcoming: Any
     failed: Any
