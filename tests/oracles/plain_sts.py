@@ -1,6 +1,6 @@
 """STS and what keeps jobs where they are, plainly, as they stood before they were compiled.
 
-One job and one node after another, on `ClusterState` and `first_steps` alone. Policies of
+One job and one node after another, on `PlainCluster` and `first_steps` alone. Policies of
 `optsched.rolling` compare equal, seat by seat.
 """
 
@@ -19,8 +19,8 @@ from optsched.rolling.simulator.engine import SHORTEST, Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables
-from optsched.selection.heuristics.cluster_state import ClusterState
 from optsched.selection.heuristics.profiles import first_steps
+from oracles.plain_cluster import PlainCluster
 
 Wish = tuple[bool, float, int, int]
 """Late, energy or latest end, GPU type, configuration."""
@@ -70,7 +70,7 @@ def algorithm_2(
     speeds_up : bool
         A fraction need only last for the first piece.
     """
-    curves, state = tables.works.curves, ClusterState(tables)
+    curves, state = tables.works.curves, PlainCluster(tables)
     pieces = [first_steps(tables, curves, t, each, shortest) for t, each in enumerate(least)]
     seats, asked, lengths = {}, {}, {}
     for j in map(int, order_of(tables)):
@@ -112,7 +112,7 @@ def fraction(tables: Tables, j: int, t: int, length: float) -> int:
     return 0
 
 
-def assign(tables: Tables, state: ClusterState, wishes: list[Wish]) -> Seat | None:
+def assign(tables: Tables, state: PlainCluster, wishes: list[Wish]) -> Seat | None:
     """The first wish that fits, else fewer GPUs of its type."""
     for _, _, t, c in wishes:
         seat = state.seat(t, c)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -190,36 +191,41 @@ def test_a_decision_without_an_answer_falls_back_on_sts(monkeypatch: pytest.Monk
     assert (each.cut, each.fallen_back) == (1, 1)
 
 
-def test_the_indexed_cluster_fits_as_the_plain_one_does() -> None:
-    """The same seats as `ClusterState`, request after request."""
+def test_heaps_of_nodes_fit_as_looking_at_each_does() -> None:
+    """The same seats, request after request."""
     import numpy as np
+    from oracles.plain_cluster import PlainCluster
 
-    from optsched.rolling.simulator.free_gpus import IndexedCluster
     from optsched.selection.heuristics.cluster_state import ClusterState
 
     for seed in range(20):
         settings = rolling_settings(12, jobs=2, cost_classes=seed % 3)
         world = World(generate_rolling(settings, seed=seed))
-        plain, indexed = ClusterState(world.all), IndexedCluster(world.all)
+        plain, heaps = PlainCluster(world.all), ClusterState(world.all)
         rng = np.random.default_rng(seed)
         for _ in range(60):
             kind = int(rng.integers(len(world.all.kinds)))
             wanted = int(rng.integers(len(world.all.kinds[kind].configurations)))
-            assert plain.most_free(kind) == indexed.most_free(kind)
-            assert plain.seat(kind, wanted) == indexed.seat(kind, wanted)
-        indexed.settle()
-        for one, other in zip(plain.nodes, indexed.nodes, strict=True):
-            assert (one.free, one.shared) == (other.free, other.shared)
+            assert plain.most_free(kind) == heaps.most_free(kind)
+            assert plain.seat(kind, wanted) == heaps.seat(kind, wanted)
+        for one, other in zip(plain.nodes, heaps.nodes, strict=True):
+            whole, _ = heaps._parts[one.kind]
+            shared = {
+                g: Fraction(room, whole)
+                for (n, g), room in heaps._room_on.items()
+                if n == one.index
+            }
+            assert (one.free, one.shared) == (other.free, shared)
 
 
 def test_a_full_cluster_seats_nothing() -> None:
     import numpy as np
 
-    from optsched.rolling.simulator.free_gpus import IndexedCluster
+    from optsched.selection.heuristics.cluster_state import ClusterState
 
     for seed in range(6):
         world = World(workload(seed, sharing=True))
-        state, rng = IndexedCluster(world.all), np.random.default_rng(seed)
+        state, rng = ClusterState(world.all), np.random.default_rng(seed)
         wanted = [
             (t, c)
             for t, kind in enumerate(world.all.kinds)

@@ -24,12 +24,12 @@ from optsched.rolling.policies._greedy_kernel import (
 )
 from optsched.rolling.policies.same_gpus import keep_same_gpus
 from optsched.rolling.simulator.engine import Plan
-from optsched.rolling.simulator.free_gpus import IndexedCluster
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables
 from optsched.selection.heuristics._best_fit_kernel import nodes_of
 from optsched.selection.heuristics.baselines import CHOICES, STARTS, SWAP_SHARE
+from optsched.selection.heuristics.cluster_state import ClusterState
 from optsched.selection.heuristics.dp import dp_jobs, fastest_seats
 from optsched.selection.heuristics.profiles import type_rates
 
@@ -135,7 +135,7 @@ class DynamicProgramme:
         tables, jobs = view.tables, self.world.instance.jobs
         order = dp_jobs(tables, planned_times(view, self.average))
         order.sort(key=lambda j: (jobs[view.jobs[j]].submit_time, j))
-        seats = fastest_seats(tables, IndexedCluster(tables), order)
+        seats = fastest_seats(tables, ClusterState(tables), order)
         return Plan(keep_same_gpus(tables, seats, view.running))
 
 
@@ -170,9 +170,9 @@ def ranked(tables: Tables, times: Floats) -> Ranking:
     return Ranking(order, entries, counts, width)
 
 
-def occupied(tables: Tables, seats: Mapping[int, Seat]) -> IndexedCluster:
+def occupied(tables: Tables, seats: Mapping[int, Seat]) -> ClusterState:
     """A cluster whose dedicated GPUs are partly taken."""
-    state = IndexedCluster(tables)
+    state = ClusterState(tables)
     for seat in seats.values():
         node = state.nodes[seat.node]
         node.free = [gpu for gpu in node.free if gpu not in seat.gpus]
@@ -180,7 +180,7 @@ def occupied(tables: Tables, seats: Mapping[int, Seat]) -> IndexedCluster:
     return state
 
 
-def _cheapest_in_time(tables: Tables, times: Floats, state: IndexedCluster, j: int) -> Seat | None:
+def _cheapest_in_time(tables: Tables, times: Floats, state: ClusterState, j: int) -> Seat | None:
     """The cheapest free configuration that meets the due date, else the fastest free one."""
     best: tuple[tuple[bool, float, float], int, int] | None = None
     for t, kind in enumerate(tables.kinds):

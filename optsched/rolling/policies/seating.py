@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.rolling.simulator.free_gpus import IndexedCluster
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables
+from optsched.selection.heuristics.cluster_state import ClusterState
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ def seat_by_gain(tables: Tables, gain: Floats, priced: Floats, urgency: Floats) 
     Jobs take their best configuration, the largest gain first; the others the best that fits of
     positive gain; then jobs get more GPUs of their node while that gains most. O(J (N + T C)).
     """
-    state, seats = IndexedCluster(tables), {}
+    state, seats = ClusterState(tables), {}
     flat = priced.reshape(tables.jobs, -1)
     best, count = flat.argmax(axis=1), tables.seconds.shape[2]
     value = flat[np.arange(tables.jobs), best]
@@ -52,7 +52,7 @@ def seat_by_gain(tables: Tables, gain: Floats, priced: Floats, urgency: Floats) 
     return seats
 
 
-def _best_that_fits(tables: Tables, state: IndexedCluster, gain: Floats) -> Seat | None:
+def _best_that_fits(tables: Tables, state: ClusterState, gain: Floats) -> Seat | None:
     kinds = range(len(tables.kinds))
     most, rooms = [state.most_free(t) for t in kinds], [state.may_share(t) for t in kinds]
     for index in np.argsort(-gain, axis=None, kind="stable"):
@@ -66,7 +66,7 @@ def _best_that_fits(tables: Tables, state: IndexedCluster, gain: Floats) -> Seat
     return None
 
 
-def _raise(tables: Tables, state: IndexedCluster, seats: dict[int, Seat], gain: Floats) -> None:
+def _raise(tables: Tables, state: ClusterState, seats: dict[int, Seat], gain: Floats) -> None:
     """One more GPU of its node to the job that gains most by it, again and again."""
     holders: dict[int, list[int]] = {}
     for j, seat in seats.items():
