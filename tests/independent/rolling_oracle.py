@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import numpy as np
 from independent.selection_oracle import Configuration, configurations
 
 
@@ -214,3 +215,65 @@ def _earliest(
             gpus = tuple(room[:count])
             return Stretch(number, start, start + length, node, gpus, fraction, 0.0, 0.0)
     raise AssertionError("a node never empties")
+
+
+def random_run(
+    instance: Mapping[str, Any], epochs: Sequence[float], sharing: bool, rng: np.random.Generator
+) -> float:
+    """The cost of a run that stops, moves and changes jobs at random; nothing delays it.
+
+    At each arrival, end and moment drawn between them the jobs that are there are seated anew, in a
+    drawn order: where they were, where they would most like to be, or wherever there is room.
+    """
+    jobs = instance["jobs"]
+    ready = [max(job["submit_time"], instance["now"]) for job in jobs]
+    left = [made - job.get("completed_epochs", 0) for made, job in zip(epochs, jobs, strict=True)]
+    choices = [seats(instance, job, sharing) for job in jobs]
+    wanted = [found[int(rng.integers(len(found)))] for found in choices]
+    restless = float(rng.choice([0.0, 0.0, 0.2, 1.0]))
+    ends, cost, now = [0.0] * len(jobs), 0.0, min(ready)
+    while any(work > 0 for work in left):
+        here = [j for j in range(len(jobs)) if left[j] > 0 and ready[j] <= now]
+        load: list[list[Fraction]] = [[Fraction(0)] * node["gpus"] for node in instance["nodes"]]
+        running: dict[int, float] = {}
+        for j in (here[i] for i in rng.permutation(len(here))):
+            if rng.random() < restless:
+                wanted[j] = choices[j][int(rng.integers(len(choices[j])))]
+            others = [choices[j][i] for i in rng.permutation(len(choices[j]))]
+            for node, configuration, time in (wanted[j], *(others if rng.random() < 0.5 else ())):
+                if _sit(load[node], configuration):
+                    running[j] = time
+                    break
+        moments = [now + left[j] * time for j, time in running.items()]
+        moments += [time for time in ready if time > now]
+        if not moments:
+            continue
+        then = min(moments)
+        if rng.random() < restless / 2:
+            then = now + (then - now) * float(rng.random())
+        rates = [
+            node["cost_rate"][sum(share > 0 for share in used) - 1] if any(used) else 0.0
+            for node, used in zip(instance["nodes"], load, strict=True)
+        ]
+        cost += (then - now) * math.fsum(rates)
+        for j, time in running.items():
+            done = now + left[j] * time <= then
+            left[j] = 0.0 if done else left[j] - (then - now) / time
+            ends[j] = then
+        now = then
+    return cost + tardiness_cost(instance, ends)
+
+
+def _sit(load: list[Fraction], configuration: Configuration) -> bool:
+    """Take GPUs of a node where they are free; a fraction goes beside others if it can."""
+    if isinstance(configuration, int):
+        free = [gpu for gpu, used in enumerate(load) if used == 0][:configuration]
+        if len(free) < configuration:
+            return False
+        for gpu in free:
+            load[gpu] = Fraction(1)
+        return True
+    room = [gpu for gpu, used in enumerate(load) if used + configuration <= 1]
+    if room:
+        load[max(room, key=lambda gpu: load[gpu])] += configuration
+    return bool(room)

@@ -19,17 +19,21 @@ from independent.rolling_oracle import (
     cost_alone,
     energy_cost,
     faults,
+    random_run,
     seats,
     tardiness_cost,
 )
 from independent.selection_cases import pick
 
 import optsched
+from optsched.library.verify import RefusedError, verify
 from optsched.result import Settings
 from optsched.rolling.audit import audit
 from optsched.rolling.bounds.clairvoyant import BoundSettings
 from optsched.rolling.options import RollingOptions
+from optsched.rolling.policies.hindsight import hindsight_run
 from optsched.rolling.runs import run_policies
+from optsched.rolling.simulator.world import World
 
 CHEAP = (
     *("sts", "sts-postprocessing", "edf", "fifo", "rg", "dp"),
@@ -43,7 +47,7 @@ class Case:
 
     def __init__(self, number: int, folder: Path) -> None:
         self.rng = np.random.default_rng([seed_of_the_day(), number])
-        self.instance = draw_rolling(self.rng)
+        self.instance = draw_rolling(self.rng, wide=number % 3 == 2)
         self.sharing = bool(self.rng.random() < 0.7)
         path = folder / "rolling.json"
         path.write_text(json.dumps(self.instance), encoding="utf-8")
@@ -118,10 +122,14 @@ def test_runs_are_sound_and_bounded(numbers: range, tmp_path: Path) -> None:
             seen["late"] += late > 0
             seen["cut"] += len(ours) > len(ends)
             _bound_is_below_schedules(case, epochs, rolled.bound, clock, seen)
+            if number % 8 == 0:
+                _knowing_all_costs_the_bound_at_least(case, rolled, energy + late, seen)
     assert seen["runs"] >= len(numbers), seen
     assert seen["late"] >= len(numbers) // 5, seen
     assert seen["cut"] >= len(numbers) // 10, seen
-    assert seen["schedules"] >= len(numbers) // 2, seen
+    assert seen["schedules"] >= len(numbers) // 3, seen
+    assert seen["proofs"] >= len(numbers) // 4, seen
+    assert seen["searches"] >= len(numbers) // 8, seen
 
 
 def _rounding(case: Case, last: float) -> float:
@@ -145,6 +153,11 @@ def _bound_is_below_schedules(
     case: Case, epochs: list[float], bound: float, clock: float, seen: Counter[str]
 ) -> None:
     where = f"{bound=} {epochs=} {case.where}"
+    runs = [random_run(case.instance, epochs, case.sharing, case.rng) for _ in range(6)]
+    assert bound <= min(runs) * (1 + 1e-9) + clock, f"{runs=} {where}"
+    seen["random runs"] += len(runs)
+    if case.rng.random() < 0.3:
+        _prices_prove_no_more(case, epochs, min(runs), clock, seen)
     if len(epochs) == 1:
         alone = cost_alone(case.instance, epochs[0], case.sharing)
         assert bound <= alone * (1 + 1e-9) + clock, f"{alone=} {where}"
@@ -156,6 +169,54 @@ def _bound_is_below_schedules(
         seen["schedules"] += 1
         least = best_list_schedule(case.instance, epochs, case.sharing)
         assert bound <= least * (1 + 1e-9) + clock, f"{least=} {where}"
+
+
+def _prices_prove_no_more(
+    case: Case, epochs: list[float], least: float, clock: float, seen: Counter[str]
+) -> None:
+    """Any prices of GPU seconds, none in the last slot, which has room for everything."""
+    document = case.loaded.to_dict()
+    for job, made in zip(document["jobs"], epochs, strict=True):
+        job["true_epochs"] = made
+    kinds = sorted({node["gpu_type"] for node in document["nodes"]})
+    first = min(document["now"], *(job["submit_time"] for job in document["jobs"]))
+    slowest = [
+        max(time for _, _, time in seats(case.instance, job, True)) * made
+        for job, made in zip(case.instance["jobs"], epochs, strict=True)
+    ]
+    late = max(job["submit_time"] for job in document["jobs"])
+    rates = sum(node["cost_rate"][-1] for node in document["nodes"])
+    rates += sum(job["tardiness_weight"] for job in document["jobs"])
+    for worth in (0.0, 0.1, 1.0, 10.0):
+        inner = np.sort(case.rng.uniform(first, late + max(slowest), 4)).tolist()
+        edges = [first, *inner, max(late, inner[-1]) + 3 * sum(slowest)]
+        prices = {
+            kind: [*(worth * rates * case.rng.uniform(0, 1, 4)).tolist(), 0.0] for kind in kinds
+        }
+        certificate = {"kind": "prices", "seed": 0, "edges": edges, "prices": prices}
+        try:
+            proved = verify(document, certificate)
+        except RefusedError:
+            seen["refused prices"] += 1
+            continue
+        assert proved <= least * (1 + 1e-9) + clock, f"{proved=} {certificate} {case.where}"
+        seen["proofs"] += proved > 0
+
+
+def _knowing_all_costs_the_bound_at_least(
+    case: Case, rolled: Any, cost: float, seen: Counter[str]
+) -> None:
+    """The search that knows everything makes a run like any other, above the bound."""
+    epochs = [record.epochs for record in rolled.records.jobs]
+    run = hindsight_run(World(case.loaded), tuple(epochs), cost, steps=200)
+    ours = _stretches(run)
+    ends = [record.completion for record in run.jobs]
+    found = list(faults(case.instance, ours, epochs, ends, case.sharing))
+    assert not found, f"{found[:3]} {case.where}"
+    spent = energy_cost(case.instance, ours) + tardiness_cost(case.instance, ends)
+    clock = _rounding(case, max(ends))
+    assert rolled.bound <= spent * (1 + 1e-9) + clock, f"{rolled.bound} {spent} {case.where}"
+    seen["searches"] += 1
 
 
 def _one_price_a_gpu(case: Case) -> bool:

@@ -23,6 +23,8 @@ from optsched.library.verify import RefusedError, verify
 
 HEURISTICS = ("sts", "edf", "fifo", "rg", "dp", "avg-edf", "avg-rg", "avg-dp")
 EXACT = 1e-9
+SOLVED = 1e-8
+"""What solvers leave open of a value: their tolerance is 1e-9 a row."""
 
 
 class Case:
@@ -53,7 +55,9 @@ class Case:
             assert cost is not None, where
             assert result.objective == pytest.approx(cost, rel=EXACT, abs=self.rounding), where
         if self.optimum is not None and result.bound is not None:
-            assert result.bound <= self.optimum * (1 + EXACT) + self.rounding, where
+            by_solver = result.bound_source is not None and "highs" in result.bound_source
+            most = self.optimum * (1 + (SOLVED if by_solver else EXACT))
+            assert result.bound <= most + self.rounding, where
         return result
 
     def ran(self, result: Any) -> frozenset[int]:
@@ -95,7 +99,7 @@ def _who_waits(case: Case, seen: Counter[str]) -> None:
     where = f"{result.objective} {result.details} {least} {case.where}"
     assert len(case.instance["jobs"]) - len(case.ran(result)) == least[0], where
     assert result.objective == pytest.approx(least[1], rel=1.5e-6, abs=case.rounding), where
-    assert result.details["least_cost_bound"] <= least[1] * (1 + EXACT) + case.rounding, where
+    assert result.details["least_cost_bound"] <= least[1] * (1 + SOLVED) + case.rounding, where
     seen["fewest"] += 1
     if case.opening == "printed":
         return
@@ -221,7 +225,7 @@ def _tree(case: Case, document: dict[str, Any], result: Any, seen: Counter[str])
             seen["refused trees"] += 1
 
 
-@pytest.mark.parametrize("method", ["patterns", "columns", "milp"])
+@pytest.mark.parametrize("method", ["patterns", "columns", "fewest-waiting", "milp"])
 @pytest.mark.parametrize(
     ("due", "penalty", "optimum"), [(-1e5, 1e3, 1e5 + 30 / 11), (1.0, 1e9, 27 / 11)]
 )
@@ -255,7 +259,7 @@ def test_choices_below_what_waiting_costs(
     assert result.bound <= optimum * (1 + EXACT)
     if method != "milp":  # in its rows the unit is one of all seconds and dollars
         assert result.objective == pytest.approx(optimum, rel=EXACT)
-        assert result.termination == "optimal"
+        assert result.termination == "optimal" or result.details["proved"]
     elif result.termination == "optimal":
         assert result.objective == pytest.approx(optimum, rel=1e-6)
 

@@ -23,6 +23,7 @@ import pyomo.environ as pyo
 from optsched.backends import require_solver
 from optsched.backends.sizes import refuse_many_nonzeros, require_time
 from optsched.deadline import OutOfTimeError, clock
+from optsched.progress import Progress
 from optsched.result import ARITHMETIC, Outcome, Settings, Termination
 from optsched.selection.assignment import Assignment, expected_cost, solution_of
 from optsched.selection.cost import Tables, tables_of
@@ -33,6 +34,7 @@ from optsched.selection.models.outcomes import infeasible_outcome
 from optsched.selection.models.pattern_decode import assignment_of
 from optsched.selection.models.patterns import build, nonzeros, pattern_data, read_counted
 from optsched.selection.models.sifting import solve_sifted
+from optsched.selection.models.what_is_left import what_is_left
 from optsched.selection.options import SelectionOptions
 
 WHOLE = 1e-6
@@ -42,7 +44,7 @@ WHOLE = 1e-6
 class Stages:
     """What is known before, and how the model is told who waits.
 
-    In `tables` a job that must wait can run nowhere.
+    In `tables` a job that must wait can run nowhere; `paid` dollars are taken off their costs.
     """
 
     method: str
@@ -50,6 +52,7 @@ class Stages:
     known: Assignment | None
     restrict: Callable[[pyo.ConcreteModel, Settings], bool]
     """Adds the rule; whether it is proved to be the right one. May raise OutOfTimeError."""
+    paid: float = 0.0
 
 
 def fewest_waiting(
@@ -138,8 +141,14 @@ def _solve(tables: Tables, stages: Stages, settings: Settings) -> Outcome:
     if seats is None:
         return shell
     bound = answer.bound if proved and answer is not None else None
-    least = None if bound is None else bound * data.unit
-    return _judged(tables, seats, shell, least, settings)
+    if bound is None:
+        return _judged(tables, seats, shell, None, data.unit, settings)
+    left = what_is_left(stages.tables, expected_cost(tables, seats) - stages.paid, data.unit)
+    if left is None:
+        return _judged(tables, seats, shell, stages.paid + bound * data.unit, data.unit, settings)
+    paid = stages.paid + left[1]
+    finer = replace(stages, tables=left[0], known=seats, paid=paid)
+    return _solve(tables, finer, replace(settings, progress=Progress()))
 
 
 def _best(tables: Tables, found: list[Assignment]) -> Assignment:
@@ -148,10 +157,32 @@ def _best(tables: Tables, found: list[Assignment]) -> Assignment:
 
 
 def _judged(
-    tables: Tables, seats: Assignment, shell: Outcome, least: float | None, settings: Settings
+    tables: Tables,
+    seats: Assignment,
+    shell: Outcome,
+    least: float | None,
+    unit: float,
+    settings: Settings,
 ) -> Outcome:
+    """The outcome, with what is proved of its value.
+
+    Parameters
+    ----------
+    tables : Tables
+        What each choice costs; see `tables_of`.
+    seats : Assignment
+        The selection.
+    shell : Outcome
+        Times and solver.
+    least : float or None
+        What no selection that keeps to the rule is below, dollars.
+    unit : float
+        Dollars that the model counted in.
+    settings : Settings
+        Limits, solver and seed of the run, and its clock.
+    """
     value = expected_cost(tables, seats)
-    room = max(settings.gap * abs(value), tables.rounding, ARITHMETIC * tables.dollars)
+    room = max(settings.gap * abs(value), tables.rounding, ARITHMETIC * unit)
     proved, late = least is not None and value - least <= room, settings.deadline.is_over
     bound = None if least is None else min(least, value)
     return replace(
