@@ -72,8 +72,12 @@ SECTIONS = {
         "online.py --runs 5 --only compile,command,paper,servers,python,predictors",
     ),
     "online-million": (
-        "Online: a million jobs, and how far the bound is from the best policy",
-        "online.py --only million,memory,bound",
+        "Online: a million jobs",
+        "online.py --only million,memory",
+    ),
+    "online-bound": (
+        "Online: how far the bound is from the best policy, and why",
+        "online.py --only bound",
     ),
     "rolling": ("Rolling: seconds of a run and of a decision", "rolling.py --profile"),
     "rolling-saturated": (

@@ -151,10 +151,15 @@ def _rolling(instance: Any, result: Result, deadline: Deadline) -> Iterator[Cert
 
 def _online(instance: Any, result: Result, deadline: Deadline) -> Iterator[Certificate]:
     from optsched.online.bounds.flow import CELLS, ITERATIONS, capacity_prices
+    from optsched.online.bounds.gang import gang_bound
     from optsched.online.data.jobs import prepare_jobs
 
     jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
     length = jobs.iterations * jobs.least
+    gangs = gang_bound(jobs, result.objective, deadline=deadline)
+    if gangs.value > float(length.sum()) * (1 + STRICTLY_BELOW):
+        told = gangs.to_dict()
+        yield told | {k: _shortened(told[k]) for k in ("prices", "early") if k in told}
     value, edges, prices = capacity_prices(jobs, length, result.objective, CELLS, ITERATIONS)
     end = float(jobs.submit[-1]) + 1.0
     if value > float(length.sum()) * (1 + STRICTLY_BELOW):

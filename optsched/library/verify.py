@@ -870,7 +870,9 @@ def _steps(cost: Any, speed: Any) -> list[np.ndarray]:
 def online_prices(instance: Document, certificate: Document) -> float:
     """sum_i min_t of i's flow and priced GPU time from t on - what all GPUs earn at the prices.
 
-    No prices at all: every job at its submission, at its least time of an iteration.
+    No prices at all: every job at its submission, at its least time of an iteration. With `early`
+    a second price stands on each second that a job runs before its submission and least time; of
+    the jobs between the two at a moment no more run than the smallest that fit, which earn it.
     """
     cluster, table = instance["cluster"], instance["workload"]
     edges = _edges(certificate)
@@ -879,20 +881,42 @@ def online_prices(instance: Document, certificate: Document) -> float:
     submit = np.array(table["submit_time"], dtype=float)
     submit -= submit.min()
     least: dict[tuple[str, int], float] = {}
-    total = 0.0
-    for name, gpus, iterations, ready in zip(
-        table["model"], table["gpus"], table["iterations"], submit, strict=True
-    ):
+    for name, gpus in zip(table["model"], table["gpus"], strict=True):
         if (name, gpus) not in least:
             job = instance["catalogue"]["models"][name]
             least[name, gpus] = _least_iteration(job, cluster, gpus)
-        seconds = iterations * least[name, gpus]
+    each = zip(table["model"], table["gpus"], table["iterations"], strict=True)
+    lengths = np.array([n * least[name, gpus] for name, gpus, n in each])
+    room = cluster["servers"] * cluster["gpus_per_server"]
+    paid, sooner = room * float(earned[-1]), np.zeros(edges.size)
+    if "early" in certificate:
+        early = _numbers(certificate["early"], edges.size - 1, "early prices", 0)
+        sooner = np.concatenate(([0.0], np.cumsum(early * np.diff(edges))))
+        paid += float(early @ _most_at_once(submit, lengths, table["gpus"], room, edges))
+    total = 0.0
+    for ready, seconds, gpus in zip(submit, lengths, table["gpus"], strict=True):
         starts = np.concatenate((edges, edges - seconds))
         starts = np.append(starts[starts > ready], ready)
+        if "early" in certificate:
+            starts = np.append(starts, ready + seconds)
         used = np.interp(starts + seconds, edges, earned) - np.interp(starts, edges, earned)
-        total += float((starts + seconds - ready + gpus * used).min())
-    paid = cluster["servers"] * cluster["gpus_per_server"] * float(earned[-1])
+        ahead = np.interp(ready + seconds, edges, sooner) - np.interp(starts, edges, sooner)
+        cost = starts + seconds - ready + gpus * used + np.maximum(ahead, 0.0)
+        total += float(cost.min())
     return max(total - paid - SUMMED * (total + paid), 0.0)
+
+
+def _most_at_once(submit: Any, lengths: Any, gpus: Any, room: int, edges: Any) -> np.ndarray:
+    """By cell the integral of how many jobs that would run had none waited fit at once."""
+    times = np.concatenate((submit + lengths, submit))
+    order = np.argsort(times, kind="stable")
+    size, change = np.tile(gpus, 2)[order], np.repeat([-1, 1], len(submit))[order]
+    free, count, times = np.full(len(order), room), np.zeros(len(order)), times[order]
+    for each in np.unique(size):  # the smallest first are the most
+        fit = np.minimum(np.cumsum(np.where(size == each, change, 0)), free // each)
+        count, free = count + fit, free - fit * each
+    until = np.concatenate(([0.0], np.cumsum(count[:-1] * np.diff(times))))
+    return np.diff(np.interp(edges, times, until))
 
 
 def _edges(certificate: Document) -> np.ndarray:

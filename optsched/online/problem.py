@@ -31,6 +31,13 @@ ONLINE = Problem(
             f"{_HERE}.runs:bound_runs",
             by_name=True,
         ),
+        Method(
+            "gang-bound",
+            "bound",
+            "flow-bound, on finer cells of time, and with the gangs that cannot run together",
+            f"{_HERE}.runs:bound_runs",
+            by_name=True,
+        ),
         *(
             Method(policy.name, "policy", policy.summary, f"{_HERE}.runs:run_policy", by_name=True)
             for policy in POLICIES.values()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from optsched.online.bounds.flow import flow_bounds
+from optsched.online.bounds.gang import gang_bound
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import prepare_jobs
@@ -37,4 +38,5 @@ def warm_up() -> float:
     for policy in ("a-srpt", "wcs-subtime", "las"):
         compute_metrics(simulate_online(jobs, policy))
     flow_bounds(jobs)
+    gang_bound(jobs)
     return time.perf_counter() - began

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from oracles.offline import offline_optimum
-from oracles.random_online import random_case, random_job
+from oracles.random_online import one_stage, random_case, tiny_case
 
 from optsched.generators.workload import WorkloadShape, generate_workload
 from optsched.online.bounds._flow_kernel import dual_value
@@ -20,29 +20,13 @@ from optsched.online.bounds.flow import (
 )
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
-from optsched.online.data.jobs import Jobs, prepare_jobs
+from optsched.online.data.jobs import prepare_jobs
 from optsched.online.data.workload import Workload
 from optsched.online.metrics import compute_metrics
 from optsched.online.policies.by_name import POLICIES
 from optsched.online.simulator.engine import simulate_online
 
 ALLOWED = 1 + 1e-9
-
-
-def tiny_case(seed: int) -> Jobs:
-    rng = np.random.default_rng(seed)
-    cluster = OnlineCluster.of(int(rng.integers(1, 4)), 2, 1.25e9, 3e11)
-    most = min(cluster.gpus, 4)
-    models = {f"m{g}": random_job(rng, g, f"m{g}") for g in range(1, most + 1)}
-    count = int(rng.integers(2, 7))
-    gpus = rng.integers(1, most + 1, count)
-    workload = Workload.of(
-        submit_time=rng.integers(0, 6, count).astype(float).tolist(),
-        gpus=gpus.tolist(),
-        iterations=rng.integers(1, 12, count).astype(float).tolist(),
-        model=[f"m{g}" for g in gpus],
-    )
-    return prepare_jobs(workload, Catalogue.of(models), cluster)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -67,15 +51,6 @@ def test_bounds_below_the_optimum_below_every_policy(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(25, 150))
 def test_bounds_below_the_optimum_in_full(seed: int) -> None:
     test_bounds_below_the_optimum_below_every_policy(seed)
-
-
-def one_stage(gpus: int) -> dict:
-    rng = np.random.default_rng(gpus)
-    job = random_job(rng, 1, "one").stages[0]
-    stage = job.model_copy(update={"replicas": gpus, "forward_time": 1.0, "backward_time": 0.0,
-                                   "parameter_bytes": 0.0})  # fmt: skip
-    made = random_job(rng, 1, "one")
-    return {f"m{gpus}": made.model_copy(update={"stages": (stage,)})}
 
 
 def test_two_jobs_by_hand() -> None:

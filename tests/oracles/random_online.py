@@ -123,3 +123,30 @@ def random_case(
     prepared = prepare_jobs(workload, Catalogue.of(models), cluster)
     order = np.argsort(submit, kind="stable")
     return prepared, predicted[order]
+
+
+def tiny_case(seed: int) -> Jobs:
+    """Up to six jobs on up to three servers of two GPUs."""
+    rng = np.random.default_rng(seed)
+    cluster = OnlineCluster.of(int(rng.integers(1, 4)), 2, 1.25e9, 3e11)
+    most = min(cluster.gpus, 4)
+    models = {f"m{g}": random_job(rng, g, f"m{g}") for g in range(1, most + 1)}
+    count = int(rng.integers(2, 7))
+    gpus = rng.integers(1, most + 1, count)
+    workload = Workload.of(
+        submit_time=rng.integers(0, 6, count).astype(float).tolist(),
+        gpus=gpus.tolist(),
+        iterations=rng.integers(1, 12, count).astype(float).tolist(),
+        model=[f"m{g}" for g in gpus],
+    )
+    return prepare_jobs(workload, Catalogue.of(models), cluster)
+
+
+def one_stage(gpus: int) -> dict[str, Job]:
+    """A model of so many replicas whose iteration takes a second on one server."""
+    rng = np.random.default_rng(gpus)
+    job = random_job(rng, 1, "one").stages[0]
+    stage = job.model_copy(update={"replicas": gpus, "forward_time": 1.0, "backward_time": 0.0,
+                                   "parameter_bytes": 0.0})  # fmt: skip
+    made = random_job(rng, 1, "one")
+    return {f"m{gpus}": made.model_copy(update={"stages": (stage,)})}

@@ -107,6 +107,64 @@ def dual_value(edges: Any, price: Any, submit: Any, length: Any, gpus: Any, used
 
 
 @njit(cache=True)
+def gang_value(
+    edges: Any, price: Any, early: Any, submit: Any, length: Any, gpus: Any, used: Any, run: Any
+) -> float:
+    """`dual_value` with a second price, on every second that a job runs before submit + length.
+
+    The one start more at which a job's cost can be least is submit + length.
+
+    Parameters
+    ----------
+    edges, price, submit, length, gpus, used
+        As there.
+    early : (H,) float
+        Price of a second that a job runs in a cell while it would if it had not waited.
+    run : (H,) float
+        Gets those seconds.
+    """
+    cells = len(price)
+    integral, before = np.zeros(cells + 1), np.zeros(cells + 1)
+    for k in range(cells):
+        width = edges[k + 1] - edges[k]
+        integral[k + 1] = integral[k] + price[k] * width
+        before[k + 1] = before[k] + early[k] * width
+    used[:] = 0.0
+    run[:] = 0.0
+    total = 0.0
+    for i in range(len(submit)):
+        r, d, g = submit[i], length[i], gpus[i]
+        until = r + d
+        by_then = _price_until(edges, before, early, until)
+        start_edge, end_edge = _above(edges, r), _above(edges, until)
+        best, best_at, t = np.inf, r, r
+        while t + d - r < best:
+            cost = t + d - r
+            cost += g * (
+                _price_until(edges, integral, price, t + d)
+                - _price_until(edges, integral, price, t)
+            )
+            if t < until:
+                cost += by_then - _price_until(edges, before, early, t)
+            if cost < best:
+                best, best_at = cost, t
+            by_start = edges[start_edge] if start_edge <= cells else np.inf
+            by_end = edges[end_edge] - d if end_edge <= cells else np.inf
+            if t < until <= min(by_start, by_end):
+                t = until
+                continue
+            if by_start <= by_end:
+                start_edge += 1
+            else:
+                end_edge += 1
+            t = max(min(by_start, by_end), r)
+        total += best
+        _use(edges, used, best_at, best_at + d, g)
+        _use(edges, run, best_at, until, 1.0)
+    return total
+
+
+@njit(cache=True)
 def _price_until(edges: Any, integral: Any, price: Any, time: float) -> float:
     return _at(edges, integral, price, time, _above(edges, time))
 
