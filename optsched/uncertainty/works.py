@@ -57,7 +57,12 @@ class Works(Sequence[Distribution]):
     @cached_property
     def means(self) -> Floats:
         """E[W - w | W > w] by job."""
-        return np.array([work.mean for work in self])
+        return np.array([self.mean(j) for j in range(len(self))])
+
+    def mean(self, j: int) -> float:
+        """E[W - w | W > w] of a job."""
+        mine = slice(self.start[j], self.start[j + 1])
+        return float(self.values[mine] @ self.probabilities[mine])
 
     @cached_property
     def curves(self) -> Curves:

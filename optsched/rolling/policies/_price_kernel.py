@@ -66,13 +66,13 @@ def due_date_multipliers(
             multipliers[j] = 1.0 if due[j] <= 0 else 0.0
             continue
         low, top = 0.0, 1.0
-        if _seconds(curve, useful, 0.0, weights[j]) <= due[j]:
+        if _meets(curve, useful, 0.0, weights[j], due[j]):
             top = 0.0
         for _ in range(HALVINGS):
             if top == 0.0:
                 break
             middle = 0.5 * (low + top)
-            if _seconds(curve, useful, middle, weights[j]) <= due[j]:
+            if _meets(curve, useful, middle, weights[j], due[j]):
                 top = middle
             else:
                 low = middle
@@ -149,15 +149,33 @@ def _vertex(slopes: Any, survival: float, multiplier: float, weight: float) -> i
 
 
 @njit(cache=True)
-def _seconds(curve: Curve, useful: Useful, multiplier: float, weight: float) -> float:
-    """Time of the epochs that more than a share M of the cases need."""
-    total = 0.0
+def _meets(curve: Curve, useful: Useful, multiplier: float, weight: float, due: float) -> bool:
+    """Whether the epochs that more than a share M of the cases need take so many seconds at most.
+
+    Survival falls and slopes are positive, so that no epoch is slower than the one before.
+
+    Parameters
+    ----------
+    curve : Curve
+        F^c, by epochs.
+    useful : Useful
+        Speeds.
+    multiplier : float
+        M.
+    weight : float
+        Dollars per second late.
+    due : float
+        Seconds.
+    """
+    total, at = 0.0, 0
     for i in range(len(curve.high)):
-        if curve.high[i] <= multiplier:
+        if curve.high[i] <= multiplier or total > due:
             break
-        at = _vertex(useful.slopes, curve.high[i], multiplier, weight)
+        top = max(curve.high[i], multiplier)
+        while at < len(useful.slopes) and useful.slopes[at] * top <= weight * multiplier:
+            at += 1
         total += (curve.knots[i + 1] - curve.knots[i]) * useful.inverse[useful.vertices[at]]
-    return total
+    return total <= due
 
 
 @njit(cache=True)

@@ -30,40 +30,74 @@ def seat_by_gain(tables: Tables, gain: Floats, priced: Floats, urgency: Floats) 
     Jobs take their best configuration, the largest gain first; the others the best that fits of
     positive gain; then jobs get more GPUs of their node while that gains most. O(J (N + T C)).
     """
-    state, seats = ClusterState(tables), {}
+    state, seats = _Seating(tables), {}
     flat = priced.reshape(tables.jobs, -1)
-    best, count = flat.argmax(axis=1), tables.seconds.shape[2]
+    best = flat.argmax(axis=1)
     value = flat[np.arange(tables.jobs), best]
-    for j in map(int, np.argsort(-value, kind="stable")):
-        if value[j] <= 0 or state.is_full():
+    wishes, worth = best.tolist(), value.tolist()
+    for j in np.argsort(-value, kind="stable").tolist():
+        if worth[j] <= 0 or state.full:
             break
-        kind, configuration = divmod(int(best[j]), count)
-        seat = state.seat(kind, configuration)
+        seat = state.take(wishes[j])
         if seat is not None:
             seats[j] = seat
-    for j in map(int, np.argsort(-urgency, kind="stable")):
-        if state.is_full():
-            break
-        if j not in seats:
-            seat = _best_that_fits(tables, state, gain[j])
-            if seat is not None:
-                seats[j] = seat
-    _raise(tables, state, seats, gain)
+    if not state.full:
+        _seat_the_rest(state, seats, gain.reshape(tables.jobs, -1), urgency)
+    _raise(tables, state.cluster, seats, gain)
     return seats
 
 
-def _best_that_fits(tables: Tables, state: ClusterState, gain: Floats) -> Seat | None:
-    kinds = range(len(tables.kinds))
-    most, rooms = [state.most_free(t) for t in kinds], [state.may_share(t) for t in kinds]
-    for index in np.argsort(-gain, axis=None, kind="stable"):
-        kind, configuration = divmod(int(index), gain.shape[1])
-        if not gain[kind, configuration] > 0:
+class _Seating:
+    """A cluster that fills, and what no longer fits: free GPUs and rooms only ever grow fewer.
+
+    A room is only made of a free GPU, which is there for whoever wants the room.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self.cluster, self.count = ClusterState(tables), tables.seconds.shape[2]
+        self.gone = bytearray(len(tables.kinds) * self.count)
+        self.full = self.cluster.is_full()
+
+    def take(self, wish: int) -> Seat | None:
+        """A seat for configuration `wish % count` of type `wish // count`, if one is left."""
+        if self.gone[wish]:
             return None
-        if most[kind] or rooms[kind]:
-            seat = state.seat(kind, configuration)
+        seat = self.cluster.seat(*divmod(wish, self.count))
+        if seat is None:
+            self.gone[wish] = True
+        else:
+            self.full = self.cluster.is_full()
+        return seat
+
+
+def _seat_the_rest(state: _Seating, seats: dict[int, Seat], gain: Floats, urgency: Floats) -> None:
+    """Let the others have what fits of positive gain, the most urgent first.
+
+    Parameters
+    ----------
+    state : _Seating
+        The cluster.
+    seats : dict
+        By job; grows.
+    gain : (J, T C) float
+        Of each configuration.
+    urgency : (J,) float
+        Of each job.
+    """
+    orders = np.argsort(-gain, axis=1, kind="stable").tolist()
+    gains = gain.tolist()
+    for j in np.argsort(-urgency, kind="stable").tolist():
+        if state.full:
+            return
+        if j in seats:
+            continue
+        for wish in orders[j]:
+            if not gains[j][wish] > 0:
+                break
+            seat = state.take(wish)
             if seat is not None:
-                return seat
-    return None
+                seats[j] = seat
+                break
 
 
 def _raise(tables: Tables, state: ClusterState, seats: dict[int, Seat], gain: Floats) -> None:

@@ -105,7 +105,7 @@ class World:
         """E[W - w | W > w] of the jobs present; taken anew for those that made progress."""
         done = np.array(view.done)
         for i in np.flatnonzero(self._done[view.index] != done).tolist():
-            self._mean[view.jobs[i]] = view.works[i].mean
+            self._mean[view.jobs[i]] = view.works.mean(i)
         self._done[view.index] = done
         return self._mean[view.index]
 
