@@ -20,19 +20,31 @@ from optsched.rolling.bounds.clairvoyant import (
 from optsched.rolling.metrics import compute_metrics
 from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.by_name import make_policy
+from optsched.rolling.policies.hindsight import hindsight_run
 from optsched.rolling.simulator.engine import simulate_rolling
 from optsched.rolling.simulator.true_epochs import true_epochs
 from optsched.rolling.simulator.world import World
 
 
-def linear_programme(load: Workload, edges: np.ndarray, prices: np.ndarray | None) -> float:
+def linear_programme(
+    load: Workload, edges: np.ndarray, prices: np.ndarray | None, integral: bool = False
+) -> float:
     """All completions by slot at once: capacities as rows, or priced where prices are given.
 
     Variables for job j completing in slot i: z (share), x (time in slot i), late (tardiness), and
     seconds y[h, c]. Rows: sum z = 1; sum_c y[h] <= length z, for h = i <= x <= length z; work done
-    = W z; late >= (start_i - d) z + x.
+    = W z; late >= (start_i - d) z + x. With integral z no job is half early and half late.
+
+    Parameters
+    ----------
+    load : Workload
+    edges : (slots + 1,) float
+    prices : (types, slots) float or None
+    integral : bool
+        Whether each job completes in one slot.
     """
     costs: list[float] = []
+    shares: list[int] = []
     equal: list[tuple[list[tuple[int, float]], float]] = []
     below: list[tuple[list[tuple[int, float]], float]] = []
     slots = len(edges) - 1
@@ -50,6 +62,7 @@ def linear_programme(load: Workload, edges: np.ndarray, prices: np.ndarray | Non
             start = max(edges[i], arrival)
             z, x, late = variable(0.0), variable(0.0), variable(weight)
             once.append((z, 1.0))
+            shares.append(z)
             done = []
             for h in range(i + 1):
                 length = edges[h + 1] - max(edges[h], arrival)
@@ -82,7 +95,9 @@ def linear_programme(load: Workload, edges: np.ndarray, prices: np.ndarray | Non
 
     a_ub, b_ub = dense(below)
     a_eq, b_eq = dense(equal)
-    answer = linprog(costs, a_ub, b_ub, a_eq, b_eq)
+    whole = np.zeros(len(costs))
+    whole[shares] = integral
+    answer = linprog(costs, a_ub, b_ub, a_eq, b_eq, integrality=whole)
     assert answer.status == 0
     paid = 0.0 if prices is None else (prices * load.gpus[:, None] * np.diff(edges)).sum()
     return float(answer.fun - paid)
@@ -124,6 +139,20 @@ def test_the_best_prices_come_close_to_the_linear_programme(seed: int) -> None:
     assert found.bound <= best * (1 + 1e-7)
     assert found.bound >= found.uncapacitated
     assert found.bound >= 0.98 * best
+
+
+@pytest.mark.parametrize("seed", [0, 2, 4])
+def test_completing_in_one_slot_costs_no_less_than_the_bound_and_no_more_than_a_run(
+    seed: int,
+) -> None:
+    world, epochs = small(seed)
+    run = hindsight_run(world, epochs, 30.0, steps=2000)
+    cost = compute_metrics(world.instance, run).total_cost
+    found = clairvoyant_bound(world, epochs, cost, BoundSettings(iterations=300, slot=6000.0))
+    best = linear_programme(workload_of(world, epochs), found.edges, None, integral=True)
+    assert 0.999 * best <= found.bound <= best * (1 + 1e-6)
+    assert best <= cost * (1 + 1e-6)
+    assert cost <= 1.1 * best
 
 
 def test_more_gpu_seconds_than_there_are_cost_more() -> None:
