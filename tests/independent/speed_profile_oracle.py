@@ -153,10 +153,11 @@ def linear_programme(instance: dict) -> float | None:
     cost = np.outer(chance * length, energies)
     time = np.outer(length, 1 / speeds)
     scale = max(cost.max(), 1e-300)
+    longest = instance["deadline"] or time.max()
     answer = linprog(
         (cost / scale).ravel(),
-        A_ub=time.reshape(1, -1) / max(instance["deadline"], 1e-300),
-        b_ub=[1.0],
+        A_ub=time.reshape(1, -1) / longest,
+        b_ub=[instance["deadline"] / longest],
         A_eq=np.kron(np.eye(len(segments)), np.ones(len(speeds))),
         b_eq=np.ones(len(segments)),
         method="highs",

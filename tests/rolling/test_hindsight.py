@@ -80,3 +80,18 @@ def test_free_jobs_that_may_wait_are_run_all_the_same() -> None:
     world = World(instance(jobs, nodes=nodes))
     run = hindsight_run(world, (10.0,) * 4, 1.0, steps=20)
     assert audit(world.instance, run, epochs=(10.0,) * 4).feasible
+
+
+def test_a_run_that_costs_nothing_is_searched_from() -> None:
+    """GPUs for nothing and nobody late: any run costs 0, and so does the one that is found."""
+    free = drawn(0).instance
+    document = free.to_dict()
+    for node in document["nodes"]:
+        node["cost_rate"] = [0.0] * node["gpus"]
+    for each in document["jobs"]:
+        each["tardiness_weight"] = 0.0
+    world = World(type(free).from_dict(document))
+    epochs = true_epochs(world.instance, 0)
+    run = hindsight_run(world, epochs, 0.0, steps=20)
+    assert audit(world.instance, run, epochs=epochs).feasible
+    assert compute_metrics(world.instance, run).total_cost == 0.0

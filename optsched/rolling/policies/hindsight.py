@@ -56,7 +56,7 @@ def hindsight_run(
     """
     known = known_jobs(world, epochs)
     nodes = nodes_of(world.instance, world.all.kind_of)
-    generator, heat = np.random.default_rng(seed), known_cost * np.array(HEAT)
+    generator, heat = np.random.default_rng(seed), (known_cost or 1.0) * np.array(HEAT)
     best, least = np.empty(0), math.inf
     for _ in range(STARTS):
         worth = known.floor + known.weight * known.quickest
