@@ -2,8 +2,9 @@
 
 A full pass goes through all jobs by (key, row), keeps or chooses those that fit together, stops the
 running ones that are left over, then fills: waiting jobs start in order where they fit.
-Complexity: O(R log R + started log n) a full pass for R running jobs, O(started log n) a fill; with
-max-min's shares a full pass looks at every job that waits.
+Complexity: O(R log R + started log n) a full pass for R running jobs; by remaining work O(sizes)
+where nobody who waits can have come to the front, else O(R) for each job laid aside or walked
+through. O(started log n) a fill; with max-min's shares a full pass looks at every job that waits.
 Source: models/online/README.md, "Preemption".
 """
 
@@ -13,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from optsched.compiled_loops import njit_borrowing
+from optsched.compiled_loops import njit_borrowing, njit_inlined
 from optsched.online.simulator._engine_kernel import next_multiple
 from optsched.online.simulator.heaps import pop_keyed, push_keyed
 from optsched.online.simulator.iteration_cache import cached_time
 from optsched.online.simulator.offers import pattern, rule_for, set_free, take
 from optsched.online.simulator.preemption import (
-    ATTAINED,
     ENDED,
+    ENDS,
     NEXT,
     NONE,
     PIECES,
@@ -29,6 +30,15 @@ from optsched.online.simulator.preemption import (
     RUNNING,
     SEGMENTS,
     SHARE,
+)
+from optsched.online.simulator.waiting_line import (
+    dequeue,
+    enqueue,
+    fair_level,
+    first_fitting,
+    is_sooner,
+    key_of,
+    rank_again,
 )
 
 DONE, MORE, NEEDS_ROOM = 0, 1, 2
@@ -76,19 +86,19 @@ def advance(rows: Any, packed: Any, rules: Any, state: Any, steps: int) -> int:
     return MORE
 
 
-@njit_borrowing
+@njit_inlined
 def _next_event(rows: Any, rules: Any, state: Any) -> float:
     at = np.inf
     if state.index[NEXT] < len(rows.submit):
         at = rows.submit[state.index[NEXT]]
-    for row in state.running[: state.index[RUNNING]]:
-        at = min(at, state.end[row])
+    if state.index[RUNNING] > 0:
+        at = min(at, state.end_time[0])
     if rules.round > 0.0 and state.index[QUEUED] > 0:
         at = min(at, _next_boundary(state.now[0], rules.round))
     return at
 
 
-@njit_borrowing
+@njit_inlined
 def _next_boundary(now: float, length: float) -> float:
     """The first multiple of a round after now; infinite where the clock is coarser."""
     count = np.floor(now / length)
@@ -99,7 +109,7 @@ def _next_boundary(now: float, length: float) -> float:
     return count * length
 
 
-@njit_borrowing
+@njit_inlined
 def _is_boundary(now: float, rules: Any) -> bool:
     """Whether a round begins at an instant, or began since the last multiple of the slot."""
     if rules.slot == 0.0:
@@ -110,24 +120,37 @@ def _is_boundary(now: float, rules: Any) -> bool:
     return next_multiple(count * rules.round, rules.slot) == now
 
 
-@njit_borrowing
+@njit_inlined
 def _end(rows: Any, state: Any, now: float) -> None:
-    kept = 0
-    for row in state.running[: state.index[RUNNING]]:
-        if state.end[row] > now:
-            state.running[kept] = row
-            kept += 1
-            continue
-        _release(state, row)
+    while state.index[RUNNING] > 0 and state.end_time[0] <= now:
+        row = state.end_row[0]
+        _release(rows, state, row)
         state.left[row] = 0.0
         state.present[rows.bucket[row]] -= 1
         state.index[ENDED] += 1
-    state.index[RUNNING] = kept
+        last = state.index[RUNNING] - 1
+        state.index[RUNNING] = last
+        state.running[state.place[row]] = state.running[last]
+        state.place[state.running[last]] = state.place[row]
+        _forget_stopped(state)
 
 
-@njit_borrowing
-def _release(state: Any, row: int) -> None:
+@njit_inlined
+def _forget_stopped(state: Any) -> None:
+    """Let the first end be that of a job that runs."""
+    while state.index[ENDS] > 0:
+        row = state.end_row[0]
+        if state.segment[row] != NONE and state.end[row] == state.end_time[0]:
+            return
+        pop_keyed(state.end_time, state.end_row, state.index[ENDS])
+        state.index[ENDS] -= 1
+
+
+@njit_inlined
+def _release(rows: Any, state: Any, row: int) -> None:
     """Free the GPUs of a job's segment."""
+    for bucket in range(len(rows.sizes)):
+        state.ahead[bucket] -= rows.gpus[row]
     segment = state.segment[row]
     first, last = state.segment_piece[segment], state.index[PIECES]
     if segment + 1 < state.index[SEGMENTS]:
@@ -138,86 +161,46 @@ def _release(state: Any, row: int) -> None:
     state.segment[row] = NONE
 
 
-@njit_borrowing
+@njit_inlined
 def _admit(rows: Any, rules: Any, state: Any, now: float) -> None:
     while state.index[NEXT] < len(rows.submit) and rows.submit[state.index[NEXT]] <= now:
         row = state.index[NEXT]
         state.index[NEXT] = row + 1
         state.present[rows.bucket[row]] += 1
-        _enqueue(rows, state, row, _key(rows, rules, state, row, 0.0, 0.0))
-
-
-@njit_borrowing
-def _enqueue(rows: Any, state: Any, row: int, key: float) -> None:
-    bucket = rows.bucket[row]
-    begin = state.begin[bucket]
-    push_keyed(state.key[begin:], state.row[begin:], state.size[bucket], key, row)
-    state.size[bucket] += 1
-    state.index[QUEUED] += 1
-
-
-@njit_borrowing
-def _dequeue(state: Any, bucket: int) -> tuple[float, int]:
-    begin = state.begin[bucket]
-    key, row = pop_keyed(state.key[begin:], state.row[begin:], state.size[bucket])
-    state.size[bucket] -= 1
-    state.index[QUEUED] -= 1
-    return key, row
-
-
-@njit_borrowing
-def _key(rows: Any, rules: Any, state: Any, row: int, ran: float, level: float) -> float:
-    """A job's place in line once it has worked `ran` seconds more; the least comes first."""
-    gpus, worked = rows.gpus[row], state.worked[row] + ran
-    if rules.order == ATTAINED:
-        return gpus * worked
-    if rules.order == REMAINING:
-        known = state.known[row]
-        if ran > 0.0:
-            known = max(0.0, known - ran / state.alpha[row])
-        return gpus * known * rows.estimate[row]
-    if worked == 0.0:
-        return 0.0
-    return worked / (min(1.0, level / gpus) * (state.now[0] - rows.submit[row]))
-
-
-@njit_borrowing
-def _fair_level(rows: Any, state: Any) -> float:
-    """The level of max-min fair shares min(g, level) of all GPUs among the jobs there are."""
-    rest = len(state.servers.free) * (len(state.servers.histogram) - 1)
-    jobs = 0
-    for count in state.present:
-        jobs += count
-    for bucket in range(len(rows.sizes)):
-        gpus, count = rows.sizes[bucket], state.present[bucket]
-        if count > 0 and gpus * jobs >= rest:
-            return rest / jobs
-        rest -= gpus * count
-        jobs -= count
-    return np.inf
+        enqueue(rows, state, row, key_of(rows, rules, state, row, 0.0, 0.0))
 
 
 @njit_borrowing
 def _preempt(rows: Any, rules: Any, state: Any, now: float) -> None:
-    """Stop the running jobs that are not among the first that fit together."""
+    """Stop the running jobs that are not among the first that fit together.
+
+    What is walked through in line are the last of the running ones; all before them stay.
+    """
     level = np.inf
     if rules.order == SHARE:
-        level = _fair_level(rows, state)
-        _rank_again(rows, rules, state, level)
-    for at in range(state.index[RUNNING]):
-        row = state.running[at]
-        key = _key(rows, rules, state, row, max(0.0, now - state.work_from[row]), level)
-        push_keyed(state.order_key, state.order_row, at, key, row)
-    left, stopped, kept, aside = state.index[RUNNING], state.index[RUNNING], 0, 0
-    room = len(state.servers.free) * (len(state.servers.histogram) - 1)
-    waiting = _first_fitting(rows, state, room)
+        level = fair_level(rows, state)
+        rank_again(rows, rules, state, level)
+    last, claimed, aside = 0, 0, 0
+    if rules.order == REMAINING:
+        last, claimed, aside = _claims(rows, rules, state, now)
+    else:
+        _look_at_running(rows, rules, state, now, level)
+        while last < state.index[RUNNING]:
+            key, row = state.running_key[last], state.running[last]
+            push_keyed(state.order_key, state.order_row, last, key, row)
+            last += 1
+    left, stopped, kept = last, last, state.index[RUNNING] - last
+    room = state.servers.total[0] - claimed
+    for at in range(last):
+        room += rows.gpus[state.order_row[at]]
+    waiting = first_fitting(rows, state, room)
     while left > 0:
         if waiting >= 0 and _is_before(state, waiting):
-            key, row = _dequeue(state, waiting)
+            key, row = dequeue(state, waiting)
             state.aside_key[aside], state.aside[aside] = key, row
             aside += 1
             room -= rows.gpus[row]
-            waiting = _first_fitting(rows, state, room)
+            waiting = first_fitting(rows, state, room)
             continue
         key, row = pop_keyed(state.order_key, state.order_row, left)
         left -= 1
@@ -226,20 +209,103 @@ def _preempt(rows: Any, rules: Any, state: Any, now: float) -> None:
             state.running[kept] = row
             kept += 1
             if waiting >= 0 and rows.sizes[waiting] > room:
-                waiting = _first_fitting(rows, state, room)
+                waiting = first_fitting(rows, state, room)
         else:  # behind what is left of the heap is room for all that left it
             stopped -= 1
             state.order_key[stopped], state.order_row[stopped] = key, row
-    for at in range(stopped, state.index[RUNNING]):
+    for at in range(stopped, last):
         row = state.order_row[at]
-        _stop(state, row, now)
-        _enqueue(rows, state, row, state.order_key[at])
+        _stop(rows, state, row, now)
+        enqueue(rows, state, row, state.order_key[at])
     state.index[RUNNING] = kept
-    for at in range(aside):
-        _enqueue(rows, state, state.aside[at], state.aside_key[at])
+    if last > 0:
+        for at in range(kept):
+            state.place[state.running[at]] = at
+        _forget_stopped(state)
+    for at in range(aside - 1, -1, -1):
+        enqueue(rows, state, state.aside[at], state.aside_key[at])
 
 
 @njit_borrowing
+def _look_at_running(rows: Any, rules: Any, state: Any, now: float, level: float) -> None:
+    """Note the keys of the running jobs, and their GPUs."""
+    for at in range(state.index[RUNNING]):
+        row = state.running[at]
+        ran = max(0.0, now - state.work_from[row])
+        state.running_key[at] = key_of(rows, rules, state, row, ran, level)
+        state.running_gpus[at] = rows.gpus[row]
+
+
+@njit_borrowing
+def _claims(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int, int]:
+    """Lay aside jobs that wait, come before running ones, and fit beside all that come sooner.
+
+    Where these take more than what is free, the last of the running jobs that make up for it go to
+    the end of `running` and onto the heap, until the next such job would come after one of them.
+    Returns how many do, the GPUs laid claim to, and how many jobs are aside.
+    Where keys of jobs that run only fall, what comes before a job that waits grows until one of
+    these ends or is stopped: `state.ahead` is at most the GPUs of those.
+    """
+    free = state.servers.total[0]
+    every = len(state.servers.free) * (len(state.servers.histogram) - 1)
+    last, held, claimed, aside, looked = 0, 0, 0, 0, False
+    while True:
+        best = NONE
+        for bucket in range(len(rows.sizes)):
+            room = every - claimed - rows.sizes[bucket]
+            if state.size[bucket] == 0 or state.ahead[bucket] > room:
+                continue
+            if not looked:
+                _look_at_running(rows, rules, state, now, np.inf)
+                looked = True
+            state.ahead[bucket] = _ahead(state, bucket)
+            if state.ahead[bucket] > min(room, every - free - 1):
+                continue
+            at = state.begin[bucket]
+            if best == NONE or is_sooner(state, state.key[at], state.row[at], best):
+                best = bucket
+        if best == NONE or (last > 0 and not _is_before(state, best)):
+            break
+        state.aside_key[aside], state.aside[aside] = dequeue(state, best)
+        aside += 1
+        claimed += rows.sizes[best]
+        while held < claimed - free:
+            held += _add_last(state, last)
+            last += 1
+    return last, claimed, aside
+
+
+@njit_inlined
+def _ahead(state: Any, bucket: int) -> int:
+    """GPUs of the running jobs that come before the first that waits in a bucket."""
+    gpus, least, row = 0, state.key[state.begin[bucket]], state.row[state.begin[bucket]]
+    for at in range(state.index[RUNNING]):
+        key = state.running_key[at]
+        if key < least or (key == least and state.running[at] < row):
+            gpus += state.running_gpus[at]
+    return gpus
+
+
+@njit_inlined
+def _add_last(state: Any, count: int) -> int:
+    """Put the last running job that is not there onto the heap of `count`; returns its GPUs."""
+    end = state.index[RUNNING] - count - 1
+    found = end
+    for at in range(end):
+        key = state.running_key[at]
+        if key > state.running_key[found] or (
+            key == state.running_key[found] and state.running[at] > state.running[found]
+        ):
+            found = at
+    key, row, gpus = state.running_key[found], state.running[found], state.running_gpus[found]
+    state.running_key[found], state.running_key[end] = state.running_key[end], key
+    state.running[found], state.running[end] = state.running[end], row
+    state.running_gpus[found], state.running_gpus[end] = state.running_gpus[end], gpus
+    push_keyed(state.order_key, state.order_row, count, key, row)
+    return gpus
+
+
+@njit_inlined
 def _is_before(state: Any, bucket: int) -> bool:
     """Whether the first that waits in a bucket comes before the first of the running ones."""
     at = state.begin[bucket]
@@ -248,46 +314,15 @@ def _is_before(state: Any, bucket: int) -> bool:
     return state.row[at] < state.order_row[0]
 
 
-@njit_borrowing
-def _first_fitting(rows: Any, state: Any, room: int) -> int:
-    """The bucket of the first job in line that waits and takes no more GPUs than that; or NONE."""
-    best = NONE
-    for bucket in range(len(rows.sizes)):
-        if rows.sizes[bucket] > room:
-            break  # buckets are in order of size
-        if state.size[bucket] == 0:
-            continue
-        at = state.begin[bucket]
-        if best != NONE:
-            first = state.begin[best]
-            if state.key[at] > state.key[first]:
-                continue
-            if state.key[at] == state.key[first] and state.row[at] > state.row[first]:
-                continue
-        best = bucket
-    return best
-
-
-@njit_borrowing
-def _rank_again(rows: Any, rules: Any, state: Any, level: float) -> None:
-    """Order the jobs that wait by the keys they have now."""
-    for bucket in range(len(rows.sizes)):
-        begin = state.begin[bucket]
-        for at in range(state.size[bucket]):
-            row = state.row[begin + at]
-            key = _key(rows, rules, state, row, 0.0, level)
-            push_keyed(state.key[begin:], state.row[begin:], at, key, row)
-
-
-@njit_borrowing
-def _stop(state: Any, row: int, now: float) -> None:
+@njit_inlined
+def _stop(rows: Any, state: Any, row: int, now: float) -> None:
     ran = max(0.0, now - state.work_from[row])
     made = ran / state.alpha[row]
     state.left[row] = max(0.0, state.left[row] - made)
     state.known[row] = max(0.0, state.known[row] - made)
     state.worked[row] += ran
     state.segment_end[state.segment[row]] = now
-    _release(state, row)
+    _release(rows, state, row)
 
 
 @njit_borrowing
@@ -295,10 +330,10 @@ def _fill(rows: Any, packed: Any, rules: Any, state: Any, now: float) -> None:
     """Start jobs that wait, in order, where they fit; where slices find no seat, the next ones."""
     aside = 0
     while state.servers.total[0] > 0:
-        bucket = _first_fitting(rows, state, state.servers.total[0])
+        bucket = first_fitting(rows, state, state.servers.total[0])
         if bucket == NONE:
             break
-        key, row = _dequeue(state, bucket)
+        key, row = dequeue(state, bucket)
         rule = rule_for(rules.offer, rows.heavy[rows.configuration[row]])
         pieces = pattern(state.servers, rule, rows.gpus[row], state.taken, state.scratch)
         alpha = cached_time(state.cache, packed, rows.configuration[row], state.taken, pieces)
@@ -307,11 +342,14 @@ def _fill(rows: Any, packed: Any, rules: Any, state: Any, now: float) -> None:
             aside += 1
             continue
         _start(rows, rules, state, row, alpha, now)
+        for each in range(len(rows.sizes)):
+            if state.size[each] > 0 and is_sooner(state, key, row, each):
+                state.ahead[each] += rows.gpus[row]
     for at in range(aside):
-        _enqueue(rows, state, state.aside[at], state.aside_key[at])
+        enqueue(rows, state, state.aside[at], state.aside_key[at])
 
 
-@njit_borrowing
+@njit_inlined
 def _start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float) -> None:
     rule = rule_for(rules.offer, rows.heavy[rows.configuration[row]])
     segment, first = state.index[SEGMENTS], state.index[PIECES]
@@ -330,4 +368,18 @@ def _start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float
     state.segment_alpha[segment] = alpha
     state.segment_piece[segment] = first
     state.running[state.index[RUNNING]] = row
+    state.place[row] = state.index[RUNNING]
     state.index[RUNNING] += 1
+    _expect_end(state, row)
+
+
+@njit_inlined
+def _expect_end(state: Any, row: int) -> None:
+    """Note a job's end; where there is no room left, forget those of jobs stopped since."""
+    if state.index[ENDS] == len(state.end_time):
+        state.index[ENDS] = 0
+        for each in state.running[: state.index[RUNNING] - 1]:
+            push_keyed(state.end_time, state.end_row, state.index[ENDS], state.end[each], each)
+            state.index[ENDS] += 1
+    push_keyed(state.end_time, state.end_row, state.index[ENDS], state.end[row], row)
+    state.index[ENDS] += 1

@@ -20,8 +20,8 @@ from optsched.online.simulator.server_sets import FreeServers, all_free
 
 Floats = NDArray[np.float64]
 NONE = -1
-NEXT, RUNNING, SEGMENTS, PIECES, QUEUED, ENDED = range(6)
-COUNTERS = 6
+NEXT, RUNNING, SEGMENTS, PIECES, QUEUED, ENDED, ENDS = range(7)
+COUNTERS = 7
 ATTAINED, REMAINING, SHARE = 0, 1, 2
 ORDERS = {"attained": ATTAINED, "remaining": REMAINING, "share": SHARE}
 
@@ -58,7 +58,7 @@ class State(NamedTuple):
     Attributes
     ----------
     index : (COUNTERS,) int
-        Next arrival, running jobs, segments, pieces, queued, ended.
+        Next arrival, running jobs, segments, pieces, queued, ended, entries of `end_time`.
     now : (1,) float
         The clock, in seconds.
     left, known, worked : (n,) float
@@ -68,14 +68,18 @@ class State(NamedTuple):
         is; `segment` of the others is NONE.
     begun : (n,) int
         Segments begun.
-    running : (R,) int
-        Rows.
+    running, place : (R,), (n,) int
+        Rows, and where each is among them.
+    end_time, end_row
+        Heap of the ends of the running jobs, and of some that were stopped: the first is no such.
     key, row, begin, size
         The jobs that wait: a heap by (key, row) for each bucket b, from begin[b] on.
     present : (B,) int
         Jobs of each bucket that have arrived and not ended.
-    order_key, order_row, aside, aside_key
-        Of a pass: heap of the running jobs, and room for rows laid aside.
+    ahead : (B,) int
+        At most the GPUs of the running jobs that come before the first that waits in a bucket.
+    running_key, running_gpus, order_key, order_row, aside, aside_key
+        Of a pass: keys and GPUs of the running jobs, heap of those, and room for rows laid aside.
     segment_row, segment_start, segment_end, segment_alpha, segment_piece, piece_server, piece_gpus
         What is recorded, in order of starts; `with_more_room` makes them longer.
     """
@@ -91,11 +95,17 @@ class State(NamedTuple):
     segment: Any
     begun: Any
     running: Any
+    place: Any
+    end_time: Any
+    end_row: Any
     key: Any
     row: Any
     begin: Any
     size: Any
     present: Any
+    ahead: Any
+    running_key: Any
+    running_gpus: Any
     order_key: Any
     order_row: Any
     aside: Any
@@ -211,11 +221,17 @@ def _new_state(jobs: Jobs, rows: Rows, predicted: Floats, by_index: bool) -> Sta
         segment=np.full(many, NONE, dtype=np.int64),
         begun=np.zeros(many, dtype=np.int32),
         running=np.empty(running, dtype=np.int64),
+        place=np.empty(many, dtype=np.int32),
+        end_time=np.empty(2 * running),
+        end_row=np.empty(2 * running, dtype=np.int64),
         key=np.empty(many),
         row=np.empty(many, dtype=np.int64),
         begin=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
         size=np.zeros(len(sizes), dtype=np.int64),
         present=np.zeros(len(sizes), dtype=np.int64),
+        ahead=np.zeros(len(sizes), dtype=np.int64),
+        running_key=np.empty(running),
+        running_gpus=np.empty(running, dtype=np.int64),
         order_key=np.empty(running),
         order_row=np.empty(running, dtype=np.int64),
         aside=np.empty(many, dtype=np.int64),
