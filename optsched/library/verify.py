@@ -291,7 +291,8 @@ def _pipelined(
             longest = np.maximum(here, others.max(initial=0.0))
             exposed = np.delete(reduce_least - hidden, s).max(initial=-math.inf)
             exposed = np.maximum(np.maximum(reduce, reduce_least[s]) - hidden[s], exposed)
-            total = (mu - 1) / mu * longest + (here + others.sum()) / mu + exposed[:, None]
+            waits = (mu - 1) / mu * longest if mu > 1 else 0.0  # 0 times infinity is no number
+            total = waits + (here + others.sum()) / mu + exposed[:, None]
             fits &= (total <= theta * (1 + EXACT)) | (work == 0)
     return found, np.array([work_least, reduce_least])
 
@@ -322,7 +323,7 @@ def stage_times(
     stages, stage = job["stages"], job["stages"][s]
     inside, k, q = cluster["intra_bandwidth"], stage["replicas"], stage.get("tensor_parallel", 1)
     nic = q * cluster["inter_bandwidth"] / cluster["gpus_per_server"]
-    time = np.full(shape, stage["forward_time"] + stage["backward_time"])
+    time = np.full(shape, float(stage["forward_time"] + stage["backward_time"]))
     time += 2 * (q - 1) / q * stage.get("tensor_bytes", 0) / inside
     time += stage.get("expert_bytes", 0) * ((k - v) / k / nic + (v - 1) / k / inside)
     for at, size, axis in ((s - 1, "input_bytes", 0), (s + 1, "output_bytes", 1)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,8 @@ def _examine(
     instance = loaded(folder, case.instance)
     results = []
     for method in (*EXACT, *SOLVERS, *BOUNDS, *HEURISTICS):
+        if method == "cp-sat" and not find_spec("ortools"):
+            continue
         if number % SOLVERS.get(method, 1) or (method in SOLVERS and not solvers):
             continue
         limit = SECONDS if method in SOLVERS else None

@@ -34,7 +34,7 @@ from optsched.placement.instance import PlacementInstance, equal_neighbours
 from optsched.placement.models.limits import count_nonzeros
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
-from optsched.result import Outcome, Settings, TracePoint, ended, is_proved
+from optsched.result import SOLVED, Outcome, Settings, TracePoint, ended, is_proved
 
 PARTS = 2**32
 """Of the best known time, which is the unit: sums of costs stay far below 2^63."""
@@ -88,7 +88,8 @@ def cp_sat(instance: PlacementInstance, options: PlacementOptions, settings: Set
         if answer.infeasible:  # of placements that take no longer than the best known
             bound = Bound(value, "cp-sat")
             note()
-    proved = is_proved(value, bound.value, settings.gap)
+    gap = max(settings.gap, SOLVED) if answer.seconds else settings.gap
+    proved = is_proved(value, bound.value, gap)
     return Outcome(
         PlacementSolution.of(instance.name, best.tolist()),
         ended(proved, not answer.ended and not answer.message),
