@@ -16,6 +16,9 @@ from optsched.uncertainty.survival import Curve, discrete_curve
 
 STATUSES = ("slack", "binding", "infeasible")
 
+LEVEL = 1e-15
+"""Of F^c: a segment that falls by no more than rounding does is level, as the file meant it."""
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -178,4 +181,6 @@ def curve_of(instance: SpeedProfileInstance) -> Curve:
     now = float(np.interp(done, points, survival))
     knots = np.concatenate(([done], points[first:]))
     values = np.concatenate(([now], survival[first:])) / now
-    return Curve(knots, values[:-1], values[1:])
+    high, low = values[:-1], values[1:]
+    level = high - low <= LEVEL * high
+    return Curve(knots, np.where(level, low, high), low)

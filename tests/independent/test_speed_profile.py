@@ -229,3 +229,40 @@ def test_one_useful_speed_late_by_a_rounding(tmp_path: Path) -> None:
     for method in (*EXACT, "convex"):
         result = optsched.solve(loaded(tmp_path, instance), method)
         assert (result.check.feasible, result.solution.status) == (True, "binding"), method
+
+
+def test_a_segment_that_falls_by_a_rounding_is_level(tmp_path: Path) -> None:
+    """0.30000000000000004 to 0.3 within an epoch: found as case 6040 of seed 90417.
+
+    Breakpoints an ulp apart left hull's profile 3 ms late of 59, and its result an error.
+    """
+    instance = {
+        "schema": "optsched/speed-profile",
+        "version": 1,
+        "name": "level",
+        "speeds": [
+            6.447885003493241,
+            10.359327832237224,
+            13.670478530830016,
+            16.643546384221317,
+            19.388109638643662,
+        ],
+        "power": [
+            29.144624771198664,
+            75.04075044962892,
+            130.48599629258624,
+            193.21278871321306,
+            261.9776222981608,
+        ],
+        "deadline": 0.05864608411189928,
+        "work": {
+            "points": [0.0, 0.1297313141320152, 0.9760788211693405],
+            "survival": [1.0, 0.30000000000000004, 0.3],
+        },
+    }
+    best = float(oracle.optimum(instance).energy)
+    assert close(best, 3.8417028686286, 1e-12)
+    for method in EXACT:
+        result = optsched.solve(loaded(tmp_path, instance), method)
+        assert result.check.feasible, (method, result.check.violations)
+        assert close(result.objective, best)
