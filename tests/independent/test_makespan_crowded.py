@@ -58,7 +58,9 @@ def _examine(
         if result.objective is not None:
             _judge(case, result)
         assert result.termination.value != "infeasible", f"{method}: the optimum is {optimum}"
-        if method in EXACT or (method in SOLVERS and result.termination.value == "optimal"):
+        if method in EXACT or (
+            method in ("cp-sat", "ilp") and result.termination.value == "optimal"
+        ):
             proves(result, optimum, 0.0)
             counts[f"proved by {method}"] += 1
             counts["searched"] += method == "exact" and result.bound_source == "state-search"
