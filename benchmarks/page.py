@@ -84,6 +84,10 @@ SECTIONS = {
         "Rolling: a saturated run of STS, event by event",
         "rolling.py --policies sts --arrivals poisson-high --sharing off",
     ),
+    "rolling-price": (
+        "Rolling: saturated runs of price beside STS",
+        "rolling.py --arrivals poisson-high --sharing off --seeds 3",
+    ),
     "rolling-gap": (
         "Rolling: the gap to the clairvoyant bound, split in three",
         "rolling_gap.py",
