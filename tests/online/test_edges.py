@@ -158,6 +158,12 @@ def test_backfilling_refuses_to_hold_for_ever() -> None:
         simulate_online(jobs_of([0], [1]), "a-srpt-backfill", None, PolicyOptions(hold="inf"))
 
 
+def test_a_pass_that_scans_on_has_no_head_to_hold() -> None:
+    held = replace(POLICIES["wcs-workload"], delays=True)
+    with pytest.raises(InputError, match="delays: found True, expected False"):
+        simulate_online(jobs_of([0], [1]), held)
+
+
 def test_bad_predictions_and_policies() -> None:
     jobs = jobs_of([0], [1])
     for bad in ([-1.0], [float("nan")], [1.0, 2.0]):

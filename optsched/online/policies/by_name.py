@@ -200,10 +200,13 @@ class PolicyOptions(Options):
         Raises
         ------
         InputError
-            For backfilling with ``hold="inf"``: a held head would never be reached; for rounds
-            that are no longer than a checkpoint's cost.
+            For backfilling with ``hold="inf"``: a held head would never be reached; for delays in
+            a pass that scans on, which has no head to hold; for rounds that are no longer than a
+            checkpoint's cost.
         """
         source = f"policy {policy.name}"
+        if policy.scans_on and policy.delays:
+            raise InputError(source, "delays", "True", "False, where a pass scans on")
         hold = (self.hold or policy.hold) if policy.delays else "none"
         if policy.backfills and hold == "inf":
             raise InputError(source, "hold", "inf", "none or window: backfilling could starve")
