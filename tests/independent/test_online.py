@@ -227,6 +227,11 @@ def test_flow_of_every_schedule_is_bounded(numbers: range, tmp_path: Path) -> No
         for name, value in vars(online.flow_bounds(case.jobs)).items():
             assert value <= least * (1 + 1e-9), f"{name} {value} {where}"
             seen["tight"] += value >= least * (1 - 1e-9)
+        gangs = (
+            optsched.solve(tmp_path, "gang-bound", options={"predictor": "perfect"}).bound or 0.0
+        )
+        assert gangs <= least * (1 + 1e-9), f"{gangs} {where}"
+        seen["gangs"] += gangs > 0.5 * least
         for policy in ORDERS:
             records = online.simulate_online(case.jobs, policy)
             flow = float(np.sum(records.end - records.submit))
@@ -245,6 +250,7 @@ def test_flow_of_every_schedule_is_bounded(numbers: range, tmp_path: Path) -> No
     assert seen["met"] >= seen["searched"], seen
     assert seen["tight"] >= seen["searched"] // 10, seen
     assert seen["proved"] >= seen["searched"] // 2, seen
+    assert seen["gangs"] >= seen["searched"] // 2, seen
 
 
 def _size(case: Case) -> tuple[int, int]:
@@ -259,6 +265,8 @@ def _drawn_prices(case: Case, last: float) -> Iterator[dict[str, Any]]:
         worth = len(case.rows) / math.prod(_size(case)) * pick(case.rng, (0.0, 0.3, 1.0, 5.0))
         prices = (worth * case.rng.uniform(0.0, 2.0, len(inner))).tolist()
         yield {"kind": "prices", "edges": edges, "prices": prices}
+        early = (len(case.rows) * case.rng.uniform(0.0, 1.0, len(inner))).tolist()
+        yield {"kind": "prices", "edges": edges, "prices": prices, "early": early}
 
 
 @pytest.mark.parametrize("numbers", batches(2000, default=50, size=50))
