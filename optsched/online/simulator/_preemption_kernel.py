@@ -252,14 +252,14 @@ def _claims(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int, in
     while True:
         best = NONE
         for bucket in range(len(rows.sizes)):
-            room = every - claimed - rows.sizes[bucket]
+            room = min(every - claimed - rows.sizes[bucket], every - free - 1)
             if state.size[bucket] == 0 or state.ahead[bucket] > room:
                 continue
             if not looked:
                 _look_at_running(rows, rules, state, now, np.inf)
                 looked = True
             state.ahead[bucket] = _ahead(state, bucket)
-            if state.ahead[bucket] > min(room, every - free - 1):
+            if state.ahead[bucket] > room:
                 continue
             at = state.begin[bucket]
             if best == NONE or is_sooner(state, state.key[at], state.row[at], best):
