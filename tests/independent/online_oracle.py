@@ -21,6 +21,7 @@ ORDERS = {
     "a-srpt-perfect": "release",
     "a-srpt-backfill": "release",
     "srpt-workload-hold": "workload",
+    "spwf-consolidated": "workload",
     "spjf": "duration",
     "spwf": "workload",
     "wcs-duration": "duration",
@@ -30,7 +31,7 @@ ORDERS = {
     "easy": "submission",
 }
 OFFERS = {"a-srpt": "adaptive", "a-srpt-perfect": "adaptive", "a-srpt-backfill": "adaptive"}
-OFFERS["srpt-workload-hold"] = "best-fit-last"
+OFFERS["srpt-workload-hold"] = OFFERS["spwf-consolidated"] = "best-fit-last"
 
 
 def iteration_time(
@@ -369,7 +370,10 @@ class Simulation:
                     self._backfill(now)
             return
         for at in list(self.queue):
-            if self._fits(at):
+            if self.policy == "spwf-consolidated":
+                if self._fits(at) and self._close(at):
+                    self._start(at, now, self._offer(at))
+            elif self._fits(at):
                 self._start(at, now, self._offer(at))
             elif self.policy == "easy":
                 if self.rows[at].gpus > sum(self.free):
@@ -439,6 +443,11 @@ class Simulation:
         """Whether the GPUs are free, and Heavy-Edge seats every slice on those it is offered."""
         row = self.rows[at]
         return row.gpus <= sum(self.free) and self._alpha(row, self._offer(at)) < math.inf
+
+    def _close(self, at: int) -> bool:
+        """Whether an iteration on the GPUs offered takes no more than COMM_HEAVY allows."""
+        row = self.rows[at]
+        return self._alpha(row, self._offer(at)) / row.estimate <= max(self.comm_heavy, 1 + 1e-9)
 
     def _heavy(self, row: Row) -> bool:
         return row.worst / row.estimate >= self.comm_heavy

@@ -69,7 +69,9 @@ class Case:
     def settings(self, policy: str) -> dict[str, Any]:
         """tau, comm_heavy, offer, hold and slot."""
         rng = self.rng
-        holds = (None, None, "none", "window", "inf")
+        holds: tuple[str | None, ...] = (None, None, "none", "window", "inf")
+        if policy == "spwf-consolidated":
+            holds = (None, "inf")
         unit = max(row["submit_time"] for row in self.rows) / len(self.rows)
         return {
             "tau": pick(rng, (0.0, 0.5, 1.0, 100.0)),

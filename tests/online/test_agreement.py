@@ -58,6 +58,8 @@ def settings_of(name: str, seed: int) -> PolicyOptions:
     holds = ["none", "window"] + ([] if "backfill" in name else ["inf"])
     if name == "srpt-workload-hold":
         holds = ["none", "window", "inf", "inf"]
+    if name == "spwf-consolidated":
+        holds = ["inf"]
     return PolicyOptions(
         tau=float(rng.choice([0.0, 0.5, 1.0, 5.0, 100.0])),
         comm_heavy=float(rng.choice([1.0, 1.2, 1.5])),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -159,6 +160,39 @@ def test_a_head_that_is_late() -> None:
         assert np.count_nonzero(records.start == records.start[last]) >= 1
         late = corrupted(corrupted(records, "start", last, 5.0), "end", last, 5.0)
         assert "delay" in rules(jobs, late)
+
+
+def test_jobs_that_wait_for_near_gpus() -> None:
+    """A start that is late, one at a moment of too distant GPUs, and other rules are found."""
+    told: Counter[str] = Counter()
+    moved = others = 0
+    for seed in range(20, 30):
+        jobs, predicted = random_case(seed, delays=True)
+        settings = PolicyOptions(comm_heavy=1.1)
+        records = simulate_online(jobs, "spwf-consolidated", predicted, settings)
+        waited = np.flatnonzero(records.start > records.submit)
+        for row in waited[:: max(1, len(waited) // 5)].tolist():
+            for shift in (0.5, records.submit[row] - records.start[row]):
+                shifted = corrupted(corrupted(records, "start", row, shift), "end", row, shift)
+                found = rules(jobs, shifted) & {"consolidation", "capacity"}
+                assert found, (seed, row, shift)  # of an overfull cluster no more is said
+                told.update(found)
+                moved += 1
+        if len(waited) > 5:
+            others += 1
+            for other in ("wcs-workload", "spwf", "srpt-workload-hold"):
+                run = simulate_online(
+                    jobs, other, predicted, replace(settings, offer="best-fit-last")
+                )
+                named = replace(run, policy="spwf-consolidated", options=records.options)
+                assert "consolidation" in rules(jobs, named), (seed, other)
+            lax = simulate_online(
+                jobs, "spwf-consolidated", predicted, PolicyOptions(comm_heavy=1e9)
+            )
+            assert "consolidation" in rules(jobs, replace(lax, options=records.options)), seed
+    assert min(told["consolidation"], told["capacity"]) >= 10, told
+    assert moved >= 100
+    assert others >= 5
 
 
 def test_beyond_the_paper() -> None:

@@ -558,3 +558,93 @@ def test_twenty_delays_are_listed() -> None:
     given: Any = (of, np.zeros(25, dtype=int), np.zeros(25, dtype=bool), Times())
     found = delay_violations(*given, np.zeros(25), np.arange(25), 99)
     assert [v.amount for v in found] == [3.0] * 20
+
+
+# --- jobs that wait for near GPUs
+
+
+class Near(Times):
+    """The same; on one server a job takes alpha~, and where 2 or 3 are on two 5 s."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.alpha |= {(gpus,): 2.0 for gpus in (1, 2, 3)}
+        self.alpha |= {(1, 1): 5.0, (2, 1): 5.0, (1, 1, 1): 5.0}
+
+    def worst(self, configuration: int) -> float:
+        return 8.0
+
+
+def turns(start: float, *more: dict[str, Any], **settings: Any) -> list[Any]:
+    """A job f of 4 GPUs comes at 1 s; free are four single ones, from 10 s 2 on the first server
+    and one on each other, from 20 s all four of the first."""
+    given = {"offer": "best-fit-last", "hold": "inf", **settings}
+    of = records(
+        {"start": 0, "end": 10, "on": {0: 1}},
+        {"start": 0, "end": 20, "on": {0: 2}},
+        {"start": 0, "end": 30, "on": {1: 3}},
+        {"start": 0, "end": 40, "on": {2: 3}},
+        {"start": 0, "end": 50, "on": {3: 3}},
+        {"submit": 1, "start": start, "end": 90, "on": {0: 4}, "predicted": 9.0, "estimate": 4.0},
+        *more,
+        policy="spwf-consolidated",
+        servers=4,
+        **given,
+    )
+    rows = np.arange(len(of))
+    jobs: Any = SimpleNamespace(submit=np.sort(of.submit), configuration=np.zeros(len(of), int))
+    times: Any = Near()
+    return listed(queue_violations(jobs, of, rows, rows < 0, times, 99))
+
+
+@pytest.mark.parametrize(
+    ("comm_heavy", "starts"),
+    [(1.0, 20.0), (1.5, 20.0), (3 * (1 - 1e-9), 20.0), (3 * (1 + 1e-9), 10.0), (3.9, 10.0)],
+)
+def test_when_the_gpus_are_near_enough(comm_heavy: float, starts: float) -> None:
+    """8 s from the first, 6 s from 10 on, alpha~ (2 s) from 20 on; the offer at 10 is of 2+1+1."""
+    late = ("consolidation", "", "job f", 25.0)
+    assert turns(starts + 25, comm_heavy=comm_heavy) == [late]
+    # before that, and at a moment that is no event, nothing allows a start
+    assert turns(starts - 0.5, comm_heavy=comm_heavy) == [(*late[:3], starts - 1.5)]
+    at_10 = [("offer", "offer best-fit-last", "job f", 4.0)]
+    assert turns(starts, comm_heavy=comm_heavy) == (at_10 if starts == 10 else [])
+    assert turns(starts + 25, comm_heavy=comm_heavy, slot=1.0) == []
+
+
+def test_gpus_near_enough_but_for_the_last_digits_say_nothing() -> None:
+    for share in (1 - 0.5e-10, 1 + 0.5e-10):
+        assert turns(45.0, comm_heavy=3 * share) == []
+
+
+def test_a_pass_gives_its_gpus_by_key() -> None:
+    """g, of two GPUs, takes them at 20 before f if its key is less than f's 4 x 9 x 4 = 144."""
+    sooner = {"submit": 20, "start": 20, "end": 60, "on": {0: 2}, "predicted": 71.0}
+    assert turns(20.0, sooner) == [("consolidation", "", "job f", 19.0)]  # left are 2 + 1 + 1
+    later = {**sooner, "predicted": 73.0}
+    assert turns(20.0, later) == [("consolidation", "", "job g", 0.0)]  # left are three single
+    assert turns(20.0, {**later, "predicted": 71.9, "on": {1: 1, 2: 1}}) != []
+    one = {**later, "on": {1: 1}}
+    assert turns(20.0, one) == []
+    assert turns(20.0, {**one, "on": {2: 1}}) == [("offer", "offer best-fit-last", "job g", 1.0)]
+
+
+def test_offers_by_the_rule_that_was_chosen() -> None:
+    """By adaptive f gets the most if it is heavy (alpha^max is 4 alpha~), else 1 + 1 + 1 + 1."""
+
+    def of_f(start: float, offer: str, comm_heavy: float = 1.5) -> list[Any]:
+        found = turns(start, offer=offer, comm_heavy=comm_heavy)
+        return [each for each in found if each[2] == "job f"]
+
+    assert of_f(20.0, "most") == of_f(20.0, "adaptive") == of_f(20.0, "adaptive", 2.9) == []
+    assert of_f(20.0, "least") == [("consolidation", "", "job f", 19.0)]
+    assert of_f(1.0, "adaptive", 4.5) == [("offer", "offer adaptive", "job f", 4.0)]
+    assert of_f(20.0, "adaptive", 4.5) == [("consolidation", "", "job f", 19.0)]
+
+
+def test_of_passes_that_fall_together_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = {"submit": 15, "start": 15, "end": 15, "on": {1: 1}}
+    assert turns(45.0) != []
+    assert turns(45.0, nothing) == []
+    monkeypatch.setattr("optsched.online.audit_rules.consolidation.MOST_TURNS", 7)
+    assert turns(45.0) == []

@@ -158,10 +158,15 @@ def test_backfilling_refuses_to_hold_for_ever() -> None:
         simulate_online(jobs_of([0], [1]), "a-srpt-backfill", None, PolicyOptions(hold="inf"))
 
 
-def test_a_pass_that_scans_on_has_no_head_to_hold() -> None:
-    held = replace(POLICIES["wcs-workload"], delays=True)
-    with pytest.raises(InputError, match="delays: found True, expected False"):
-        simulate_online(jobs_of([0], [1]), held)
+def test_a_pass_that_scans_on_has_no_head_with_a_window() -> None:
+    waiting = replace(POLICIES["wcs-workload"], delays=True)
+    for held, hold in ((waiting, None), (waiting, "window"), ("spwf-consolidated", "none")):
+        with pytest.raises(InputError, match=f"hold: found {hold or 'none'}, expected inf"):
+            simulate_online(jobs_of([0], [1]), held, None, PolicyOptions(hold=hold))
+    held = replace(POLICIES["wcs-workload"], delays=True, hold="inf", offer="best-fit-last")
+    jobs, predicted = random_case(3, delays=True)
+    same = simulate_online(jobs, "spwf-consolidated", predicted)
+    assert (simulate_online(jobs, held, predicted).end == same.end).all()
 
 
 def test_bad_predictions_and_policies() -> None:
@@ -228,3 +233,85 @@ def test_a_million_jobs_at_time_zero(name: str) -> None:
     assert len(records) == count
     busy = (records.end - records.start).sum() / jobs.cluster.gpus
     assert records.end.max() >= busy * (1 - 1e-9)
+
+
+def consolidating(rows: list[tuple[float, str, float]], servers: int, each: int) -> Jobs:
+    """Jobs (submission, model, iterations) of models of so many GPUs; of an iteration 1 s or more.
+
+    "ring2" and "ring4" add 2 (k - 1)/k bytes at 2 bytes/s on one server, and on several at
+    x/each bytes/s with x replicas there.
+    """
+    one = light().models["m"]
+    models = {}
+    for name in {name for _, name, _ in rows}:
+        gpus, volume = int(name[-1]), float(name.startswith("ring"))
+        stage = one.stages[0].model_copy(update={"replicas": gpus, "parameter_bytes": volume})
+        models[name] = one.model_copy(update={"all_reduce": "ring", "stages": (stage,)})
+    workload = Workload.of(
+        submit_time=[at for at, _, _ in rows],
+        gpus=[int(name[-1]) for _, name, _ in rows],
+        iterations=[iterations for _, _, iterations in rows],
+        model=[name for _, name, _ in rows],
+    )
+    return prepare_jobs(workload, Catalogue.of(models), OnlineCluster.of(servers, each, 1.0, 2.0))
+
+
+@pytest.mark.parametrize(("comm_heavy", "starts"), [(1.5, (30, 15)), (2.0, (15, 21))])
+def test_a_job_waits_until_its_gpus_are_near_and_later_ones_go_on(
+    comm_heavy: float, starts: tuple[float, float]
+) -> None:
+    """Two servers of two. From 15 s one GPU of each is free: 3 s an iteration instead of 1.5."""
+    rows = [
+        (0.0, "ring2", 4.0),  # on server 0 until 6
+        (0.0, "plain1", 15.0),  # on server 1 until 15, and the next until 30
+        (0.0, "plain1", 30.0),
+        (5.0, "plain1", 9.0),  # on server 0 from 6 until 15, and the next until 46
+        (5.0, "plain1", 40.0),
+        (7.0, "ring2", 2.0),  # alpha~ 1.5
+        (7.0, "plain1", 20.0),
+    ]
+    jobs = consolidating(rows, 2, 2)
+    records = simulate_online(jobs, "spwf-consolidated", None, PolicyOptions(comm_heavy=comm_heavy))
+    assert records.start.tolist() == [0, 0, 0, 6, 6, *starts]
+    assert records[5].servers == (((1, 2),) if comm_heavy < 2 else ((0, 1), (1, 1)))
+    assert records.alpha[5] == (1.5 if comm_heavy < 2 else 3.0)
+    assert audit(jobs, records).violations == ()
+
+
+def test_what_a_start_leaves_may_suit_a_job_whose_turn_is_over() -> None:
+    """Free are 3, 2 and 2: offers of 3 + 1 are refused, and 2 + 2 at the next pass."""
+    rows = [
+        (0.0, "plain3", 10.0),
+        (1.0, "plain2", 99.0),
+        (2.0, "plain2", 8.0),
+        (3.0, "plain2", 97.0),
+        (4.0, "plain2", 6.0),
+        (5.0, "plain1", 95.0),
+        (6.0, "ring4", 1.0),  # 1.75 s on one server, 4 on two and two, 7 on three and one
+        (7.0, "plain3", 5.0),  # takes the three at 10
+        (12.0, "plain4", 50.0),
+    ]
+    jobs = consolidating(rows, 3, 4)
+    records = simulate_online(jobs, "spwf-consolidated", None, PolicyOptions(comm_heavy=3.0))
+    assert records.start.tolist()[6:8] == [12, 10]
+    assert records[6].servers == ((1, 2), (2, 2))
+    assert audit(jobs, records).violations == ()
+
+
+@pytest.mark.parametrize("offer", RULES)
+def test_an_empty_cluster_starts_any_job_that_waits_for_near_gpus(offer: str) -> None:
+    """It offers alpha~ itself, whatever the rule: nobody waits there for ever."""
+    settings = PolicyOptions(comm_heavy=1.0, offer=offer)  # type: ignore[arg-type]
+    for seed in range(12):
+        jobs, _ = random_case(seed, delays=seed % 2 == 0, sliced=seed % 3 == 0)
+        alone = Workload.of(  # one job of each configuration, each after the end of the one before
+            submit_time=(1e6 * np.arange(len(jobs.configurations.jobs))).tolist(),
+            gpus=jobs.configurations.gpus.tolist(),
+            iterations=[2.0] * len(jobs.configurations.jobs),
+            model=[job.model for job in jobs.configurations.jobs],
+        )
+        models = {job.model: job for job in jobs.configurations.jobs}
+        apart = prepare_jobs(alone, Catalogue.of(models), jobs.cluster)
+        records = simulate_online(apart, "spwf-consolidated", None, settings)
+        assert (records.start == records.submit).all()
+        assert records.alpha == pytest.approx(records.estimate, rel=1e-12)

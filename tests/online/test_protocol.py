@@ -70,6 +70,34 @@ def test_easy_on_a_view_is_the_compiled_one(seed: int) -> None:
     assert audit(jobs, compiled).violations == ()
 
 
+class Consolidated:
+    """spwf-consolidated, in a policy's own words."""
+
+    def __init__(self, most: float) -> None:
+        self.most = most
+
+    def schedule(self, view: View) -> None:
+        for job in sorted(view.queue, key=lambda j: (j.gpus * j.predicted * j.estimate, j.row)):
+            offer = view.offer(job, "best-fit-last") if job.gpus <= view.free_gpus else None
+            if offer and view.iteration_time(job, offer) <= self.most * job.estimate:
+                view.start(job, offer)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_consolidation_on_a_view_is_the_compiled_one(seed: int) -> None:
+    """On drawn jobs, slices, ties and predictions of nothing; both that wait and that go on."""
+    jobs, predicted = random_case(seed, delays=seed % 2 == 0, sliced=seed % 3 == 0)
+    for most in (1 + 1e-9, 1.1, 1.5):
+        settings = PolicyOptions(comm_heavy=most)
+        for known in (predicted, jobs.iterations, np.zeros(len(jobs))):
+            own = simulate_policy(jobs, Consolidated(most), known)
+            compiled = simulate_online(jobs, "spwf-consolidated", known, settings)
+            assert list(own) == list(compiled)
+        assert audit(jobs, compiled).violations == ()
+    exact = simulate_online(jobs, "spwf-consolidated", predicted, PolicyOptions(comm_heavy=1.0))
+    assert list(exact) == list(simulate_policy(jobs, Consolidated(1 + 1e-9), predicted))
+
+
 def test_the_view_shows_what_runs() -> None:
     """Whatever is expected to end when it really does has gone by then."""
     jobs, _ = random_case(3)

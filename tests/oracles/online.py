@@ -50,7 +50,7 @@ class Task:
 class Rule:
     """A policy, spelled out."""
 
-    kind: str  # "a-srpt", "a-srpt-backfill", "workload-hold", "spjf", "fifo", "easy", "wcs-..."
+    kind: str  # a policy's name, but "a-srpt" for its perfect one and "workload-hold"
     offer: str
     tau: float = 100.0
     comm_heavy: float = 1.5
@@ -174,6 +174,11 @@ class Simulator:
         return task.gpus * task.predicted * seconds
 
     def scheduling_pass(self) -> None:
+        if self.rule.kind == "spwf-consolidated":
+            for task in list(self.queue):
+                if self.fits(task) and self.is_near(task):
+                    self.start(task)
+            return
         if self.rule.kind.startswith("wcs"):
             for task in list(self.queue):
                 if self.fits(task):
@@ -231,6 +236,11 @@ class Simulator:
 
     def is_good(self, task: Task, alpha: float) -> bool:
         return alpha <= self.rule.comm_heavy * alpha_estimate(task.job, self.cluster)
+
+    def is_near(self, task: Task) -> bool:
+        """Whether the GPUs offered are close enough to one another, heavy or not."""
+        most = max(self.rule.comm_heavy, 1 + 1e-9)
+        return self.offered_time(task) <= most * alpha_estimate(task.job, self.cluster)
 
     def accepts(self, head: Task) -> bool:
         alpha = self.offered_time(head)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.checking import Violation
+from optsched.online.audit_rules.consolidation import consolidation_violations
 from optsched.online.audit_rules.delay import delay_violations
 from optsched.online.audit_rules.placement import IterationTimes
 from optsched.online.audit_rules.reservation import reservation_violations
@@ -28,9 +29,10 @@ SCANNING = ("wcs-duration", "wcs-workload", "wcs-subtime")
 IN_ORDER = ("a-srpt", "a-srpt-perfect")
 BEYOND = ("srpt-workload-hold", "a-srpt-backfill")
 RESERVING = ("easy",)
+CONSOLIDATING = ("spwf-consolidated",)
 ARITHMETIC = 1e-9
 """Relative rounding of a recomputed alpha."""
-CHECKED = (*STOPPING, *SCANNING, *IN_ORDER, *BEYOND, *RESERVING)
+CHECKED = (*STOPPING, *SCANNING, *IN_ORDER, *BEYOND, *RESERVING, *CONSOLIDATING)
 """Policies whose rules are known."""
 
 
@@ -66,6 +68,11 @@ def queue_violations(
         return _stopping(records, rows, chosen, records.submit)
     if records.policy in SCANNING:
         return _scanning(records, chosen, _sliced(jobs, rows, times))
+    if records.policy in CONSOLIDATING:
+        place = np.empty(len(rows), dtype=np.int64)
+        place[np.lexsort((rows, _key(records)))] = np.arange(len(rows))
+        kinds = jobs.configuration[rows]
+        return consolidation_violations(records, kinds, times, place, jobs.submit, chosen)
     if records.policy not in (*IN_ORDER, *BEYOND, *RESERVING) or not records.complete:
         return []
     if records.policy in RESERVING:

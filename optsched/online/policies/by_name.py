@@ -42,7 +42,9 @@ class Policy:
     scans_on : bool
         Whether a pass goes on past a job that does not fit.
     delays : bool
-        Whether heavy jobs wait for a better offer (a-srpt, lines 8-20).
+        Whether heavy jobs wait for a better offer (a-srpt, lines 8-20); where a pass scans on, any
+        job, until alpha <= max(comm_heavy, 1 + 1e-9) alpha~. An empty cluster offers every job
+        alpha~ by every rule: only others that run keep one waiting.
     backfills : bool
         Whether later jobs that fit start while the head waits.
     reserves : bool
@@ -129,6 +131,16 @@ _ALL = (
         offer="adaptive",
     ),
     Policy(
+        "spwf-consolidated",
+        "beyond the paper: smallest predicted workload first; a job waits for GPUs close enough to "
+        "one another, alpha <= COMM_HEAVY alpha~, and later ones go on; last piece best-fit",
+        order="workload",
+        scans_on=True,
+        delays=True,
+        offer="best-fit-last",
+        hold="inf",
+    ),
+    Policy(
         "las",
         "preemptive: least attained service (GPU-seconds) first, by rounds",
         order="attained",
@@ -164,7 +176,8 @@ class PolicyOptions(Options):
     tau : float
         The delay's window is tau L, L = (g/G) n~ alpha~. The paper gives none for V-B.
     comm_heavy : float
-        A job is heavy from alpha^max/alpha~ >= comm_heavy on; below 1 is refused.
+        A job is heavy from alpha^max/alpha~ >= comm_heavy on; below 1 is refused. An offer is good
+        enough up to comm_heavy alpha~.
     offer : str or None
         An offer rule for every policy; None leaves each its own.
     hold : str or None
@@ -200,14 +213,14 @@ class PolicyOptions(Options):
         Raises
         ------
         InputError
-            For backfilling with ``hold="inf"``: a held head would never be reached; for delays in
-            a pass that scans on, which has no head to hold; for rounds that are no longer than a
-            checkpoint's cost.
+            For backfilling with ``hold="inf"``: a held head would never be reached; for another
+            hold in a pass that scans on, which has no head with a window; for rounds that are no
+            longer than a checkpoint's cost.
         """
         source = f"policy {policy.name}"
-        if policy.scans_on and policy.delays:
-            raise InputError(source, "delays", "True", "False, where a pass scans on")
         hold = (self.hold or policy.hold) if policy.delays else "none"
+        if policy.scans_on and policy.delays and hold != "inf":
+            raise InputError(source, "hold", hold, "inf, where a pass scans on: it has no window")
         if policy.backfills and hold == "inf":
             raise InputError(source, "hold", "inf", "none or window: backfilling could starve")
         rounds = (self.round or ROUND) if policy.preempts == "rounds" else None

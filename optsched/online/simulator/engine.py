@@ -154,7 +154,7 @@ def _rules(policy: Policy, options: PolicyOptions) -> Rules:
         virtual=policy.virtual,
         fifo=policy.order == "release",
         scan=scan,
-        delays=policy.delays,
+        delays=policy.delays and not policy.scans_on,
         hold=HOLDS[options.hold or "none"],
         offer=RULES[options.offer or policy.offer],
         tau=float(options.tau),
@@ -200,7 +200,7 @@ def _rows_and_queue(
         waiting=np.zeros(len(sizes), dtype=np.int64),
         fitting=np.empty(len(sizes), dtype=np.int64),
         upcoming=np.empty(len(sizes), dtype=np.int64),
-        failed=np.empty(len(sizes), dtype=np.int64),
+        failed=np.full(len(sizes), -1, dtype=np.int64),
     )
     return rows, queue
 
@@ -221,11 +221,14 @@ def _buckets(
 ) -> tuple[Narrow, Ints, Ints, Ints]:
     """Bucket of each row; size, GPUs and configuration of each bucket, in order of GPUs."""
     made = jobs.configurations
-    alone = np.full(len(heavy), -1, dtype=np.int64)
+    every, alone = np.arange(len(heavy)), np.full(len(heavy), -1, dtype=np.int64)
     if policy.backfills and not policy.reserves:
-        key = np.stack((made.gpus, np.where(heavy, np.arange(len(heavy)), -1)), axis=1)
-    elif policy.backfills or policy.scans_on:
+        key = np.stack((made.gpus, np.where(heavy, every, -1)), axis=1)
+    elif policy.backfills:
         key = np.stack((made.gpus, alone), axis=1)
+    elif policy.scans_on:
+        sliced = np.array([job.is_sliced for job in made.jobs], dtype=bool)
+        key = np.stack((made.gpus, np.where(sliced | policy.delays, every, -1)), axis=1)
     else:
         key = np.stack((alone, alone), axis=1)
     distinct, bucket_of = np.unique(key, axis=0, return_inverse=True)

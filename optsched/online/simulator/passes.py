@@ -25,6 +25,7 @@ from optsched.online.simulator.state import (
     BETTER,
     GOOD,
     HEAD,
+    LISTED,
     PIECES,
     QUEUED,
     RELEASED,
@@ -39,6 +40,8 @@ from optsched.online.simulator.state import (
 
 IMPROVEMENT = 1e-9
 """A better offer's alpha is below kappa (1 - 1e-9)."""
+AS_ESTIMATED = 1.0 + 1e-9
+"""Up to so many times alpha~ an alpha is alpha~, whatever its last digits."""
 
 
 @njit_inlined
@@ -65,6 +68,9 @@ def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     state.index[RELEASED] += 1
     state.index[QUEUED] += 1
     bucket = rows.bucket[row]
+    if rules.scan == SCAN_ON:
+        _wait(queue, state, bucket, rank)
+        return
     if rules.scan >= BACKFILL:  # ranks come in ascending order
         queue.heap[queue.begin[bucket] + queue.size[bucket]] = rank
         queue.waiting[bucket] += 1
@@ -151,35 +157,77 @@ def _seen(state: Any) -> int:
 
 @njit_borrowing
 def _scan_on(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: float) -> None:
-    """Start every job that fits, in the queue's order; a bucket holds jobs of one size.
+    """Start every job that fits, in the queue's order, and that its offer suits.
 
-    Free GPUs only fall during a pass, so the least rank among buckets that fit is next. One whose
-    slices do not fit where the GPUs are is laid aside for the pass.
+    A bucket's jobs fit or fail together. What a start leaves free may suit a job that comes before
+    the one started: its turn is over, so it is laid aside for the pass.
     """
-    aside = 0
+    aside, turn = 0, -1
     while state.index[QUEUED] > aside and state.servers.total[0] > 0:
-        best, chosen = len(rows.submit), -1
-        for bucket in range(len(queue.size)):
-            if queue.gpus[bucket] > state.servers.total[0]:
-                break  # buckets are in order of size
-            if queue.size[bucket] > 0 and queue.heap[queue.begin[bucket]] < best:
-                best, chosen = queue.heap[queue.begin[bucket]], bucket
-        if chosen < 0:
+        bucket = _next_suited(rows, packed, rules, queue, state)
+        if bucket < 0:
             break
-        pop(queue.heap[queue.begin[chosen] :], queue.size[chosen])
-        queue.size[chosen] -= 1
-        row = queue.row_at[best]
-        alpha = _offered_time(rows, packed, rules, state, row)
-        if alpha == np.inf:
-            state.aside[aside] = best
+        rank = pop(queue.heap[queue.begin[bucket] :], queue.size[bucket])
+        queue.size[bucket] -= 1
+        if rank < turn:
+            state.aside[aside] = rank
             aside += 1
             continue
+        row, turn = queue.row_at[rank], rank
         state.index[QUEUED] -= 1
+        alpha = _offered_time(rows, packed, rules, state, row)
         _start(rows, rules, state, row, alpha, now)
     for rank in state.aside[:aside]:
-        bucket = rows.bucket[queue.row_at[rank]]
-        push(queue.heap[queue.begin[bucket] :], queue.size[bucket], rank)
-        queue.size[bucket] += 1
+        _wait(queue, state, rows.bucket[queue.row_at[rank]], rank)
+
+
+@njit_inlined
+def _wait(queue: Any, state: Any, bucket: int, rank: int) -> None:
+    """Put a rank into its bucket where passes scan on."""
+    push(queue.heap[queue.begin[bucket] :], queue.size[bucket], rank)
+    queue.size[bucket] += 1
+    if queue.front[bucket] == 0:
+        queue.front[bucket] = 1
+        queue.fitting[state.index[LISTED]] = bucket
+        state.index[LISTED] += 1
+
+
+@njit_inlined
+def _next_suited(rows: Any, packed: Any, rules: Any, queue: Any, state: Any) -> int:
+    """The bucket of the least rank that what is free now suits, or -1.
+
+    A bucket that fails is not looked at again until GPUs are taken or freed.
+    """
+    changes = 2 * state.index[STARTED] - state.index[RUNNING]  # starts and ends
+    best, chosen, at = len(rows.submit), -1, 0
+    while at < state.index[LISTED]:
+        bucket = queue.fitting[at]
+        if queue.size[bucket] == 0:
+            state.index[LISTED] -= 1
+            queue.fitting[at] = queue.fitting[state.index[LISTED]]
+            queue.front[bucket] = 0
+            continue
+        at += 1
+        rank = queue.heap[queue.begin[bucket]]
+        if rank >= best or queue.gpus[bucket] > state.servers.total[0]:
+            continue
+        if queue.configuration[bucket] >= 0:
+            if queue.failed[bucket] == changes:
+                continue
+            if not _suits(rows, packed, rules, state, queue.row_at[rank]):
+                queue.failed[bucket] = changes
+                continue
+        best, chosen = rank, bucket
+    return chosen
+
+
+@njit_inlined
+def _suits(rows: Any, packed: Any, rules: Any, state: Any, row: int) -> bool:
+    """Whether a job that scans on takes its offer: its slices fit and, if it waits, it is good."""
+    alpha = _offered_time(rows, packed, rules, state, row)
+    if rules.hold != GOOD:
+        return alpha < np.inf
+    return alpha <= max(rules.comm_heavy, AS_ESTIMATED) * packed.estimate[rows.configuration[row]]
 
 
 @njit_borrowing

@@ -15,8 +15,8 @@ STOP_AT_MISFIT, SCAN_ON, BACKFILL, RESERVE = 0, 1, 2, 3
 BETTER, GOOD_IN_WINDOW, GOOD = 0, 1, 2
 HOLDS = {"none": BETTER, "window": GOOD_IN_WINDOW, "inf": GOOD}
 NEXT, RUNNING, PIECES, HEAD, RELEASED, QUEUED, STARTED = range(7)
-SEEN_RELEASED, SEEN_RUNNING, SEEN_STARTED, DUE, OVERDUE = range(7, 12)
-COUNTERS = 12
+SEEN_RELEASED, SEEN_RUNNING, SEEN_STARTED, DUE, OVERDUE, LISTED = range(7, 13)
+COUNTERS = 13
 
 
 class Rules(NamedTuple):
@@ -71,12 +71,14 @@ class Queue(NamedTuple):
     skip : (n,) int
         With backfilling: the next entry of the bucket that has not started, with shortcuts.
     front : (B,) int
-        With backfilling: no entry of the bucket before this one is left.
+        With backfilling: no entry of the bucket before this one is left. In a pass that scans on:
+        1 for the buckets listed in `fitting`.
     waiting : (B,) int
         With backfilling: how many of its entries have not started.
     fitting, upcoming, failed : (B,) int
         Of a backfilling pass: buckets that fit, the next rank of each, and where among these are
-        those that have failed since the last start.
+        those that have failed since the last start. Where passes scan on: buckets with jobs; and
+        how many changes of what is free there had been when a bucket last failed.
     """
 
     row_at: Any
@@ -100,7 +102,8 @@ class State(NamedTuple):
     ----------
     index : (COUNTERS,) int
         Next arrival, running jobs, pieces written, head, releases, queued, started; three of
-        these as the last pass found them; entries of `due_time`, and GPUs held past theirs.
+        these as the last pass found them; entries of `due_time`, and GPUs held past theirs;
+        buckets listed in `fitting` where passes scan on.
     now : (1,) float
         The clock, in seconds.
     end_time, end_row
@@ -117,7 +120,8 @@ class State(NamedTuple):
     kappa, window : (n,) float
         Of delayed jobs: the first offer's alpha and the window's end.
     aside : (n,) int
-        Of a pass that scans on: ranks of jobs whose slices did not fit.
+        Of a pass that scans on: ranks of jobs that it had passed over before a start that leaves
+        GPUs which suit them.
     """
 
     index: Any
