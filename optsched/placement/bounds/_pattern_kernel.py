@@ -167,18 +167,19 @@ def worth_to_go(fewest: Any, of_stages: Any, size: int, prices: Any, full: bool)
 
 @njit(cache=True)
 def patterns_worth(
-    to_go: Any, fewest: Any, of_stages: Any, prices: Any, least: float, most: int
+    to_go: Any, of_theta: Any, of_stages: Any, prices: Any, least: float, most: int
 ) -> Any:
     """Enumerate the patterns of `size` GPUs worth at least so much; at most `most` + 1 of them.
 
-    Their `size` is that of the last axis of `to_go`, less 1.
+    Their `size` is that of the last axis of `to_go`, less 1. A free stage has no more replicas
+    than its neighbours need.
 
     Parameters
     ----------
     to_go : (S, V + 1, V + 1, size + 1) float
         Of `worth_to_go`.
-    fewest : (S, V + 1, V + 1) int
-        Of `fewest_before`, for this size.
+    of_theta : (S, V + 1, V + 1) int and (S,) bool
+        Of `fewest_before`, for this size, and which stages are free.
     of_stages : (S,) int twice
         Replicas there are, and the GPUs of one.
     prices : (S,) float
@@ -189,6 +190,7 @@ def patterns_worth(
         Patterns wanted.
     """
     replicas, gpus = of_stages
+    fewest, free = of_theta
     stages, size = len(replicas), to_go.shape[3] - 1
     found = np.empty((most + 1, stages), dtype=np.int16)
     count = 0
@@ -210,7 +212,13 @@ def patterns_worth(
         here = worth[s] + prices[s] * v
         if here + to_go[s, u, v, size - taken] < least:
             continue
+        if s > 1 and free[s - 2] and x[s - 2] > _least_needed(fewest, x, s - 2):
+            continue
         if s == stages - 1:
+            if free[s] and x[s] > _least_needed(fewest, x, s):
+                continue
+            if s > 0 and free[s - 1] and x[s - 1] > _least_needed(fewest, x, s - 1):
+                continue
             for i in range(stages):
                 found[count, i] = x[i]
             count += 1
@@ -220,3 +228,27 @@ def patterns_worth(
         used[s + 1], worth[s + 1] = taken, here
         s += 1
     return found[:count]
+
+
+@njit(cache=True)
+def without_fillers(fewest: Any, free: Any, patterns: Any) -> Any:
+    """Patterns, shape (P, S), whose free stages have no more replicas than others need."""
+    told = patterns.copy()
+    for p in range(len(told)):
+        for s in range(len(free)):
+            if free[s] and told[p, s] > 0:
+                told[p, s] = _least_needed(fewest, told[p], s)
+    return told
+
+
+@njit(cache=True)
+def _least_needed(fewest: Any, x: Any, s: int) -> int:
+    """Fewest replicas of a stage, up to x_s, that its neighbours need, all others as they are."""
+    stages, least = len(x), 0
+    if s + 1 < stages and x[s + 1] > 0:
+        least = fewest[s + 1, x[s + 1], x[s + 2] if s + 2 < stages else 0]
+    if s > 0 and x[s - 1] > 0:
+        before = x[s - 2] if s > 1 else 0
+        while least < x[s] and fewest[s - 1, x[s - 1], least] > before:
+            least += 1
+    return least

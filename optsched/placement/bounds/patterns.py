@@ -18,7 +18,6 @@ beyond the paper; models/placement/README.md, section "Bounds".
 from __future__ import annotations
 
 from collections import Counter
-from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -28,6 +27,7 @@ from optsched.backends.arrays import GrowingLp, MilpArrays
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds.certificate import PatternCertificate
+from optsched.placement.bounds.pricing import ROUNDING, Demand, Pricing
 from optsched.placement.cost import CostTables, Floats, Ints, time_matrix
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
@@ -36,31 +36,14 @@ from optsched.result import Settings
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-ROUNDING = 4e-12
-"""Patterns longer than theta by so much (relative) count as within it: rounding proves nothing."""
-
-PRICE_SCALE = 10**7
-"""The largest price of a certificate."""
 MOST_ROUNDS = 2_000
 """Pricing rounds at one theta."""
 SMOOTHING = 0.6
 """Weight of the best prices so far in the prices tried next: the duals alone swing widely."""
 COVERED = 1e-9
 """Shortage, relative to all replicas, at which the programme counts as feasible."""
-MOST_ENUMERATED = 32
-"""GPUs of a server, up to which patterns are enumerated by their worth."""
-SPARE = 1e-9
-"""Relative rounding of sums of prices: no pattern is left out for it."""
 MOST_CELLS = 200_000_000
 """Of the chain programme's table: 400 MB."""
-
-
-@dataclass(frozen=True)
-class Demand:
-    """Replicas to place, by stage, and servers to place them on, by class."""
-
-    replicas: Ints
-    limits: Ints
 
 
 @dataclass(frozen=True)
@@ -97,13 +80,13 @@ class PatternProgramme:
         self.sizes = np.array(sorted(offers), dtype=np.int64)
         self.limits = np.array([offers[size] for size in self.sizes.tolist()], dtype=np.int64)
         self._known: dict[tuple[int, bytes], int] = {}
+        self._counts = np.empty((0, len(self.tables.replicas)), dtype=np.int64)
         self.certified: list[Floats] = []
         self._centre: Floats | None = None
         self.full = self.instance.fills_the_offer
         self._refuse()
         if not self.full:  # a server may keep all its GPUs
-            kinds = np.arange(len(self.sizes))
-            self.add(kinds, np.zeros((len(kinds), len(self.tables.replicas)), dtype=np.int64))
+            self._add_empty()
 
     def add_placement(self, counts: Ints) -> None:
         """Put the patterns of a placement, shape (S, M), into the pool."""
@@ -126,56 +109,70 @@ class PatternProgramme:
             self.times += self.times_of(patterns[fresh]).tolist()
         return len(fresh)
 
-    def indices(self, kind: int, patterns: Ints) -> Ints:
-        """Where patterns of one class, shape (P, S), are in the pool; new ones are put into it."""
-        self.add(np.full(len(patterns), kind), patterns)
-        return np.array([self._known[kind, each.tobytes()] for each in patterns], dtype=np.int64)
+    def indices(self, classes: Ints, patterns: Ints) -> Ints:
+        """Where patterns, shape (P, S), are in the pool; new ones are put into it."""
+        self.add(classes, patterns)
+        keys = zip(classes.tolist(), patterns, strict=True)
+        return np.array([self._known[kind, each.tobytes()] for kind, each in keys], dtype=np.int64)
 
     def times_of(self, patterns: Ints) -> Floats:
         """Seconds of each of some patterns, shape (P, S)."""
         times = time_matrix(self.tables, np.ascontiguousarray(patterns.T), PlacementOptions())
         return np.asarray(times.max(axis=0))
 
-    def within(self, theta: float, demand: Demand | None = None) -> Ints:
+    def within(self, pricing: Pricing) -> Ints:
         """Indices of the pool's patterns that take at most theta and no more than is demanded."""
-        good = np.array(self.times) <= theta * (1 + ROUNDING)
-        if demand is not None:
-            good &= (np.array(self.patterns) <= demand.replicas).all(axis=1)
-            good &= demand.limits[np.array(self.classes)] > 0
+        demand = pricing.demand
+        good = np.array(self.times) <= pricing.theta * (1 + ROUNDING)
+        good &= (self.counts <= demand.replicas).all(axis=1)
+        good &= demand.limits[np.array(self.classes)] > 0
         return np.flatnonzero(good)
+
+    @property
+    def counts(self) -> Ints:
+        """The pool's patterns, shape (P, S)."""
+        fresh = self.patterns[len(self._counts) :]
+        if fresh:
+            self._counts = np.concatenate((self._counts, np.array(fresh, dtype=np.int64)))
+        return self._counts
 
     @property
     def whole(self) -> Demand:
         """All replicas, and all servers."""
         return Demand(self.tables.replicas, self.limits)
 
-    def price(self, theta: float, demand: Demand | None = None) -> Pricing:
-        """What prices new patterns within theta."""
-        return Pricing(self, theta, demand or self.whole)
+    def price(self, theta: float) -> Pricing:
+        """What prices new patterns within theta; the pool gains what its own tell at theta."""
+        pricing = Pricing(self.tables, self.sizes, theta, self.whole, self.full)
+        if pricing.free.any():
+            used = self.within(pricing)
+            self.add(np.array(self.classes)[used], pricing.told(self.counts[used]))
+            self._add_empty()
+        return pricing
 
     def relax(self, pricing: Pricing) -> Relaxed | PatternCertificate | None:
         """Solve the programme of a demand at theta: a solution, or a proof that there is none.
 
         None at the deadline, or where rounds run out before either.
         """
-        demand, theta = pricing.demand, pricing.theta
+        demand, stages = pricing.demand, len(pricing.demand.replicas)
         if not pricing.every_size_has_one:
-            return PatternCertificate(theta, (0,) * len(demand.replicas))
+            return PatternCertificate(pricing.theta, (0,) * stages)
         if self._centre is not None:
             found = pricing.certificate(self._centre)
             if found is not None:
                 return found
-        used = self.within(theta, demand)
-        lp = GrowingLp(self._programme(used, demand), Settings().within(self.deadline))
+        used = self.within(pricing)
+        lp = GrowingLp(self._programme(used, pricing), Settings().within(self.deadline))
         most = -np.inf
         for _ in range(MOST_ROUNDS):
             answer = None if self.deadline.is_over else lp.solve(self.deadline.left)
             if answer is None:
                 return None
-            stages = len(demand.replicas)
-            prices = np.maximum(answer.duals[:stages], 0.0)
             if answer.objective <= COVERED * float(demand.replicas.sum()):
-                return Relaxed(used, answer.values[stages:])
+                return Relaxed(used, answer.values[stages + 1 :])
+            filler = max(float(answer.duals[stages]), 0.0)
+            prices = np.where(pricing.free, filler, 0.0) + answer.duals[:stages]
             fresh = 0
             for trial in self._trials(prices):
                 surplus, patterns = pricing.best(trial)
@@ -187,11 +184,11 @@ class PatternProgramme:
                         return found
                 before = len(self.times)
                 kinds = np.flatnonzero(demand.limits > 0)
-                fresh = self.add(kinds, patterns[kinds])
+                fresh = self.add(kinds, pricing.told(patterns[kinds]))
                 if fresh:
                     added = np.arange(before, len(self.times))
                     used = np.concatenate((used, added))
-                    lp.add_columns(np.zeros(fresh), self.columns_of(added))
+                    lp.add_columns(np.zeros(fresh), self._columns(added, pricing))
                     break
             if not fresh:
                 return None
@@ -202,21 +199,26 @@ class PatternProgramme:
             return (prices,)
         return (SMOOTHING * self._centre + (1 - SMOOTHING) * prices, prices)
 
-    def _programme(self, used: Ints, demand: Demand) -> MilpArrays:
-        """min sum u_s over the shortages u and so many of each pattern."""
+    def _programme(self, used: Ints, pricing: Pricing) -> MilpArrays:
+        """min sum u over the shortages u of stages and of what fills, and so many of each pattern.
+
+        Of a free stage there are no more than its replicas, of any other no fewer.
+        """
         from scipy.sparse import csr_array, eye_array, hstack, vstack
 
-        stages, classes = len(demand.replicas), len(self.sizes)
-        rows = stages + classes
-        shortage = vstack([eye_array(stages), csr_array((classes, stages))])
-        matrix = csr_array(hstack([shortage, self.columns_of(used).T], format="csr"))
-        columns = stages + len(used)
+        demand, free = pricing.demand, pricing.free
+        needs, classes = len(free) + 1, len(self.sizes)
+        rows, columns = needs + classes, needs + len(used)
+        shortage = vstack([eye_array(needs), csr_array((classes, needs))])
+        matrix = csr_array(hstack([shortage, self._columns(used, pricing).T], format="csr"))
         lower = np.full(rows, -np.inf)
         upper = np.full(rows, np.inf)
-        lower[:stages], upper[stages:] = demand.replicas, demand.limits
-        cost = np.concatenate((np.ones(stages), np.zeros(len(used))))
+        lower[: needs - 1] = np.where(free, -np.inf, demand.replicas)
+        upper[: needs - 1] = np.where(free, demand.replicas, np.inf)
+        lower[needs - 1] = pricing.filling if free.any() else 0
+        upper[needs:] = demand.limits
         return MilpArrays(
-            cost,
+            np.concatenate((np.ones(needs), np.zeros(len(used)))),
             matrix,
             lower,
             upper,
@@ -225,18 +227,26 @@ class PatternProgramme:
             np.zeros(columns, dtype=bool),
         )
 
-    def columns_of(self, used: Ints) -> csr_array:
-        """Rows are patterns: their counts, then a 1 in their class."""
+    def columns_of(self, classes: Ints, patterns: Ints, pricing: Pricing) -> csr_array:
+        """Rows are patterns: their counts, what free stages fill of each, a 1 in its class."""
         from scipy.sparse import csr_array, hstack
 
-        counts = np.array([self.patterns[i] for i in used.tolist()], dtype=float)
-        kinds = np.array([self.classes[i] for i in used.tolist()], dtype=np.int64)
+        filled = np.zeros((len(classes), 1))
+        if pricing.free.any():
+            filled[:, 0] = pricing.slots[classes] - patterns[:, ~pricing.free].sum(axis=1)
         ones = csr_array(
-            (np.ones(len(used)), (np.arange(len(used)), kinds)),
-            shape=(len(used), len(self.sizes)),
+            (np.ones(len(classes)), (np.arange(len(classes)), classes)),
+            shape=(len(classes), len(self.sizes)),
         )
-        counts = counts.reshape(len(used), len(self.tables.replicas))
-        return csr_array(hstack([csr_array(counts), ones], format="csr"))
+        counts = csr_array(patterns.astype(float))
+        return csr_array(hstack([counts, csr_array(filled), ones], format="csr"))
+
+    def _columns(self, used: Ints, pricing: Pricing) -> csr_array:
+        return self.columns_of(np.array(self.classes)[used], self.counts[used], pricing)
+
+    def _add_empty(self) -> None:
+        kinds = np.arange(len(self.sizes))
+        self.add(kinds, np.zeros((len(kinds), len(self.tables.replicas)), dtype=np.int64))
 
     def _refuse(self) -> None:
         if not self.tables.savings_are_positive:
@@ -251,106 +261,3 @@ class PatternProgramme:
             raise NotApplicableError(
                 "columns", f"{cells:.3g} cells of a table", f"at most {MOST_CELLS}: use threshold"
             )
-
-
-class Pricing:
-    """The most valuable patterns within theta that take no more replicas than are demanded."""
-
-    def __init__(self, programme: PatternProgramme, theta: float, demand: Demand) -> None:
-        from optsched.placement.bounds._pattern_kernel import fewest_before
-
-        self.theta, self.demand = theta, demand
-        self._sizes, self._limits, self._replicas = programme.sizes, demand.limits, demand.replicas
-        self._gpus, self._full = programme.tables.gpus, programme.full
-        largest = int(self._sizes.max())
-        self._fewest = fewest_before(programme.tables.costs, largest, theta * (1 + ROUNDING))
-        worth, _ = self.worth(np.zeros(len(self._replicas)))
-        self.every_size_has_one = bool(np.isfinite(worth[self._limits > 0]).all())
-
-    def left(self, demand: Demand) -> Pricing:
-        """The same of another demand."""
-        other = copy(self)
-        other.demand, other._limits, other._replicas = demand, demand.limits, demand.replicas
-        worth, _ = other.worth(np.zeros(len(other._replicas)))
-        other.every_size_has_one = bool(np.isfinite(worth[other._limits > 0]).all())
-        return other
-
-    @property
-    def _stages(self) -> tuple[Ints, Ints]:
-        return self._replicas, self._gpus
-
-    def worth(self, prices: Floats) -> tuple[Floats, Ints]:
-        """By class the worth of its best pattern, and the pattern."""
-        from optsched.placement.bounds._pattern_kernel import best_patterns
-
-        worth, patterns = best_patterns(
-            self._fewest, self._stages, self._sizes, np.asarray(prices, dtype=float), self._full
-        )
-        return worth, patterns
-
-    def valuable(self, prices: Floats, kind: int, least: float, most: int) -> Ints | None:
-        """All patterns of a class worth at least so much, (P, S); None for more than `most`.
-
-        Parameters
-        ----------
-        prices : (S,) float
-            Of a replica, by stage.
-        kind : int
-            Index of the class of servers.
-        least : float
-            Worth of the least that is kept.
-        most : int
-            Patterns at most.
-
-        Returns
-        -------
-        (P, S) int or None
-            Replicas by stage, a pattern a row.
-        """
-        from optsched.placement.bounds._pattern_kernel import patterns_worth, worth_to_go
-
-        size = int(self._sizes[kind])
-        if size > MOST_ENUMERATED:
-            return None
-        to_go = worth_to_go(self._fewest, self._stages, size, prices, self._full)
-        found = patterns_worth(to_go, self._fewest, self._stages, prices, least, most)
-        return None if len(found) > most else found.astype(np.int64)
-
-    def needed(self, prices: Floats, most: int) -> list[Ints] | None:
-        """By class all patterns that a placement within theta may use; None for more than `most`.
-
-        Together a placement's patterns are worth sum k pi exactly. No pattern is worth more than
-        its class's z, so none may be worth less than z - (sum N z - sum k pi).
-        """
-        worth, _ = self.worth(prices)
-        there = self._limits > 0
-        spare = float(self._limits[there] @ worth[there] - self._replicas @ prices)
-        found: list[Ints] = []
-        for kind, best in enumerate(worth.tolist()):
-            if not there[kind]:
-                found.append(np.empty((0, len(prices)), dtype=np.int64))
-                continue
-            least = best - spare - SPARE * (abs(best) + abs(spare))
-            each = self.valuable(prices, kind, least, most)
-            if each is None:
-                return None
-            most -= len(each)
-            found.append(each)
-        return found
-
-    def best(self, prices: Floats) -> tuple[float, Ints]:
-        """sum k pi - sum N z, above 0 where the prices certify; and the best patterns."""
-        worth, patterns = self.worth(prices)
-        there = self._limits > 0
-        return float(self._replicas @ prices - self._limits[there] @ worth[there]), patterns
-
-    def certificate(self, prices: Floats) -> PatternCertificate | None:
-        """The prices as integers, if they certify that every placement exceeds theta."""
-        top = float(prices.max())
-        if top <= 0:
-            return None
-        whole = np.floor(prices * (PRICE_SCALE / top))
-        surplus, _ = self.best(whole)
-        if surplus <= 0:
-            return None
-        return PatternCertificate(self.theta, tuple(int(price) for price in whole))

@@ -21,13 +21,8 @@ from optsched.backends import MilpArrays, solve_arrays
 from optsched.deadline import Deadline, clock
 from optsched.placement.bounds.certificate import PatternCertificate
 from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
-from optsched.placement.bounds.patterns import (
-    MOST_ENUMERATED,
-    Demand,
-    PatternProgramme,
-    Pricing,
-    Relaxed,
-)
+from optsched.placement.bounds.patterns import PatternProgramme, Relaxed
+from optsched.placement.bounds.pricing import MOST_ENUMERATED, Pricing
 from optsched.placement.cost import CostTables, Floats, Ints, iteration_time, tables_of
 from optsched.placement.heuristics.repartition import starting_placement
 from optsched.placement.instance import PlacementInstance, require_asynchronous
@@ -44,19 +39,22 @@ STRICTLY_BELOW = 2e-10
 PROBE = 10.0
 """Seconds of a programme in integers at the most; a share of the time where that is limited."""
 PROBE_SHARE = 0.3
-PROBES = 40
+PATIENCE = 0.5
+"""Seconds of the first programmes in integers; twice as long after each that did not end."""
 FEW_SERVERS = 5
 """Where a dive has so many left, all patterns that fit them are tried."""
-SPLITS = (0.1, 0.3, 0.6, 0.9, 0.02)
-"""How far from the bound to the best placement a dive looks, try by try."""
+SPLITS = (0.5, 0.1, 0.3, 0.9, 0.02)
+"""How far from the bound to the best placement a try looks, where the tries before it failed."""
 STEPS = 16
 """A dive fixes a pattern for one in so many of the servers left at a time, at least for one."""
 CHANCE = 0.15
 FAILURES = 200
 """Dives in a row without a better placement, after which they end."""
 SOME_PATTERNS = 3_000
-MOST_PATTERNS = 20_000
-"""Of all patterns that a placement may use, up to which the programme over all of them is tried."""
+FEW_PATTERNS = 2_000
+MOST_PATTERNS = 50_000
+"""Of all patterns that a placement may use, up to which the programme over all of them is tried:
+before a dive while they are few, else after it."""
 
 
 def columns(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
@@ -72,10 +70,39 @@ def columns(instance: PlacementInstance, options: PlacementOptions, settings: Se
     start = starting_placement(instance, options, settings)
     if start.counts is None:
         return start.nothing
-    tables = tables_of(instance, options)
-    bound = combinatorial_bound(instance, tables)
-    programme = PatternProgramme(instance, tables, settings.deadline)
-    search = _Search(instance, options, settings, programme, start.counts, bound)
+    bound = combinatorial_bound(instance, tables_of(instance, options))
+    return between(instance, options, settings, start.counts, bound)
+
+
+def between(
+    instance: PlacementInstance,
+    options: PlacementOptions,
+    settings: Settings,
+    start: Ints,
+    bound: Bound,
+) -> Outcome:
+    """Search between a proven lower bound and the time of a known placement.
+
+    Parameters
+    ----------
+    instance : PlacementInstance
+        The instance.
+    options : PlacementOptions
+        The problem's options.
+    settings : Settings
+        Limits, solver and seed of the run, and its clock.
+    start : (S, M) int
+        Counts of the known placement.
+    bound : Bound
+        Proven, seconds.
+
+    Returns
+    -------
+    Outcome
+        The best placement, and what is proved of it.
+    """
+    programme = PatternProgramme(instance, tables_of(instance, options), settings.deadline)
+    search = _Search(instance, options, settings, programme, start, bound)
     search.note()
     search.raise_bound(settings.deadline.share(BOUND_SHARE))
     search.lower_placement()
@@ -96,6 +123,7 @@ class _Search:
     fractional: float = np.inf
     """Least theta known at which the linear programme is feasible."""
     probes: int = 0
+    patience: float = PATIENCE
     began: float = field(default_factory=clock)
     trace: list[TracePoint] = field(default_factory=list)
 
@@ -171,128 +199,136 @@ class _Search:
 
     def lower_placement(self) -> None:
         """Look for a better placement, ever nearer to the bound; where none can be, prove it."""
-        low = max(self.bound.value, min(self.fractional, self.value))
         failures = 0
         while not (self.closed or self.settings.deadline.is_over) and failures < FAILURES:
+            low = max(self.bound.value, min(self.fractional, self.value))
             theta = low + (self.value - low) * SPLITS[failures % len(SPLITS)]
-            theta = min(max(theta, low), self.value * (1 - STRICTLY_BELOW))
-            if self._dive(theta):
-                failures = 0
-            else:
-                failures += 1
+            below = self.value * (1 - STRICTLY_BELOW)
+            theta = below if low * (1 + PRECISION) > self.value else min(theta, below)
+            failures = 0 if self._try(theta, failures) else failures + 1
             self.note()
-        self._close()
 
-    def _dive(self, theta: float) -> bool:
-        """Fix patterns of the linear programme one after another; whether all fit in the end."""
+    def _try(self, theta: float, failures: int) -> bool:
+        """Whether there is a better placement, or none within theta."""
         pricing = self.programme.price(theta)
+        needed = pricing.needed(self._prices, MOST_PATTERNS)
+        few = needed is not None and len(needed[0]) <= FEW_PATTERNS
+        if needed is not None and few and self._settle(pricing, needed):
+            return True
+        if self._dive(pricing):
+            return True
+        if few or failures % len(SPLITS) < len(SPLITS) - 1:
+            return False
+        if needed is not None:
+            return self._settle(pricing, needed)
+        parts = (pricing.needed(self._prices, FEW_PATTERNS, 0.5**i) for i in range(1, 20))
+        likely = next((each for each in parts if each is not None), None)
+        return likely is not None and self._settle(pricing, likely, complete=False)
+
+    def _settle(
+        self, pricing: Pricing, patterns: tuple[Ints, Ints], *, complete: bool = True
+    ) -> bool:
+        """Ask a programme in integers over some patterns; whether it tells anything new."""
+        ended, found = self._probe(patterns, pricing)
+        if found is not None:
+            return self._take(found)
+        if ended is not Termination.INFEASIBLE:
+            self.patience *= 2
+        elif complete:
+            value = self.tables.rounded_down(pricing.theta)
+            if value > self.bound.value:  # under either reading: the other one is never faster
+                self.bound = Bound(value, "no faster set of patterns")
+                self.certificate = None
+            return True
+        return False
+
+    @property
+    def _prices(self) -> Floats:
+        """The prices of the best certificate, else none."""
+        known = self.programme.certified
+        return known[-1] if known else np.zeros(len(self.tables.replicas))
+
+    def _dive(self, pricing: Pricing) -> bool:
+        """Fix patterns of the linear programme one after another; whether all fit in the end."""
         fixed: list[int] = []
-        demand = self.programme.whole
         few = FEW_SERVERS if self.programme.sizes.max() <= MOST_ENUMERATED else 1
-        while demand.limits.sum() > few:
-            found = self.programme.relax(pricing.left(demand))
+        while pricing.demand.limits.sum() > few:
+            found = self.programme.relax(pricing)
             if not isinstance(found, Relaxed):
                 return False
             before = len(fixed)
-            demand = self._fix(found, demand, fixed)
+            pricing = self._fix(found, pricing, fixed)
             if len(fixed) == before:
                 return False
-        if demand.limits.sum():
-            rest = self._finish(pricing.left(demand))
+        if pricing.demand.limits.sum():
+            rest = self._finish(pricing)
             if rest is None:
                 return False
             fixed += rest
         return self._take(fixed)
 
-    def _fix(self, found: Relaxed, demand: Demand, fixed: list[int]) -> Demand:
+    def _fix(self, found: Relaxed, pricing: Pricing, fixed: list[int]) -> Pricing:
         """Fix a few of the patterns of largest values, drawn with some chance."""
-        replicas, limits = demand.replicas.copy(), demand.limits.copy()
-        step = max(1, int(limits.sum()) // STEPS)
+        step = max(1, int(pricing.demand.limits.sum()) // STEPS)
         chance = np.minimum(found.values, step) + self.random.exponential(CHANCE, len(found.values))
         for place in np.argsort(-np.where(found.values > 1e-9, chance, 0.0)).tolist():
             i = int(found.columns[place])
             kind, pattern = self.programme.classes[i], self.programme.patterns[i]
             for _ in range(max(int(found.values[place]), 1)):
-                if step and limits[kind] and (pattern <= replicas).all():
+                demand = pricing.demand
+                if step and demand.limits[kind] and (pattern <= demand.replicas).all():
                     fixed.append(i)
-                    replicas -= pattern
-                    limits[kind] -= 1
+                    pricing = pricing.left(pricing.after(kind, pattern))
                     step -= 1
             if not step:
                 break
-        return Demand(replicas, limits)
+        return pricing
 
     def _finish(self, pricing: Pricing) -> list[int] | None:
         """Patterns for the last few servers, by a programme in integers over all of them."""
         demand = pricing.demand
-        if demand.limits.sum() == 1:  # it takes what is left
+        if demand.limits.sum() == 1 and not pricing.free.any():  # it takes what is left
             kind = np.flatnonzero(demand.limits)
             if demand.replicas @ self.tables.gpus <= self.programme.sizes[kind[0]]:
                 self.programme.add(kind, demand.replicas[None, :])
-        indices = self._needed(pricing, np.zeros(len(demand.replicas)), SOME_PATTERNS)
-        if indices is None:
-            indices = self.programme.within(pricing.theta, pricing.demand)
-        _, used = self._probe(indices, pricing.demand)
+        every = pricing.needed(np.zeros(len(demand.replicas)), SOME_PATTERNS)
+        if every is None:
+            indices = self.programme.within(pricing)
+            every = np.array(self.programme.classes)[indices], self.programme.counts[indices]
+        _, used = self._probe(every, pricing)
         return used
 
-    def _needed(self, pricing: Pricing, prices: Floats, most: int) -> Ints | None:
-        needed = pricing.needed(prices, most)
-        if needed is None:
-            return None
-        indices = [self.programme.indices(kind, each) for kind, each in enumerate(needed)]
-        return np.concatenate(indices)
-
-    def _close(self) -> None:
-        """Bisect with all patterns that a placement may use, while they are few."""
-        for _ in range(PROBES):
-            if self.closed or self.settings.deadline.is_over:
-                return
-            theta = self.value * (1 - STRICTLY_BELOW)
-            pricing = self.programme.price(theta)
-            prices = self.programme.certified[-1:] or [np.zeros(len(pricing.demand.replicas))]
-            used = self._needed(pricing, prices[0], MOST_PATTERNS)
-            if used is None:
-                return
-            ended, found = self._probe(used, pricing.demand)
-            if found is not None:
-                self._take(found)
-            elif ended is not Termination.INFEASIBLE:
-                return
-            else:
-                self._refuted(theta)
-            self.note()
-
-    def _refuted(self, theta: float) -> None:
-        value = self.tables.rounded_down(theta)
-        if self.options.all_reduce_bandwidth == "own" and value > self.bound.value:
-            self.bound = Bound(value, "no faster set of patterns")
-            self.certificate = None
-
-    def _probe(self, used: Ints, demand: Demand) -> tuple[Termination, list[int] | None]:
+    def _probe(
+        self, patterns: tuple[Ints, Ints], pricing: Pricing
+    ) -> tuple[Termination, list[int] | None]:
         """Whether patterns in integers cover all that is demanded, and which do."""
         self.probes += 1
-        if not len(used):
+        classes, counts = patterns
+        if not len(classes):
             return Termination.INFEASIBLE, None
         deadline = self.settings.deadline
-        deadline = Deadline(PROBE) if deadline.left is None else deadline.share(PROBE_SHARE)
-        problem = self._programme_in_integers(used, demand)
-        answer = solve_arrays(problem, replace(self.settings, gap=0.0).within(deadline))
+        most = PROBE if deadline.left is None else PROBE_SHARE * deadline.left
+        problem = self._programme_in_integers(classes, counts, pricing)
+        settings = replace(self.settings, gap=0.0).within(Deadline(min(most, self.patience)))
+        answer = solve_arrays(problem, settings)
         if answer.values is None:
             return answer.termination, None
-        often = np.rint(answer.values).astype(int).tolist()
-        return Termination.OPTIMAL, [
-            i for i, count in zip(used.tolist(), often, strict=True) for _ in range(count)
-        ]
+        often = np.rint(answer.values).astype(int)
+        used = np.flatnonzero(often)
+        indices = self.programme.indices(classes[used], counts[used])
+        return Termination.OPTIMAL, np.repeat(indices, often[used]).tolist()
 
-    def _programme_in_integers(self, used: Ints, demand: Demand) -> MilpArrays:
-        matrix = self.programme.columns_of(used).T.tocsr()
-        need = np.concatenate((demand.replicas, demand.limits)).astype(float)
-        limits = demand.limits[np.array(self.programme.classes)[used]].astype(float)
-        zeros = np.zeros(len(used))
-        return MilpArrays(zeros, matrix, need, need, zeros, limits, np.ones(len(used), dtype=bool))
+    def _programme_in_integers(self, classes: Ints, counts: Ints, pricing: Pricing) -> MilpArrays:
+        demand, free = pricing.demand, pricing.free
+        matrix = self.programme.columns_of(classes, counts, pricing).T.tocsr()
+        most = np.concatenate((demand.replicas, [pricing.filling], demand.limits)).astype(float)
+        least = np.where(np.concatenate((free, np.zeros(len(most) - len(free), bool))), 0.0, most)
+        limits, zeros = demand.limits[classes].astype(float), np.zeros(len(classes))
+        whole = np.ones(len(classes), dtype=bool)
+        return MilpArrays(zeros, matrix, least, most, zeros, limits, whole)
 
     def _take(self, used: list[int]) -> bool:
-        """Give the patterns to servers; whether the placement is better."""
+        """Give the patterns to servers and fill them; whether the placement is better."""
         waiting: dict[int, list[Ints]] = {}
         for i in used:
             size = int(self.programme.sizes[self.programme.classes[i]])
@@ -301,8 +337,22 @@ class _Search:
         for m, free in enumerate(self.instance.free_gpus):
             if free > 0:
                 counts[:, m] = waiting[free].pop()
+        self._fill(counts)
         value = iteration_time(self.instance, counts, self.options)
         better = value < self.value
         if better:
             self.counts, self.value = counts, value
         return better
+
+    def _fill(self, counts: Ints) -> None:
+        """Give what is left of the replicas, all of free stages, to the GPUs left."""
+        if not self.programme.full:
+            return
+        gpus = self.tables.gpus
+        left = self.tables.replicas - counts.sum(axis=1)
+        for m, room in enumerate((self.instance.free_gpus - gpus @ counts).tolist()):
+            for s in np.flatnonzero(left):
+                more = min(int(left[s]), room // int(gpus[s]))
+                counts[s, m] += more
+                left[s] -= more
+                room -= more * int(gpus[s])

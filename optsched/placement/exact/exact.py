@@ -1,9 +1,9 @@
 """Method ``exact``: the cheapest argument that proves an optimum.
 
 First the combinatorial bounds against Repartition's placement: where they meet, nothing else is
-needed. Then the dynamic programme while its states are few, else threshold bisection; the model
-for micro-batches, and with the stage's least count under the "bottleneck" reading. The outcome says
-which it was.
+needed. Then the dynamic programme while its states are few, threshold bisection while its programme
+is small, else server patterns; the model for micro-batches, and with the stage's least count under
+the "bottleneck" reading. The outcome says which it was.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ from optsched.placement.cost import CostTables, Ints, iteration_time, tables_of
 from optsched.placement.exact.dp import programme, states
 from optsched.placement.heuristics.repartition import starting_placement
 from optsched.placement.instance import PlacementInstance
+from optsched.placement.models.limits import count_nonzeros
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import SOLVED, Outcome, Settings, Termination, ended, is_proved
 
 FEW_STATES = 100_000
 """Up to here the dynamic programme takes milliseconds."""
+FEW_NONZEROS = 15_000
+"""Up to here threshold bisection does."""
 
 
 def exact(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
@@ -52,6 +55,10 @@ def exact(instance: PlacementInstance, options: PlacementOptions, settings: Sett
         except NotApplicableError:
             continue
         best = _better(instance, options, settings, known, found)
+        proved = best.termination is Termination.OPTIMAL
+        if method == "columns" and not (proved or settings.deadline.is_over):
+            known = best  # its tries ended before its time did
+            continue
         return replace(best, chosen=method, solve_time=best.solve_time + spent)
     return replace(known, chosen=name, solve_time=spent)
 
@@ -68,9 +75,12 @@ def _methods(
     if options.all_reduce_bandwidth == "own" and tables.micro_batches is None:
         if states(instance) <= FEW_STATES:
             yield "dp", lambda: programme(instance, tables, start, settings)
+        from optsched.placement.exact.columns import between
         from optsched.placement.exact.threshold import bisect
 
         if settings.solver == "highs":
+            if count_nonzeros(instance) > FEW_NONZEROS:
+                yield "columns", lambda: between(instance, options, settings, start, bound)
             yield "threshold", lambda: bisect(instance, options, settings, start, bound)
         if states(instance) > FEW_STATES:
             yield "dp", lambda: programme(instance, tables, start, settings)
