@@ -80,13 +80,9 @@ SECTIONS = {
         "online.py --only bound",
     ),
     "rolling": ("Rolling: seconds of a run and of a decision", "rolling.py --profile"),
-    "rolling-saturated": (
-        "Rolling: a saturated run of STS, event by event",
-        "rolling.py --policies sts --arrivals poisson-high --sharing off",
-    ),
     "rolling-price": (
         "Rolling: saturated runs of price beside STS",
-        "rolling.py --arrivals poisson-high --sharing off --seeds 3",
+        "rolling.py --arrivals poisson-high --sharing off",
     ),
     "rolling-gap": (
         "Rolling: the gap to the clairvoyant bound, split in three",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any, overload
@@ -57,12 +57,13 @@ class Works(Sequence[Distribution]):
     @cached_property
     def means(self) -> Floats:
         """E[W - w | W > w] by job."""
-        return np.array([self.mean(j) for j in range(len(self))])
+        return np.array(self.means_of(range(len(self))))
 
-    def mean(self, j: int) -> float:
-        """E[W - w | W > w] of a job."""
-        mine = slice(self.start[j], self.start[j + 1])
-        return float(self.values[mine] @ self.probabilities[mine])
+    def means_of(self, jobs: Iterable[int]) -> list[float]:
+        """E[W - w | W > w] of some jobs."""
+        values, chances, start = self.values, self.probabilities, self.start.tolist()
+        mine = [slice(start[j], start[j + 1]) for j in jobs]
+        return [values[each].dot(chances[each]) for each in mine]
 
     @cached_property
     def curves(self) -> Curves:

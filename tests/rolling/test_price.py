@@ -6,28 +6,33 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles.plain_price import multiplier as plain_multiplier
 from rolling.small import instance, job
 
 from optsched.generators.rolling import generate_rolling, rolling_settings
-from optsched.rolling.policies._price_kernel import Types, clear_prices, due_date_multipliers
+from optsched.rolling.policies._price_kernel import Types, Ways, Worths, clear_prices, value_jobs
+from optsched.rolling.policies._same_gpus_kernel import Placed
 from optsched.rolling.policies.price import Price, PriceConstants
-from optsched.rolling.policies.seating import seat_by_gain
+from optsched.rolling.policies.seating import Seating
 from optsched.rolling.policies.seating_model import seat_by_patterns
 from optsched.rolling.simulator.world import View, World
-from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables
 from optsched.speed_profile.exact._hull_kernel import Speeds
 from optsched.uncertainty.survival import Curve, Curves
 
 
-def multiplier(due: float, weight: float = 10.0) -> tuple[float, float]:
+def multiplier(due: float, guess: float = 0.0) -> tuple[float, float]:
     """W = 10 or 20, evenly; speeds of 2 s an epoch for 2 $ and 1.25 s for 2.5 $; slope 2/3."""
-    found, change = np.empty(1), np.empty(1)
     survival = np.array([1.0, 0.5])
     curves = Curves.of([Curve(np.array([0.0, 10.0, 20.0]), survival, survival)])
-    speeds = Speeds(np.array([[2.0, 1.25]]), np.array([[2.0, 2.5]]))
-    due_date_multipliers(curves, speeds, np.array([due]), np.array([weight]), found, change)
-    return float(found[0]), float(change[0])
+    inverse = np.array([[1.25, 2.0]])
+    ways = Ways(1 / inverse, inverse, np.array([[1, 0]]))
+    found = Worths(np.array([guess]), np.empty(1), np.empty(1), np.empty(1))
+    due_in, weights = np.array([due]), np.array([10.0])
+    value_jobs(np.array([0]), ways, np.array([2.0, 1.0]), curves, due_in, weights, found)
+    return float(found.multiplier[0]), float(found.change[0])
 
 
 def test_multipliers_by_hand() -> None:
@@ -47,26 +52,52 @@ def test_multipliers_by_hand() -> None:
     assert change == np.inf
 
 
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_a_multiplier_is_that_of_forty_halvings_from_wherever_it_is_searched(
+    data: st.DataObject,
+) -> None:
+    """To the last bit, also where breakpoints coincide or all cases need the same."""
+    few = st.sampled_from([0.125, 0.25, 0.3, 0.5, 1.0])
+    chances = np.array(data.draw(st.lists(few, min_size=1, max_size=6)))
+    survival = (chances / chances.sum())[::-1].cumsum()[::-1]
+    knots = np.append(0.0, np.arange(1.0, len(chances) + 1).cumsum())
+    each = st.floats(0.5, 4.0) | st.sampled_from([1.0, 2.0])
+    inverse = np.array(data.draw(st.lists(each, min_size=1, max_size=5)))
+    cost = np.array(data.draw(st.lists(each, min_size=len(inverse), max_size=len(inverse))))
+    weight = data.draw(st.sampled_from([1e-3, 0.1, 1.0, 30.0]))
+    due = data.draw(st.floats(0.1, 1.2)) * knots[-1] * inverse.max()
+    guess = data.draw(st.floats(0.0, 1.0))
+    speed = 1 / inverse
+    ways = Ways(speed[None], inverse[None], np.argsort(-inverse, kind="stable")[None])
+    found = Worths(np.array([guess]), np.empty(1), np.empty(1), np.empty(1))
+    curves = Curves.of([Curve(knots, survival, survival)])
+    value_jobs(np.array([0]), ways, cost, curves, np.array([due]), np.array([weight]), found)
+    speeds = Speeds(inverse, cost / speed)
+    plain = plain_multiplier((knots.tolist(), survival.tolist()), speeds, weight, due)
+    assert (found.multiplier[0], found.change[0]) == plain
+
+
 def test_prices_clear_the_demand() -> None:
     """Three jobs worth 3, 2 and 1 $/s on one of two GPUs at no cost: the price is 1."""
     prices = np.zeros(1)
-    speeds = np.ones((3, 1, 1))
+    gain = np.array([3.0, 2.0, 1.0]).reshape(3, 1, 1)
     types = Types(np.ones((1, 1)), np.zeros(1), np.array([2.0]))
-    clear_prices(np.array([3.0, 2.0, 1.0]), speeds, types, 3, 40, prices)
+    clear_prices(gain, types, 3, 40, prices)
     assert prices[0] == pytest.approx(1.0, abs=1e-6)
     types = Types(np.ones((1, 1)), np.zeros(1), np.array([3.0]))
-    clear_prices(np.array([3.0, 2.0, 1.0]), speeds, types, 3, 40, prices)
+    clear_prices(gain, types, 3, 40, prices)
     assert prices[0] == 0.0
 
 
 def view_of(seed: int, jobs: int, nodes: int) -> View:
-    settings = rolling_settings(nodes, jobs=jobs, gpus_per_node=2, arrivals="load", load=1.0)
-    world = World(generate_rolling(settings, seed=seed))
+    asked = rolling_settings(nodes, jobs=jobs, gpus_per_node=2, arrivals="load", load=1.0)
+    world = World(generate_rolling(asked, seed=seed))
     return View(world, 0.0, tuple(range(jobs)), (0.0,) * jobs, {}, frozenset())
 
 
-def total(tables: Tables, gain: np.ndarray, seats: dict[int, Seat]) -> float:
-    return sum(gain[j, tables.kind_of[s.node], s.configuration] for j, s in seats.items())
+def total(tables: Tables, gain: np.ndarray, placed: Placed) -> float:
+    return float(gain[placed.job, tables.kind_of[placed.node], placed.configuration].sum())
 
 
 def fits(tables: Tables, choice: tuple[tuple[int, int], ...]) -> bool:
@@ -101,7 +132,8 @@ def test_seating_by_patterns_is_optimal(seed: int) -> None:
     )
     found = total(tables, gain, seat_by_patterns(tables, gain, 10.0))
     assert found == pytest.approx(best, rel=1e-3)
-    greedy = total(tables, gain, seat_by_gain(tables, gain, gain, gain.reshape(4, -1).max(axis=1)))
+    free, urgency = np.zeros(len(tables.kinds)), gain.reshape(4, -1).max(axis=1)
+    greedy = total(tables, gain, Seating(tables).by_gain(gain, free, urgency))
     assert greedy <= best + 1e-9
 
 

@@ -101,5 +101,19 @@ def test_compiled_sts_is_plain_sts(seed: int) -> None:
         assert compiled.same_course(simulate_rolling(world, plain, seed=seed))
 
 
+@pytest.mark.parametrize(
+    "seed", [*range(100, 106), *(pytest.param(s, marks=pytest.mark.full) for s in range(106, 400))]
+)
+def test_compiled_price_is_plain_price(seed: int) -> None:
+    """Every event of the run, where multipliers are searched from the last ones and prices cleared
+    among fewer and fewer bidders."""
+    from oracles.plain_price import PlainPrice
+
+    given, options = case(seed)
+    world = World(given, options)
+    compiled = simulate_rolling(world, make_policy("price", world, Settings()), seed=seed)
+    assert compiled.same_course(simulate_rolling(world, PlainPrice(world), seed=seed))
+
+
 if __name__ == "__main__":
     print(json.dumps({s: {p: digest(s, p) for p in POLICIES} for s in range(CASES)}, indent=0))

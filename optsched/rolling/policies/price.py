@@ -18,14 +18,20 @@ from numpy.typing import NDArray
 
 from optsched.result import Settings
 from optsched.rolling.options import PriceConstants
-from optsched.rolling.policies._price_kernel import Types, clear_prices, due_date_multipliers
-from optsched.rolling.policies.same_gpus import keep_same_gpus
-from optsched.rolling.policies.seating import seat_by_gain
+from optsched.rolling.policies._price_kernel import (
+    Types,
+    Ways,
+    Worths,
+    clear_prices,
+    gains,
+    value_jobs,
+)
+from optsched.rolling.policies.same_gpus import same_gpus
+from optsched.rolling.policies.seating import Seating, sizes_of
 from optsched.rolling.policies.seating_model import seat_by_patterns
 from optsched.rolling.simulator.engine import Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.cost import Tables
-from optsched.speed_profile.exact._hull_kernel import Speeds
 
 Floats = NDArray[np.float64]
 
@@ -39,10 +45,11 @@ LEAST_WORTH = 1e-200
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """By job: nu, dollars per epoch; M; epochs until the planned change of speed; by type: lam."""
+    """By job: nu, dollars per epoch; nu s - c k of each way to run; epochs until the planned change
+    of speed; by type: lam."""
 
     epoch: Floats
-    multiplier: Floats
+    gain: Floats
     change: Floats
     prices: Floats
 
@@ -60,7 +67,7 @@ def price(name: str, world: World, settings: Settings) -> Price:
 
 
 class Price:
-    """The price policy. Remembers mean prices by type."""
+    """The price policy. Remembers mean prices by type, and where the search for each M ended."""
 
     def __init__(
         self,
@@ -75,64 +82,60 @@ class Price:
         self.constants = constants or PriceConstants()
         self.wake = self.constants.wake
         self.by_patterns, self.time_limit = by_patterns, time_limit
-        self.rates, self.gpus = _type_rates(world)
+        self.rates, gpus = _type_rates(world)
         self.mean_prices = np.zeros(len(self.rates))
+        self.multiplier = np.zeros(len(world.instance.jobs))
+        speeds = _speeds(world.all)
+        flat = speeds.reshape(len(speeds), -1)
+        inverse = np.where(flat > 0, 1 / np.where(flat > 0, flat, 1.0), np.inf)
+        self.ways = Ways(flat, inverse, np.argsort(-inverse, axis=1, kind="stable"))
+        self.types = Types(sizes_of(world.all), self.rates, gpus)
+        self.fastest, self.alone = flat.max(axis=1), (speeds[:, :, 0] * gpus).sum(axis=1)
+        self.seating = Seating(world.all)
 
     def decide(self, view: View) -> Plan:
         """Value, price, seat."""
-        tables = view.tables
-        speeds, sizes = _speeds(tables), _sizes(tables)
-        values = self._values(view, speeds, sizes)
+        tables = self.world.all
+        values = self._values(view)
         self.mean_prices = (
             self.constants.memory * self.mean_prices + (1 - self.constants.memory) * values.prices
         )
-        gain = values.epoch[:, None, None] * speeds - (self.rates[:, None] * sizes)[None]
-        worth = np.maximum(values.epoch, LEAST_WORTH)
-        gain += NOW_RATHER_THAN_LATER * worth[:, None, None] * speeds
-        gain = np.where(speeds > 0, gain, -np.inf)
+        worth = NOW_RATHER_THAN_LATER * np.maximum(values.epoch, LEAST_WORTH)
+        speeds = self.ways.speed[view.index].reshape(values.gain.shape)
+        gain = values.gain + worth[:, None, None] * speeds
         if self.by_patterns:
-            seats = seat_by_patterns(tables, gain, self.time_limit)
+            placed = seat_by_patterns(view.tables, gain, self.time_limit)
         else:
-            priced = gain - (values.prices[:, None] * sizes)[None]
-            urgency = values.epoch * speeds.reshape(tables.jobs, -1).max(axis=1)
-            seats = seat_by_gain(tables, gain, priced, urgency)
-        seats = keep_same_gpus(tables, seats, view.running)
-        changes = {
-            j: float(values.change[j] * tables.seconds[j, tables.kind_of[s.node], s.configuration])
-            for j, s in seats.items()
-            if values.change[j] < np.inf
-        }
-        return Plan(seats, changes)
+            urgency = values.epoch * self.fastest[view.index]
+            placed = self.seating.by_gain(gain, values.prices, urgency)
+        seconds = tables.seconds[
+            view.index[placed.job], tables.kind_of[placed.node], placed.configuration
+        ]
+        waits = values.change[placed.job] * seconds
+        ends = waits < np.inf
+        changes = dict(zip(placed.job[ends].tolist(), waits[ends].tolist(), strict=True))
+        return Plan(same_gpus(tables, placed, view.running), changes)
 
-    def _values(self, view: View, speeds: Floats, sizes: Floats) -> Values:
-        tables, k = view.tables, self.constants
+    def _values(self, view: View) -> Values:
+        k, jobs, weights = self.constants, len(view.jobs), self.world.weights[view.index]
         planned = self.rates + k.price_share * self.mean_prices
-        cost = (planned[:, None] * sizes)[None]
-        per_epoch = np.where(speeds > 0, cost / np.where(speeds > 0, speeds, 1.0), np.inf)
-        weights = tables.weights
         mean, most = view.means, view.works.most
-        flat = speeds.reshape(tables.jobs, -1)
-        alone = np.where(speeds[:, :, 0] > 0, speeds[:, :, 0], 0.0)
-        backlog_each = mean / (alone * self.gpus).sum(axis=1)
-        longest = (most / flat.max(axis=1)).mean()
-        congestion = min(k.most_congestion, backlog_each.sum() / longest)
-        multiplier, change = np.empty(tables.jobs), np.empty(tables.jobs)
-        inverse = np.where(flat > 0, 1 / np.where(flat > 0, flat, 1.0), np.inf)
-        pooled = Speeds(inverse, per_epoch.reshape(tables.jobs, -1))
-        due_date_multipliers(view.works.curves, pooled, tables.due, weights, multiplier, change)
-        worth = weights * multiplier
-        delay = worth[:, None] / np.where(flat > 0, flat, 1.0)
-        total = np.where(flat > 0, per_epoch.reshape(tables.jobs, -1) + delay, np.inf)
-        best = total.argmin(axis=1)
-        fastest_wish = flat[np.arange(tables.jobs), best]
-        premium = 1 + k.congestion_weight * max(0.0, congestion - k.congestion_start)
+        backlog_each = mean / self.alone[view.index]
+        longest = (most / self.fastest[view.index]).mean()
         backlog = backlog_each.sum()
-        waiting = np.maximum(backlog / mean - 1 / fastest_wish, 0.0)
-        epoch = premium * total[np.arange(tables.jobs), best] + worth * waiting
-        prices = np.zeros(len(self.rates))
-        types = Types(sizes, self.rates, self.gpus)
-        clear_prices(epoch, speeds, types, k.rounds, k.bisections, prices)
-        return Values(epoch, multiplier, change, prices)
+        congestion = min(k.most_congestion, backlog / longest)
+        due = self.world.due_dates[view.index] - view.time
+        found = Worths(self.multiplier[view.index], *np.empty((3, jobs)))
+        cost = (planned[:, None] * self.types.sizes).ravel()
+        value_jobs(view.index, self.ways, cost, view.works.curves, due, weights, found)
+        self.multiplier[view.index] = found.multiplier
+        premium = 1 + k.congestion_weight * max(0.0, congestion - k.congestion_start)
+        waiting = np.maximum(backlog / mean - 1 / found.wish, 0.0)
+        epoch = premium * found.dollars + weights * found.multiplier * waiting
+        prices, gain = np.zeros(len(self.rates)), np.empty((jobs, *self.types.sizes.shape))
+        gains(view.index, self.ways, self.types, epoch, gain)
+        clear_prices(gain, self.types, k.rounds, k.bisections, prices)
+        return Values(epoch, gain, found.change, prices)
 
 
 def _type_rates(world: World) -> tuple[Floats, Floats]:
@@ -150,12 +153,3 @@ def _speeds(tables: Tables) -> Floats:
     usable = np.isfinite(tables.seconds)
     speeds: Floats = np.where(usable, 1 / np.where(usable, tables.seconds, 1.0), 0.0)
     return speeds
-
-
-def _sizes(tables: Tables) -> Floats:
-    """GPUs, or part of one, by type and configuration."""
-    sizes = np.zeros(tables.seconds.shape[1:])
-    for t, kind in enumerate(tables.kinds):
-        for c, each in enumerate(kind.configurations):
-            sizes[t, c] = each.gpus * float(each.fraction)
-    return sizes

@@ -22,9 +22,13 @@ def keep_same_gpus(
     tables: Tables, seats: Mapping[int, Seat], before: Mapping[int, Seat]
 ) -> dict[int, Seat]:
     """The same assignment on nodes of the same classes, with the fewest jobs moved."""
+    return same_gpus(tables, placed_of(seats), before)
+
+
+def placed_of(seats: Mapping[int, Seat]) -> Placed:
+    """Seats in arrays."""
     rows = [(j, s.node, min(s.gpus), len(s.gpus), s.configuration) for j, s in seats.items()]
-    columns = np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(-1, 5).T)
-    return same_gpus(tables, Placed(*columns), before)
+    return Placed(*np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(-1, 5).T))
 
 
 def same_gpus(tables: Tables, placed: Placed, before: Mapping[int, Seat]) -> dict[int, Seat]:

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import NotApplicableError
-from optsched.rolling.policies.seating import seat_by_gain
+from optsched.rolling.policies._same_gpus_kernel import Placed
+from optsched.rolling.policies.same_gpus import placed_of
+from optsched.rolling.policies.seating import Seating
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Configuration, Tables
 from optsched.selection.models.packings import maximal_fills, partitions
@@ -65,8 +67,8 @@ class _Columns:
         return len(self.seats) + len(self.cuts) + len(self.fills)
 
 
-def seat_by_patterns(tables: Tables, gain: Floats, time_limit: float | None) -> dict[int, Seat]:
-    """Seats by job; the greedy ones when the limit passes without a better seating.
+def seat_by_patterns(tables: Tables, gain: Floats, time_limit: float | None) -> Placed:
+    """Seats; the greedy ones when the limit passes without a better seating.
 
     Raises
     ------
@@ -80,7 +82,7 @@ def seat_by_patterns(tables: Tables, gain: Floats, time_limit: float | None) -> 
     worth = np.zeros(columns.count)
     worth[: len(columns.seats)] = [gain[key] for key in columns.seats]
     if not columns.seats:
-        return {}
+        return placed_of({})
     rows = _rows(tables, columns)
     shape = (len(rows.limit), columns.count)
     matrix = csr_matrix((rows.value, (rows.row, rows.column)), shape=shape)
@@ -98,14 +100,14 @@ def seat_by_patterns(tables: Tables, gain: Floats, time_limit: float | None) -> 
         options=options,
     )
     urgency = np.where(np.isfinite(gain), gain, 0.0).reshape(tables.jobs, -1).max(axis=1)
-    greedy = seat_by_gain(tables, gain, gain, urgency)
+    greedy = Seating(tables).by_gain(gain, np.zeros(len(tables.kinds)), urgency)
     if answer.x is None or _total(tables, gain, greedy) >= -answer.fun * unit:
         return greedy
-    return _laid_out(tables, columns, answer.x)
+    return placed_of(_laid_out(tables, columns, answer.x))
 
 
-def _total(tables: Tables, gain: Floats, seats: dict[int, Seat]) -> float:
-    return sum(float(gain[j, tables.kind_of[s.node], s.configuration]) for j, s in seats.items())
+def _total(tables: Tables, gain: Floats, placed: Placed) -> float:
+    return sum(gain[placed.job, tables.kind_of[placed.node], placed.configuration].tolist())
 
 
 def _columns(tables: Tables, gain: Floats) -> _Columns:

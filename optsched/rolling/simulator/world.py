@@ -104,8 +104,8 @@ class World:
     def means_left(self, view: View) -> Floats:
         """E[W - w | W > w] of the jobs present; taken anew for those that made progress."""
         done = np.array(view.done)
-        for i in np.flatnonzero(self._done[view.index] != done).tolist():
-            self._mean[view.jobs[i]] = view.works.mean(i)
+        changed = np.flatnonzero(self._done[view.index] != done)
+        self._mean[view.index[changed]] = view.works.means_of(changed.tolist())
         self._done[view.index] = done
         return self._mean[view.index]
 

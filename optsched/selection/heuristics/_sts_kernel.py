@@ -136,7 +136,7 @@ def select(jobs: Jobs, kinds: Kinds, nodes: Nodes, order: Any, rules: Rules) -> 
     for j in order:
         for t in range(types):
             wishes.standing[t] = NEVER
-            is_open[t] = is_open[t] and _has_room(t, kinds, nodes, left)
+            is_open[t] = is_open[t] and has_room(t, kinds, nodes, left)
             if is_open[t] and jobs.seconds[j, t, 0] < np.inf:
                 _wish(jobs, kinds, rules, j, t, wishes, hull, spare)
         if not is_open.any():
@@ -154,8 +154,18 @@ def select(jobs: Jobs, kinds: Kinds, nodes: Nodes, order: Any, rules: Rules) -> 
 
 
 @njit(cache=True)
-def _has_room(kind: int, kinds: Kinds, nodes: Nodes, left: Left) -> bool:
-    """Whether any configuration of a type still fits somewhere."""
+def has_room(kind: int, kinds: Kinds, nodes: Nodes, left: Left) -> bool:
+    """Whether any configuration of a type still fits somewhere.
+
+    Parameters
+    ----------
+    kind : int
+        GPU type.
+    kinds, nodes : Kinds, Nodes
+        The cluster.
+    left : Left
+        What is free.
+    """
     for n in range(len(left.free)):
         if nodes.kind[n] == kind and left.free[n]:
             return True
@@ -244,14 +254,26 @@ def _assign(
             if smaller:  # less than was wanted, or it would have fitted
                 wanted = most_free(best, left.free, nodes) - 1
             if wanted >= 0:
-                _seat(kinds, nodes, left, best, wanted, seat)
+                take_seat(kinds, nodes, left, best, wanted, seat)
             if seat[NODE] >= 0:
                 return
 
 
 @njit(cache=True)
-def _seat(kinds: Kinds, nodes: Nodes, left: Left, kind: int, wanted: int, seat: Any) -> None:
-    """Take GPUs by best fit; a fraction goes to the shared GPU of least sufficient room."""
+def take_seat(kinds: Kinds, nodes: Nodes, left: Left, kind: int, wanted: int, seat: Any) -> None:
+    """Take GPUs by best fit; a fraction goes to the shared GPU of least sufficient room.
+
+    Parameters
+    ----------
+    kinds, nodes : Kinds, Nodes
+        The cluster.
+    left : Left
+        What is free.
+    kind, wanted : int
+        GPU type and configuration.
+    seat : (6,) int
+        A column of what `select` returns; as it was where nothing fits.
+    """
     gpus, part = wanted + 1, kinds.parts[kind, wanted]
     shares = part < kinds.whole[kind]
     if shares:

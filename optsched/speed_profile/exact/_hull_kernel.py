@@ -88,15 +88,21 @@ def lower_hull(speeds: Speeds, vertices: Any) -> int:
     O(K) where more GPUs are never slower, else O(K^2). Equal points and points above the hull are
     left out.
     """
-    inverse, energy = speeds.inverse, speeds.energy
-    count = 0
-    order = np.arange(len(inverse))
+    inverse, order = speeds.inverse, np.arange(len(speeds.inverse))
     for i in range(1, len(inverse)):  # slowest first, equal ones as they come
         k, at = order[i], i
         while at and inverse[order[at - 1]] < inverse[k]:
             order[at] = order[at - 1]
             at -= 1
         order[at] = k
+    return hull_in_order(speeds, order, vertices)
+
+
+@njit(cache=True)
+def hull_in_order(speeds: Speeds, order: Any, vertices: Any) -> int:
+    """`lower_hull` of speeds whose order is known: the slowest first, equal ones as they come."""
+    inverse, energy = speeds.inverse, speeds.energy
+    count = 0
     for k in order:
         if not (inverse[k] < np.inf and energy[k] < np.inf):
             continue
