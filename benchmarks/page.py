@@ -77,7 +77,7 @@ SECTIONS = {
     ),
     "online-bound": (
         "Online: how far the bound is from the best policy, and why",
-        "online.py --only bound",
+        "online.py --only bound,flow",
     ),
     "rolling": ("Rolling: seconds of a run and of a decision", "rolling.py --profile"),
     "rolling-price": (

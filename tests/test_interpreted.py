@@ -170,8 +170,8 @@ MANY = (
       for method in ("heavy-edge", "repartition", "exact")),
     *(f"rolling/light-6x60:{method}" for method in ("sts", "rg", "price", "clairvoyant-bound")),
     *(f"online/small-400x40:{method}" for method in (
-        "a-srpt", "a-srpt-backfill", "spjf", "wcs-subtime", "las", "max-min", "srpt-preemptive",
-        "easy", "fifo", "flow-bound", "gang-bound")),
+        "a-srpt", "a-srpt-backfill", "spjf", "wcs-subtime", "spwf-consolidated", "las", "max-min",
+        "srpt-preemptive", "easy", "fifo", "flow-bound", "gang-bound")),
     *(f"selection/{name}:{method}" for name in ("12x48-distinct", "10x20")
       for method in ("sts", "rg", "dp", "edf", "columns", "exact")),
 )  # fmt: skip
