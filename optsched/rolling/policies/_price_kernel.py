@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import njit
+from optsched.compiled_loops import njit, njit_inner
 from optsched.speed_profile.exact._hull_kernel import Speeds, hull_in_order
 from optsched.uncertainty.survival import Curve, Curves
 
@@ -193,7 +193,7 @@ def clear_prices(gain: Any, types: Types, rounds: int, bisections: int, prices: 
             prices[t] = high
 
 
-@njit(cache=True)
+@njit_inner
 def _multiplier(curve: Curve, useful: Useful, weight: float, due: float, guess: float) -> float:
     """The least M, in parts of 1 / `GRID`, that meets the due date; at most 1.
 
@@ -233,7 +233,7 @@ def _multiplier(curve: Curve, useful: Useful, weight: float, due: float, guess: 
     return top / GRID
 
 
-@njit(cache=True)
+@njit_inner
 def _probe(curve: Curve, useful: Useful, multiplier: float, weight: float, due: float) -> Any:
     """Whether the epochs that more than a share M of the cases need take so many seconds at most.
 
@@ -271,7 +271,7 @@ def _probe(curve: Curve, useful: Useful, multiplier: float, weight: float, due: 
     return True, below / weight
 
 
-@njit(cache=True)
+@njit_inner
 def _change(curve: Curve, useful: Useful, weight: float, multiplier: float) -> float:
     """Epochs until the speed at M changes; infinite if it does not."""
     now = _vertex(useful.slopes, curve.high[0], multiplier, weight)
@@ -283,7 +283,7 @@ def _change(curve: Curve, useful: Useful, weight: float, multiplier: float) -> f
     return np.inf
 
 
-@njit(cache=True)
+@njit_inner
 def _vertex(slopes: Any, survival: float, multiplier: float, weight: float) -> int:
     """The slowest hull speed whose next edge is not worth its price."""
     for e in range(len(slopes)):
@@ -292,7 +292,7 @@ def _vertex(slopes: Any, survival: float, multiplier: float, weight: float) -> i
     return len(slopes)
 
 
-@njit(cache=True)
+@njit_inner
 def _demand(bids: Bids, bidders: int, size: Any, price: float) -> float:
     """GPUs of a type that jobs want at a price, given their best gain elsewhere."""
     total = 0.0
@@ -307,7 +307,7 @@ def _demand(bids: Bids, bidders: int, size: Any, price: float) -> float:
     return total
 
 
-@njit(cache=True)
+@njit_inner
 def _who_bids_on(bids: Bids, bidders: int) -> int:
     """Leave out who wanted none: none is wanted at a higher price either; how many are left."""
     left = 0

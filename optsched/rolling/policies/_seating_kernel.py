@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import njit
+from optsched.compiled_loops import njit, njit_inner
 from optsched.selection.heuristics._best_fit_kernel import Nodes
 from optsched.selection.heuristics._sts_kernel import (
     GIVEN,
@@ -112,7 +112,7 @@ def seat_jobs(offers: Offers, kinds: Kinds, nodes: Nodes, seats: Any, order: Any
     return seated
 
 
-@njit(cache=True)
+@njit_inner
 def _best(gain: Any, gone: Any) -> int:
     """The best of a job's ways of positive gain that may still fit; -1 if there is none."""
     types, width = gain.shape
@@ -124,7 +124,7 @@ def _best(gain: Any, gone: Any) -> int:
     return best
 
 
-@njit(cache=True)
+@njit_inner
 def _take(wish: int, kinds: Kinds, nodes: Nodes, left: Left, gone: Any, row: Any) -> None:
     """A seat for a configuration; what once finds none never will: free GPUs only grow fewer.
 
@@ -148,7 +148,7 @@ def _take(wish: int, kinds: Kinds, nodes: Nodes, left: Left, gone: Any, row: Any
     gone[wish] = row[NODE] < 0
 
 
-@njit(cache=True)
+@njit_inner
 def _raise(gain: Any, nodes: Nodes, kinds: Kinds, left: Left, seats: Any, order: Any) -> None:
     """One more GPU of its node to the job that gains most by it, again and again.
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -154,7 +155,7 @@ def simulate_rolling(
         policy=policy.name,
         seed=seed,
         options=world.options.to_dict(),
-        segments=tuple(sorted(run.segments, key=lambda s: (s.start, s.job))),
+        segments=tuple(sorted(run.segments, key=attrgetter("start", "job"))),
         nodes=tuple(sorted(run.intervals, key=lambda i: (i.start, i.node))),
         jobs=tuple(sorted(run.finished, key=lambda r: r.job)),
         decisions=tuple(run.decisions),
@@ -278,9 +279,13 @@ class _Run:
         plan = self.policy.decide(view)
         seconds = clock() - began
         self.decisions.append(Decision(now, len(jobs), len(plan.seats), cause, seconds))
-        for i in {**running, **plan.seats}:
-            seat = plan.seats.get(i)
-            if seat is not states[i].seat and seat != states[i].seat:
+        for i, before in running.items():
+            if i not in plan.seats:
+                self._apply(now, jobs[i], states[i], None, done[i])
+            elif plan.seats[i] is not before and plan.seats[i] != before:
+                self._apply(now, jobs[i], states[i], plan.seats[i], done[i])
+        for i, seat in plan.seats.items():
+            if states[i].seat is None:
                 self._apply(now, jobs[i], states[i], seat, done[i])
         shortest = SHORTEST * self.world.instance.interval
         clocks.change[self.present] = math.inf

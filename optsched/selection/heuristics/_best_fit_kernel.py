@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import njit
+from optsched.compiled_loops import njit_inner
 from optsched.selection.instance import SelectionInstance
 
 
@@ -27,7 +27,7 @@ def nodes_of(instance: SelectionInstance, kind_of: Any) -> Nodes:
     return Nodes(kind_of, gpus, rates)
 
 
-@njit(cache=True)
+@njit_inner
 def best_fit(kind: int, wanted: int, free: Any, nodes: Nodes) -> int:
     """An open node before an empty one, the fewest free GPUs, the least cost, the first; or -1.
 
@@ -63,7 +63,7 @@ def best_fit(kind: int, wanted: int, free: Any, nodes: Nodes) -> int:
     return best
 
 
-@njit(cache=True)
+@njit_inner
 def most_free(kind: int, free: Any, nodes: Nodes) -> int:
     """The most free GPUs on one node of a type."""
     most = 0

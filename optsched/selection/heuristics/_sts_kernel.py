@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import njit
+from optsched.compiled_loops import njit, njit_inner
 from optsched.selection.heuristics._best_fit_kernel import Nodes, best_fit, most_free
 from optsched.speed_profile.exact._hull_kernel import (
     Hull,
@@ -153,7 +153,7 @@ def select(jobs: Jobs, kinds: Kinds, nodes: Nodes, order: Any, rules: Rules) -> 
     return seats, length
 
 
-@njit(cache=True)
+@njit_inner
 def has_room(kind: int, kinds: Kinds, nodes: Nodes, left: Left) -> bool:
     """Whether any configuration of a type still fits somewhere.
 
@@ -259,7 +259,7 @@ def _assign(
                 return
 
 
-@njit(cache=True)
+@njit_inner
 def take_seat(kinds: Kinds, nodes: Nodes, left: Left, kind: int, wanted: int, seat: Any) -> None:
     """Take GPUs by best fit; a fraction goes to the shared GPU of least sufficient room.
 
@@ -293,7 +293,7 @@ def take_seat(kinds: Kinds, nodes: Nodes, left: Left, kind: int, wanted: int, se
     seat[NODE], seat[FIRST], seat[PLACED], seat[GIVEN] = n, g, wanted, wanted
 
 
-@njit(cache=True)
+@njit_inner
 def _roomiest(kind: int, part: int, nodes: Nodes, left: Left) -> Any:
     """The shared GPU of a type with the least sufficient room, the first of them; or -1."""
     node, gpu = -1, -1
@@ -306,7 +306,7 @@ def _roomiest(kind: int, part: int, nodes: Nodes, left: Left) -> Any:
     return node, gpu
 
 
-@njit(cache=True)
+@njit_inner
 def _give_fraction(jobs: Jobs, kinds: Kinds, nodes: Nodes, left: Left, j: int, seats: Any) -> None:
     """Of a shared GPU: the least slowdown that fits; the whole of it where nobody else is."""
     n, g, held = seats[NODE, j], seats[FIRST, j], seats[GIVEN, j]
@@ -327,7 +327,7 @@ def _give_fraction(jobs: Jobs, kinds: Kinds, nodes: Nodes, left: Left, j: int, s
     left.room[n, g] = -1 if best == 0 else room - kinds.parts[t, best]
 
 
-@njit(cache=True)
+@njit_inner
 def _give_gpus(jobs: Jobs, kinds: Kinds, nodes: Nodes, left: Left, j: int, seats: Any) -> None:
     """Whole GPUs of the node while the job gets faster."""
     n, held = seats[NODE, j], seats[GIVEN, j]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import njit
+from optsched.compiled_loops import njit, njit_inner
 from optsched.uncertainty.survival import Curve, Curves
 
 SLACK, BINDING, INFEASIBLE = 0, 1, 2
@@ -98,7 +98,7 @@ def lower_hull(speeds: Speeds, vertices: Any) -> int:
     return hull_in_order(speeds, order, vertices)
 
 
-@njit(cache=True)
+@njit_inner
 def hull_in_order(speeds: Speeds, order: Any, vertices: Any) -> int:
     """`lower_hull` of speeds whose order is known: the slowest first, equal ones as they come."""
     inverse, energy = speeds.inverse, speeds.energy
