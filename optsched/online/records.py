@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -71,6 +71,23 @@ class Segments:
             server=np.array([server for server, _ in flat], dtype=np.int64),
             taken=np.array([gpus for _, gpus in flat], dtype=np.int64),
         )
+
+    @classmethod
+    def later(cls, lay_out: Callable[[], Segments]) -> Self:
+        """Columns that are laid out when one of them is first asked for."""
+        made = cls.__new__(cls)
+        vars(made)["_lay_out"] = lay_out
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        own = vars(self)
+        if "_lay_out" not in own or name not in self.__dataclass_fields__:
+            raise AttributeError(name)
+        own.update(vars(own.pop("_lay_out")()))
+        return own[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def __len__(self) -> int:
         return len(self.job)
@@ -289,7 +306,7 @@ def in_server_order(
     """
     count = pieces[kept].astype(np.int64)
     first = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
-    laid = np.empty(first[-1], server.dtype), np.empty(first[-1], taken.dtype)
+    laid = np.empty(first[-1], server.dtype), np.empty(first[-1], server.dtype)
     for begin in range(0, len(kept), _AT_ONCE):
         block = slice(begin, begin + _AT_ONCE)
         many, at = count[block], first[begin : begin + _AT_ONCE + 1]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 import textwrap
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,7 @@ from optsched.online.record_files import write_records
 from optsched.online.records import Records, Segments
 from optsched.online.runs import run_policies
 from optsched.online.simulator.engine import simulate_online
+from optsched.online.simulator.preemption import PreemptiveRun
 from optsched.placement.instance import Job, Stage
 
 PREEMPTIVE = [name for name, policy in POLICIES.items() if policy.preempts != "never"]
@@ -203,6 +206,52 @@ def test_own_policies_are_the_compiled_ones(seed: int, sliced: bool) -> None:
     own = simulate_policy(jobs, Remaining(), predicted, ROUNDS)
     assert list(own) == list(simulate_online(jobs, "srpt-preemptive", predicted, ROUNDS))
     assert audit(jobs, own).violations == ()
+
+
+def crowd(seed: int) -> Jobs:
+    """Some 300 jobs within seconds on 8 GPUs, with equal keys among them."""
+    rng = np.random.default_rng(seed)
+    gpus, iterations = rng.choice([1, 1, 1, 2, 4], 300), rng.choice([3, 10, 30, 31, 200], 300)
+    rows = zip(np.sort(rng.integers(0, 20, 300)), gpus, iterations, strict=True)
+    return jobs_of(*((float(r), int(g), float(n)) for r, g, n in rows), servers=2, per_server=4)
+
+
+@pytest.mark.parametrize("name", PREEMPTIVE)
+def test_long_lines_are_kept_in_order(name: str) -> None:
+    """However few of those that wait are kept in order, and against a policy in plain Python."""
+    jobs = crowd(1)
+    options = ROUNDS.for_policy(POLICIES[name])
+    records = simulate_online(jobs, name, None, options)
+    for longest in (1, 40, 70):
+        run = PreemptiveRun(jobs, POLICIES[name], options, jobs.iterations)
+        run.state.longest[:] = longest
+        assert run.until_done(1000, None)
+        assert list(run.records(True)) == list(records)
+    if name == "las":
+        own = simulate_policy(jobs, documented_example(4), None, ROUNDS)
+        assert list(own) == list(records)
+    assert audit(jobs, records).violations == ()
+
+
+def test_segments_laid_out_later_are_kept_like_others() -> None:
+    """Copied before anybody asked for them, or after; of an interrupted run, too."""
+    jobs = crowd(2)
+    for name in PREEMPTIVE:
+        made = PreemptiveRun(jobs, POLICIES[name], ROUNDS, jobs.iterations)
+        made.until_done(100, lambda _ended, _jobs: _interrupt())
+        records = made.records(False)
+        again = pickle.loads(pickle.dumps(records))
+        assert list(again) == list(records)
+        assert again.preemptions == records.preemptions > 0
+        assert list(copy(records)) == list(again)
+        parts = records.segments
+        assert np.array_equal(parts.start[~parts.resumed], records.start)
+        assert np.array_equal(parts.end[parts.ended], records.end)
+        assert records.alpha == pytest.approx(1.0)
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
 
 
 def test_the_view_expects_the_ends_of_what_runs() -> None:

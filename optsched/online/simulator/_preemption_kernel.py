@@ -2,9 +2,9 @@
 
 A full pass goes through all jobs by (key, row), keeps or chooses those that fit together, stops the
 running ones that are left over, then fills: waiting jobs start in order where they fit.
-Complexity: O(R log R + started log n) a full pass for R running jobs; by remaining work O(sizes)
-where nobody who waits can have come to the front, else O(R) for each job laid aside or walked
-through. O(started log n) a fill; with max-min's shares a full pass looks at every job that waits.
+Complexity: O(R + changed log n) a full pass for R running jobs; by remaining work O(sizes) where
+nobody who waits can have come to the front, else O(R) for each job laid aside or walked through.
+O(started log n) a fill; with max-min's shares a full pass looks at every job that waits.
 Source: models/online/README.md, "Preemption".
 """
 
@@ -20,30 +20,43 @@ from optsched.online.simulator.heaps import pop_keyed, push_keyed
 from optsched.online.simulator.iteration_cache import cached_time
 from optsched.online.simulator.offers import pattern, rule_for, set_free, take
 from optsched.online.simulator.preemption import (
+    ALPHA,
+    CUT,
+    END,
     ENDED,
     ENDS,
+    FROM,
+    HORIZON,
+    KNOWN,
+    LEFT,
+    MOST,
     NEXT,
     NONE,
+    NOW,
+    PIECE,
     PIECES,
     QUEUED,
     REMAINING,
     RUNNING,
+    SEGMENT,
     SEGMENTS,
     SHARE,
+    WORKED,
 )
 from optsched.online.simulator.waiting_line import (
     dequeue,
     enqueue,
-    fair_level,
     first_fitting,
     is_sooner,
     key_of,
-    rank_again,
 )
+from optsched.online.simulator.walk import claims, come_after, is_before, run_at
 
 DONE, MORE, NEEDS_ROOM = 0, 1, 2
 FINEST = 2.0**53
 """From so many rounds on, the clock tells no two of them apart."""
+BEYOND = 1.1
+"""How far a front reaches beyond the last key that the round before took."""
 
 
 @njit_borrowing
@@ -67,35 +80,38 @@ def advance(rows: Any, packed: Any, rules: Any, state: Any, steps: int) -> int:
     """
     most = len(state.servers.free) * (len(state.servers.histogram) - 1)
     for _ in range(steps):
-        written = max(state.index[SEGMENTS], state.index[PIECES])
-        if written + most > len(state.piece_server):
+        room = len(state.segment_row) - state.index[SEGMENTS]
+        if min(room, len(state.piece_server) - state.index[PIECES]) < most:
             return NEEDS_ROOM
         now = _next_event(rows, rules, state)
+        if now > state.clock[HORIZON]:
+            _expect_ends(state, state.index[RUNNING], np.inf)
+            now = _next_event(rows, rules, state)
         if now == np.inf:
             return DONE
-        if rules.slot > 0.0:
-            now = next_multiple(now, rules.slot)
-        state.now[0] = now
-        _end(rows, state, now)
+        state.clock[NOW] = now
+        _end(rows, rules, state, now)
         _admit(rows, rules, state, now)
         if state.index[QUEUED] == 0:
             continue
+        chosen = 0
         if rules.round == 0.0 or _is_boundary(now, rules):
-            _preempt(rows, rules, state, now)
-        _fill(rows, packed, rules, state, now)
+            chosen = _preempt(rows, rules, state, now)
+        _fill(rows, packed, rules, state, now, chosen)
     return MORE
 
 
 @njit_inlined
 def _next_event(rows: Any, rules: Any, state: Any) -> float:
+    """When something acts next, if no job ends unexpected; infinite if nothing does."""
     at = np.inf
     if state.index[NEXT] < len(rows.submit):
         at = rows.submit[state.index[NEXT]]
-    if state.index[RUNNING] > 0:
+    if state.index[ENDS] > 0:
         at = min(at, state.end_time[0])
     if rules.round > 0.0 and state.index[QUEUED] > 0:
-        at = min(at, _next_boundary(state.now[0], rules.round))
-    return at
+        at = min(at, _next_boundary(state.clock[NOW], rules.round))
+    return next_multiple(at, rules.slot) if rules.slot > 0.0 else at
 
 
 @njit_inlined
@@ -121,17 +137,16 @@ def _is_boundary(now: float, rules: Any) -> bool:
 
 
 @njit_inlined
-def _end(rows: Any, state: Any, now: float) -> None:
-    while state.index[RUNNING] > 0 and state.end_time[0] <= now:
+def _end(rows: Any, rules: Any, state: Any, now: float) -> None:
+    while state.index[ENDS] > 0 and state.end_time[0] <= now:
         row = state.end_row[0]
-        _release(rows, state, row)
-        state.left[row] = 0.0
-        state.present[rows.bucket[row]] -= 1
+        _release(rows, rules, state, row)
+        state.job[row, LEFT] = 0.0
+        state.present[rows.bucket[rows.configuration[row]]] -= 1
         state.index[ENDED] += 1
-        last = state.index[RUNNING] - 1
+        last, place = state.index[RUNNING] - 1, state.place[row]
         state.index[RUNNING] = last
-        state.running[state.place[row]] = state.running[last]
-        state.place[state.running[last]] = state.place[row]
+        run_at(state, place, state.running[last], state.running_gpus[last])
         _forget_stopped(state)
 
 
@@ -140,25 +155,23 @@ def _forget_stopped(state: Any) -> None:
     """Let the first end be that of a job that runs."""
     while state.index[ENDS] > 0:
         row = state.end_row[0]
-        if state.segment[row] != NONE and state.end[row] == state.end_time[0]:
+        if state.job[row, SEGMENT] >= 0.0 and state.job[row, END] == state.end_time[0]:
             return
         pop_keyed(state.end_time, state.end_row, state.index[ENDS])
         state.index[ENDS] -= 1
 
 
 @njit_inlined
-def _release(rows: Any, state: Any, row: int) -> None:
+def _release(rows: Any, rules: Any, state: Any, row: int) -> None:
     """Free the GPUs of a job's segment."""
-    for bucket in range(len(rows.sizes)):
-        state.ahead[bucket] -= rows.gpus[row]
-    segment = state.segment[row]
-    first, last = state.segment_piece[segment], state.index[PIECES]
-    if segment + 1 < state.index[SEGMENTS]:
-        last = state.segment_piece[segment + 1]
-    for piece in range(first, last):
+    if rules.order == REMAINING:
+        for bucket in range(len(rows.sizes)):
+            state.ahead[bucket] -= rows.gpus[rows.configuration[row]]
+    segment, first = int(state.job[row, SEGMENT]), int(state.job[row, PIECE])
+    for piece in range(first, first + state.segment_pieces[segment]):
         server = state.piece_server[piece]
         set_free(state.servers, server, state.servers.free[server] + state.piece_gpus[piece])
-    state.segment[row] = NONE
+    state.job[row, SEGMENT] = NONE - 1.0 - segment
 
 
 @njit_inlined
@@ -166,220 +179,175 @@ def _admit(rows: Any, rules: Any, state: Any, now: float) -> None:
     while state.index[NEXT] < len(rows.submit) and rows.submit[state.index[NEXT]] <= now:
         row = state.index[NEXT]
         state.index[NEXT] = row + 1
-        state.present[rows.bucket[row]] += 1
-        enqueue(rows, state, row, key_of(rows, rules, state, row, 0.0, 0.0))
+        state.present[rows.bucket[rows.configuration[row]]] += 1
+        enqueue(rows, state, row, key_of(rows, rules, state, row, 0.0, np.inf))
 
 
-@njit_borrowing
-def _preempt(rows: Any, rules: Any, state: Any, now: float) -> None:
+@njit_inlined
+def _preempt(rows: Any, rules: Any, state: Any, now: float) -> int:
     """Stop the running jobs that are not among the first that fit together.
 
-    What is walked through in line are the last of the running ones; all before them stay.
+    Returns how many of those that wait are, which lie in order in `aside`. What is walked through
+    in line are the last of the running ones; all before them stay.
     """
-    level = np.inf
-    if rules.order == SHARE:
-        level = fair_level(rows, state)
-        rank_again(rows, rules, state, level)
     last, claimed, aside = 0, 0, 0
     if rules.order == REMAINING:
-        last, claimed, aside = _claims(rows, rules, state, now)
+        last, claimed, aside = claims(rows, rules, state, now)
     else:
-        _look_at_running(rows, rules, state, now, level)
-        while last < state.index[RUNNING]:
-            key, row = state.running_key[last], state.running[last]
-            push_keyed(state.order_key, state.order_row, last, key, row)
-            last += 1
-    left, stopped, kept = last, last, state.index[RUNNING] - last
+        last = come_after(rows, rules, state, now)
+    before = state.index[RUNNING] - last
+    left, stopped, kept = last, last, before
     room = state.servers.total[0] - claimed
     for at in range(last):
-        room += rows.gpus[state.order_row[at]]
+        room += rows.gpus[rows.configuration[state.order_row[at]]]
     waiting = first_fitting(rows, state, room)
-    while left > 0:
-        if waiting >= 0 and _is_before(state, waiting):
-            key, row = dequeue(state, waiting)
-            state.aside_key[aside], state.aside[aside] = key, row
+    while left > 0 and room >= rows.sizes[0]:
+        if waiting >= 0 and is_before(state, waiting):
+            state.aside_key[aside], state.aside[aside] = dequeue(rows, state, waiting)
             aside += 1
-            room -= rows.gpus[row]
+            room -= rows.sizes[waiting]
             waiting = first_fitting(rows, state, room)
             continue
         key, row = pop_keyed(state.order_key, state.order_row, left)
         left -= 1
-        if rows.gpus[row] <= room:
-            room -= rows.gpus[row]
-            state.running[kept] = row
+        gpus = rows.gpus[rows.configuration[row]]
+        if gpus <= room:
+            room -= gpus
+            run_at(state, kept, row, gpus)
             kept += 1
             if waiting >= 0 and rows.sizes[waiting] > room:
                 waiting = first_fitting(rows, state, room)
         else:  # behind what is left of the heap is room for all that left it
             stopped -= 1
             state.order_key[stopped], state.order_row[stopped] = key, row
-    for at in range(stopped, last):
+    for at in range(last):
+        if left <= at < stopped:
+            continue
         row = state.order_row[at]
-        _stop(rows, state, row, now)
+        _stop(rows, rules, state, row, now)
         enqueue(rows, state, row, state.order_key[at])
     state.index[RUNNING] = kept
-    if last > 0:
-        for at in range(kept):
-            state.place[state.running[at]] = at
+    if rules.round > 0.0:
+        horizon = _next_boundary(now, rules.round)
+        _expect_ends(
+            state, kept, next_multiple(horizon, rules.slot) if rules.slot > 0.0 else horizon
+        )
+    elif last > 0:
         _forget_stopped(state)
-    for at in range(aside - 1, -1, -1):
-        enqueue(rows, state, state.aside[at], state.aside_key[at])
+    if rules.order == SHARE and aside > 0:
+        state.clock[CUT] = BEYOND * state.aside_key[aside - 1]
+    return aside
 
 
-@njit_borrowing
-def _look_at_running(rows: Any, rules: Any, state: Any, now: float, level: float) -> None:
-    """Note the keys of the running jobs, and their GPUs."""
-    for at in range(state.index[RUNNING]):
-        row = state.running[at]
-        ran = max(0.0, now - state.work_from[row])
-        state.running_key[at] = key_of(rows, rules, state, row, ran, level)
-        state.running_gpus[at] = rows.gpus[row]
+@njit_inlined
+def _stop(rows: Any, rules: Any, state: Any, row: int, now: float) -> None:
+    ran = max(0.0, now - state.job[row, FROM])
+    made = ran / state.job[row, ALPHA]
+    state.job[row, LEFT] = max(0.0, state.job[row, LEFT] - made)
+    state.job[row, KNOWN] = max(0.0, state.job[row, KNOWN] - made)
+    state.job[row, WORKED] += ran
+    state.segment_end[int(state.job[row, SEGMENT])] = now
+    _release(rows, rules, state, row)
 
 
-@njit_borrowing
-def _claims(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int, int]:
-    """Lay aside jobs that wait, come before running ones, and fit beside all that come sooner.
+@njit_inlined
+def _fill(rows: Any, packed: Any, rules: Any, state: Any, now: float, chosen: int) -> None:
+    """Start what is chosen, then jobs that wait, in order, where they fit.
 
-    Where these take more than what is free, the last of the running jobs that make up for it go to
-    the end of `running` and onto the heap, until the next such job would come after one of them.
-    Returns how many do, the GPUs laid claim to, and how many jobs are aside.
-    Where keys of jobs that run only fall, what comes before a job that waits grows until one of
-    these ends or is stopped: `state.ahead` is at most the GPUs of those.
+    Where slices find no seat, a job waits on, and whoever waits may come next.
+
+    Parameters
+    ----------
+    rows : Rows
+        The jobs.
+    packed : Packed
+        The configurations.
+    rules : Rules
+        The policy's.
+    state : State
+        The run so far; edited.
+    now : float
+        The instant.
+    chosen : int
+        Jobs in `aside`, which come first.
     """
-    free = state.servers.total[0]
-    every = len(state.servers.free) * (len(state.servers.histogram) - 1)
-    last, held, claimed, aside, looked = 0, 0, 0, 0, False
-    while True:
-        best = NONE
-        for bucket in range(len(rows.sizes)):
-            room = min(every - claimed - rows.sizes[bucket], every - free - 1)
-            if state.size[bucket] == 0 or state.ahead[bucket] > room:
-                continue
-            if not looked:
-                _look_at_running(rows, rules, state, now, np.inf)
-                looked = True
-            state.ahead[bucket] = _ahead(state, bucket)
-            if state.ahead[bucket] > room:
-                continue
-            at = state.begin[bucket]
-            if best == NONE or is_sooner(state, state.key[at], state.row[at], best):
-                best = bucket
-        if best == NONE or (last > 0 and not _is_before(state, best)):
-            break
-        state.aside_key[aside], state.aside[aside] = dequeue(state, best)
-        aside += 1
-        claimed += rows.sizes[best]
-        while held < claimed - free:
-            held += _add_last(state, last)
-            last += 1
-    return last, claimed, aside
-
-
-@njit_inlined
-def _ahead(state: Any, bucket: int) -> int:
-    """GPUs of the running jobs that come before the first that waits in a bucket."""
-    gpus, least, row = 0, state.key[state.begin[bucket]], state.row[state.begin[bucket]]
-    for at in range(state.index[RUNNING]):
-        key = state.running_key[at]
-        if key < least or (key == least and state.running[at] < row):
-            gpus += state.running_gpus[at]
-    return gpus
-
-
-@njit_inlined
-def _add_last(state: Any, count: int) -> int:
-    """Put the last running job that is not there onto the heap of `count`; returns its GPUs."""
-    end = state.index[RUNNING] - count - 1
-    found = end
-    for at in range(end):
-        key = state.running_key[at]
-        if key > state.running_key[found] or (
-            key == state.running_key[found] and state.running[at] > state.running[found]
-        ):
-            found = at
-    key, row, gpus = state.running_key[found], state.running[found], state.running_gpus[found]
-    state.running_key[found], state.running_key[end] = state.running_key[end], key
-    state.running[found], state.running[end] = state.running[end], row
-    state.running_gpus[found], state.running_gpus[end] = state.running_gpus[end], gpus
-    push_keyed(state.order_key, state.order_row, count, key, row)
-    return gpus
-
-
-@njit_inlined
-def _is_before(state: Any, bucket: int) -> bool:
-    """Whether the first that waits in a bucket comes before the first of the running ones."""
-    at = state.begin[bucket]
-    if state.key[at] != state.order_key[0]:
-        return state.key[at] < state.order_key[0]
-    return state.row[at] < state.order_row[0]
-
-
-@njit_inlined
-def _stop(rows: Any, state: Any, row: int, now: float) -> None:
-    ran = max(0.0, now - state.work_from[row])
-    made = ran / state.alpha[row]
-    state.left[row] = max(0.0, state.left[row] - made)
-    state.known[row] = max(0.0, state.known[row] - made)
-    state.worked[row] += ran
-    state.segment_end[state.segment[row]] = now
-    _release(rows, state, row)
-
-
-@njit_borrowing
-def _fill(rows: Any, packed: Any, rules: Any, state: Any, now: float) -> None:
-    """Start jobs that wait, in order, where they fit; where slices find no seat, the next ones."""
-    aside = 0
+    at, seatless = 0, 0
     while state.servers.total[0] > 0:
-        bucket = first_fitting(rows, state, state.servers.total[0])
-        if bucket == NONE:
-            break
-        key, row = dequeue(state, bucket)
-        rule = rule_for(rules.offer, rows.heavy[rows.configuration[row]])
-        pieces = pattern(state.servers, rule, rows.gpus[row], state.taken, state.scratch)
-        alpha = cached_time(state.cache, packed, rows.configuration[row], state.taken, pieces)
-        if alpha == np.inf:
-            state.aside_key[aside], state.aside[aside] = key, row
-            aside += 1
+        if at < chosen:
+            key, row = state.aside_key[at], state.aside[at]
+            at += 1
+        else:
+            bucket = first_fitting(rows, state, state.servers.total[0])
+            if bucket == NONE:
+                break
+            key, row = dequeue(rows, state, bucket)
+        kind = rows.configuration[row]
+        alpha = packed.estimate[kind]
+        if rows.gpus[kind] > 1:
+            rule = rule_for(rules.offer, rows.heavy[kind])
+            pieces = pattern(state.servers, rule, rows.gpus[kind], state.taken, state.scratch)
+            alpha = cached_time(state.cache, packed, kind, state.taken, pieces)
+        if alpha < np.inf:
+            _start(rows, rules, state, row, alpha, now)
+            _come_in_between(rows, rules, state, row, key)
             continue
-        _start(rows, rules, state, row, alpha, now)
-        for each in range(len(rows.sizes)):
-            if state.size[each] > 0 and is_sooner(state, key, row, each):
-                state.ahead[each] += rows.gpus[row]
-    for at in range(aside):
-        enqueue(rows, state, state.aside[at], state.aside_key[at])
+        for each in range(at, chosen):
+            enqueue(rows, state, state.aside[each], state.aside_key[each])
+        chosen = 0
+        state.aside_key[seatless], state.aside[seatless] = key, row
+        seatless += 1
+    for each in range(seatless):
+        enqueue(rows, state, state.aside[each], state.aside_key[each])
+
+
+@njit_inlined
+def _come_in_between(rows: Any, rules: Any, state: Any, row: int, key: float) -> None:
+    """Let those that wait know of a running job before them, and its key."""
+    if rules.order == REMAINING:
+        state.clock[MOST] = max(state.clock[MOST], key)
+        for bucket in range(len(rows.sizes)):
+            if state.size[bucket] > 0 and is_sooner(state, key, row, bucket):
+                state.ahead[bucket] += rows.gpus[rows.configuration[row]]
 
 
 @njit_inlined
 def _start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float) -> None:
-    rule = rule_for(rules.offer, rows.heavy[rows.configuration[row]])
+    kind = rows.configuration[row]
+    gpus = rows.gpus[kind]
+    rule = rule_for(rules.offer, rows.heavy[kind])
     segment, first = state.index[SEGMENTS], state.index[PIECES]
-    state.index[PIECES] = take(
-        state.servers, rule, rows.gpus[row], state.piece_server, state.piece_gpus, first
-    )
+    end = take(state.servers, rule, gpus, state.piece_server, state.piece_gpus, first)
+    state.index[PIECES] = end
     state.index[SEGMENTS] += 1
-    state.work_from[row] = now if state.begun[row] == 0 else now + rules.checkpoint
-    state.begun[row] += 1
-    state.alpha[row] = alpha
-    state.end[row] = state.work_from[row] + state.left[row] * alpha
-    state.segment[row] = segment
+    begin = now + rules.checkpoint
+    if state.job[row, SEGMENT] == NONE:
+        begin, state.first_segment[row] = now, segment
+    state.job[row, FROM], state.job[row, ALPHA] = begin, alpha
+    state.job[row, END] = begin + state.job[row, LEFT] * alpha
+    state.job[row, SEGMENT], state.job[row, PIECE] = segment, first
     state.segment_row[segment] = row
     state.segment_start[segment] = now
-    state.segment_end[segment] = state.end[row]
+    state.segment_end[segment] = state.job[row, END]
     state.segment_alpha[segment] = alpha
-    state.segment_piece[segment] = first
-    state.running[state.index[RUNNING]] = row
-    state.place[row] = state.index[RUNNING]
+    state.segment_pieces[segment] = end - first
+    run_at(state, state.index[RUNNING], row, gpus)
     state.index[RUNNING] += 1
-    _expect_end(state, row)
+    if state.job[row, END] <= state.clock[HORIZON]:
+        if state.index[ENDS] == len(state.end_time):
+            _expect_ends(state, state.index[RUNNING] - 1, state.clock[HORIZON])
+        push_keyed(state.end_time, state.end_row, state.index[ENDS], state.job[row, END], row)
+        state.index[ENDS] += 1
 
 
 @njit_inlined
-def _expect_end(state: Any, row: int) -> None:
-    """Note a job's end; where there is no room left, forget those of jobs stopped since."""
-    if state.index[ENDS] == len(state.end_time):
-        state.index[ENDS] = 0
-        for each in state.running[: state.index[RUNNING] - 1]:
-            push_keyed(state.end_time, state.end_row, state.index[ENDS], state.end[each], each)
+def _expect_ends(state: Any, running: int, horizon: float) -> None:
+    """Note the ends of so many running jobs up to a time, and forget those of jobs stopped since.
+
+    With rounds few of the jobs that run end before they are stopped.
+    """
+    state.index[ENDS], state.clock[HORIZON] = 0, horizon
+    for row in state.running[:running]:
+        end = state.job[row, END]
+        if end <= horizon:
+            push_keyed(state.end_time, state.end_row, state.index[ENDS], end, row)
             state.index[ENDS] += 1
-    push_keyed(state.end_time, state.end_row, state.index[ENDS], state.end[row], row)
-    state.index[ENDS] += 1

@@ -1,5 +1,8 @@
-"""The line of policies that stop jobs: keys, and jobs that wait, in a heap by key for each size.
+"""The line of policies that stop jobs: keys, and the jobs that wait, by size.
 
+Of each size a few that come first are a heap by (key, row), its front. Behind it are the others in
+no order: all whose key is above a limit. Where jobs wait by the hundred thousand, only the front is
+looked at all the time. When it is empty, or has grown too long, it is chosen anew.
 Source: models/online/README.md, "Preemption".
 """
 
@@ -11,7 +14,22 @@ import numpy as np
 
 from optsched.compiled_loops import njit_borrowing, njit_inlined
 from optsched.online.simulator.heaps import pop_keyed, push_keyed
-from optsched.online.simulator.preemption import ATTAINED, NONE, QUEUED, REMAINING
+from optsched.online.simulator.preemption import (
+    ALPHA,
+    ATTAINED,
+    CUT,
+    KNOWN,
+    NONE,
+    NOW,
+    QUEUED,
+    REMAINING,
+    WORKED,
+)
+
+SAMPLES = 16
+"""Keys that are looked at to choose a limit: about one in so many of those that wait is below."""
+FEW = 64
+"""Jobs that are all kept in order."""
 
 
 @njit_inlined
@@ -29,23 +47,100 @@ def enqueue(rows: Any, state: Any, row: int, key: float) -> None:
     key : float
         Its key.
     """
-    bucket = rows.bucket[row]
-    begin = state.begin[bucket]
-    push_keyed(state.key[begin:], state.row[begin:], state.size[bucket], key, row)
+    bucket = rows.bucket[rows.configuration[row]]
+    begin, front = state.begin[bucket], state.front[bucket]
+    end = begin + state.size[bucket]
     state.size[bucket] += 1
     state.index[QUEUED] += 1
-    if state.row[begin] == row:
-        state.ahead[bucket] = 0
+    if front == 0:
+        state.limit[bucket] = np.inf
+    if key <= state.limit[bucket]:
+        _move(state, begin + front, end)
+        push_keyed(state.key[begin:], state.row[begin:], front, key, row)
+        state.front[bucket] = front + 1
+        if state.row[begin] == row:
+            state.ahead[bucket] = 0
+        if front >= state.longest[bucket]:
+            _choose_front(rows, state, bucket)
+    else:
+        state.key[end], state.row[end] = key, row
+        _note_share(rows, state, end)
 
 
 @njit_inlined
-def dequeue(state: Any, bucket: int) -> tuple[float, int]:
+def dequeue(rows: Any, state: Any, bucket: int) -> tuple[float, int]:
     """Take the first that waits in a bucket out of it; returns its key and row."""
-    begin = state.begin[bucket]
-    key, row = pop_keyed(state.key[begin:], state.row[begin:], state.size[bucket])
+    begin, front = state.begin[bucket], state.front[bucket]
+    key, row = pop_keyed(state.key[begin:], state.row[begin:], front)
     state.size[bucket] -= 1
+    state.front[bucket] = front - 1
     state.index[QUEUED] -= 1
+    _move(state, begin + state.size[bucket], begin + front - 1)
+    if front == 1 and state.size[bucket] > 0:
+        _choose_front(rows, state, bucket)
     return key, row
+
+
+@njit_inlined
+def _move(state: Any, source: int, target: int) -> None:
+    """Put one that waits behind a front elsewhere."""
+    state.key[target], state.row[target] = state.key[source], state.row[source]
+    if len(state.served) > 0:
+        state.served[target], state.since[target] = state.served[source], state.since[source]
+
+
+@njit_borrowing
+def _choose_front(rows: Any, state: Any, bucket: int) -> None:
+    begin = state.begin[bucket]
+    end = begin + state.size[bucket]
+    limit = np.inf
+    if end - begin > FEW:
+        for at in range(begin, end, (end - begin) // SAMPLES):
+            limit = min(limit, state.key[at])
+    _leave_front(rows, state, bucket, limit)
+    for at in range(begin, end):
+        if state.key[at] <= limit:
+            _to_front(state, bucket, at)
+    state.longest[bucket] = max(state.longest[bucket], 2 * state.front[bucket])
+
+
+@njit_inlined
+def _leave_front(rows: Any, state: Any, bucket: int, limit: float) -> None:
+    """Have all that wait in a bucket behind its front, which is empty.
+
+    Parameters
+    ----------
+    rows : Rows
+        The jobs.
+    state : State
+        The run so far; edited.
+    bucket : int
+        Of sizes.
+    limit : float
+        Of the front to come.
+    """
+    begin = state.begin[bucket]
+    for at in range(begin, begin + state.front[bucket]):
+        _note_share(rows, state, at)
+    state.front[bucket], state.limit[bucket] = 0, limit
+
+
+@njit_inlined
+def _note_share(rows: Any, state: Any, at: int) -> None:
+    """Have at hand what the share of one that waits is computed from."""
+    if len(state.served) > 0:
+        row = state.row[at]
+        state.served[at], state.since[at] = state.job[row, WORKED], rows.submit[row]
+
+
+@njit_inlined
+def _to_front(state: Any, bucket: int, at: int) -> None:
+    """Add one that waits behind the front to it."""
+    begin, front = state.begin[bucket], state.front[bucket]
+    key, row = state.key[at], state.row[at]
+    _move(state, begin + front, at)
+    push_keyed(state.key[begin:], state.row[begin:], front, key, row)
+    state.front[bucket] = front + 1
 
 
 @njit_inlined
@@ -67,17 +162,25 @@ def key_of(rows: Any, rules: Any, state: Any, row: int, ran: float, level: float
     level : float
         Of max-min fair shares.
     """
-    gpus, worked = rows.gpus[row], state.worked[row] + ran
+    kind = rows.configuration[row]
+    gpus, worked = rows.gpus[kind], state.job[row, WORKED] + ran
     if rules.order == ATTAINED:
         return gpus * worked
     if rules.order == REMAINING:
-        known = state.known[row]
+        known = state.job[row, KNOWN]
         if ran > 0.0:
-            known = max(0.0, known - ran / state.alpha[row])
-        return gpus * known * rows.estimate[row]
+            known = max(0.0, known - ran / state.job[row, ALPHA])
+        return gpus * known * rows.estimate[kind]
+    share = min(1.0, level / gpus)
+    return _share_key(worked, share, state.clock[NOW] - rows.submit[row])
+
+
+@njit_inlined
+def _share_key(worked: float, share: float, since: float) -> float:
+    """Time received over time due."""
     if worked == 0.0:
         return 0.0
-    return worked / (min(1.0, level / gpus) * (state.now[0] - rows.submit[row]))
+    return worked / (share * since)
 
 
 @njit_borrowing
@@ -136,23 +239,26 @@ def first_fitting(rows: Any, state: Any, room: int) -> int:
 
 
 @njit_borrowing
-def rank_again(rows: Any, rules: Any, state: Any, level: float) -> None:
-    """Order the jobs that wait by the keys they have now.
+def rank_again(rows: Any, state: Any, level: float) -> None:
+    """Order the jobs that wait by their shares now; fronts hold what the last round would take.
 
     Parameters
     ----------
     rows : Rows
         The jobs.
-    rules : Rules
-        The policy's.
     state : State
         The run so far; edited.
     level : float
         Of max-min fair shares.
     """
+    now, limit = state.clock[NOW], state.clock[CUT]
     for bucket in range(len(rows.sizes)):
         begin = state.begin[bucket]
-        for at in range(state.size[bucket]):
-            row = state.row[begin + at]
-            key = key_of(rows, rules, state, row, 0.0, level)
-            push_keyed(state.key[begin:], state.row[begin:], at, key, row)
+        _leave_front(rows, state, bucket, limit)
+        share = min(1.0, level / rows.sizes[bucket])
+        for at in range(begin, begin + state.size[bucket]):
+            state.key[at] = _share_key(state.served[at], share, now - state.since[at])
+            if state.key[at] <= limit:
+                _to_front(state, bucket, at)
+        if state.size[bucket] > 0 and state.front[bucket] == 0:
+            _choose_front(rows, state, bucket)
