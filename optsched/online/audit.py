@@ -241,9 +241,12 @@ def _duration_violations(
 def _heavy(
     jobs: Jobs, records: Records, rows: NDArray[np.int64], times: IterationTimes
 ) -> NDArray[np.bool_]:
-    """alpha^max/alpha~ >= COMM_HEAVY by record."""
-    ratio = [times.worst(c) / times.estimate(c) for c in range(len(times.jobs))]
-    return (np.array(ratio) >= records.options.comm_heavy)[jobs.configuration[rows]]
+    """alpha^max/alpha~ >= COMM_HEAVY by record; where they are equal, as the run's digits say."""
+    made, least = jobs.configurations, records.options.comm_heavy
+    ratio = np.array([times.worst(c) / times.estimate(c) for c in range(len(times.jobs))])
+    equal = np.abs(ratio - least) <= ARITHMETIC * least
+    heavy = np.where(equal, made.worst / made.estimate >= least, ratio >= least)
+    return np.asarray(heavy[jobs.configuration[rows]])
 
 
 def _listed(

@@ -45,6 +45,15 @@ def test_clean_runs(name: str) -> None:
         )
 
 
+@pytest.mark.parametrize("seed", [1028, 1031])
+def test_jobs_that_communicate_exactly_so_much(seed: int) -> None:
+    """alpha^max is alpha~ but for the last digits, which are others in other arithmetic."""
+    jobs, predicted = random_case(seed)
+    settings = PolicyOptions(comm_heavy=1.0, offer="adaptive")
+    for name in ("a-srpt", "wcs-workload", "srpt-workload-hold", "spwf-consolidated"):
+        assert audit(jobs, simulate_online(jobs, name, predicted, settings)).violations == ()
+
+
 def corrupted(records: Records, column: str, row: int, change: float) -> Records:
     values = getattr(records, column).copy()
     values[row] += change

@@ -571,9 +571,6 @@ class Near(Times):
         self.alpha |= {(gpus,): 2.0 for gpus in (1, 2, 3)}
         self.alpha |= {(1, 1): 5.0, (2, 1): 5.0, (1, 1, 1): 5.0}
 
-    def worst(self, configuration: int) -> float:
-        return 8.0
-
 
 def turns(start: float, *more: dict[str, Any], **settings: Any) -> list[Any]:
     """A job f of 4 GPUs comes at 1 s; free are four single ones, from 10 s 2 on the first server
@@ -594,7 +591,8 @@ def turns(start: float, *more: dict[str, Any], **settings: Any) -> list[Any]:
     rows = np.arange(len(of))
     jobs: Any = SimpleNamespace(submit=np.sort(of.submit), configuration=np.zeros(len(of), int))
     times: Any = Near()
-    return listed(queue_violations(jobs, of, rows, rows < 0, times, 99))
+    heavy = np.full(len(of), given.get("comm_heavy", 1.5) <= 4)
+    return listed(queue_violations(jobs, of, rows, heavy, times, 99))
 
 
 @pytest.mark.parametrize(

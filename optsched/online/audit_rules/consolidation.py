@@ -31,7 +31,7 @@ MOST_TURNS = 2_000
 
 def consolidation_violations(
     records: Records,
-    configuration: Ints,
+    asked: tuple[Ints, NDArray[np.bool_]],
     times: IterationTimes,
     place: Ints,
     arrivals: Floats,
@@ -43,16 +43,18 @@ def consolidation_violations(
     ----------
     records : Records
         The run.
-    configuration, place : (n,) int
-        Of each record; and its place in the order of all keys.
+    asked : (n,) int and (n,) bool
+        Of each record, its configuration, and whether it communicates much.
     times : IterationTimes
         Iteration times of the jobs on their servers, seconds.
+    place : (n,) int
+        Its place in the order of all keys.
     arrivals : (N,) float
         When the workload's jobs are submitted, in order.
     chosen : (k,) int
         Records that are looked at closely.
     """
-    replay = _Replay(records, configuration, times, place, arrivals)
+    replay = _Replay(records, *asked, times, place, arrivals)
     found = []
     for i in chosen.tolist():
         said = replay.start_of(i)
@@ -78,6 +80,7 @@ def consolidation_violations(
 class _Replay:
     records: Records
     configuration: Ints
+    heavy: NDArray[np.bool_]
     times: IterationTimes
     place: Ints
     arrivals: Floats
@@ -104,7 +107,7 @@ class _Replay:
             self.turns += 1
             if self.turns > MOST_TURNS:
                 return None
-            offer = expected_offer(self._free(pieces, i, now), self._rule(kind), gpus)
+            offer = expected_offer(self._free(pieces, i, now), self._rule(i), gpus)
             alpha = self.times.of(kind, tuple(offer.values()))
             if abs(alpha - most) <= ARITHMETIC * most:
                 return None
@@ -144,9 +147,8 @@ class _Replay:
         )
         return (records.gpus_per_server - used).astype(int).tolist()
 
-    def _rule(self, kind: int) -> str:
+    def _rule(self, i: int) -> str:
         rule = self.records.options.offer or "best-fit-last"
         if rule != "adaptive":
             return rule
-        ratio = self.times.worst(kind) / self.times.estimate(kind)
-        return "most" if ratio >= self.records.options.comm_heavy else "least"
+        return "most" if self.heavy[i] else "least"

@@ -71,8 +71,8 @@ def queue_violations(
     if records.policy in CONSOLIDATING:
         place = np.empty(len(rows), dtype=np.int64)
         place[np.lexsort((rows, _key(records)))] = np.arange(len(rows))
-        kinds = jobs.configuration[rows]
-        return consolidation_violations(records, kinds, times, place, jobs.submit, chosen)
+        asked = jobs.configuration[rows], heavy
+        return consolidation_violations(records, asked, times, place, jobs.submit, chosen)
     if records.policy not in (*IN_ORDER, *BEYOND, *RESERVING) or not records.complete:
         return []
     if records.policy in RESERVING:
