@@ -26,6 +26,10 @@ SECTIONS = {
     "library": ("The library: to make, to verify, to install", "library.py"),
     "sweep": ("Overhead of a sweep on 10,000 trivial units", "sweep.py --units 10000"),
     "placement": ("Placement: seconds and excess of every method", "placement.py --summary"),
+    "placement-ring": (
+        "Placement: random ring jobs of 128 to 1,024 GPUs",
+        "placement.py --part ring",
+    ),
     "makespan-sjf-bco": ("Makespan: SJF-BCO", "makespan.py --part sjf-bco"),
     "makespan-local-search": ("Makespan: local search", "makespan.py --part local-search"),
     "makespan-nested": ("Makespan: nested annealing", "makespan.py --part nested"),

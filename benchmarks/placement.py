@@ -1,12 +1,19 @@
 """Placement: seconds and excess of every method, on communication-bound plans and seeds 0-19.
 
-    python benchmarks/placement.py [--runs 5] [--vertex-limit 10] [--summary]
+    python benchmarks/placement.py [--part plans] [--runs 5] [--vertex-limit 10] [--summary]
+    python benchmarks/placement.py --part ring
 
 Each case draws an availability vector a seed. A row shows the median time of the runs and their
 spread, the excess over the best proven bound, and whether the optimum was proved; every row is
 shown (with --summary, only the tables at the end). Times are those of the methods, from instance
 to placement, on one core, compiled code loaded; compiling is timed apart. With OPTSCHED_DATA
 set, measured layer profiles (PipeDream's VGG16, ResNet50, GNMT) are run too.
+
+The part `ring` draws jobs of 128 to 1,024 GPUs that no zoo holds: so many stages of so many
+replicas each, a ring all-reduce, servers met with 1 to 8 free GPUs, NICs of 10 Gbit/s. "spread"
+draws bytes log-uniformly over two and a half decades, so that a few cuts decide; "even" uniformly
+within one decade, so that most stages do. Seconds are the processor's, from the instance to the
+checked placement.
 """
 
 from __future__ import annotations
@@ -14,6 +21,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +50,18 @@ PROFILES = {
     "ResNet50": "image_classification__resnet50",
     "GNMT": "translation__gnmt",
 }
+
+
+RING_SEEDS = range(5)
+RING = (
+    # stages, replicas of each, seconds, largest gap, whether the rival runs
+    (16, 8, 5.0, 0.0, True),
+    (16, 16, 30.0, 0.0, True),
+    (4, 256, 30.0, 0.0, False),
+    (64, 8, 60.0, 0.005, False),
+    (128, 8, 60.0, 0.005, False),
+)
+RIVAL = "ilp"
 
 
 @dataclass(frozen=True)
@@ -99,6 +119,7 @@ class Row:
 def main() -> None:
     """Print the machine, every row, and the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--part", choices=("plans", "ring"), default="plans")
     parser.add_argument("--runs", type=int, default=5, help="runs of the fast methods")
     parser.add_argument("--vertex-limit", type=float, default=10.0, help="seconds of ilp-vertex")
     parser.add_argument("--summary", action="store_true", help="leave the single rows out")
@@ -106,6 +127,9 @@ def main() -> None:
     take_one_core()
     print(f"compiled code loaded in {warm_up('placement'):.2f} s (cached between processes; "
           "the first run on a machine compiles)")  # fmt: skip
+    if arguments.part == "ring":
+        ring()
+        return
     rows: list[Row] = []
     for case in CASES:
         for seed, instance in case.instances():
@@ -115,6 +139,139 @@ def main() -> None:
         rows += measure(label, seed, instance, arguments.runs, None, arguments.summary)
     print_tables(rows)
     print(f"\npeak memory of this process: {peak_memory():.0f} MiB")
+
+
+def ring() -> None:
+    """Rows of random ring jobs, and of each size whether the target is met."""
+    for family in ("spread", "even"):
+        for stages, replicas, limit, gap, with_rival in RING:
+            label = f"{family} {stages}x{replicas}"
+            print(f"\n== {label}: {stages * replicas} GPUs, limit {limit:g} s")
+            exact = [
+                ring_rows(label, ring_job(family, stages, replicas, seed), limit, with_rival)
+                for seed in RING_SEEDS
+            ]
+            seconds = [each for each, _ in exact]
+            gaps = [1.0 if found.gap is None else found.gap for _, found in exact]
+            proved = sum(found.termination is Termination.OPTIMAL for _, found in exact)
+            met = (proved == len(exact)) if gap == 0 else max(gaps) <= gap
+            met = met and max(seconds) <= 1.1 * limit
+            target = "proved" if gap == 0 else f"within {gap:.1%}"
+            print(
+                f"-> {label}: exact, median {median(seconds):.2f} s [{min(seconds):.2f}-"
+                f"{max(seconds):.2f}]; proved {proved}/{len(exact)}, largest gap {max(gaps):.2%}; "
+                f"target {target} in {limit:g} s: {'met' if met else 'MISSED'}",
+                flush=True,
+            )
+    bottleneck = {"all_reduce_bandwidth": "bottleneck"}
+    for family in ("spread", "even"):
+        print(f"\n== {family} 16x8 read otherwise, limit 30 s")
+        for label, options, gpus, every in (
+            ("bottleneck all-reduce", bottleneck, 1, 1),
+            ("replicas of 2 GPUs", {}, 2, 1),
+            ("replicas of 1 and 2 GPUs", {}, 2, 2),
+        ):
+            instance = ring_job(family, 16, 8, 0, gpus, every)
+            ring_row(label, instance, "columns", 30.0, options)
+
+
+def ring_job(
+    family: str, stages: int, replicas: int, seed: int, gpus: int = 1, every: int = 1
+) -> PlacementInstance:
+    """A job of so many stages and replicas of each; every so-manieth stage's take several GPUs.
+
+    Parameters
+    ----------
+    family : str
+        "spread" or "even": how bytes are drawn.
+    stages, replicas : int
+        Of the job, and of each stage.
+    seed : int
+        Of times, bytes and the offer.
+    gpus : int
+        GPUs of a replica, of every `every`-th stage.
+    every : int
+        1 for all stages.
+    """
+    rng = np.random.default_rng(seed)
+    each = [gpus if s % every == 0 else 1 for s in range(stages)]
+    size = max(each) if every == 1 else 1
+    offer = random_offer(replicas * sum(each), 8, rng, replica_gpus=size)
+    if family == "spread":
+        sent = 10 ** rng.uniform(7, 9.5, stages + 1)
+        forward, backward = rng.uniform(0.01, 0.1, stages), rng.uniform(0.02, 0.2, stages)
+        parameters = 10 ** rng.uniform(6, 8.5, stages)
+    else:
+        sent = rng.uniform(1e7, 1e8, stages + 1) * replicas
+        forward = rng.uniform(0.03, 0.3, stages)
+        backward, parameters = 2 * forward, rng.uniform(1e7, 1e8, stages)
+    sent[0] = sent[-1] = 0.0
+    return PlacementInstance.from_dict(
+        {
+            "schema": "optsched/placement",
+            "version": 1,
+            "name": f"ring-{family}-{stages}x{replicas}-s{seed}",
+            "cluster": {
+                "gpus_per_server": 8,
+                "inter_bandwidth": 1.25e9,
+                "intra_bandwidth": 3e11,
+            },
+            "free_gpus": offer,
+            "job": {
+                "model": "drawn",
+                "all_reduce": "ring",
+                "stages": [
+                    {
+                        "name": f"stage {s}",
+                        "replicas": replicas,
+                        "tensor_parallel": each[s],
+                        "forward_time": forward[s],
+                        "backward_time": backward[s],
+                        "input_bytes": sent[s] / replicas,
+                        "output_bytes": sent[s + 1] / replicas,
+                        "parameter_bytes": parameters[s],
+                    }
+                    for s in range(stages)
+                ],
+            },
+        }
+    )
+
+
+def ring_rows(
+    label: str, instance: PlacementInstance, limit: float, with_rival: bool
+) -> tuple[float, Result]:
+    """Every method's row of one instance; exact's seconds and result."""
+    for method in ("heavy-edge", "repartition"):
+        ring_row(label, instance, method, limit)
+    if with_rival:
+        ring_row(label, instance, RIVAL, limit)
+    return ring_row(label, instance, "exact", limit)
+
+
+def ring_row(
+    label: str,
+    instance: PlacementInstance,
+    method: str,
+    limit: float,
+    options: dict[str, str] | None = None,
+) -> tuple[float, Result]:
+    """Run, print and return one row; `options` are the problem's, by default its own."""
+    began = time.process_time()
+    result = optsched.solve(instance, method, time_limit=limit, options=options or {})
+    seconds = time.process_time() - began
+    if result.check is not None and not result.check.feasible:
+        sys.exit(f"{instance.name} {method}: the checker refuses the solution")
+    gap = "-" if result.gap is None else f"{result.gap:.3%}"
+    value = "-" if result.objective is None else f"{result.objective:.6g} s"
+    chosen = "" if result.chosen is None else f" by {result.chosen}"
+    print(
+        f"{instance.name if options is None else label:24} servers "
+        f"{len(instance.free_gpus):3} {method:12} {seconds:7.2f} s  {value:>12}  gap {gap:>8}  "
+        f"{result.termination.value}{chosen}, {result.bound_source}",
+        flush=True,
+    )
+    return seconds, result
 
 
 def measured_profiles() -> Iterator[tuple[str, int, PlacementInstance]]:

@@ -89,7 +89,7 @@ PLACEMENT = Problem(
         Method(
             "exact",
             "exact",
-            "bounds first, then dp, threshold or ilp, whichever fits",
+            "bounds first, then dp, threshold, columns or ilp, whichever fits",
             f"{_HERE}.exact.exact:exact",
         ),
     ),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from optsched.deadline import Deadline
 from optsched.placement.bounds.combinatorial import combinatorial_bound
+from optsched.placement.bounds.patterns import PatternProgramme
 from optsched.placement.cost import tables_of
 from optsched.placement.exact.dp import dp
 from optsched.placement.exact.threshold import threshold
@@ -20,6 +24,8 @@ def warm_up() -> None:
         solve(_TINY, options, settings)
     repartition(_SYNCHRONOUS, options, settings)
     combinatorial_bound(_SYNCHRONOUS, tables_of(_SYNCHRONOUS, options))
+    pricing = PatternProgramme(_TINY, tables_of(_TINY), Deadline()).price(1e3)
+    pricing.needed(np.zeros(len(_TINY.job.stages)), 10)
 
 
 def _stage(name: str, received: int, sent: int) -> dict[str, object]:

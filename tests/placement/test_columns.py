@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
 import optsched
+from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds.certificate import PatternCertificate
+from optsched.placement.bounds.patterns import PatternProgramme
 from optsched.placement.check_certificate import check_certificate
+from optsched.placement.cost import tables_of
 from optsched.placement.instance import PlacementInstance
 from optsched.result import Termination
 
@@ -132,3 +136,55 @@ def test_it_repeats_itself() -> None:
     first, second = (optsched.solve(instance, "columns", seed=3) for _ in range(2))
     assert first.solution == second.solution
     assert first.bound == second.bound
+
+
+def test_what_only_fills_is_left_out_and_nothing_else() -> None:
+    """Every pattern within theta is one that is told, and fillers beside it."""
+    for seed in range(6):
+        instance = drawn(seed, 4, (4, 4, 3))
+        tables = tables_of(instance)
+        theta = optsched.solve(instance, "repartition").objective
+        programme = PatternProgramme(instance, tables, Deadline())
+        pricing = programme.price(theta)
+        told = pricing.needed(np.zeros(4), 10_000)
+        assert told is not None
+        seen = {(kind, tuple(each)) for kind, each in zip(*(a.tolist() for a in told), strict=True)}
+        for kind, size in enumerate(programme.sizes.tolist()):
+            full = [c for c in product(range(size + 1), repeat=4) if sum(c) == size]
+            counts = np.array(full)[(np.array(full) <= tables.replicas).all(axis=1)]
+            within = counts[programme.times_of(counts) <= theta * (1 + 1e-12)]
+            stripped = {(kind, tuple(each)) for each in pricing.told(within).tolist()}
+            assert stripped <= seen
+            for each in stripped:
+                assert programme.times_of(np.array([each[1]]))[0] <= theta * (1 + 1e-9)
+            assert all(pricing.free[s] for full in within for s in np.flatnonzero(
+                full - pricing.told(full[None, :])[0]))  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_replicas_of_several_gpus_leave_out_fillers_too(seed: int) -> None:
+    """Servers of odd offers: what holds no whole replica stays free under either method."""
+    document = drawn(seed, 3, (2, 2, 2)).to_dict()
+    for stage in document["job"]["stages"]:
+        stage["tensor_parallel"] = 2
+    document["cluster"]["gpus_per_server"] = 5
+    document["free_gpus"] = [5, 4, 5]
+    instance = PlacementInstance.from_dict(document)
+    best = optsched.solve(instance, "dp", gap=0.0)
+    result = optsched.solve(instance, "columns", gap=0.0)
+    assert result.check.feasible
+    assert result.proved
+    assert result.objective == pytest.approx(best.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize(("seed", "by"), [(0, "pattern prices"), (4, "no faster set of patterns")])
+def test_exact_proves_a_job_of_a_hundred_gpus_by_columns(seed: int, by: str) -> None:
+    """Beyond bisection and the programme over servers."""
+    instance = drawn(seed, 16, (8, 7, 6, 5, 4, 3, 2, 1) * 4)
+    result = optsched.solve(instance, "exact")
+    assert result.chosen == "columns"
+    assert result.proved
+    assert result.check.feasible
+    assert result.bound_source == by
+    if result.certificate is not None:
+        assert check_certificate(instance, result.certificate) == []

@@ -85,8 +85,8 @@ class PatternProgramme:
         self._centre: Floats | None = None
         self.full = self.instance.fills_the_offer
         self._refuse()
-        if not self.full:  # a server may keep all its GPUs
-            self._add_empty()
+        kinds = np.arange(len(self.sizes))  # a server may keep all its GPUs, or be filled
+        self.add(kinds, np.zeros((len(kinds), len(self.tables.replicas)), dtype=np.int64))
 
     def add_placement(self, counts: Ints) -> None:
         """Put the patterns of a placement, shape (S, M), into the pool."""
@@ -147,7 +147,6 @@ class PatternProgramme:
         if pricing.free.any():
             used = self.within(pricing)
             self.add(np.array(self.classes)[used], pricing.told(self.counts[used]))
-            self._add_empty()
         return pricing
 
     def relax(self, pricing: Pricing) -> Relaxed | PatternCertificate | None:
@@ -243,10 +242,6 @@ class PatternProgramme:
 
     def _columns(self, used: Ints, pricing: Pricing) -> csr_array:
         return self.columns_of(np.array(self.classes)[used], self.counts[used], pricing)
-
-    def _add_empty(self) -> None:
-        kinds = np.arange(len(self.sizes))
-        self.add(kinds, np.zeros((len(kinds), len(self.tables.replicas)), dtype=np.int64))
 
     def _refuse(self) -> None:
         if not self.tables.savings_are_positive:

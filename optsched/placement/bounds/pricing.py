@@ -4,7 +4,7 @@ A stage is *free* at theta where it takes at most theta even alone, whatever its
 its replicas fill what others leave, and anyone's do as well as another's. So a pattern tells the
 stages that are not free, and of the free ones only what those need beside them; the rest of a
 server is filled. That leaves few patterns, and few rows, of many stages. It needs replicas of one
-size and a job that fills the offer; else no stage is taken as free.
+size and no room for more of them than the job has; else no stage is taken as free.
 
 Complexity: O(S g^3) a pricing, by a chain programme over the stages.
 """
@@ -72,7 +72,7 @@ class Pricing:
         demand : Demand
             What is to be placed.
         full : bool
-            Whether the job fills the offer.
+            Whether the job needs every GPU on offer.
         """
         from optsched.placement.bounds._pattern_kernel import fewest_before
 
@@ -80,7 +80,8 @@ class Pricing:
         self._gpus, self._full = tables.gpus, full
         self._fewest = fewest_before(tables.costs, int(sizes.max()), theta * (1 + ROUNDING))
         self.free: NDArray[np.bool_] = np.zeros(len(tables.gpus), dtype=bool)
-        if full and (tables.gpus == tables.gpus[0]).all():
+        room = int(demand.limits @ self.slots)
+        if (tables.gpus == tables.gpus[0]).all() and room == demand.replicas.sum():
             most = np.minimum(tables.replicas, sizes.max() // tables.gpus)
             alone = [self._fewest[s, 1 : most[s] + 1, 0] == 0 for s in range(len(most))]
             self.free = np.array([bool(each.all()) for each in alone])

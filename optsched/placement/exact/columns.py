@@ -1,9 +1,10 @@
 """Method ``columns``: server patterns by column generation, for hundreds of servers.
 
 First the pattern bound, bisected to the least theta at which patterns cover all replicas
-fractionally; then dives (patterns of the linear programme are fixed one after another, those of the
-last few servers by a programme in integers) at thetas between the bound and the best placement;
-last, where they are few enough, a programme in integers over all patterns that may be used.
+fractionally; then thetas between the bound and the best placement: where they are few enough, a
+programme in integers over all patterns that may be used says whether any placement is within theta;
+else dives look for one (patterns of the linear programme are fixed one after another, those of the
+last few servers by a programme in integers).
 Guarantee: the bound carries a certificate that needs no solver; "optimal" where placement and bound
 meet, or where the programme over all patterns is infeasible below the placement. Complexity:
 O(S g^3) a pricing round; the programmes have a row a stage and a row an offer. Without a time limit
@@ -41,20 +42,25 @@ PROBE = 10.0
 PROBE_SHARE = 0.3
 PATIENCE = 0.5
 """Seconds of the first programmes in integers; twice as long after each that did not end."""
-FEW_SERVERS = 5
+FEW_SERVERS = 8
 """Where a dive has so many left, all patterns that fit them are tried."""
 SPLITS = (0.5, 0.1, 0.3, 0.9, 0.02)
 """How far from the bound to the best placement a try looks, where the tries before it failed."""
 STEPS = 16
 """A dive fixes a pattern for one in so many of the servers left at a time, at least for one."""
+TRIES = 3
+"""Single patterns tried in a row that leave the linear programme without a solution."""
+RETURNS = 6
+TAKEN_BACK = 0.4
+"""How often a dive takes patterns back at the most, and what part of them, drawn one by one."""
 CHANCE = 0.15
 FAILURES = 200
 """Dives in a row without a better placement, after which they end."""
-SOME_PATTERNS = 3_000
+SOME_PATTERNS = 5_000
 FEW_PATTERNS = 2_000
 MOST_PATTERNS = 50_000
 """Of all patterns that a placement may use, up to which the programme over all of them is tried:
-before a dive while they are few, else after it."""
+always while they are few, else while they refute, and now and then: finding is for dives."""
 
 
 def columns(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
@@ -124,6 +130,8 @@ class _Search:
     """Least theta known at which the linear programme is feasible."""
     probes: int = 0
     patience: float = PATIENCE
+    told: bool = True
+    """Whether the last programme in integers refuted its theta."""
     began: float = field(default_factory=clock)
     trace: list[TracePoint] = field(default_factory=list)
 
@@ -212,24 +220,32 @@ class _Search:
         """Whether there is a better placement, or none within theta."""
         pricing = self.programme.price(theta)
         needed = pricing.needed(self._prices, MOST_PATTERNS)
-        few = needed is not None and len(needed[0]) <= FEW_PATTERNS
-        if needed is not None and few and self._settle(pricing, needed):
+        cycle, place = divmod(failures, len(SPLITS))
+        now_and_then = cycle > 0 and not place
+        complete = needed is not None
+        if needed is not None and not (len(needed[0]) <= FEW_PATTERNS or self.told or now_and_then):
+            needed = None
+        elif needed is None and now_and_then:
+            parts = (pricing.needed(self._prices, FEW_PATTERNS, 0.5**i) for i in range(1, 20))
+            needed = next((each for each in parts if each is not None), None)
+        if needed is not None and self._settle(pricing, needed, complete):
             return True
-        if self._dive(pricing):
-            return True
-        if few or failures % len(SPLITS) < len(SPLITS) - 1:
-            return False
-        if needed is not None:
-            return self._settle(pricing, needed)
-        parts = (pricing.needed(self._prices, FEW_PATTERNS, 0.5**i) for i in range(1, 20))
-        likely = next((each for each in parts if each is not None), None)
-        return likely is not None and self._settle(pricing, likely, complete=False)
+        return self._dive(pricing, min(cycle, RETURNS))
 
-    def _settle(
-        self, pricing: Pricing, patterns: tuple[Ints, Ints], *, complete: bool = True
-    ) -> bool:
-        """Ask a programme in integers over some patterns; whether it tells anything new."""
+    def _settle(self, pricing: Pricing, patterns: tuple[Ints, Ints], complete: bool) -> bool:
+        """Ask a programme in integers over patterns; whether it tells anything new.
+
+        Parameters
+        ----------
+        pricing : Pricing
+            Of theta, and what is to be placed.
+        patterns : (P,) int and (P, S) int
+            The class of each, and its replicas by stage.
+        complete : bool
+            Whether those are all that a placement within theta may use.
+        """
         ended, found = self._probe(patterns, pricing)
+        self.told = complete and ended is Termination.INFEASIBLE
         if found is not None:
             return self._take(found)
         if ended is not Termination.INFEASIBLE:
@@ -248,41 +264,65 @@ class _Search:
         known = self.programme.certified
         return known[-1] if known else np.zeros(len(self.tables.replicas))
 
-    def _dive(self, pricing: Pricing) -> bool:
-        """Fix patterns of the linear programme one after another; whether all fit in the end."""
+    def _dive(self, whole: Pricing, returns: int) -> bool:
+        """Fix patterns of the linear programme; where none fits, take some back, so many times."""
         fixed: list[int] = []
-        few = FEW_SERVERS if self.programme.sizes.max() <= MOST_ENUMERATED else 1
-        while pricing.demand.limits.sum() > few:
+        for _ in range(1 + returns):
+            pricing = whole
+            for i in fixed:
+                pricing = pricing.left(
+                    pricing.after(self.programme.classes[i], self.programme.patterns[i])
+                )
             found = self.programme.relax(pricing)
-            if not isinstance(found, Relaxed):
+            if isinstance(found, Relaxed):
+                pricing, fixed = self._descend(found, pricing, fixed)
+                if pricing.demand.limits.sum() <= self._few:
+                    rest = self._finish(pricing)
+                    if rest is not None:
+                        return self._take(fixed + rest)
+            if not fixed or self.settings.deadline.is_over:
                 return False
-            before = len(fixed)
-            pricing = self._fix(found, pricing, fixed)
-            if len(fixed) == before:
-                return False
-        if pricing.demand.limits.sum():
-            rest = self._finish(pricing)
-            if rest is None:
-                return False
-            fixed += rest
-        return self._take(fixed)
+            fixed = [i for i in fixed if self.random.random() > TAKEN_BACK]
+        return False
 
-    def _fix(self, found: Relaxed, pricing: Pricing, fixed: list[int]) -> Pricing:
-        """Fix a few of the patterns of largest values, drawn with some chance."""
-        step = max(1, int(pricing.demand.limits.sum()) // STEPS)
+    def _descend(
+        self, found: Relaxed, pricing: Pricing, fixed: list[int]
+    ) -> tuple[Pricing, list[int]]:
+        """Fix patterns until few servers are left, or the next that are tried leave no solution."""
+        while pricing.demand.limits.sum() > self._few:
+            step, tries = max(1, int(pricing.demand.limits.sum()) // STEPS), TRIES
+            while True:
+                then, more = self._fix(found, pricing, step)
+                if not more:
+                    return pricing, fixed
+                following = self.programme.relax(then)
+                if isinstance(following, Relaxed):
+                    break
+                tries -= step == 1
+                if not tries or self.settings.deadline.is_over:
+                    return pricing, fixed
+                step = max(1, step // 2)
+            pricing, found, fixed = then, following, fixed + more
+        return pricing, fixed
+
+    def _fix(self, found: Relaxed, pricing: Pricing, step: int) -> tuple[Pricing, list[int]]:
+        """Fix so many of the patterns of largest values, drawn with some chance."""
+        fixed: list[int] = []
         chance = np.minimum(found.values, step) + self.random.exponential(CHANCE, len(found.values))
         for place in np.argsort(-np.where(found.values > 1e-9, chance, 0.0)).tolist():
             i = int(found.columns[place])
             kind, pattern = self.programme.classes[i], self.programme.patterns[i]
-            for _ in range(max(int(found.values[place]), 1)):
-                demand = pricing.demand
-                if step and demand.limits[kind] and (pattern <= demand.replicas).all():
-                    fixed.append(i)
-                    pricing = pricing.left(pricing.after(kind, pattern))
-                    step -= 1
-            if not step:
+            demand = pricing.demand
+            if demand.limits[kind] and (pattern <= demand.replicas).all():
+                fixed.append(i)
+                pricing = pricing.left(pricing.after(kind, pattern))
+            if len(fixed) == step:
                 break
-        return pricing
+        return pricing, fixed
+
+    @property
+    def _few(self) -> int:
+        return FEW_SERVERS if self.programme.sizes.max() <= MOST_ENUMERATED else 1
 
     def _finish(self, pricing: Pricing) -> list[int] | None:
         """Patterns for the last few servers, by a programme in integers over all of them."""
@@ -346,8 +386,6 @@ class _Search:
 
     def _fill(self, counts: Ints) -> None:
         """Give what is left of the replicas, all of free stages, to the GPUs left."""
-        if not self.programme.full:
-            return
         gpus = self.tables.gpus
         left = self.tables.replicas - counts.sum(axis=1)
         for m, room in enumerate((self.instance.free_gpus - gpus @ counts).tolist()):
