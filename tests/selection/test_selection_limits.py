@@ -168,6 +168,33 @@ def test_a_bound_once_the_deadline_passed(monkeypatch: pytest.MonkeyPatch) -> No
     assert asked == []
 
 
+@pytest.mark.parametrize("method", ["milp", "minlp"])
+def test_prices_bound_what_no_model_is_stated_of(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time that stating would have taken is left for a bound, as heuristics have one."""
+    known = optsched.solve("selection/3x6", "sts").bound
+    monkeypatch.setattr(sizes, "STATED_A_SECOND", 1)
+    result = optsched.solve("selection/3x6", method, time_limit=60)
+    assert result.termination is Termination.TIME_LIMIT
+    assert "no time to state a model" in result.details["message"]
+    assert result.bound >= known * (1 - 1e-9) > 0
+
+
+def test_columns_take_what_time_patterns_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model fitted in the time at first, and no more once a rough selection was made."""
+
+    def late(*_: object) -> None:
+        raise OutOfTimeError
+
+    monkeypatch.setattr(patterns, "require_time", late)
+    result = optsched.solve("selection/5x10", "patterns", time_limit=60)
+    best = optsched.solve("selection/5x10", "columns")
+    assert result.chosen == "columns"
+    assert result.proved
+    assert result.objective == pytest.approx(best.objective, rel=1e-6)
+
+
 @pytest.mark.parametrize("opening", ["free", "printed"])
 @pytest.mark.parametrize("method", ["columns", "patterns"])
 def test_a_limit_in_the_midst_of_the_model_leaves_what_prices_soon_found(
@@ -224,12 +251,8 @@ def test_stating_a_model_stops_at_the_deadline() -> None:
         assert list(build(given, Deadline()).component_objects()) != []
 
 
-@pytest.mark.parametrize("method", ["patterns", "milp"])
-def test_a_model_stated_too_late_is_not_handed_over(
-    method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_stated_too_late_is_not_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock stops in the middle of stating: what was known before is the answer."""
-    module = {"patterns": patterns, "milp": milp}[method]
     instance = optsched.load("selection/5x10")
     built = []
 
@@ -237,8 +260,8 @@ def test_a_model_stated_too_late_is_not_handed_over(
         built.append(data)
         raise OutOfTimeError
 
-    monkeypatch.setattr(module, "build", build)
-    result = optsched.solve(instance, method, time_limit=60.0)
+    monkeypatch.setattr(milp, "build", build)
+    result = optsched.solve(instance, "milp", time_limit=60.0)
     assert len(built) == 1
     assert result.termination is Termination.TIME_LIMIT
     assert result.check.feasible

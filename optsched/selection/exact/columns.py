@@ -69,8 +69,29 @@ GROUPS_GAP = 2e-4
 Floats = NDArray[np.float64]
 
 
-def columns(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
+def columns(
+    instance: SelectionInstance,
+    options: SelectionOptions,
+    settings: Settings,
+    known: Assignment | None = None,
+) -> Outcome:
     """Select resources by column generation; `settings.iterations` cuts its rounds.
+
+    Parameters
+    ----------
+    instance : SelectionInstance
+        The instance.
+    options : SelectionOptions
+        The problem's options.
+    settings : Settings
+        Limits, solver and seed of the run, and its clock.
+    known : Assignment, optional
+        A selection to start from; by default the heuristics'.
+
+    Returns
+    -------
+    Outcome
+        The best selection, and what is proved of it.
 
     Raises
     ------
@@ -86,7 +107,7 @@ def columns(instance: SelectionInstance, options: SelectionOptions, settings: Se
         return infeasible_outcome(tables)
     refuse_many_nonzeros("columns", 2 * tables.late.size, "use sts")
     skeleton = skeleton_of(tables)
-    known = starting_seats(tables)
+    known = starting_seats(tables) if known is None else known
     report_start(tables, known, settings)
     clock = settings.deadline
     if clock.is_over:

@@ -1,7 +1,8 @@
 """What is known before any model is stated: a heuristic's selection, or any with nodes enough.
 
 Every exact method starts here, so that it has an answer however short its limit; the bound is that
-of each job by itself until a better one is proved.
+of each job by itself until a better one is proved, that of a few rounds of prices where no model is
+stated.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from optsched.selection.heuristics.dp import dp_jobs, fastest_seats
 from optsched.selection.heuristics.sts import sts_assignment
 from optsched.selection.models.openings import opening
 from optsched.selection.models.outcomes import (
-    TARDINESS,
     infeasible_outcome,
     judged,
     tardiness_bound,
@@ -58,16 +58,19 @@ def report_start(tables: Tables, known: Assignment | None, settings: Settings) -
 
 
 def without_model(tables: Tables, known: Assignment | None, settings: Settings) -> Outcome:
-    """The outcome where the limit leaves no time for a model: what is known, and a plain bound."""
+    """The outcome where the limit leaves no time for a model: what is known, and a quick bound."""
+    from optsched.selection.bounds.price_search import quick_bound
+
+    if known is None:
+        return infeasible_outcome(tables)
+    bound, source = quick_bound(tables.instance, tables.options, settings.deadline)
     message = "the limit leaves no time to state a model: the best heuristic stands"
     shell = Outcome(
         None,
         Termination.TIME_LIMIT,
-        bound=tardiness_bound(tables),
-        bound_source=TARDINESS,
+        bound=bound,
+        bound_source=source,
         details={"message": message},
         solve_time=settings.deadline.spent,
     )
-    if known is None:
-        return infeasible_outcome(tables)
     return judged(tables, known, shell, settings, limited=True)

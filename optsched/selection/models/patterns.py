@@ -103,7 +103,10 @@ def patterns(instance: SelectionInstance, options: SelectionOptions, settings: S
         require_time(settings.deadline, size)
         answer, found = _solved(tables, settings, began)
     except OutOfTimeError:
-        return without_model(tables, cheaper(tables, known, rough), settings)
+        known = cheaper(tables, known, rough)
+        if not limited or settings.deadline.is_over:
+            return without_model(tables, known, settings)
+        return replace(by_columns.columns(instance, options, settings, known), chosen="columns")
     if answer.termination is not Termination.OPTIMAL:
         known = cheaper(tables, known, rough)
     outcome = model_outcome(tables, answer, (known, found), tables.dollars, settings)
