@@ -68,15 +68,14 @@ def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     state.index[RELEASED] += 1
     state.index[QUEUED] += 1
     bucket = rows.bucket[row]
-    if rules.scan == SCAN_ON:
-        _wait(queue, state, bucket, rank)
-        return
     if rules.scan >= BACKFILL:  # ranks come in ascending order
         queue.heap[queue.begin[bucket] + queue.size[bucket]] = rank
         queue.waiting[bucket] += 1
     else:
         push(queue.heap[queue.begin[bucket] :], queue.size[bucket], rank)
     queue.size[bucket] += 1
+    if rules.scan == SCAN_ON:
+        _list(queue, state, bucket)
 
 
 @njit_inlined
@@ -164,7 +163,7 @@ def _scan_on(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: fl
     """
     aside, turn = 0, -1
     while state.index[QUEUED] > aside and state.servers.total[0] > 0:
-        bucket = _next_suited(rows, packed, rules, queue, state)
+        bucket, alpha = _next_suited(rows, packed, rules, queue, state)
         if bucket < 0:
             break
         rank = pop(queue.heap[queue.begin[bucket] :], queue.size[bucket])
@@ -173,19 +172,19 @@ def _scan_on(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: fl
             state.aside[aside] = rank
             aside += 1
             continue
-        row, turn = queue.row_at[rank], rank
+        turn = rank
         state.index[QUEUED] -= 1
-        alpha = _offered_time(rows, packed, rules, state, row)
-        _start(rows, rules, state, row, alpha, now)
+        _start(rows, rules, state, queue.row_at[rank], alpha, now)
     for rank in state.aside[:aside]:
-        _wait(queue, state, rows.bucket[queue.row_at[rank]], rank)
+        bucket = rows.bucket[queue.row_at[rank]]
+        push(queue.heap[queue.begin[bucket] :], queue.size[bucket], rank)
+        queue.size[bucket] += 1
+        _list(queue, state, bucket)
 
 
 @njit_inlined
-def _wait(queue: Any, state: Any, bucket: int, rank: int) -> None:
-    """Put a rank into its bucket where passes scan on."""
-    push(queue.heap[queue.begin[bucket] :], queue.size[bucket], rank)
-    queue.size[bucket] += 1
+def _list(queue: Any, state: Any, bucket: int) -> None:
+    """Put a bucket on the list of those that have jobs, where passes scan on."""
     if queue.front[bucket] == 0:
         queue.front[bucket] = 1
         queue.fitting[state.index[LISTED]] = bucket
@@ -193,13 +192,13 @@ def _wait(queue: Any, state: Any, bucket: int, rank: int) -> None:
 
 
 @njit_inlined
-def _next_suited(rows: Any, packed: Any, rules: Any, queue: Any, state: Any) -> int:
-    """The bucket of the least rank that what is free now suits, or -1.
+def _next_suited(rows: Any, packed: Any, rules: Any, queue: Any, state: Any) -> tuple[int, float]:
+    """The bucket of the least rank that is offered GPUs that suit it, or -1; and alpha on them.
 
     A bucket that fails is not looked at again until GPUs are taken or freed.
     """
     changes = 2 * state.index[STARTED] - state.index[RUNNING]  # starts and ends
-    best, chosen, at = len(rows.submit), -1, 0
+    best, chosen, found, at = len(rows.submit), -1, np.inf, 0
     while at < state.index[LISTED]:
         bucket = queue.fitting[at]
         if queue.size[bucket] == 0:
@@ -211,23 +210,19 @@ def _next_suited(rows: Any, packed: Any, rules: Any, queue: Any, state: Any) -> 
         rank = queue.heap[queue.begin[bucket]]
         if rank >= best or queue.gpus[bucket] > state.servers.total[0]:
             continue
-        if queue.configuration[bucket] >= 0:
-            if queue.failed[bucket] == changes:
-                continue
-            if not _suits(rows, packed, rules, state, queue.row_at[rank]):
-                queue.failed[bucket] = changes
-                continue
-        best, chosen = rank, bucket
-    return chosen
-
-
-@njit_inlined
-def _suits(rows: Any, packed: Any, rules: Any, state: Any, row: int) -> bool:
-    """Whether a job that scans on takes its offer: its slices fit and, if it waits, it is good."""
-    alpha = _offered_time(rows, packed, rules, state, row)
-    if rules.hold != GOOD:
-        return alpha < np.inf
-    return alpha <= max(rules.comm_heavy, AS_ESTIMATED) * packed.estimate[rows.configuration[row]]
+        if queue.failed[bucket] == changes:
+            continue
+        row = queue.row_at[rank]
+        alpha = _offered_time(rows, packed, rules, state, row)
+        most = np.inf
+        if rules.hold == GOOD:
+            most = packed.estimate[rows.configuration[row]]
+            most *= max(rules.comm_heavy, AS_ESTIMATED)
+        if alpha == np.inf or alpha > most:
+            queue.failed[bucket] = changes
+            continue
+        best, chosen, found = rank, bucket, alpha
+    return chosen, found
 
 
 @njit_borrowing
