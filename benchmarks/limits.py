@@ -1,6 +1,7 @@
 """Time limits: every method of the problems at a moment, on the largest instances, cut short.
 
     python benchmarks/limits.py [--problem placement]... [--limits 1,10] [--methods exact,columns]
+                                [--long 60]
 
 A row is one `optsched.solve`: model building, solver, bound and check together, the instance and
 the compiled code loaded before. Processor time is this process's and those that it started; an
@@ -8,7 +9,8 @@ overrun is what was spent after the limit had passed, so that a machine busy wit
 about what an idle one does. Exit code 1 if one is above a second and a tenth of the limit, or if a
 row has no solution although a heuristic has one. What a method refuses by name is printed. A method
 with "!" opens exactly as many nodes as the paper prints; one with a solver's name states its model
-for that solver, on an instance of its own.
+for that solver, on an instance of its own. Methods that go on for a minute on a problem's largest
+instances have a row of one, too (`--long 0` leaves those out).
 """
 
 from __future__ import annotations
@@ -51,6 +53,15 @@ BY_SOLVER = {
 }
 """The model that other solvers than HiGHS are given, and the instance."""
 SOLVERS = ("scip", "cbc", "glpk")
+LONG = {
+    "placement": {"vgg19-128": ("ilp-vertex",), "gpt-175b-64x1": ("ilp",)},
+    "makespan": {
+        "5000x500": ("local-search", "nested", "ilp", "ilp-schedules", "exact"),
+        "12x4-long": ("theta", "state-search"),
+    },
+    "selection": {"100x400-distinct": ("patterns", "columns", "exact")},
+}
+"""Those that have enough to do for a minute, by instance."""
 SMALL = {
     "placement": "fig2",
     "makespan": "contended-3x3",
@@ -91,6 +102,7 @@ def main() -> int:
     parser.add_argument("--problem", action="append", choices=list(LARGEST))
     parser.add_argument("--limits", default="1,10", help="seconds, separated by commas")
     parser.add_argument("--methods", default="", help="only these, separated by commas")
+    parser.add_argument("--long", type=float, default=60.0, help="seconds of the long rows")
     arguments = parser.parse_args()
     limits = [float(limit) for limit in arguments.limits.split(",")]
     only = [name for name in arguments.methods.split(",") if name]
@@ -98,7 +110,7 @@ def main() -> int:
     print("limit   wall processor overrun  ended       objective       bound")
     rows = []
     for problem in arguments.problem or LARGEST:
-        for row in measured(problem, limits, only):
+        for row in measured(problem, limits, only, arguments.long):
             print(row, flush=True)
             rows.append(row)
     wrong = [
@@ -116,8 +128,20 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-def measured(problem: str, limits: list[float], only: list[str]) -> Iterator[Row]:
-    """The rows of one problem."""
+def measured(problem: str, limits: list[float], only: list[str], longer: float) -> Iterator[Row]:
+    """The rows of one problem.
+
+    Parameters
+    ----------
+    problem : str
+        Its name.
+    limits : list of float
+        Seconds, a row each.
+    only : list of str
+        Methods; all if empty.
+    longer : float
+        Seconds of the rows of `LONG`; 0 for none.
+    """
     warm_up(problem)
     methods = [m.name for m in PROBLEMS[problem].methods if not only or m.name in only]
     settings = [(name, "") for name in methods]
@@ -130,6 +154,9 @@ def measured(problem: str, limits: list[float], only: list[str]) -> Iterator[Row
         for name, options in settings:
             for limit in limits:
                 yield timed(problem, instance, name, options, limit)
+        for name in LONG.get(problem, {}).get(which, ()) if longer else ():
+            if name in methods:
+                yield timed(problem, instance, name, "", longer)
     name, which = BY_SOLVER.get(problem, ("", ""))
     if name in methods:
         instance = optsched.load(f"{problem}/{which}")

@@ -246,7 +246,7 @@ def page(rows: Sequence[Row], seconds: float) -> str:
         command=f"python benchmarks/solvers.py --page docs/solvers.md --seconds {seconds:g}",
         day=datetime.now(UTC).date().isoformat(),
         machine=f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-        what=f"{what} Here {seconds:g} s a run, while the machine did other work. {versions}.",
+        what=f"{what} Here {seconds:g} s a run. {versions}.",
         contradictions="; ".join(found) or "there are none",
     )
     heads = ("problem", "solver", "proved", "of these before any solver", "by a certificate",
