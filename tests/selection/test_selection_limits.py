@@ -218,6 +218,7 @@ def test_a_limit_in_the_midst_of_the_model_leaves_what_prices_soon_found(
     assert result.termination is Termination.TIME_LIMIT
     assert result.check.feasible
     assert best.bound <= result.objective <= 1.02 * best.bound
+    assert 0.99 * best.bound <= result.bound <= best.bound * (1 + 1e-6)
 
 
 def test_a_selection_found_is_made_whole_soon_or_not_at_all(

@@ -69,29 +69,8 @@ GROUPS_GAP = 2e-4
 Floats = NDArray[np.float64]
 
 
-def columns(
-    instance: SelectionInstance,
-    options: SelectionOptions,
-    settings: Settings,
-    known: Assignment | None = None,
-) -> Outcome:
+def columns(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
     """Select resources by column generation; `settings.iterations` cuts its rounds.
-
-    Parameters
-    ----------
-    instance : SelectionInstance
-        The instance.
-    options : SelectionOptions
-        The problem's options.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    known : Assignment, optional
-        A selection to start from; by default the heuristics'.
-
-    Returns
-    -------
-    Outcome
-        The best selection, and what is proved of it.
 
     Raises
     ------
@@ -107,7 +86,7 @@ def columns(
         return infeasible_outcome(tables)
     refuse_many_nonzeros("columns", 2 * tables.late.size, "use sts")
     skeleton = skeleton_of(tables)
-    known = starting_seats(tables) if known is None else known
+    known = starting_seats(tables)
     report_start(tables, known, settings)
     clock = settings.deadline
     if clock.is_over:
@@ -264,15 +243,18 @@ class _Best:
         self.settings.progress.report(value, self.bound)
 
 
-def rough_selection(tables: Tables, settings: Settings) -> Assignment | None:
-    """What prices soon make of an instance: for a model that may end its time without better."""
+def rough_selection(tables: Tables, settings: Settings) -> tuple[Assignment | None, float]:
+    """What prices soon make of an instance, and their bound in dollars.
+
+    For a model that may end its time without better.
+    """
     clock = settings.deadline
     if clock.is_over:
-        return None
+        return None, 0.0
     skeleton = skeleton_of(tables, quantile_classes(tables))
     share = settings.within(clock.share(PRICES_SHARE))
     found = best_prices(skeleton, share, SHARE_OF_GAP * GROUPS_GAP)
-    return _roughly(skeleton, found, settings)
+    return _roughly(skeleton, found, settings), max(found.bound - tables.rounding, 0.0)
 
 
 def _roughly(skeleton: Skeleton, found: Found, settings: Settings) -> Assignment | None:

@@ -32,7 +32,7 @@ from optsched.selection.exact.starting_selection import (
     without_model,
 )
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.models.outcomes import model_outcome
+from optsched.selection.models.outcomes import model_outcome, no_less
 from optsched.selection.models.packings import (
     Counts,
     maximal_fills,
@@ -83,8 +83,7 @@ def patterns(instance: SelectionInstance, options: SelectionOptions, settings: S
     Raises
     ------
     NotApplicableError
-        With another solver than HiGHS, if nodes are so large, or fractions so many, that the
-        patterns are out of hand, or the model has more than `sizes.MOST_NONZEROS` nonzeros.
+        With another solver than HiGHS, above `MOST_PATTERNS` or `sizes.MOST_NONZEROS` nonzeros.
     """
     from optsched.selection.exact import columns as by_columns
 
@@ -98,26 +97,24 @@ def patterns(instance: SelectionInstance, options: SelectionOptions, settings: S
     known = starting_seats(tables)
     report_start(tables, known, settings)
     limited = settings.solver == "highs" and settings.deadline.left is not None
-    rough = by_columns.rough_selection(tables, settings) if limited else None
+    rough, priced = by_columns.rough_selection(tables, settings) if limited else (None, 0.0)
     try:
         require_time(settings.deadline, size)
         answer, found = _solved(tables, settings, began)
     except OutOfTimeError:
-        known = cheaper(tables, known, rough)
-        if not limited or settings.deadline.is_over:
-            return without_model(tables, known, settings)
-        return replace(by_columns.columns(instance, options, settings, known), chosen="columns")
+        if limited and not settings.deadline.is_over:
+            return replace(by_columns.columns(instance, options, settings), chosen="columns")
+        return no_less(without_model(tables, cheaper(tables, known, rough), settings), priced)
     if answer.termination is not Termination.OPTIMAL:
         known = cheaper(tables, known, rough)
     outcome = model_outcome(tables, answer, (known, found), tables.dollars, settings)
 
-    def again(
-        finer: Tables, _: Assignment, quiet: Settings
-    ) -> tuple[Assignment | None, float | None]:
+    def again(finer: Tables, _: object, quiet: Settings) -> tuple[Assignment | None, float | None]:
         answer, found = _solved(finer, quiet, clock())
         return found, None if answer.bound is None else answer.bound * finer.dollars
 
-    return told_apart(tables, outcome, cheaper(tables, known, found), settings, again)
+    known = cheaper(tables, known, found)
+    return no_less(told_apart(tables, outcome, known, settings, again), priced)
 
 
 def _solved(tables: Tables, settings: Settings, began: float) -> tuple[Answer, Assignment | None]:
