@@ -29,7 +29,6 @@ from optsched.online.simulator.preemption import (
     HORIZON,
     KNOWN,
     LEFT,
-    MOST,
     NEXT,
     NONE,
     NOW,
@@ -47,7 +46,6 @@ from optsched.online.simulator.waiting_line import (
     dequeue,
     enqueue,
     first_fitting,
-    is_sooner,
     key_of,
 )
 from optsched.online.simulator.walk import claims, come_after, is_before, run_at
@@ -140,13 +138,15 @@ def _is_boundary(now: float, rules: Any) -> bool:
 def _end(rows: Any, rules: Any, state: Any, now: float) -> None:
     while state.index[ENDS] > 0 and state.end_time[0] <= now:
         row = state.end_row[0]
-        _release(rows, rules, state, row)
+        place = state.place[row]
+        _release(rows, rules, state, row, state.running_key[place])
         state.job[row, LEFT] = 0.0
         state.present[rows.bucket[rows.configuration[row]]] -= 1
         state.index[ENDED] += 1
-        last, place = state.index[RUNNING] - 1, state.place[row]
+        last = state.index[RUNNING] - 1
         state.index[RUNNING] = last
-        run_at(state, place, state.running[last], state.running_gpus[last])
+        moved, gpus = state.running[last], state.running_gpus[last]
+        run_at(state, place, moved, gpus, state.running_key[last])
         _forget_stopped(state)
 
 
@@ -162,11 +162,24 @@ def _forget_stopped(state: Any) -> None:
 
 
 @njit_inlined
-def _release(rows: Any, rules: Any, state: Any, row: int) -> None:
-    """Free the GPUs of a job's segment."""
+def _release(rows: Any, rules: Any, state: Any, row: int, key: float) -> None:
+    """Free the GPUs of a job's segment; those that wait behind it have less before them.
+
+    Parameters
+    ----------
+    rows : Rows
+        The jobs.
+    rules : Rules
+        The policy's.
+    state : State
+        The run so far; edited.
+    row : int
+        The job's.
+    key : float
+        Its key, as last seen.
+    """
     if rules.order == REMAINING:
-        for bucket in range(len(rows.sizes)):
-            state.ahead[bucket] -= rows.gpus[rows.configuration[row]]
+        _change_ahead(rows, state, row, key, -rows.gpus[rows.configuration[row]])
     segment, first = int(state.job[row, SEGMENT]), int(state.job[row, PIECE])
     for piece in range(first, first + state.segment_pieces[segment]):
         server = state.piece_server[piece]
@@ -213,7 +226,7 @@ def _preempt(rows: Any, rules: Any, state: Any, now: float) -> int:
         gpus = rows.gpus[rows.configuration[row]]
         if gpus <= room:
             room -= gpus
-            run_at(state, kept, row, gpus)
+            run_at(state, kept, row, gpus, key)
             kept += 1
             if waiting >= 0 and rows.sizes[waiting] > room:
                 waiting = first_fitting(rows, state, room)
@@ -223,9 +236,7 @@ def _preempt(rows: Any, rules: Any, state: Any, now: float) -> int:
     for at in range(last):
         if left <= at < stopped:
             continue
-        row = state.order_row[at]
-        _stop(rows, rules, state, row, now)
-        enqueue(rows, state, row, state.order_key[at])
+        _stop(rows, rules, state, state.order_row[at], state.order_key[at])
     state.index[RUNNING] = kept
     if rules.round > 0.0:
         horizon = _next_boundary(now, rules.round)
@@ -240,14 +251,16 @@ def _preempt(rows: Any, rules: Any, state: Any, now: float) -> int:
 
 
 @njit_inlined
-def _stop(rows: Any, rules: Any, state: Any, row: int, now: float) -> None:
+def _stop(rows: Any, rules: Any, state: Any, row: int, key: float) -> None:
+    now = state.clock[NOW]
     ran = max(0.0, now - state.job[row, FROM])
     made = ran / state.job[row, ALPHA]
     state.job[row, LEFT] = max(0.0, state.job[row, LEFT] - made)
     state.job[row, KNOWN] = max(0.0, state.job[row, KNOWN] - made)
     state.job[row, WORKED] += ran
     state.segment_end[int(state.job[row, SEGMENT])] = now
-    _release(rows, rules, state, row)
+    _release(rows, rules, state, row, key)
+    enqueue(rows, state, row, key)
 
 
 @njit_inlined
@@ -288,8 +301,10 @@ def _fill(rows: Any, packed: Any, rules: Any, state: Any, now: float, chosen: in
             pieces = pattern(state.servers, rule, rows.gpus[kind], state.taken, state.scratch)
             alpha = cached_time(state.cache, packed, kind, state.taken, pieces)
         if alpha < np.inf:
+            run_at(state, state.index[RUNNING], row, rows.gpus[kind], key)
             _start(rows, rules, state, row, alpha, now)
-            _come_in_between(rows, rules, state, row, key)
+            if rules.order == REMAINING:
+                _change_ahead(rows, state, row, key, rows.gpus[kind])
             continue
         for each in range(at, chosen):
             enqueue(rows, state, state.aside[each], state.aside_key[each])
@@ -301,13 +316,26 @@ def _fill(rows: Any, packed: Any, rules: Any, state: Any, now: float, chosen: in
 
 
 @njit_inlined
-def _come_in_between(rows: Any, rules: Any, state: Any, row: int, key: float) -> None:
-    """Let those that wait know of a running job before them, and its key."""
-    if rules.order == REMAINING:
-        state.clock[MOST] = max(state.clock[MOST], key)
-        for bucket in range(len(rows.sizes)):
-            if state.size[bucket] > 0 and is_sooner(state, key, row, bucket):
-                state.ahead[bucket] += rows.gpus[rows.configuration[row]]
+def _change_ahead(rows: Any, state: Any, row: int, key: float, gpus: int) -> None:
+    """Add to the GPUs before the marks, where a job with such a key comes before them.
+
+    Parameters
+    ----------
+    rows : Rows
+        The jobs.
+    state : State
+        The run so far; edited.
+    row : int
+        The job's.
+    key : float
+        Its key.
+    gpus : int
+        More or, below 0, fewer.
+    """
+    for bucket in range(len(rows.sizes)):
+        mark = state.mark_key[bucket]
+        if key < mark or (key == mark and row < state.mark_row[bucket]):
+            state.ahead[bucket] += gpus
 
 
 @njit_inlined
@@ -330,7 +358,6 @@ def _start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float
     state.segment_end[segment] = state.job[row, END]
     state.segment_alpha[segment] = alpha
     state.segment_pieces[segment] = end - first
-    run_at(state, state.index[RUNNING], row, gpus)
     state.index[RUNNING] += 1
     if state.job[row, END] <= state.clock[HORIZON]:
         if state.index[ENDS] == len(state.end_time):

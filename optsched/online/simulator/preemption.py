@@ -22,8 +22,8 @@ Floats = NDArray[np.float64]
 NONE = -1
 NEXT, RUNNING, SEGMENTS, PIECES, QUEUED, ENDED, ENDS = range(7)
 COUNTERS = 7
-NOW, HORIZON, MOST, CUT = range(4)
-TIMES = 4
+NOW, HORIZON, CUT = range(3)
+TIMES = 3
 LEFT, KNOWN, WORKED, FROM, END, ALPHA, SEGMENT, PIECE = range(8)
 COLUMNS = 8
 """Of a job: 64 bytes, which a processor fetches together."""
@@ -66,16 +66,16 @@ class State(NamedTuple):
     index : (COUNTERS,) int
         Next arrival, running jobs, segments, pieces, queued, ended, entries of `end_time`.
     clock : (TIMES,) float
-        Now; until when all ends are in `end_time`; by remaining work what no running job's key is
-        above; of shares the least that the line's fronts hold at a round's beginning.
+        Now; until when all ends are in `end_time`; and up to which share the line's fronts reach at
+        the beginning of a round.
     job : (n, COLUMNS) float
         As of the last stop: iterations to go, those predicted to go, and seconds worked. Of running
         jobs: when iterations begin and end, seconds each takes, which segment this is and where its
         pieces begin. Segment s of a job that does not run is NONE - 1 - s, and NONE at first.
     first_segment : (n,) int
         Of jobs that have begun.
-    running, running_gpus, place : (R,), (R,), (n,) int
-        Rows, their GPUs, and where each is among them.
+    running, running_gpus, running_key, place : (R,) and (n,)
+        Rows, their GPUs and keys as last seen, and where each is among them.
     end_time, end_row
         Heap of ends of running jobs, and of some that were stopped: the first is no such.
     key, row, served, since, begin, size, front, limit, longest
@@ -84,10 +84,11 @@ class State(NamedTuple):
         and submission.
     present : (B,) int
         Jobs of each bucket that have arrived and not ended.
-    ahead : (B,) int
-        At most the GPUs of the running jobs that come before the first that waits in a bucket.
-    running_key, order_key, order_row, aside, aside_key
-        Of a pass: keys of the running jobs, heap of some, and room for rows laid aside.
+    mark_key, mark_row, ahead : (B,)
+        By remaining work, a place in line, and the GPUs of the running jobs that come before it by
+        their keys as last seen.
+    order_key, order_row, aside, aside_key
+        Of a pass: heap of running jobs, and room for rows laid aside.
     segment_row, segment_start, segment_end, segment_alpha, segment_pieces, piece_server, piece_gpus
         What is recorded, in order of starts; `_make_room` makes them longer.
     """
@@ -98,6 +99,7 @@ class State(NamedTuple):
     first_segment: Any
     running: Any
     running_gpus: Any
+    running_key: Any
     place: Any
     end_time: Any
     end_row: Any
@@ -111,8 +113,9 @@ class State(NamedTuple):
     limit: Any
     longest: Any
     present: Any
+    mark_key: Any
+    mark_row: Any
     ahead: Any
-    running_key: Any
     order_key: Any
     order_row: Any
     aside: Any
@@ -259,11 +262,12 @@ def _new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State
     job[:, LEFT], job[:, KNOWN], job[:, SEGMENT] = jobs.iterations, predicted, NONE
     return State(
         index=np.zeros(COUNTERS, dtype=np.int64),
-        clock=np.array([-np.inf, np.inf, -np.inf, np.inf]),
+        clock=np.array([-np.inf, np.inf, np.inf]),
         job=job,
         first_segment=np.full(many, NONE),
         running=np.empty(running, dtype=np.int64),
         running_gpus=np.empty(running, dtype=np.int64),
+        running_key=np.empty(running),
         place=np.empty(many, dtype=np.int32),
         end_time=np.empty(2 * running),
         end_row=np.empty(2 * running, dtype=np.int64),
@@ -277,8 +281,9 @@ def _new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State
         limit=np.full(len(sizes), np.inf),
         longest=np.full(len(sizes), LONGEST_FRONT),
         present=np.zeros(len(sizes), dtype=np.int64),
+        mark_key=np.full(len(sizes), np.inf),
+        mark_row=np.zeros(len(sizes), dtype=np.int64),
         ahead=np.zeros(len(sizes), dtype=np.int64),
-        running_key=np.empty(running),
         order_key=np.empty(running),
         order_row=np.empty(running, dtype=np.int64),
         aside=np.empty(many, dtype=np.int64),

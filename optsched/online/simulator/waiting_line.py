@@ -58,8 +58,6 @@ def enqueue(rows: Any, state: Any, row: int, key: float) -> None:
         _move(state, begin + front, end)
         push_keyed(state.key[begin:], state.row[begin:], front, key, row)
         state.front[bucket] = front + 1
-        if state.row[begin] == row:
-            state.ahead[bucket] = 0
         if front >= state.longest[bucket]:
             _choose_front(rows, state, bucket)
     else:

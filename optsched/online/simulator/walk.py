@@ -12,7 +12,7 @@ import numpy as np
 
 from optsched.compiled_loops import njit_borrowing, njit_inlined
 from optsched.online.simulator.heaps import push_keyed
-from optsched.online.simulator.preemption import FROM, MOST, NONE, RUNNING, SHARE
+from optsched.online.simulator.preemption import FROM, NONE, RUNNING, SHARE
 from optsched.online.simulator.waiting_line import (
     dequeue,
     fair_level,
@@ -49,7 +49,7 @@ def come_after(rows: Any, rules: Any, state: Any, now: float) -> int:
         ran = max(0.0, now - state.job[row, FROM])
         key = key_of(rows, rules, state, row, ran, level)
         if is_sooner(state, key, row, first):
-            run_at(state, kept, row, state.running_gpus[at])
+            run_at(state, kept, row, state.running_gpus[at], key)
             kept += 1
         else:
             push_keyed(state.order_key, state.order_row, last, key, row)
@@ -59,14 +59,14 @@ def come_after(rows: Any, rules: Any, state: Any, now: float) -> int:
 
 @njit_inlined
 def claims(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int, int]:
-    """Lay aside jobs that wait, come before running ones, and fit beside all that come sooner.
+    """Lay aside jobs that wait, fit beside all that come sooner, and come before some that run.
 
     Where these take more than what is free, the last of the running jobs that make up for it go to
     the end of `running` and onto the heap, until the next such job would come after one of them.
     Returns how many do, the GPUs laid claim to, and how many jobs are aside.
-    Where keys of jobs that run only fall, what comes before a job that waits grows until one of
-    these ends or is stopped: `state.ahead` is at most the GPUs of those; and no key of theirs is
-    above the clock's.
+    Keys of jobs that run only fall, and are looked at only where that may change something:
+    `state.ahead` counts by the keys last seen, and is at most what comes before who comes no sooner
+    than the mark.
 
     Parameters
     ----------
@@ -85,23 +85,28 @@ def claims(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int, int
     while True:
         best = NONE
         for bucket in range(len(rows.sizes)):
-            room = min(every - claimed - rows.sizes[bucket], every - free - 1)
-            if state.size[bucket] == 0 or state.ahead[bucket] > room:
+            room = every - claimed - rows.sizes[bucket]
+            if state.size[bucket] == 0 or (
+                state.ahead[bucket] > room and _is_marked(state, bucket)
+            ):
                 continue
             at = state.begin[bucket]
-            if state.key[at] > state.clock[MOST]:
-                state.ahead[bucket] = every - free
-                continue
-            if not looked:
-                _look_at_running(rows, rules, state, now)
-                looked = True
-            state.ahead[bucket] = _ahead(state, bucket)
-            if state.ahead[bucket] > room:
-                continue
             if best == NONE or is_sooner(state, state.key[at], state.row[at], best):
                 best = bucket
         if best == NONE or (last > 0 and not is_before(state, best)):
             break
+        room = every - claimed - rows.sizes[best]
+        if room < every - free:  # it takes more than what is free
+            key, row = state.key[state.begin[best]], state.row[state.begin[best]]
+            ahead = _ahead(state, key, row)
+            if ahead <= room and not looked:
+                _look_at_running(rows, rules, state, now, key)
+                looked = True
+                ahead = _ahead(state, key, row)
+            if ahead > room:
+                state.ahead[best] = ahead
+                state.mark_key[best], state.mark_row[best] = key, row
+                continue
         state.aside_key[aside], state.aside[aside] = dequeue(rows, state, best)
         aside += 1
         claimed += rows.sizes[best]
@@ -121,7 +126,7 @@ def is_before(state: Any, bucket: int) -> bool:
 
 
 @njit_inlined
-def run_at(state: Any, place: int, row: int, gpus: int) -> None:
+def run_at(state: Any, place: int, row: int, gpus: int, key: float) -> None:
     """Put a running job at a place among them.
 
     Parameters
@@ -132,32 +137,58 @@ def run_at(state: Any, place: int, row: int, gpus: int) -> None:
         Where.
     row, gpus : int
         The job's.
+    key : float
+        Its key, as last seen.
     """
     state.running[place], state.running_gpus[place] = row, gpus
+    state.running_key[place] = key
     state.place[row] = place
 
 
 @njit_inlined
-def _look_at_running(rows: Any, rules: Any, state: Any, now: float) -> None:
-    """Note the keys of the running jobs, and the largest."""
-    most = -np.inf
-    for at in range(state.index[RUNNING]):
-        row = state.running[at]
-        ran = max(0.0, now - state.job[row, FROM])
-        key = key_of(rows, rules, state, row, ran, np.inf)
-        state.running_key[at] = key
-        most = max(most, key)
-    state.clock[MOST] = most
+def _is_marked(state: Any, bucket: int) -> bool:
+    """Whether the first that waits in a bucket comes no sooner than its mark."""
+    at = state.begin[bucket]
+    if state.key[at] != state.mark_key[bucket]:
+        return state.key[at] > state.mark_key[bucket]
+    return state.row[at] >= state.mark_row[bucket]
 
 
 @njit_inlined
-def _ahead(state: Any, bucket: int) -> int:
-    """GPUs of the running jobs that come before the first that waits in a bucket."""
-    gpus, least, row = 0, state.key[state.begin[bucket]], state.row[state.begin[bucket]]
+def _look_at_running(rows: Any, rules: Any, state: Any, now: float, least: float) -> None:
+    """See the keys that the running jobs have now, where they were not below one in question.
+
+    Parameters
+    ----------
+    rows : Rows
+        The jobs.
+    rules : Rules
+        The policy's.
+    state : State
+        The run so far; edited.
+    now : float
+        The instant.
+    least : float
+        That key: of the first that is asked about in a pass, so that later ones are above.
+    """
     for at in range(state.index[RUNNING]):
-        key = state.running_key[at]
-        if key < least or (key == least and state.running[at] < row):
-            gpus += state.running_gpus[at]
+        if state.running_key[at] < least:
+            continue
+        row = state.running[at]
+        ran = max(0.0, now - state.job[row, FROM])
+        state.running_key[at] = key_of(rows, rules, state, row, ran, np.inf)
+    for bucket in range(len(rows.sizes)):
+        state.ahead[bucket] = _ahead(state, state.mark_key[bucket], state.mark_row[bucket])
+
+
+@njit_inlined
+def _ahead(state: Any, least: float, row: int) -> int:
+    """GPUs of the running jobs that come before a key and row."""
+    gpus = 0
+    for at in range(state.index[RUNNING]):
+        key = state.running_key[at]  # no branches: a processor does eight at once
+        is_before = (key < least) | ((key == least) & (state.running[at] < row))
+        gpus += is_before * state.running_gpus[at]
     return gpus
 
 
@@ -173,9 +204,7 @@ def _add_last(state: Any, count: int) -> int:
         ):
             found = at
     key, row, gpus = state.running_key[found], state.running[found], state.running_gpus[found]
-    state.running_key[found] = state.running_key[end]
-    state.running_key[end] = key
-    run_at(state, found, state.running[end], state.running_gpus[end])
-    run_at(state, end, row, gpus)
+    run_at(state, found, state.running[end], state.running_gpus[end], state.running_key[end])
+    run_at(state, end, row, gpus, key)
     push_keyed(state.order_key, state.order_row, count, key, row)
     return gpus
