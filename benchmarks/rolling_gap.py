@@ -7,7 +7,7 @@ too (`optsched.rolling.policies.hindsight`) looks for the cheapest run, and the 
 stands for the optimum. Information: cost less cost when told. Heuristic: cost when told less the
 cheapest run. Bound: the cheapest run less the bound. All in per cent of the bound, and the last
 also as a share of the gap; a negative part is one by which policies do worse when told. Every run
-is audited. Aim: the bound's part at rho 1 at most 25%.
+is audited. Aim: the bound's part at rho 1 at most 25% on every seed.
 """
 
 from __future__ import annotations
@@ -126,10 +126,8 @@ def _summary(name: str, load: float, rows: list[tuple[float, ...]]) -> None:
     )
     shares = [100 * row[2] / sum(row) for row in rows]
     gaps = [sum(row) for row in rows]
-    middle = median(row[2] for row in rows)
-    verdict = (
-        "" if load != 1 else f"; aim {AIM:g}% at rho 1: {'met' if middle <= AIM else 'MISSED'}"
-    )
+    worst = max(row[2] for row in rows)
+    verdict = "" if load != 1 else f"; aim {AIM:g}% at rho 1: {'met' if worst <= AIM else 'MISSED'}"
     print(
         f"-> {name}: gap {median(gaps):.1f}% of the bound = {said}; the bound's part is "
         f"{median(shares):.0f}% of the gap [{min(shares):.0f}-{max(shares):.0f}]{verdict}"

@@ -23,10 +23,10 @@ from optsched.rolling.simulator.world import Floats, View, World
 from optsched.selection.assignment import Seat
 from optsched.selection.heuristics._best_fit_kernel import nodes_of
 
-STEPS, STARTS = 200_000, 4
-"""Runs tried in all, and annealings among which they are shared: who is let wait is decided while
-it is hot, and one annealing after the other decides otherwise."""
-HEAT = (0.05, 1e-4)
+STEPS, STARTS = 600_000, 2
+"""Runs tried in all, and annealings among which they are shared: few long ones find cheaper runs of
+saturated worlds than many short ones, and one annealing after the other decides otherwise."""
+HEAT = (0.1, 1e-4)
 """First and last temperature, as shares of the cost of a run that is known."""
 LEAST_WORTH = 1e-200
 """Dollars: an epoch that costs nothing to make and nothing to put off is made all the same."""
