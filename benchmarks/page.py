@@ -34,6 +34,10 @@ SECTIONS = {
     "makespan-local-search": ("Makespan: local search", "makespan.py --part local-search"),
     "makespan-nested": ("Makespan: nested annealing", "makespan.py --part nested"),
     "makespan-large": ("Makespan: 1,600 jobs on 200 servers", "makespan.py --part large"),
+    "makespan-huge": (
+        "Makespan: 5,000 jobs on 500 servers",
+        "makespan.py --part huge",
+    ),
     "makespan-spanning": (
         "Makespan: jobs larger than every server",
         "makespan.py --part spanning",

@@ -1,6 +1,7 @@
-"""The compiled annealing of nested blocks: jobs on aligned blocks of GPUs inside one server.
+"""The compiled annealing of blocks: jobs on aligned or on paired blocks of GPUs inside one server.
 
-The cost is the sum over GPUs of max(0, load - target)^2; loads are sums of durations.
+A paired block has its halves at one place of the two halves of its server, ``gap`` GPUs apart. The
+cost is the sum over GPUs of max(0, load - target)^2; loads are sums of durations.
 """
 
 from __future__ import annotations
@@ -16,14 +17,21 @@ from optsched.makespan.heuristics._random_kernel import draw
 RELOCATE, SWAP, EXCHANGE = 0.35, 0.95, 0.953
 """Shares of the moves: relocation 35%, swap of one width 60%, of two blocks' contents 0.3%; the
 rest moves one wide job against one or two of half its width in sibling blocks."""
+SCANS = 800.0
+"""The last two look through all jobs: with more than so many, only that many in n are made."""
+NEAR = 0.5
+"""Share of the swaps with a job of about the same duration: those that are accepted when cold."""
+REFUSED = math.inf
 
 
 class Blocks(NamedTuple):
     """The jobs' widths and durations, and the blocks they may stand on.
 
     ``kind[j]`` indexes the distinct widths; the blocks of kind k start at the GPUs
-    ``block[first_block[k] : first_block[k + 1]]``, its jobs are ``job[first_job[k] : ...]``.
-    ``base`` and ``end`` give each GPU its server's first GPU and the one after its last.
+    ``block[first_block[k] : first_block[k + 1]]``, ``gap`` is 0 for the aligned ones. Its jobs are
+    ``job[first_job[k] : ...]``, shortest first: j is in place ``rank[j]``, and would be in
+    ``rank_wider[j]`` among those of the next kind. ``base`` and ``end`` give each GPU its server's
+    first GPU and the one after its last.
     """
 
     width: Any
@@ -32,45 +40,36 @@ class Blocks(NamedTuple):
     widths: Any
     first_block: Any
     block: Any
+    gap: Any
     first_job: Any
     job: Any
+    rank: Any
+    rank_wider: Any
     base: Any
     end: Any
 
 
 class Positions(NamedTuple):
-    """Where the jobs stand now, and where they stood when the makespan was least.
+    """Where the jobs stand now.
 
     Attributes
     ----------
-    position, best_position : (n,) int
-        The first GPU of each job's block.
+    position : (n, 2) int
+        The first GPU of each job's block, and the gap between its halves.
     load : (N,) float
         Sum of durations on each GPU, in slots.
-    best : (1,) float
-        The makespan of `best_position`, in slots.
     random : (1,) uint64
         The generator's state.
     """
 
     position: Any
     load: Any
-    best_position: Any
-    best: Any
     random: Any
-
-
-class Cooling(NamedTuple):
-    """The temperature falls geometrically from `hot` to `cold`, slots squared, in `moves`."""
-
-    hot: float
-    cold: float
-    moves: int
 
 
 @njit(cache=True)
 def place_greedily(blocks: Blocks, order: Any, position: Any, load: Any) -> None:
-    """Put each job, in `order`, on the block whose fullest GPU is least loaded.
+    """Put each job, in `order`, on the aligned block whose fullest GPU is least loaded.
 
     Parameters
     ----------
@@ -78,7 +77,7 @@ def place_greedily(blocks: Blocks, order: Any, position: Any, load: Any) -> None
         Widths, durations and places of jobs.
     order : (n,) int
         Jobs, first to last.
-    position : (n,) int
+    position : (n, 2) int
         Gets the first GPU of each job.
     load : (N,) float
         Gets the slots of each GPU.
@@ -87,11 +86,13 @@ def place_greedily(blocks: Blocks, order: Any, position: Any, load: Any) -> None
     for j in order:
         k, w = blocks.kind[j], blocks.width[j]
         best, least = -1, np.inf
-        for b in blocks.block[blocks.first_block[k] : blocks.first_block[k + 1]]:
-            fullest = load[b : b + w].max()
-            if fullest < least:
-                best, least = b, fullest
-        position[j] = best
+        for at in range(blocks.first_block[k], blocks.first_block[k + 1]):
+            if blocks.gap[at] == 0:
+                b = blocks.block[at]
+                fullest = load[b : b + w].max()
+                if fullest < least:
+                    best, least = b, fullest
+        position[j, 0], position[j, 1] = best, 0
         _add(load, best, w, blocks.duration[j])
 
 
@@ -100,14 +101,13 @@ def loads_of(blocks: Blocks, position: Any, load: Any) -> None:
     """The load (N,) of every GPU, in slots."""
     load[:] = 0.0
     for j in range(len(position)):
-        _add(load, position[j], blocks.width[j], blocks.duration[j])
+        at = position[j, 0], position[j, 1]
+        _put(load, at, blocks.width[j], blocks.duration[j])
 
 
 @njit(cache=True)
-def anneal(
-    blocks: Blocks, now: Positions, target: float, cooling: Cooling, done: int, moves: int
-) -> int:
-    """Moves `done` to ``done + moves`` of a cooling, towards a target in slots; how many were made.
+def anneal(blocks: Blocks, now: Positions, target: float, temperature: float, moves: int) -> int:
+    """So many moves at one temperature, towards a target in slots; how many were made.
 
     Stops when no GPU is above the target.
 
@@ -116,25 +116,21 @@ def anneal(
     blocks : Blocks
         Widths, durations and places of jobs.
     now : Positions
-        The present positions and the best; edited.
+        The present positions; edited.
     target : float
         Slots.
-    cooling : Cooling
-        The temperature's fall.
-    done, moves : int
-        Moves made of the cooling, and to make.
+    temperature : float
+        Slots squared.
+    moves : int
+        At most.
     """
-    position, load, random = now.position, now.load, now.random
-    n = len(position)
+    load, random = now.load, now.random
+    n = len(now.position)
     cost = 0.0
     for g in range(len(load)):
         cost += _over(load[g], target)
-    falling = math.log(cooling.cold / cooling.hot) / cooling.moves
-    temperature = cooling.hot
     made = 0
     while made < moves and cost > 0.0:
-        if made % 64 == 0:
-            temperature = cooling.hot * math.exp(falling * (done + made))
         made += 1
         allowed = -temperature * math.log(1.0 - draw(random))
         what = draw(random)
@@ -143,21 +139,14 @@ def anneal(
             change = _relocate(blocks, now, target, allowed, int(draw(random) * n))
         elif what < SWAP:
             change = _swap(blocks, now, target, allowed, j)
+        elif draw(random) * n > SCANS:
+            change = REFUSED
         elif what < EXCHANGE:
             change = _exchange(blocks, now, target, allowed)
         else:
             change = _split(blocks, now, target, allowed, j)
-        cost += change
-        excess = now.best[0] - target
-        if change < 0.0 and cost < excess * excess:
-            cost = 0.0
-            for g in range(len(load)):
-                cost += _over(load[g], target)
-            highest = load.max()
-            if highest < now.best[0]:
-                now.best[0] = highest
-                for j in range(n):
-                    now.best_position[j] = position[j]
+        if change < REFUSED:
+            cost += change
     return made
 
 
@@ -182,79 +171,154 @@ def _shift(load: Any, at: int, width: int, by: float, target: float) -> float:
 
 
 @njit(cache=True)
+def _put(load: Any, at: Any, width: int, by: float) -> None:
+    """Give the GPUs of a block, its first GPU and its gap, `by` more."""
+    if at[1] == 0:
+        _add(load, at[0], width, by)
+    else:
+        half = width // 2
+        _add(load, at[0], half, by)
+        _add(load, at[0] + half + at[1], half, by)
+
+
+@njit(cache=True)
+def _change(load: Any, at: Any, width: int, by: float, target: float) -> float:
+    """Change of cost when the GPUs of a block get `by` more."""
+    if at[1] == 0:
+        return _shift(load, at[0], width, by, target)
+    half = width // 2
+    change = _shift(load, at[0], half, by, target)
+    return change + _shift(load, at[0] + half + at[1], half, by, target)
+
+
+@njit(cache=True)
+def _transfer(
+    load: Any, target: float, allowed: float, a: Any, b: Any, w: int, by: float, crossing: bool
+) -> float:
+    """Give the GPUs of block a `by` more, above 0, and those of b as much less, if that may be.
+
+    Parameters
+    ----------
+    load : (N,) float
+        Slots of each GPU; edited.
+    target, allowed : float
+        Slots, and the most by which the cost may rise.
+    a, b : (int, int)
+        First GPUs of the blocks and gaps between their halves.
+    w : int
+        Their width.
+    by : float
+        Slots.
+    crossing : bool
+        Whether they may share GPUs.
+    """
+    change = _change(load, b, w, -by, target)
+    if crossing:
+        _put(load, b, w, -by)
+    if change + _shift(load, a[0], 1, by, target) <= allowed:
+        change += _change(load, a, w, by, target)
+        if change <= allowed:
+            if not crossing:
+                _put(load, b, w, -by)
+            _put(load, a, w, by)
+            return change
+    if crossing:
+        _put(load, b, w, by)
+    return REFUSED
+
+
+@njit(cache=True)
 def _relocate(blocks: Blocks, now: Positions, target: float, allowed: float, j: int) -> float:
-    position, load, random = now.position, now.load, now.random
-    k, w, d, old = blocks.kind[j], blocks.width[j], blocks.duration[j], position[j]
+    position, k = now.position, blocks.kind[j]
     count = blocks.first_block[k + 1] - blocks.first_block[k]
-    new = blocks.block[blocks.first_block[k] + int(draw(random) * count)]
+    at = blocks.first_block[k] + int(draw(now.random) * count)
+    new, old = (blocks.block[at], blocks.gap[at]), (position[j, 0], position[j, 1])
     if new == old:
-        return 0.0
-    change = _shift(load, old, w, -d, target)
-    if change + _shift(load, new, 1, d, target) > allowed:
-        return 0.0
-    change += _shift(load, new, w, d, target)
-    if change > allowed:
-        return 0.0
-    _add(load, old, w, -d)
-    _add(load, new, w, d)
-    position[j] = new
+        return REFUSED
+    d = blocks.duration[j]
+    crossing = new[1] != old[1] and blocks.base[new[0]] == blocks.base[old[0]]
+    change = _transfer(now.load, target, allowed, new, old, blocks.width[j], d, crossing)
+    if change < REFUSED:
+        position[j, 0], position[j, 1] = new
     return change
 
 
 @njit(cache=True)
 def _swap(blocks: Blocks, now: Positions, target: float, allowed: float, j: int) -> float:
-    position, load, random = now.position, now.load, now.random
-    k, w = blocks.kind[j], blocks.width[j]
-    count = blocks.first_job[k + 1] - blocks.first_job[k]
-    other = blocks.job[blocks.first_job[k] + int(draw(random) * count)]
-    a, b = position[j], position[other]
+    position = now.position
+    first, beyond = blocks.first_job[blocks.kind[j]], blocks.first_job[blocks.kind[j] + 1]
+    at = _near(first, beyond, blocks.rank[j], now.random)
+    if at < 0:
+        return REFUSED
+    other = blocks.job[at]
+    if blocks.duration[other] < blocks.duration[j]:
+        j, other = other, j
+    a, b = (position[j, 0], position[j, 1]), (position[other, 0], position[other, 1])
     d = blocks.duration[other] - blocks.duration[j]
     if a == b or d == 0.0:
-        return 0.0
-    change = _shift(load, a, w, d, target) + _shift(load, b, w, -d, target)
-    if change > allowed:
-        return 0.0
-    _add(load, a, w, d)
-    _add(load, b, w, -d)
-    position[j], position[other] = b, a
+        return REFUSED
+    crossing = a[1] != b[1] and blocks.base[a[0]] == blocks.base[b[0]]
+    change = _transfer(now.load, target, allowed, a, b, blocks.width[j], d, crossing)
+    if change < REFUSED:
+        position[j, 0], position[j, 1] = b
+        position[other, 0], position[other, 1] = a
     return change
 
 
 @njit(cache=True)
+def _near(first: int, beyond: int, rank: int, random: Any) -> int:
+    """A place from `first` to before `beyond`, half of the time not far from `rank`; or -1.
+
+    Parameters
+    ----------
+    first, beyond, rank : int
+        Places.
+    random : (1,) uint64
+        The generator's state.
+    """
+    if draw(random) >= NEAR:
+        return first + int(draw(random) * (beyond - first))
+    away = 1 + int(draw(random) ** 4 * (beyond - first))
+    at = rank + away if draw(random) < 0.5 else rank - away
+    return at if first <= at < beyond else -1
+
+
+@njit(cache=True)
 def _exchange(blocks: Blocks, now: Positions, target: float, allowed: float) -> float:
-    """Swap what two blocks of one width hold, jobs of that width or narrower."""
+    """Swap what two aligned blocks of one width hold, jobs of that width or narrower."""
     position, load, random = now.position, now.load, now.random
     k = int(draw(random) * len(blocks.widths))
     w = blocks.widths[k]
     count = blocks.first_block[k + 1] - blocks.first_block[k]
-    a = blocks.block[blocks.first_block[k] + int(draw(random) * count)]
-    b = blocks.block[blocks.first_block[k] + int(draw(random) * count)]
-    if a == b:
-        return 0.0
+    one = blocks.first_block[k] + int(draw(random) * count)
+    two = blocks.first_block[k] + int(draw(random) * count)
+    if one == two or blocks.gap[one] > 0 or blocks.gap[two] > 0:
+        return REFUSED
+    a, b = blocks.block[one], blocks.block[two]
     shift = np.zeros(w)
     for j in range(len(position)):
-        if blocks.width[j] <= w:
-            if a <= position[j] < a + w:
-                at = position[j] - a
+        if blocks.width[j] <= w and position[j, 1] == 0:
+            if a <= position[j, 0] < a + w:
+                at = position[j, 0] - a
                 _add(shift, at, blocks.width[j], -blocks.duration[j])
-            elif b <= position[j] < b + w:
-                at = position[j] - b
+            elif b <= position[j, 0] < b + w:
+                at = position[j, 0] - b
                 _add(shift, at, blocks.width[j], blocks.duration[j])
     change = 0.0
     for i in range(w):
         change += _shift(load, a + i, 1, shift[i], target)
         change += _shift(load, b + i, 1, -shift[i], target)
     if change > allowed:
-        return 0.0
+        return REFUSED
     for i in range(w):
         load[a + i] += shift[i]
         load[b + i] -= shift[i]
     for j in range(len(position)):
-        if blocks.width[j] <= w:
-            if a <= position[j] < a + w:
-                position[j] += b - a
-            elif b <= position[j] < b + w:
-                position[j] += a - b
+        if blocks.width[j] <= w and position[j, 1] == 0:
+            if a <= position[j, 0] < a + w:
+                position[j, 0] += b - a
+            elif b <= position[j, 0] < b + w:
+                position[j, 0] += a - b
     return change
 
 
@@ -264,18 +328,21 @@ def _split(blocks: Blocks, now: Positions, target: float, allowed: float, j: int
     position, load, random = now.position, now.load, now.random
     half, k = blocks.width[j], blocks.kind[j]
     wide = k + 1
-    if wide >= len(blocks.widths) or blocks.widths[wide] != 2 * half:
-        return 0.0
-    w, x = 2 * half, position[j]
+    if wide >= len(blocks.widths) or blocks.widths[wide] != 2 * half or position[j, 1] > 0:
+        return REFUSED
+    w, x = 2 * half, position[j, 0]
     base = blocks.base[x]
     b = base + (x - base) // w * w
     if b + w > blocks.end[x]:
-        return 0.0
-    count = blocks.first_job[wide + 1] - blocks.first_job[wide]
-    big = blocks.job[blocks.first_job[wide] + int(draw(random) * count)]
-    a = position[big]
-    if a == b:
-        return 0.0
+        return REFUSED
+    first, beyond = blocks.first_job[wide], blocks.first_job[wide + 1]
+    at = _near(first, beyond, blocks.rank_wider[j], random)
+    if at < 0:
+        return REFUSED
+    big = blocks.job[at]
+    a = position[big, 0]
+    if a == b or position[big, 1] > 0:
+        return REFUSED
     sibling = b if x != b else b + half
     partner = _one_at(blocks, position, k, sibling, random)
     offset = x - b
@@ -287,15 +354,15 @@ def _split(blocks: Blocks, now: Positions, target: float, allowed: float, j: int
     change += _shift(load, a + offset, half, mine - to_big, target)
     change += _shift(load, a + sibling - b, half, theirs - to_big, target)
     if change > allowed:
-        return 0.0
+        return REFUSED
     _add(load, b + offset, half, to_big - mine)
     _add(load, sibling, half, to_big - theirs)
     _add(load, a + offset, half, mine - to_big)
     _add(load, a + sibling - b, half, theirs - to_big)
-    position[big] = b
-    position[j] = a + offset
+    position[big, 0] = b
+    position[j, 0] = a + offset
     if partner >= 0:
-        position[partner] = a + sibling - b
+        position[partner, 0] = a + sibling - b
     return change
 
 
@@ -305,7 +372,7 @@ def _one_at(blocks: Blocks, position: Any, kind: int, at: int, random: Any) -> i
     found, seen = -1, 1 if draw(random) < 0.3 else 0
     for i in range(blocks.first_job[kind], blocks.first_job[kind + 1]):
         j = blocks.job[i]
-        if position[j] == at:
+        if position[j, 0] == at and position[j, 1] == 0:
             seen += 1
             if draw(random) * seen < 1.0:
                 found = j

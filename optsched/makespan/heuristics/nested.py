@@ -1,16 +1,20 @@
-"""Nested annealing: every job on an aligned block of one server's GPUs, so nothing contends.
+"""Nested annealing: every job on a block of one server's GPUs, so nothing contends.
 
-Applies when every size is a power of two and fits one server. Running each GPU's jobs widest first
-then leaves no gap, so the makespan is the largest sum of durations on a GPU: there is nothing to
-sequence. Anneals the sum over GPUs of max(0, load - T)^2; T starts just above the certified bound,
-falls as it is met, and each restart from the incumbent draws T between bound and incumbent. Where
-few servers hold the widest jobs it pays to span: a short local search comes first, and the better
-of the two schedules is kept.
+Applies when every size is a power of two and fits one server. A job stands on an aligned block of
+its GPUs, or on a pair of half blocks at one place of its server's two halves. Aligned blocks nest,
+and so do pairs: if each GPU runs its aligned jobs first, widest first, and its paired jobs last,
+widest last, no GPU waits, so the makespan is the largest sum of durations on a GPU: there is
+nothing to sequence. Anneals the sum over GPUs of max(0, load - T)^2, with T just above the
+certified bound at first; T falls as it is met. Short annealings from the incumbent, towards a T
+between it and the bound, take turns with hotter ones, which forget it and are longer each time;
+the first and every other short one make no pairs. Where few servers hold the widest jobs it pays to
+span: a short local search comes first, and the better of the two schedules is kept.
 
 Guarantee: never worse than longest-first, nor than blocks filled greedily widest first; the excess
-over the certified bound comes with it. Anytime: bound, start and annealing share the time limit;
-equal (seed, iterations) give equal schedules. Complexity: O(width) a move, millions of moves a
-second. Beyond the paper. Elsewhere the method falls back, by name, to local-search.
+over the certified bound comes with it, and a makespan that meets it is optimal. Anytime: bound,
+start and annealing share the time limit; equal (seed, iterations) give equal schedules.
+Complexity: O(width) a move, millions of moves a second. Beyond the paper. Elsewhere the method
+falls back, by name, to local-search.
 """
 
 from __future__ import annotations
@@ -26,7 +30,6 @@ from optsched.makespan.bounds.durations import Durations, durations_of
 from optsched.makespan.contention import Ints, Schedule
 from optsched.makespan.heuristics._nested_kernel import (
     Blocks,
-    Cooling,
     Positions,
     anneal,
     loads_of,
@@ -39,23 +42,25 @@ from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
 from optsched.progress import Progress
-from optsched.result import Outcome, Settings
+from optsched.result import Outcome, Settings, Termination
 
 MOVES = 20_000_000
 """Moves when neither time nor iterations are limited."""
-MOVES_A_JOB = 10_000
-"""Moves of one annealing for each job, between the two limits below."""
-FEWEST_MOVES, MOST_MOVES = 200_000, 40_000_000
-FIRST_TARGET = 1.005
-MANY_JOBS, MANY_MOVES_A_JOB, MANY_FIRST_TARGET = 500, 20_000, 1.015
-"""From so many jobs on there is time for few annealings: slower, towards what they can reach."""
+MOVES_A_JOB, FEWEST_MOVES, GROWTH, LAST = 10_000, 200_000, 4, 0.7
+"""Moves of the first annealing and of each from the incumbent; how many times as many each from
+scratch has as the one before; the share of what is left that the last of these takes."""
+FIRST_TARGET = 1.004
 RESTART = (0.1, 0.7)
-"""Where between bound and incumbent a restart draws its target."""
-HOT, COLD = 8e-3, 4e-4
-"""Square roots of the first and the last temperature, as shares of the bound."""
-START_SHARE, START_EFFORT = 0.1, 400_000
+"""Where between bound and incumbent a target is drawn."""
+HEATS = {True: (2e-2, 1e-3), False: (8e-3, 4e-4)}
+"""Square roots of the first and the last temperature, as shares of the bound: from scratch, and
+from the incumbent, whose widest jobs mostly stay."""
+FEWEST_SLOTS = 200.0
+"""Slots are whole: temperatures are no lower than where the bound is so many."""
+START_SHARE, START_EFFORT = 0.03, 400_000
 """The local search before: share of the time limit; without one, its moves times jobs."""
-CHUNK = 100_000
+CHUNK, FEWEST_STEPS = 20_000, 200
+"""Most moves at one temperature, and fewest temperatures of an annealing."""
 
 
 def nested(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
@@ -77,7 +82,8 @@ def nested(instance: MakespanInstance, options: MakespanOptions, settings: Setti
             annealed = annealing.found(settings.iterations, settings.deadline, settings.gap)
             details = annealed.details
             found.take(annealed, "annealing")
-    return found.outcome(details={**details, "kept": found.name})
+    status = Termination.OPTIMAL if found.met else Termination.FEASIBLE
+    return found.outcome(status, {**details, "kept": found.name})
 
 
 def applies(instance: MakespanInstance) -> bool:
@@ -112,29 +118,45 @@ class Annealing:
 
     def __post_init__(self) -> None:
         durations = durations_of(self.instance)
-        self.blocks = _blocks(durations)
+        self.aligned = _blocks(durations, pairs=False)
+        self.blocks = _blocks(durations, pairs=True)
         n = len(durations.gpus)
-        position, load = np.zeros(n, dtype=np.int64), np.zeros(self.instance.gpus)
+        position, load = np.zeros((n, 2), dtype=np.int64), np.zeros(self.instance.gpus)
         order = np.lexsort((-durations.inside, -durations.gpus)).astype(np.int64)
-        place_greedily(self.blocks, order, position, load)
-        self.now = Positions(
-            position, load, position.copy(), np.array([load.max()]), random_state(self.seed)
-        )
+        place_greedily(self.aligned, order, position, load)
+        self.now = Positions(position, load, random_state(self.seed))
+        self.best, self.best_position = float(load.max()), position.copy()
         self.targets = np.random.default_rng(self.seed)
 
     def run(self, most: int | None, deadline: Deadline, gap: float) -> bool:
-        """Anneal until the moves or the time are spent or the bound is met; whether time cut it."""
+        """Anneal until the moves or the time are spent or the bound is met; whether time cut it.
+
+        From scratch, then for as many moves from the incumbent, then from scratch for longer.
+        """
         most = MOVES if most is None and deadline.limit is None else most
-        target = (MANY_FIRST_TARGET if self.many else FIRST_TARGET) * self.bound
-        while not self.done(gap):
-            if most is not None and self.moves >= most:
-                return False
-            if not self._anneal(min(target, self.best - self._least_step()), most, deadline):
+        least = length = max(FEWEST_MOVES, MOVES_A_JOB * len(self.best_position))
+        target, again, began = FIRST_TARGET * self.bound, 0, Deadline()
+        while not self.done(gap) and (most is None or self.moves < most):
+            scratch = self.moves >= again
+            left = self._left(most, deadline, began)
+            if scratch and left < 4 * length:
+                length, again = max(int(LAST * left), least), self.moves + max(left, least)
+            elif scratch:
+                again = self.moves + 2 * length
+            moves = length if scratch else least
+            moves = moves if most is None else min(moves, most - self.moves)
+            target = min(target, self.best - self._least_step())
+            if scratch:
+                target = min(target, FIRST_TARGET * self.bound)
+            pairs = self.restarts > 0 if scratch else self.restarts % 2 == 1
+            blocks = self.blocks if pairs else self.aligned
+            if not self._anneal(blocks, target, moves, deadline, HEATS[scratch]):
                 return True
             self.restarts += 1
+            length *= GROWTH if scratch else 1
             low, high = RESTART
             target = self.bound + (self.best - self.bound) * self.targets.uniform(low, high)
-            self.now.position[:] = self.now.best_position
+            self.now.position[:] = self.best_position
         return False
 
     def found(self, most: int | None, deadline: Deadline, gap: float) -> SearchResult:
@@ -145,84 +167,133 @@ class Annealing:
             cut = True
         return SearchResult(self.schedule(), cut, {"moves": self.moves, "restarts": self.restarts})
 
-    @property
-    def best(self) -> float:
-        """The least makespan seen, in slots."""
-        return float(self.now.best[0])
-
-    @property
-    def many(self) -> bool:
-        """Whether one annealing is a long one."""
-        return len(self.now.position) >= MANY_JOBS
-
     def done(self, gap: float) -> bool:
         """Whether the incumbent meets the bound."""
         return self.best - self.bound <= max(gap, 1e-9) * self.best
 
     def schedule(self) -> Schedule:
-        """The best positions as a schedule: each GPU's jobs widest first, without a gap."""
+        """The best positions as a schedule: aligned jobs first, widest first; paired ones last."""
         durations, instance = durations_of(self.instance), self.instance
         free = np.zeros(instance.gpus)
         server_of = np.repeat(np.arange(len(instance.servers)), instance.servers)
         starts: list[float] = [0.0] * len(instance.jobs)
         placed: list[dict[int, int]] = [{} for _ in instance.jobs]
-        for j in np.lexsort((np.arange(len(starts)), -durations.gpus)).tolist():
-            at, gpus = int(self.now.best_position[j]), int(durations.gpus[j])
-            starts[j] = float(free[at])
-            placed[j] = {int(server_of[at]): gpus}
-            free[at : at + gpus] = starts[j] + durations.inside[j]
+        first, gap = self.best_position.T
+        widest_outside = np.where(gap > 0, durations.gpus, -durations.gpus)
+        for j in np.lexsort((np.arange(len(starts)), widest_outside, gap > 0)).tolist():
+            gpus = int(durations.gpus[j])
+            at = first[j] + np.arange(gpus)
+            at[gpus // 2 :] += gap[j]
+            starts[j] = float(free[at].max())
+            placed[j] = {int(server_of[first[j]]): gpus}
+            free[at] = starts[j] + durations.inside[j]
         return Schedule(tuple(starts), tuple(placed))
 
     def _least_step(self) -> float:
         return 1.0 if self.instance.slotted else 1e-6 * self.best
 
-    def _anneal(self, target: float, most: int | None, deadline: Deadline) -> bool:
-        """One annealing towards a target; false when the time was up."""
-        a_job = MANY_MOVES_A_JOB if self.many else MOVES_A_JOB
-        total = int(np.clip(a_job * len(self.now.position), FEWEST_MOVES, MOST_MOVES))
-        total = total if most is None else min(total, most - self.moves)
-        loads_of(self.blocks, self.now.position, self.now.load)
-        cooling = Cooling((HOT * self.bound) ** 2, (COLD * self.bound) ** 2, total)
-        done = 0
+    def _left(self, most: int | None, deadline: Deadline, began: Deadline) -> int:
+        """Moves that are left, by number or at the pace since they began."""
+        if most is not None:
+            return most - self.moves
+        pace = self.moves / max(began.spent, 1e-3)
+        return int(pace * (deadline.left or 0.0)) if self.moves else 2**62
+
+    def _anneal(
+        self,
+        blocks: Blocks,
+        target: float,
+        total: int,
+        deadline: Deadline,
+        heat: tuple[float, float],
+    ) -> bool:
+        """One annealing towards a target; false when the time was up.
+
+        Parameters
+        ----------
+        blocks : Blocks
+            Where jobs may move to.
+        target : float
+            Slots.
+        total : int
+            Moves.
+        deadline : Deadline
+            When to stop.
+        heat : (float, float)
+            Square roots of the first and the last temperature, as shares of the bound.
+        """
+        (hot, cold), scale = heat, self.bound
+        if self.instance.slotted:
+            scale = max(scale, FEWEST_SLOTS)
+        loads_of(blocks, self.now.position, self.now.load)
+        chunk, done = min(CHUNK, -(-total // FEWEST_STEPS)), 0
         while done < total:
             if deadline.is_over:
                 return False
-            made = anneal(self.blocks, self.now, target, cooling, done, min(CHUNK, total - done))
+            temperature = (hot * scale * (cold / hot) ** (done / total)) ** 2
+            moves = min(chunk, total - done)
+            made = anneal(blocks, self.now, target, temperature, moves)
             self.moves += made
-            done += made
-            if self.best <= self.instance.horizon:
-                self.progress.report(self.best)
-            if made == 0 or self.now.load.max() <= target:  # met: ask for more
+            done += max(made, 1)
+            self._keep()
+            if made < moves:  # met: ask for more
                 if self.best <= self.bound:
                     return True
                 target = max(self.bound, min(target, self.best) - self._least_step())
-                if made == 0:
-                    done += 1
         return True
 
+    def _keep(self) -> None:
+        """Keep the present positions if they are the best so far."""
+        highest = float(self.now.load.max())
+        if highest < self.best:
+            self.best = highest
+            self.best_position[:] = self.now.position
+            if highest <= self.instance.horizon:
+                self.progress.report(highest)
 
-def _blocks(durations: Durations) -> Blocks:
+
+def _blocks(durations: Durations, *, pairs: bool) -> Blocks:
     gpus, servers = durations.gpus, durations.instance.servers
     widths = np.unique(gpus)
     kind = np.searchsorted(widths, gpus)
     bases = np.concatenate(([0], np.cumsum(servers)))
     by_width = [
-        [int(base) + k * int(w) for base, size in zip(bases, servers, strict=False)
-         for k in range(size // int(w))]
+        [(b, gap) for b, gap in _of_width(int(w), servers, bases.tolist()) if pairs or gap == 0]
         for w in widths
-    ]  # fmt: skip
+    ]
+    job = np.lexsort((durations.inside, kind)).astype(np.int64)
+    first_job = _offsets(np.bincount(kind, minlength=len(widths)).tolist())
+    lengths = np.split(durations.inside[job], first_job[1:-1])
+    wider = [
+        first_job[k + 1] + np.searchsorted(lengths[k + 1], length) if k + 1 < len(widths) else -1
+        for k, length in zip(kind.tolist(), durations.inside, strict=True)
+    ]
     return Blocks(
         width=gpus,
         duration=durations.inside,
         kind=kind.astype(np.int64),
         widths=widths,
         first_block=_offsets([len(blocks) for blocks in by_width]),
-        block=np.array([b for blocks in by_width for b in blocks], dtype=np.int64),
-        first_job=_offsets(np.bincount(kind, minlength=len(widths)).tolist()),
-        job=np.argsort(kind, kind="stable").astype(np.int64),
+        block=np.array([b for blocks in by_width for b, _ in blocks], dtype=np.int64),
+        gap=np.array([gap for blocks in by_width for _, gap in blocks], dtype=np.int64),
+        first_job=first_job,
+        job=job,
+        rank=np.argsort(job).astype(np.int64),
+        rank_wider=np.array(wider, dtype=np.int64),
         base=np.repeat(bases[:-1], servers).astype(np.int64),
         end=np.repeat(bases[1:], servers).astype(np.int64),
     )
+
+
+def _of_width(width: int, servers: tuple[int, ...], bases: list[int]) -> list[tuple[int, int]]:
+    """First GPU and gap of the blocks of a width: aligned ones, and pairs of half blocks."""
+    half, found = width // 2, []
+    for base, size in zip(bases, servers, strict=False):
+        found += [(base + at, 0) for at in range(0, size - width + 1, width)]
+        gap = size // 2 - half
+        if half > 0 and gap > 0:
+            found += [(base + at, gap) for at in range(0, size // 2 - half + 1, half)]
+    return found
 
 
 def _offsets(counts: list[int]) -> Ints:

@@ -1,0 +1,132 @@
+"""Nested annealing: blocks that are aligned, and pairs of half blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.deadline import Deadline
+from optsched.generators.makespan import generate_makespan
+from optsched.makespan.contention import evaluate, solution_of
+from optsched.makespan.heuristics._nested_kernel import Blocks, loads_of
+from optsched.makespan.heuristics.nested import HEATS, Annealing
+from optsched.makespan.instance import MakespanInstance
+from optsched.result import Termination
+
+Heat = tuple[float, float]
+
+
+def instance_of(jobs: Sequence[tuple[int, int]], servers: Sequence[int]) -> MakespanInstance:
+    """Jobs of so many GPUs and slots each, an iteration a slot, that exchange nothing."""
+    document = generate_makespan(1, 1).to_dict() | {"servers": list(servers), "name": "made"}
+    document["network"] |= {"overhead_per_server": 0.0}
+    document["jobs"] = [
+        {
+            "name": f"j{i}",
+            "gpus": gpus,
+            "iterations": slots,
+            "gradient_bytes": 0,
+            "batch_size": 1,
+            "forward_time_per_sample": 0.0,
+            "backward_time": 1.0,
+        }
+        for i, (gpus, slots) in enumerate(jobs)
+    ]
+    return MakespanInstance.from_dict(document)
+
+
+CROSSED = [(2, 2), (2, 3), (2, 4), (1, 4), (1, 8), (1, 3), (1, 7)]
+"""40 GPU-slots on four GPUs. Aligned, the wide jobs leave 10 - 2 - 3 = 5, 5, 6, 6 slots on the four
+GPUs, or 4, 4, 7, 7, or 3, 3, 8, 8, or 1, 1, 10, 10; the narrow ones fill none of them: 4, 8, 3, 7.
+With a of 2 on GPUs 0 and 1, b of 3 on 2 and 3, and c of 4 on 0 and 2, these are left exactly."""
+
+
+def test_crossed_blocks_fill_what_aligned_ones_cannot() -> None:
+    instance = instance_of(CROSSED, [4])
+    result = optsched.solve(instance, "nested", iterations=1_000_000)
+    assert (result.objective, result.bound) == (10.0, 10.0)
+    assert result.termination is Termination.OPTIMAL
+    annealing = Annealing(instance, 10.0, 0)
+    annealing.run(1_000_000, Deadline(), 0.0)
+    assert annealing.best == evaluate(instance, annealing.schedule()).makespan == 10.0
+    assert (annealing.best_position[:, 1] > 0).any()
+    assert least_aligned(CROSSED) == 11
+
+
+def least_aligned(jobs: Sequence[tuple[int, int]]) -> int:
+    """By enumeration: every job of two GPUs on one half of a server of four, the others on one."""
+    wide, narrow = ([d for gpus, d in jobs if gpus == size] for size in (2, 1))
+    found = []
+    for halves in product(range(2), repeat=len(wide)):
+        for places in product(range(4), repeat=len(narrow)):
+            loads = [0] * 4
+            for half, d in zip(halves, wide, strict=True):
+                loads[2 * half] += d
+                loads[2 * half + 1] += d
+            for place, d in zip(places, narrow, strict=True):
+                loads[place] += d
+            found.append(max(loads))
+    return min(found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("progress", ["floor", "continuous"])
+def test_the_largest_load_is_the_makespan(progress: str, seed: int) -> None:
+    """Servers of any size; hot throughout, so that jobs stand in pairs on all of them."""
+    instance = generate_makespan(
+        40,
+        5,
+        server_sizes=(4, 5, 6, 8, 16),
+        largest_job=4,
+        progress=progress,
+        horizon=9999,
+        seed=seed,
+    )
+    annealing = Annealing(instance, 1.0, seed)
+    annealing._anneal(annealing.blocks, 1.0, 20_000, Deadline(), (1000.0, 1000.0))
+    now = annealing.now
+    recomputed = np.zeros_like(now.load)
+    loads_of(annealing.blocks, now.position, recomputed)
+    np.testing.assert_allclose(now.load, recomputed, rtol=1e-9, atol=1e-6)
+    annealing.best_position[:] = now.position
+    assert (now.position[:, 1] > 0).any()
+    found = evaluate(instance, annealing.schedule())
+    assert found.makespan == pytest.approx(recomputed.max(), rel=1e-9)
+    assert optsched.check(instance, solution_of(found)).violations == ()
+    assert all(len(placed) == 1 for placed in found.schedule.placed)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_small_optima_are_met(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    jobs = [(int(2 ** rng.integers(0, 3)), int(rng.integers(1, 6))) for _ in range(5)]
+    instance = instance_of(jobs, [4, 4])
+    best = optsched.solve(instance, "state-search")
+    assert best.termination is Termination.OPTIMAL
+    found = optsched.solve(instance, "nested", iterations=20_000)
+    assert found.bound is not None
+    assert found.objective is not None
+    assert found.bound <= best.objective == found.objective
+    proved = found.objective == found.bound
+    assert (found.termination is Termination.OPTIMAL) == proved
+
+
+def test_annealings_from_scratch_grow_and_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many moves from the incumbent follow each; of 3,000,000, 70% of the last 2,600,000."""
+    instance = instance_of([(1, 2), (1, 2), (1, 2)], [2])  # 4 slots, never 3
+    annealing, hot, cool = Annealing(instance, 3.0, 0), [], []
+    each = annealing._anneal
+
+    def noted(blocks: Blocks, target: float, total: int, stop: Deadline, heat: Heat) -> bool:
+        (hot if heat == HEATS[True] else cool).append(total)
+        return each(blocks, target, total, stop, heat)
+
+    monkeypatch.setattr(annealing, "_anneal", noted)
+    assert not annealing.run(3_000_000, Deadline(), 0.0)
+    assert hot == [200_000, 1_820_000]
+    assert cool == [200_000] * 4 + [180_000]
+    assert (annealing.best, annealing.moves) == (4.0, 3_000_000)
