@@ -57,6 +57,8 @@ CHANCE = 0.15
 FAILURES = 200
 """Dives in a row without a better placement, after which they end."""
 SOME_PATTERNS = 5_000
+A_SECOND = 5_000
+"""Patterns that a solver presolves in a second, during which it does not look at the clock."""
 FEW_PATTERNS = 2_000
 MOST_PATTERNS = 50_000
 """Of all patterns that a placement may use, up to which the programme over all of them is tried:
@@ -219,7 +221,8 @@ class _Search:
     def _try(self, theta: float, failures: int) -> bool:
         """Whether there is a better placement, or none within theta."""
         pricing = self.programme.price(theta)
-        needed = pricing.needed(self._prices, MOST_PATTERNS)
+        most = MOST_PATTERNS if pricing.free.any() else SOME_PATTERNS
+        needed = pricing.needed(self._prices, most)
         cycle, place = divmod(failures, len(SPLITS))
         now_and_then = cycle > 0 and not place
         complete = needed is not None
@@ -228,7 +231,8 @@ class _Search:
         elif needed is None and now_and_then:
             parts = (pricing.needed(self._prices, FEW_PATTERNS, 0.5**i) for i in range(1, 20))
             needed = next((each for each in parts if each is not None), None)
-        if needed is not None and self._settle(pricing, needed, complete):
+        there_is_time = needed is not None and self.settings.deadline.has(len(needed[0]) / A_SECOND)
+        if needed is not None and there_is_time and self._settle(pricing, needed, complete):
             return True
         return self._dive(pricing, min(cycle, RETURNS))
 
