@@ -36,7 +36,7 @@ SMALL = {
     ("speed-profile", "AlexNet: late"): ("hull", "dichotomy"),
     ("rolling", "light: rho 0.2, 6 nodes"): ("sts", "price"),
     ("rolling", "saturated: rho 1.0, 6 nodes"): ("sts", "price"),
-    ("online", "load 0.8, 40 servers"): ("a-srpt", "wcs-subtime"),
+    ("online", "load 0.8, 40 servers"): ("a-srpt", "spwf-consolidated"),
 }
 """The README's rows: by plan and family a paper's method, and one to compare it with."""
 PICTURE = ROOT / "docs" / "gaps.svg"
