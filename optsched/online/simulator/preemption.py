@@ -258,7 +258,9 @@ def _new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State
     running = min(many, cluster.gpus)
     sizes = np.bincount(rows.bucket[rows.configuration], minlength=len(rows.sizes))
     by_shares = many if rules.order == SHARE else 0
-    job = np.zeros((many, COLUMNS))
+    table = np.zeros((many + 1) * COLUMNS)
+    skipped = -table.ctypes.data // table.itemsize % COLUMNS  # up to where a line of cache begins
+    job = table[skipped : skipped + many * COLUMNS].reshape(many, COLUMNS)
     job[:, LEFT], job[:, KNOWN], job[:, SEGMENT] = jobs.iterations, predicted, NONE
     return State(
         index=np.zeros(COUNTERS, dtype=np.int64),
