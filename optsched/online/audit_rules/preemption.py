@@ -130,13 +130,20 @@ class _Replay:
 
     def _in_order(self, line: Ints, ranked: float, now: float, runs: Bools) -> list[int]:
         """Jobs by key, then row; of those with one key but for rounding the running ones first."""
-        key = self._keys(ranked, now)[line]
-        order = np.lexsort((self.rows[line], key))
-        line, key = line[order], key[order]
-        apart = np.diff(key) > ARITHMETIC * np.abs(key[1:])
+        key, rounding = self._keys(ranked, now), self._rounding()
+        line = line[np.lexsort((self.rows[line], key[line]))]
+        off = np.maximum(ARITHMETIC * np.abs(key), rounding)[line]
+        apart = np.diff(key[line]) > np.maximum(off[:-1], off[1:])
         cluster = np.append(0, np.cumsum(apart))[: len(line)]
-        alike = np.where(key == 0, False, runs[line])  # nothing done or left is exact
-        return list(line[np.lexsort((self.rows[line], ~alike, cluster))])
+        rounded = np.bincount(cluster, off, len(line))[cluster] > 0
+        return list(line[np.lexsort((self.rows[line], ~(rounded & runs[line]), cluster))])
+
+    def _rounding(self) -> Floats:
+        """By how much a key may be off: one of work left, by a share of all that was predicted."""
+        records = self.records
+        if records.policy != "srpt-preemptive":
+            return np.zeros(len(records))  # no work done is exact
+        return np.asarray(ARITHMETIC * self.gpus * records.predicted * records.estimate)
 
     def _keys(self, ranked: float, now: float) -> Floats:
         """Keys of all jobs: those of max-min as of the round's beginning."""
