@@ -75,7 +75,7 @@ MAKESPAN = Problem(
         Method(
             "nested",
             "heuristic",
-            "annealing of aligned blocks inside servers; anytime",
+            "annealing of aligned and paired blocks inside servers; anytime",
             f"{_HERE}.heuristics.nested:nested",
         ),
         Method(
