@@ -151,7 +151,7 @@ def million(runs: int) -> None:
             run = partial(simulate_online, prepared, name, predicted.iterations)
             records, spent = busy(run)
             times.setdefault(name, []).append(spent)
-            if name in POLICIES and POLICIES[name].preempts != "never":  # laid out by job when first asked for
+            if name in POLICIES and POLICIES[name].preempts != "never":
                 _, spent = busy(lambda kept=records.segments: kept.job)
                 times.setdefault(f"{name}, segments", []).append(spent)
         told = ", ".join(f"{name} {row[-1]:.2f}" for name, row in times.items())

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import njit
+from optsched.compiled_loops import njit, njit_borrowing, njit_inner, njit_owning
 from optsched.makespan.heuristics._random_kernel import draw
 
 RELOCATE, SWAP, EXCHANGE = 0.35, 0.95, 0.953
@@ -19,8 +19,6 @@ RELOCATE, SWAP, EXCHANGE = 0.35, 0.95, 0.953
 rest moves one wide job against one or two of half its width in sibling blocks."""
 SCANS = 800.0
 """The last two look through all jobs: with more than so many, only that many in n are made."""
-NEAR = 0.5
-"""Share of the swaps with a job of about the same duration: those that are accepted when cold."""
 REFUSED = math.inf
 
 
@@ -29,9 +27,8 @@ class Blocks(NamedTuple):
 
     ``kind[j]`` indexes the distinct widths; the blocks of kind k start at the GPUs
     ``block[first_block[k] : first_block[k + 1]]``, ``gap`` is 0 for the aligned ones. Its jobs are
-    ``job[first_job[k] : ...]``, shortest first: j is in place ``rank[j]``, and would be in
-    ``rank_wider[j]`` among those of the next kind. ``base`` and ``end`` give each GPU its server's
-    first GPU and the one after its last.
+    ``job[first_job[k] : ...]``. ``base`` and ``end`` give each GPU its server's first GPU and the
+    one after its last.
     """
 
     width: Any
@@ -43,8 +40,6 @@ class Blocks(NamedTuple):
     gap: Any
     first_job: Any
     job: Any
-    rank: Any
-    rank_wider: Any
     base: Any
     end: Any
 
@@ -105,7 +100,7 @@ def loads_of(blocks: Blocks, position: Any, load: Any) -> None:
         _put(load, at, blocks.width[j], blocks.duration[j])
 
 
-@njit(cache=True)
+@njit_borrowing
 def anneal(blocks: Blocks, now: Positions, target: float, temperature: float, moves: int) -> int:
     """So many moves at one temperature, towards a target in slots; how many were made.
 
@@ -150,18 +145,18 @@ def anneal(blocks: Blocks, now: Positions, target: float, temperature: float, mo
     return made
 
 
-@njit(cache=True)
+@njit_inner
 def _add(load: Any, at: int, width: int, by: float) -> None:
     for g in range(at, at + width):
         load[g] += by
 
 
-@njit(cache=True)
+@njit_inner
 def _over(load: float, target: float) -> float:
     return (load - target) * (load - target) if load > target else 0.0
 
 
-@njit(cache=True)
+@njit_inner
 def _shift(load: Any, at: int, width: int, by: float, target: float) -> float:
     """Change of cost when `width` GPUs from `at` get `by` more."""
     change = 0.0
@@ -170,7 +165,7 @@ def _shift(load: Any, at: int, width: int, by: float, target: float) -> float:
     return change
 
 
-@njit(cache=True)
+@njit_inner
 def _put(load: Any, at: Any, width: int, by: float) -> None:
     """Give the GPUs of a block, its first GPU and its gap, `by` more."""
     if at[1] == 0:
@@ -181,7 +176,7 @@ def _put(load: Any, at: Any, width: int, by: float) -> None:
         _add(load, at[0] + half + at[1], half, by)
 
 
-@njit(cache=True)
+@njit_inner
 def _change(load: Any, at: Any, width: int, by: float, target: float) -> float:
     """Change of cost when the GPUs of a block get `by` more."""
     if at[1] == 0:
@@ -191,7 +186,7 @@ def _change(load: Any, at: Any, width: int, by: float, target: float) -> float:
     return change + _shift(load, at[0] + half + at[1], half, by, target)
 
 
-@njit(cache=True)
+@njit_inner
 def _transfer(
     load: Any, target: float, allowed: float, a: Any, b: Any, w: int, by: float, crossing: bool
 ) -> float:
@@ -227,7 +222,7 @@ def _transfer(
     return REFUSED
 
 
-@njit(cache=True)
+@njit_inner
 def _relocate(blocks: Blocks, now: Positions, target: float, allowed: float, j: int) -> float:
     position, k = now.position, blocks.kind[j]
     count = blocks.first_block[k + 1] - blocks.first_block[k]
@@ -243,14 +238,11 @@ def _relocate(blocks: Blocks, now: Positions, target: float, allowed: float, j: 
     return change
 
 
-@njit(cache=True)
+@njit_inner
 def _swap(blocks: Blocks, now: Positions, target: float, allowed: float, j: int) -> float:
     position = now.position
     first, beyond = blocks.first_job[blocks.kind[j]], blocks.first_job[blocks.kind[j] + 1]
-    at = _near(first, beyond, blocks.rank[j], now.random)
-    if at < 0:
-        return REFUSED
-    other = blocks.job[at]
+    other = blocks.job[first + int(draw(now.random) * (beyond - first))]
     if blocks.duration[other] < blocks.duration[j]:
         j, other = other, j
     a, b = (position[j, 0], position[j, 1]), (position[other, 0], position[other, 1])
@@ -265,27 +257,7 @@ def _swap(blocks: Blocks, now: Positions, target: float, allowed: float, j: int)
     return change
 
 
-@njit(cache=True)
-def _near(first: int, beyond: int, rank: int, random: Any) -> int:
-    """A place from `first` to before `beyond`, half of the time not far from `rank`; or -1.
-
-    Parameters
-    ----------
-    first, beyond, rank : int
-        Places.
-    random : (1,) uint64
-        The generator's state.
-    """
-    if draw(random) >= NEAR:
-        return first + int(draw(random) * (beyond - first))
-    square = draw(random)
-    square *= square  # no power: Python's and compiled code's may differ in a bit
-    away = 1 + int(square * square * (beyond - first))
-    at = rank + away if draw(random) < 0.5 else rank - away
-    return at if first <= at < beyond else -1
-
-
-@njit(cache=True)
+@njit_owning
 def _exchange(blocks: Blocks, now: Positions, target: float, allowed: float) -> float:
     """Swap what two aligned blocks of one width hold, jobs of that width or narrower."""
     position, load, random = now.position, now.load, now.random
@@ -324,7 +296,7 @@ def _exchange(blocks: Blocks, now: Positions, target: float, allowed: float) -> 
     return change
 
 
-@njit(cache=True)
+@njit_inner
 def _split(blocks: Blocks, now: Positions, target: float, allowed: float, j: int) -> float:
     """Swap a job of width w with one or two of width w / 2 that share an aligned block of w."""
     position, load, random = now.position, now.load, now.random
@@ -338,10 +310,7 @@ def _split(blocks: Blocks, now: Positions, target: float, allowed: float, j: int
     if b + w > blocks.end[x]:
         return REFUSED
     first, beyond = blocks.first_job[wide], blocks.first_job[wide + 1]
-    at = _near(first, beyond, blocks.rank_wider[j], random)
-    if at < 0:
-        return REFUSED
-    big = blocks.job[at]
+    big = blocks.job[first + int(draw(random) * (beyond - first))]
     a = position[big, 0]
     if a == b or position[big, 1] > 0:
         return REFUSED
@@ -368,7 +337,7 @@ def _split(blocks: Blocks, now: Positions, target: float, allowed: float, j: int
     return change
 
 
-@njit(cache=True)
+@njit_inner
 def _one_at(blocks: Blocks, position: Any, kind: int, at: int, random: Any) -> int:
     """A random job of that width standing exactly there, or -1; sometimes -1 though there is."""
     found, seen = -1, 1 if draw(random) < 0.3 else 0

@@ -5,10 +5,10 @@ its GPUs, or on a pair of half blocks at one place of its server's two halves. A
 and so do pairs: if each GPU runs its aligned jobs first, widest first, and its paired jobs last,
 widest last, no GPU waits, so the makespan is the largest sum of durations on a GPU: there is
 nothing to sequence. Anneals the sum over GPUs of max(0, load - T)^2, with T just above the
-certified bound at first; T falls as it is met. Short annealings from the incumbent, towards a T
-between it and the bound, take turns with hotter ones, which forget it and are longer each time;
-the first and every other short one make no pairs. Where few servers hold the widest jobs it pays to
-span: a short local search comes first, and the better of the two schedules is kept.
+certified bound at first; T falls as it is met. Each annealing from scratch, hot, is followed by
+short ones that go on from what it reached, towards a T between that and the bound; then it is
+forgotten. Some make pairs, some do not. Where few servers hold the widest jobs it pays to span: a
+short local search comes first, and the better of the two schedules is kept.
 
 Guarantee: never worse than longest-first, nor than blocks filled greedily widest first; the excess
 over the certified bound comes with it, and a makespan that meets it is optimal. Anytime: bound,
@@ -19,9 +19,9 @@ falls back, by name, to local-search.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -46,15 +46,20 @@ from optsched.result import Outcome, Settings, Termination
 
 MOVES = 20_000_000
 """Moves when neither time nor iterations are limited."""
-MOVES_A_JOB, FEWEST_MOVES, GROWTH, LAST = 10_000, 200_000, 4, 0.7
-"""Moves of the first annealing and of each from the incumbent; how many times as many each from
-scratch has as the one before; the share of what is left that the last of these takes."""
+MOVES_A_JOB, FEWEST_MOVES = 10_000, 200_000
+"""Moves of a short annealing: by job, and at least."""
+CYCLES = ((0, 6, False), (1, 6, True), (4, 3, True), (4, 3, False))
+"""How many times a short one's moves the hot one makes, none for a short one from the greedy start
+instead, how many short ones go on from what it reached, and whether they make pairs."""
+MANY_JOBS, GROWTH, LAST = 500, 4, 0.7
+"""From so many jobs on, each from scratch has so many times the moves of the one before; the last
+takes that share of what is left."""
 FIRST_TARGET = 1.004
 RESTART = (0.1, 0.7)
-"""Where between bound and incumbent a target is drawn."""
+"""Where between the bound and what was reached a short one's target is drawn."""
 HEATS = {True: (2e-2, 1e-3), False: (8e-3, 4e-4)}
 """Square roots of the first and the last temperature, as shares of the bound: from scratch, and
-from the incumbent, whose widest jobs mostly stay."""
+for short ones, where the widest jobs mostly stay."""
 FEWEST_SLOTS = 200.0
 """Slots are whole: temperatures are no lower than where the bound is so many."""
 START_SHARE, START_EFFORT = 0.03, 400_000
@@ -105,6 +110,14 @@ def _start(instance: MakespanInstance, settings: Settings, bound: float) -> Sear
     return search(instance, replace(settings, time_limit=shorter, iterations=moves), bound)
 
 
+class Step(NamedTuple):
+    """One annealing: what it goes on from, its moves, and whether it makes pairs."""
+
+    start: Literal["greedy", "hot", "reached"]
+    moves: int
+    pairs: bool
+
+
 @dataclass
 class Annealing:
     """An annealing run."""
@@ -126,38 +139,55 @@ class Annealing:
         place_greedily(self.aligned, order, position, load)
         self.now = Positions(position, load, random_state(self.seed))
         self.best, self.best_position = float(load.max()), position.copy()
+        self.reached, self.reached_position = np.inf, position.copy()
+        self.greedy = position.copy()
         self.targets = np.random.default_rng(self.seed)
 
     def run(self, most: int | None, deadline: Deadline, gap: float) -> bool:
-        """Anneal until the moves or the time are spent or the bound is met; whether time cut it.
-
-        From scratch, then for as many moves from the incumbent, then from scratch for longer.
-        """
+        """Anneal until the moves or the time are spent or the bound is met; whether time cut it."""
         most = MOVES if most is None and deadline.limit is None else most
-        least = length = max(FEWEST_MOVES, MOVES_A_JOB * len(self.best_position))
-        target, again, began = FIRST_TARGET * self.bound, 0, Deadline()
-        while not self.done(gap) and (most is None or self.moves < most):
-            scratch = self.moves >= again
-            left = self._left(most, deadline, began)
-            if scratch and left < 4 * length:
-                length, again = max(int(LAST * left), least), self.moves + max(left, least)
-            elif scratch:
-                again = self.moves + 2 * length
-            moves = length if scratch else least
-            moves = moves if most is None else min(moves, most - self.moves)
-            target = min(target, self.best - self._least_step())
-            if scratch:
-                target = min(target, FIRST_TARGET * self.bound)
-            pairs = self.restarts > 0 if scratch else self.restarts % 2 == 1
-            blocks = self.blocks if pairs else self.aligned
-            if not self._anneal(blocks, target, moves, deadline, HEATS[scratch]):
+        began, target = Deadline(), FIRST_TARGET * self.bound
+        for step in self._steps(lambda: self._left(most, deadline, began)):
+            if self.done(gap) or (most is not None and self.moves >= most):
+                return False
+            if step.start != "reached":
+                target, self.reached = FIRST_TARGET * self.bound, np.inf
+                if step.start == "greedy":
+                    self.now.position[:] = self.greedy
+            else:
+                low, high = RESTART
+                share = self.targets.uniform(low, high)
+                target = self.bound + (self.reached - self.bound) * share
+                self.now.position[:] = self.reached_position
+            moves = step.moves if most is None else min(step.moves, most - self.moves)
+            blocks = self.blocks if step.pairs else self.aligned
+            target = min(target, self.reached - self._least_step())
+            if not self._anneal(blocks, target, moves, deadline, HEATS[step.start == "hot"]):
                 return True
             self.restarts += 1
-            length *= GROWTH if scratch else 1
-            low, high = RESTART
-            target = self.bound + (self.best - self.bound) * self.targets.uniform(low, high)
-            self.now.position[:] = self.best_position
         return False
+
+    def _steps(self, left: Callable[[], int]) -> Iterator[Step]:
+        """What to anneal next, for ever; `left` gives the moves that are left.
+
+        Few jobs: cycles that each forget the one before, since a cycle keeps where its widest jobs
+        stand. Many: one from scratch after the other, each longer, the last as long as may be.
+        """
+        jobs = len(self.best_position)
+        least = length = max(FEWEST_MOVES, MOVES_A_JOB * jobs)
+        while jobs < MANY_JOBS:
+            for times, shorter, pairs in CYCLES:
+                yield Step("hot", times * least, pairs) if times else Step("greedy", least, pairs)
+                yield from [Step("reached", least, pairs)] * shorter
+        yield Step("greedy", least, False)
+        while True:
+            rest = left()
+            last = rest < GROWTH * length
+            length = max(int(LAST * rest), least) if last else length
+            yield Step("hot", length, self.restarts > 1)
+            for count in range(1 + (rest - length if last else length) // least):
+                yield Step("reached", least, count % 2 == 1)
+            length *= GROWTH
 
     def found(self, most: int | None, deadline: Deadline, gap: float) -> SearchResult:
         """Anneal as `run` does, and say what came of it."""
@@ -239,12 +269,15 @@ class Annealing:
             if made < moves:  # met: ask for more
                 if self.best <= self.bound:
                     return True
-                target = max(self.bound, min(target, self.best) - self._least_step())
+                target = max(self.bound, min(target, self.reached) - self._least_step())
         return True
 
     def _keep(self) -> None:
         """Keep the present positions if they are the best so far."""
         highest = float(self.now.load.max())
+        if highest < self.reached:
+            self.reached = highest
+            self.reached_position[:] = self.now.position
         if highest < self.best:
             self.best = highest
             self.best_position[:] = self.now.position
@@ -261,13 +294,6 @@ def _blocks(durations: Durations, *, pairs: bool) -> Blocks:
         [(b, gap) for b, gap in _of_width(int(w), servers, bases.tolist()) if pairs or gap == 0]
         for w in widths
     ]
-    job = np.lexsort((durations.inside, kind)).astype(np.int64)
-    first_job = _offsets(np.bincount(kind, minlength=len(widths)).tolist())
-    lengths = np.split(durations.inside[job], first_job[1:-1])
-    wider = [
-        first_job[k + 1] + np.searchsorted(lengths[k + 1], length) if k + 1 < len(widths) else -1
-        for k, length in zip(kind.tolist(), durations.inside, strict=True)
-    ]
     return Blocks(
         width=gpus,
         duration=durations.inside,
@@ -276,10 +302,8 @@ def _blocks(durations: Durations, *, pairs: bool) -> Blocks:
         first_block=_offsets([len(blocks) for blocks in by_width]),
         block=np.array([b for blocks in by_width for b, _ in blocks], dtype=np.int64),
         gap=np.array([gap for blocks in by_width for _, gap in blocks], dtype=np.int64),
-        first_job=first_job,
-        job=job,
-        rank=np.argsort(job).astype(np.int64),
-        rank_wider=np.array(wider, dtype=np.int64),
+        first_job=_offsets(np.bincount(kind, minlength=len(widths)).tolist()),
+        job=np.argsort(kind, kind="stable").astype(np.int64),
         base=np.repeat(bases[:-1], servers).astype(np.int64),
         end=np.repeat(bases[1:], servers).astype(np.int64),
     )
