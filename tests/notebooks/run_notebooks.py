@@ -23,6 +23,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from traitlets import default
+from traitlets.config import Config
 
 TIMEOUT = 300
 """Seconds for one cell."""
@@ -46,6 +47,13 @@ class ThisPythonKernel(AsyncKernelManager):
     @default("kernel_spec_manager")
     def _this_python(self) -> KernelSpecManager:
         return ThisPython()
+
+
+def _sockets_in(folder: str) -> Config:
+    """Files in a folder for sockets: kernels that start at once may be given the same port."""
+    if sys.platform == "win32":  # has no such sockets
+        return Config()
+    return Config(ThisPythonKernel={"transport": "ipc", "ip": str(Path(folder) / "kernel")})
 
 
 def main(paths: Sequence[str]) -> int:
@@ -107,11 +115,12 @@ def _fault_as_committed(notebook: nbformat.NotebookNode) -> str | None:
 
 
 def _fault_when_run(notebook: nbformat.NotebookNode) -> str | None:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as sockets:
         client = NotebookClient(
             notebook,
             kernel_manager_class=ThisPythonKernel,
             kernel_name="python3",
+            config=_sockets_in(sockets),
             timeout=TIMEOUT,
             resources={"metadata": {"path": folder}},
         )
