@@ -228,7 +228,11 @@ class Row:
 
 
 class Simulation:
-    """One policy on one workload."""
+    """One policy on one workload.
+
+    `heavy` says of jobs whose alpha^max/alpha~ is COMM_HEAVY to all digits but the last, which
+    other arithmetic has otherwise, whether they are heavy.
+    """
 
     def __init__(
         self,
@@ -243,7 +247,9 @@ class Simulation:
         offer: str | None = None,
         hold: str | None = None,
         slot: float = 0.0,
+        heavy: Mapping[str, bool] | None = None,
     ) -> None:
+        self.heavy = heavy or {}
         self.cluster, self.policy, self.tau, self.comm_heavy = cluster, policy, tau, comm_heavy
         self.offer = offer or OFFERS.get(policy, "most")
         self.hold = hold or ("inf" if policy == "srpt-workload-hold" else "none")
@@ -450,7 +456,10 @@ class Simulation:
         return self._alpha(row, self._offer(at)) / row.estimate <= max(self.comm_heavy, 1 + 1e-9)
 
     def _heavy(self, row: Row) -> bool:
-        return row.worst / row.estimate >= self.comm_heavy
+        ratio = row.worst / row.estimate
+        if math.isclose(ratio, self.comm_heavy, rel_tol=1e-12):
+            return self.heavy.get(row.name, ratio >= self.comm_heavy)
+        return ratio >= self.comm_heavy
 
     def _start(self, at: int, now: float, offer: dict[int, int]) -> bool:
         row = self.rows[at]

@@ -53,9 +53,12 @@ class Case:
         )
 
     def simulation(self, policy: str, guess: dict[str, float], **settings: Any) -> Simulation:
-        """The oracle's run."""
+        """The oracle's run; of jobs that are heavy or not by the last digit, as the package's."""
         world = self.rows, self.drawn["catalogue"], self.drawn["cluster"]
-        return Simulation(*world, policy, guess, **settings)
+        made = self.jobs.configurations
+        heavy = made.worst / made.estimate >= settings.get("comm_heavy", 1.5)
+        named = zip(_in_row_order(self), heavy[self.jobs.configuration].tolist(), strict=True)
+        return Simulation(*world, policy, guess, heavy=dict(named), **settings)
 
     def guesses(self) -> dict[str, float]:
         """Predictions: the truth, nothing at all, or anything."""
@@ -157,6 +160,25 @@ def _metrics(case: Case, rows: list[Row], records: online.Records, where: str) -
     for name, value in expected.items():
         found = getattr(metrics, name)
         assert math.isclose(found, value, rel_tol=1e-8), f"{name} {found} {value} {where}"
+
+
+def test_a_job_that_is_heavy_by_the_last_digit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """alpha^max is alpha~ in the oracle's arithmetic, a digit less in the package's."""
+    monkeypatch.setenv("OPTSCHED_TEST_SEED", "7")
+    case = _with_slices(6063, tmp_path, 30)
+    assert case is not None
+    made = case.jobs.configurations
+    least = np.abs(made.worst / made.estimate - 1.0).min()
+    assert 0.0 < least < 1e-12, least
+    settings: dict[str, Any] = {"comm_heavy": 1.0, "offer": "adaptive", "hold": "inf"}
+    for guess in ({row["job_id"]: row["iterations"] for row in case.rows}, case.guesses()):
+        given = np.array([guess[name] for name in _in_row_order(case)])
+        chosen = online.PolicyOptions(**settings)
+        records = online.simulate_online(case.jobs, "a-srpt", given, chosen)
+        ours = case.simulation("a-srpt", guess, **settings).run()
+        assert next(case.compared(ours, records), None) is None
 
 
 @pytest.mark.parametrize("numbers", batches(1500, default=15, size=15))

@@ -65,7 +65,8 @@ def sliced_jobs(rng: np.random.Generator, cluster: OnlineCluster, count: int) ->
     models: dict[str, Job] = {}
     while len(models) < count:
         name = f"m{len(models)}"
-        job = sliced_job(rng, int(rng.integers(2, cluster.gpus_per_server + 2)), name)
+        fewest = min(2, cluster.gpus)
+        job = sliced_job(rng, int(rng.integers(fewest, cluster.gpus_per_server + 2)), name)
         if job.gpus <= cluster.gpus:
             with suppress(InputError):
                 prepare_configurations([job], cluster)
