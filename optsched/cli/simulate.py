@@ -122,6 +122,7 @@ def simulate(
             "round": round_length,
         }
     )
+    names = _fitting(names, policy, options.policy)
     if as_json:
         require_file(records, "standard output takes what --json prints")
     files = _files(workload, cluster, catalogue)
@@ -222,8 +223,30 @@ def _policies(text: str) -> list[str]:
     from optsched.online.policies.by_name import PAPER, POLICIES, find_policy
 
     groups: dict[str, list[str]] = {"all": list(POLICIES), "paper": list(PAPER)}
-    asked = [name.strip() for name in text.split(",")]
+    asked = _asked(text)
     names = [each for name in asked for each in groups.get(name, [name])]
     for name in names:
         find_policy(name)
     return list(dict.fromkeys(names)) if groups.keys() & set(asked) else names
+
+
+def _asked(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
+def _fitting(names: list[str], text: str, options: PolicyOptions) -> list[str]:
+    """The policies that the options fit; of a group, others are left out in a line each."""
+    from optsched.cli.show import note
+    from optsched.online.policies.by_name import find_policy
+
+    fitting = []
+    for name in names:
+        try:
+            options.for_policy(find_policy(name))
+        except InputError as refused:
+            if name in _asked(text):
+                raise
+            note(f"left out of {text}: {refused}")
+        else:
+            fitting.append(name)
+    return fitting

@@ -13,6 +13,7 @@ import pytest
 import optsched
 from optsched.cli import _code
 from optsched.library import shipped_folder, shipped_names
+from optsched.online.policies.by_name import POLICIES
 
 KEYS = {
     "policy", "jobs", "total_completion_time", "total_flow_time", "mean_flow_time",
@@ -69,6 +70,34 @@ def test_a_folder_or_a_shipped_name(folder: Path, capsys: pytest.CaptureFixture[
         assert row["jobs"] == 75
         assert row["flow_bound"] <= row["total_flow_time"]
         assert row["audit"] == {"feasible": True, "violations": []}
+
+
+@pytest.mark.parametrize(
+    ("option", "lacking"),
+    [
+        ("--hold none", {"spwf-consolidated"}),
+        ("--hold window", {"spwf-consolidated"}),
+        ("--hold inf", {"a-srpt-backfill"}),
+        ("--round 20", {"las", "max-min"}),
+    ],
+)
+def test_a_group_leaves_out_what_an_option_rules_out(
+    folder: Path,
+    option: str,
+    lacking: set[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In a line each, where one that was named is refused, before anything runs."""
+    assert _code(simulate(folder, "--policy", "all", *option.split(), "--json")) == 0
+    said = capsys.readouterr()
+    assert {row["policy"] for row in json.loads(said.out)} == POLICIES.keys() - lacking
+    for name in lacking:
+        assert f"left out of all: policy {name}: " in said.err
+    monkeypatch.delattr("optsched.online.runs.simulate_online")
+    for named in (f"fifo,{min(lacking)}", f"all,{min(lacking)}"):
+        assert _code(simulate(folder, "--policy", named, *option.split())) == 2
+        assert f"optsched: policy {min(lacking)}: " in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a POSIX pipe")
