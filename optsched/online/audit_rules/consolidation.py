@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.checking import Violation, slack
-from optsched.online.audit_rules.offers import expected_offer
+from optsched.online.audit_rules.offers import expected_offer, free_beside, rule_of
 from optsched.online.audit_rules.placement import IterationTimes
 from optsched.online.records import Records
 
@@ -97,6 +97,7 @@ class _Replay:
         """
         records = self.records
         kind, gpus = int(self.configuration[i]), int(records.gpus[i])
+        rule = rule_of(records.options.offer or "best-fit-last", bool(self.heavy[i]))
         most = max(records.options.comm_heavy, AS_ESTIMATED) * self.times.estimate(kind)
         here = (records.end >= records.submit[i]) & (records.start <= records.start[i])
         here[i] = False
@@ -107,7 +108,7 @@ class _Replay:
             self.turns += 1
             if self.turns > MOST_TURNS:
                 return None
-            offer = expected_offer(self._free(pieces, i, now), self._rule(i), gpus)
+            offer = expected_offer(self._free(pieces, i, now), rule, gpus)
             alpha = self.times.of(kind, tuple(offer.values()))
             if abs(alpha - most) <= ARITHMETIC * most:
                 return None
@@ -142,13 +143,4 @@ class _Replay:
         before = self.place[owner] < self.place[i]
         begun = (records.start[owner] < now) | ((records.start[owner] == now) & before)
         held = pieces[begun & (records.end[owner] > now)]
-        used = np.bincount(
-            records.server[held], weights=records.taken[held], minlength=records.servers
-        )
-        return (records.gpus_per_server - used).astype(int).tolist()
-
-    def _rule(self, i: int) -> str:
-        rule = self.records.options.offer or "best-fit-last"
-        if rule != "adaptive":
-            return rule
-        return "most" if self.heavy[i] else "least"
+        return free_beside(records, records.server[held], records.taken[held])

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.checking import Violation, slack
-from optsched.online.audit_rules.offers import expected_offer
+from optsched.online.audit_rules.offers import expected_offer, free_beside, rule_of
 from optsched.online.audit_rules.placement import IterationTimes
 from optsched.online.records import Records
 
@@ -149,16 +149,12 @@ class _Replay:
         moments = []
         for now in (head, *ends.tolist()):
             holds = held[records.end[self.owner[held]] > now]
-            used = np.bincount(
-                records.server[holds], weights=records.taken[holds], minlength=records.servers
-            )
-            moments.append((now, (records.gpus_per_server - used).astype(int).tolist()))
+            free = free_beside(records, records.server[holds], records.taken[holds])
+            moments.append((now, free))
         return moments
 
     def _offered_time(self, i: int, free: list[int]) -> float:
         self.offers += 1
-        rule = self.records.options.offer or "most"
-        if rule == "adaptive":
-            rule = "most" if self.heavy[i] else "least"
+        rule = rule_of(self.records.options.offer or "most", bool(self.heavy[i]))
         offer = expected_offer(free, rule, int(self.records.gpus[i]))
         return self.times.of(int(self.configuration[i]), tuple(offer.values()))

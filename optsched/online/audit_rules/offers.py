@@ -42,14 +42,19 @@ def offer_violations(
     found = []
     for at in chosen:
         i = parts.job[at]
-        named = rule
-        if rule == "adaptive":
-            named = "most" if heavy[i] else "least"
+        named = rule_of(rule, bool(heavy[i]))
         free = _free_before(records, owner, float(parts.start[at]))
         if expected_offer(free, named, int(records.gpus[i])) != dict(parts[int(at)].servers):
             where = f"job {records.job_id[i]}"
             found.append(Violation("offer", f"offer {named}", where, float(records.gpus[i])))
     return found[:20]
+
+
+def rule_of(rule: str, heavy: bool) -> str:
+    """The offer rule of a job, where adaptive says so by whether it communicates much."""
+    if rule != "adaptive":
+        return rule
+    return "most" if heavy else "least"
 
 
 def expected_offer(free: list[int], rule: str, gpus: int) -> dict[int, int]:
@@ -87,9 +92,14 @@ def expected_offer(free: list[int], rule: str, gpus: int) -> dict[int, int]:
     return pieces
 
 
+def free_beside(records: Records, server: Ints, taken: Ints) -> list[int]:
+    """Free GPUs by server while pieces, so many GPUs of a server each, are held."""
+    used = np.bincount(server, weights=taken, minlength=records.servers)
+    return (records.gpus_per_server - used).astype(int).tolist()
+
+
 def _free_before(records: Records, owner: Ints, t: float) -> list[int]:
     """Free GPUs by server at an instant's starts: what ends at that instant has ended."""
     parts = records.segments
     holds = ((parts.start < t) & (parts.end > t))[owner]
-    used = np.bincount(parts.server[holds], weights=parts.taken[holds], minlength=records.servers)
-    return (records.gpus_per_server - used).astype(int).tolist()
+    return free_beside(records, parts.server[holds], parts.taken[holds])

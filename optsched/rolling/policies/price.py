@@ -5,8 +5,9 @@ change of speed and every `wake` seconds: every job gets a soft due-date multipl
 conditional survival, a value nu per epoch follows, prices lam_t clear the demand for each type, and
 jobs are seated where they gain most, then given more GPUs while that pays. ``price-patterns``
 replaces the seating by a MILP that maximises the sum of nu s - c k. The mathematics, step by step,
-is models/rolling; the constants are `PriceConstants`. Complexity of a decision:
-O(J (T K + S log S) x bisections + J N).
+is models/rolling; the constants are `PriceConstants`. Complexity of a decision, for S pieces of a
+job's survival: O(J S) a probe for M, of which few are needed, O(J T K) a bisection of a price, and
+O(J N) for the seats.
 """
 
 from __future__ import annotations
@@ -34,8 +35,6 @@ from optsched.rolling.simulator.world import View, World
 from optsched.selection.cost import Tables
 
 Floats = NDArray[np.float64]
-
-
 NOW_RATHER_THAN_LATER = 1e-6
 """Added to a job's value where it runs: with ample time (M = 0) its cheapest GPUs gain exactly 0,
 and it should take them while they are idle."""
