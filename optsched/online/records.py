@@ -83,7 +83,8 @@ class Segments:
         own = vars(self)
         if "_lay_out" not in own or name not in self.__dataclass_fields__:
             raise AttributeError(name)
-        own.update(vars(own.pop("_lay_out")()))
+        own.update(vars(own["_lay_out"]()))
+        own.pop("_lay_out", None)  # kept while it may be interrupted
         return own[name]
 
     def __getstate__(self) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from optsched.online.policies.by_name import POLICIES, PolicyOptions
 from optsched.online.policies.protocol import QueuedJob, View, simulate_policy
 from optsched.online.prediction.predictors import predict
 from optsched.online.record_files import write_records
-from optsched.online.records import Records, Segments
+from optsched.online.records import Records, Segment, Segments
 from optsched.online.runs import run_policies
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.preemption import PreemptiveRun
@@ -499,3 +499,20 @@ def test_rounds_finer_than_the_clock_end() -> None:
     jobs = jobs_of((0, 2, 1.0), (1e15, 2, 1.0), (1e15, 2, 1.0))
     records = simulate_online(jobs, "las", None, PolicyOptions(checkpoint=0, round=2.0**-6))
     assert len(records) == 3
+
+
+def test_segments_that_were_not_laid_out_to_the_end_are_laid_out_again() -> None:
+    whole = Segments.of([0], [Segment(0.0, 1.0, 1.0, ((0, 1),))])
+    calls = iter([KeyboardInterrupt, None])
+
+    def lay_out() -> Segments:
+        stop = next(calls)
+        if stop is not None:
+            raise stop
+        return whole
+
+    later = Segments.later(lay_out)
+    with pytest.raises(KeyboardInterrupt):
+        len(later)
+    assert len(later) == 1
+    assert later[0] == whole[0]

@@ -17,7 +17,7 @@ from optsched.placement.bounds.patterns import PatternProgramme
 from optsched.placement.check_certificate import check_certificate
 from optsched.placement.cost import tables_of
 from optsched.placement.instance import PlacementInstance
-from optsched.result import Termination
+from optsched.result import Outcome, Termination
 
 
 def drawn(seed: int, stages: int = 3, offers: tuple[int, ...] = (3, 2, 3)) -> PlacementInstance:
@@ -188,3 +188,38 @@ def test_exact_proves_a_job_of_a_hundred_gpus_by_columns(seed: int, by: str) -> 
     assert result.bound_source == by
     if result.certificate is not None:
         assert check_certificate(instance, result.certificate) == []
+
+
+def test_what_columns_found_is_theirs_where_no_other_method_takes_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Their tries may end before their time does; their seconds count, whoever goes on."""
+    instance = drawn(4, 16, (8, 7, 6, 5, 4, 3, 2, 1) * 4)
+    start = optsched.solve(instance, "repartition")
+    by_columns = optsched.solve(instance, "columns")
+
+    def tried(*_: object) -> Outcome:
+        return Outcome(
+            by_columns.solution,
+            Termination.FEASIBLE,
+            bound=start.bound,
+            bound_source="stage bound",
+            claimed=by_columns.objective,
+            solve_time=100.0,
+        )
+
+    def refused(*_: object) -> Outcome:
+        raise NotApplicableError("another", "too much", "less")
+
+    monkeypatch.setattr("optsched.placement.exact.columns.between", tried)
+    monkeypatch.setattr("optsched.placement.exact.threshold.bisect", refused)
+    monkeypatch.setattr("optsched.placement.exact.exact.programme", refused)
+    monkeypatch.setattr("optsched.placement.models.ilp.ilp", refused)
+    monkeypatch.setattr("optsched.placement.models.vertex_formulation.ilp_vertex", refused)
+    result = optsched.solve(instance, "exact")
+    assert result.objective == by_columns.objective < start.objective
+    assert result.chosen == "columns"
+    assert result.solve_time >= 100.0
+    monkeypatch.setattr("optsched.placement.models.ilp.ilp", tried)
+    result = optsched.solve(instance, "exact")
+    assert (result.chosen, result.solve_time >= 200.0) == ("ilp", True)

@@ -57,7 +57,8 @@ def exact(instance: PlacementInstance, options: PlacementOptions, settings: Sett
         best = _better(instance, options, settings, known, found)
         proved = best.termination is Termination.OPTIMAL
         if method == "columns" and not (proved or settings.deadline.is_over):
-            known = best  # its tries ended before its time did
+            known, name = best, method  # its tries ended before its time did
+            spent += best.solve_time
             continue
         return replace(best, chosen=method, solve_time=best.solve_time + spent)
     return replace(known, chosen=name, solve_time=spent)
