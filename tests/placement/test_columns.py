@@ -15,9 +15,12 @@ from optsched.errors import NotApplicableError
 from optsched.placement.bounds.certificate import PatternCertificate
 from optsched.placement.bounds.patterns import PatternProgramme
 from optsched.placement.check_certificate import check_certificate
-from optsched.placement.cost import tables_of
+from optsched.placement.cost import tables_of, time_matrix
+from optsched.placement.exact.covers import refuted_by
+from optsched.placement.exact.repair import Repair
 from optsched.placement.instance import PlacementInstance
-from optsched.result import Outcome, Termination
+from optsched.placement.options import PlacementOptions
+from optsched.result import Outcome, Settings, Termination
 
 
 def drawn(seed: int, stages: int = 3, offers: tuple[int, ...] = (3, 2, 3)) -> PlacementInstance:
@@ -223,3 +226,55 @@ def test_what_columns_found_is_theirs_where_no_other_method_takes_over(
     monkeypatch.setattr("optsched.placement.models.ilp.ilp", tried)
     result = optsched.solve(instance, "exact")
     assert (result.chosen, result.solve_time >= 200.0) == ("ilp", True)
+
+
+def counts_of(instance: PlacementInstance) -> list[list[list[int]]]:
+    """Every placement of a small job, stage by stage and server by server."""
+    found: list[list[list[int]]] = [[]]
+    for stage in instance.job.stages:
+        splits = [
+            list(split)
+            for split in product(range(stage.replicas + 1), repeat=len(instance.free_gpus))
+            if sum(split) == stage.replicas
+        ]
+        found = [[*before, split] for before in found for split in splits]
+    used = [np.array(each).sum(axis=0) for each in found]
+    free = np.array(instance.free_gpus)
+    return [each for each, gpus in zip(found, used, strict=True) if (gpus <= free).all()]
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_stages_are_refuted_only_below_what_they_alone_allow(seed: int) -> None:
+    """By brute force: the least time in which a few stages can be, whatever the others take."""
+    instance = drawn(seed, 7, (4, 3, 3))
+    tables, stage = tables_of(instance), seed % 7
+    programme = PatternProgramme(instance, tables, Deadline())
+    times = [
+        time_matrix(tables, np.array(each), PlacementOptions())[max(stage - 2, 0) : stage + 3].max()
+        for each in counts_of(instance)
+    ]
+    least, high = min(times), 10 * min(times)
+    for low in (0.5 * least, 0.999 * least):
+        refuted = refuted_by(programme, programme.price(low), stage, high, Settings())
+        assert refuted == pytest.approx(least, rel=2e-5)
+        assert refuted <= least
+    above = programme.price(least * (1 + 1e-9))
+    assert refuted_by(programme, above, stage, high, Settings()) is None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_repairs_end_in_a_placement_within_theta(seed: int) -> None:
+    instance = drawn(seed, 12, (8, 7, 6, 5, 4, 3, 2, 1) * 2)
+    best = optsched.solve(instance, "columns").objective
+    programme = PatternProgramme(instance, tables_of(instance), Deadline())
+    pricing = programme.price(best * 1.01)
+    random = np.random.default_rng(seed)
+    repair = Repair(programme, pricing, np.ones(12), Settings(), random)
+    assert repair.dive()
+    assert any(repair.mend() for _ in range(100))
+    assert not repair.missing.any()
+    used = programme.counts[repair.fixed]
+    free = pricing.free
+    assert (used.sum(axis=0)[~free] == programme.tables.replicas[~free]).all()
+    assert (used.sum(axis=0) <= programme.tables.replicas).all()
+    assert (programme.times_of(used) <= best * 1.01 * (1 + 1e-9)).all()

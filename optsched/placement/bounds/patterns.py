@@ -162,7 +162,7 @@ class PatternProgramme:
             if found is not None:
                 return found
         used = self.within(pricing)
-        lp = GrowingLp(self._programme(used, pricing), Settings().within(self.deadline))
+        lp = GrowingLp(self.shortage(used, pricing), Settings().within(self.deadline))
         most = -np.inf
         for _ in range(MOST_ROUNDS):
             answer = None if self.deadline.is_over else lp.solve(self.deadline.left)
@@ -198,7 +198,7 @@ class PatternProgramme:
             return (prices,)
         return (SMOOTHING * self._centre + (1 - SMOOTHING) * prices, prices)
 
-    def _programme(self, used: Ints, pricing: Pricing) -> MilpArrays:
+    def shortage(self, used: Ints, pricing: Pricing) -> MilpArrays:
         """min sum u over the shortages u of stages and of what fills, and so many of each pattern.
 
         Of a free stage there are no more than its replicas, of any other no fewer.

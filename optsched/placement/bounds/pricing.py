@@ -54,6 +54,8 @@ class Pricing:
     ----------
     free : (S,) bool
         Stages that take at most theta anywhere.
+    fills : bool
+        Whether replicas are of one size and fill the servers: else no stage is free.
     """
 
     def __init__(
@@ -81,7 +83,8 @@ class Pricing:
         self._fewest = fewest_before(tables.costs, int(sizes.max()), theta * (1 + ROUNDING))
         self.free: NDArray[np.bool_] = np.zeros(len(tables.gpus), dtype=bool)
         room = int(demand.limits @ self.slots)
-        if (tables.gpus == tables.gpus[0]).all() and room == demand.replicas.sum():
+        self.fills = (tables.gpus == tables.gpus[0]).all() and room == demand.replicas.sum()
+        if self.fills:
             most = np.minimum(tables.replicas, sizes.max() // tables.gpus)
             alone = [self._fewest[s, 1 : most[s] + 1, 0] == 0 for s in range(len(most))]
             self.free = np.array([bool(each.all()) for each in alone])
@@ -94,6 +97,18 @@ class Pricing:
         other.every_size_has_one = other._has_every_size()
         return other
 
+    def window(self, first: int, last: int) -> Pricing:
+        """The same where only the stages from first to last, below it, have to be in time.
+
+        All others count as free, so that patterns are few; what cannot be placed so cannot be
+        placed. Only where all of a job's replicas fill the servers.
+        """
+        other = copy(self)
+        other.free = self.free.copy()
+        other.free[:first] = other.free[last:] = True
+        other._fewest = np.where(other.free[:, None, None], 0, self._fewest)
+        return other
+
     @property
     def slots(self) -> Ints:
         """Replicas that a server holds, by class, where all are of one size."""
@@ -104,12 +119,13 @@ class Pricing:
         """Replicas of free stages that are to be placed."""
         return int(self.demand.replicas[self.free].sum()) - self.demand.filled
 
-    def after(self, kind: int, pattern: Ints) -> Demand:
-        """What is left once a server of a class has a pattern."""
-        replicas, limits = self.demand.replicas - pattern, self.demand.limits.copy()
-        limits[kind] -= 1
-        filled = int(self.slots[kind] - pattern.sum()) if self.free.any() else 0
-        return Demand(replicas, limits, self.demand.filled + filled)
+    def after(self, kinds: Ints, patterns: Ints) -> Demand:
+        """What is left once servers of so many classes have patterns, shape (P, S)."""
+        demand = self.demand
+        replicas = demand.replicas - patterns.sum(axis=0)
+        limits = demand.limits - np.bincount(kinds, minlength=len(demand.limits))
+        filled = int(self.slots[kinds].sum() - patterns.sum()) if self.free.any() else 0
+        return Demand(replicas, limits, demand.filled + filled)
 
     def told(self, patterns: Ints) -> Ints:
         """Patterns, shape (P, S), less what fills them and nobody needs."""

@@ -3,28 +3,29 @@
 First the pattern bound, bisected to the least theta at which patterns cover all replicas
 fractionally; then thetas between the bound and the best placement: where they are few enough, a
 programme in integers over all patterns that may be used says whether any placement is within theta;
-else dives look for one (patterns of the linear programme are fixed one after another, those of the
-last few servers by a programme in integers).
-Guarantee: the bound carries a certificate that needs no solver; "optimal" where placement and bound
-meet, or where the programme over all patterns is infeasible below the placement. Complexity:
-O(S g^3) a pricing round; the programmes have a row a stage and a row an offer. Without a time limit
-a programme in integers takes at most ten seconds, so that two runs need not be alike. Beyond the
-paper.
+else a dive through the linear programme and repairs look for one, and where replicas of a stage
+stay over, a programme in integers says whether that stage and those around it can be within theta
+at all: if not, the bound rises.
+Guarantee: the bound of prices carries a certificate that needs no solver; "optimal" where placement
+and bound meet. Complexity: O(S g^3) a pricing round; the programmes have a row a stage and a row an
+offer. Without a time limit a programme in integers takes at most ten seconds, so that two runs need
+not be alike. Beyond the paper.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from optsched.backends import MilpArrays, solve_arrays
 from optsched.deadline import Deadline, clock
 from optsched.placement.bounds.certificate import PatternCertificate
 from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
-from optsched.placement.bounds.patterns import PatternProgramme, Relaxed
-from optsched.placement.bounds.pricing import MOST_ENUMERATED, Pricing
+from optsched.placement.bounds.patterns import PatternProgramme
+from optsched.placement.bounds.pricing import Pricing
 from optsched.placement.cost import CostTables, Floats, Ints, iteration_time, tables_of
+from optsched.placement.exact.covers import cover, refuted_by
+from optsched.placement.exact.repair import Repair
 from optsched.placement.heuristics.repartition import starting_placement
 from optsched.placement.instance import PlacementInstance, require_asynchronous
 from optsched.placement.options import PlacementOptions
@@ -42,18 +43,10 @@ PROBE = 10.0
 PROBE_SHARE = 0.3
 PATIENCE = 0.5
 """Seconds of the first programmes in integers; twice as long after each that did not end."""
-FEW_SERVERS = 8
-"""Where a dive has so many left, all patterns that fit them are tried."""
 SPLITS = (0.5, 0.1, 0.3, 0.9, 0.02)
 """How far from the bound to the best placement a try looks, where the tries before it failed."""
-STEPS = 16
-"""A dive fixes a pattern for one in so many of the servers left at a time, at least for one."""
-TRIES = 3
-"""Single patterns tried in a row that leave the linear programme without a solution."""
-RETURNS = 6
-TAKEN_BACK = 0.4
-"""How often a dive takes patterns back at the most, and what part of them, drawn one by one."""
-CHANCE = 0.15
+STALE = 8
+"""Repairs in a row that leave as many replicas over, after which another theta is tried."""
 FAILURES = 200
 """Dives in a row without a better placement, after which they end."""
 SOME_PATTERNS = 5_000
@@ -234,7 +227,7 @@ class _Search:
         there_is_time = needed is not None and self.settings.deadline.has(len(needed[0]) / A_SECOND)
         if needed is not None and there_is_time and self._settle(pricing, needed, complete):
             return True
-        return self._dive(pricing, min(cycle, RETURNS))
+        return self._place(pricing)
 
     def _settle(self, pricing: Pricing, patterns: tuple[Ints, Ints], complete: bool) -> bool:
         """Ask a programme in integers over patterns; whether it tells anything new.
@@ -255,10 +248,7 @@ class _Search:
         if ended is not Termination.INFEASIBLE:
             self.patience *= 2
         elif complete:
-            value = self.tables.rounded_down(pricing.theta)
-            if value > self.bound.value:  # under either reading: the other one is never faster
-                self.bound = Bound(value, "no faster set of patterns")
-                self.certificate = None
+            self._refuted(pricing.theta)
             return True
         return False
 
@@ -268,108 +258,47 @@ class _Search:
         known = self.programme.certified
         return known[-1] if known else np.zeros(len(self.tables.replicas))
 
-    def _dive(self, whole: Pricing, returns: int) -> bool:
-        """Fix patterns of the linear programme; where none fits, take some back, so many times."""
-        fixed: list[int] = []
-        for _ in range(1 + returns):
-            pricing = whole
-            for i in fixed:
-                pricing = pricing.left(
-                    pricing.after(self.programme.classes[i], self.programme.patterns[i])
-                )
-            found = self.programme.relax(pricing)
-            if isinstance(found, Relaxed):
-                pricing, fixed = self._descend(found, pricing, fixed)
-                if pricing.demand.limits.sum() <= self._few:
-                    rest = self._finish(pricing)
-                    if rest is not None:
-                        return self._take(fixed + rest)
-            if not fixed or self.settings.deadline.is_over:
-                return False
-            fixed = [i for i in fixed if self.random.random() > TAKEN_BACK]
+    def _place(self, pricing: Pricing) -> bool:
+        """Whether a dive and its repairs find a placement, or stages that cannot be in time."""
+        prices = self._prices if self._prices.any() else np.ones(len(self._prices))
+        repair = Repair(self.programme, pricing, prices, self.settings, self.random)
+        if not repair.dive():
+            return False
+        asked: set[int] = set()
+        while repair.stale < STALE and not self.settings.deadline.is_over:
+            if repair.mend():
+                return self._take(repair.fixed)
+            if repair.stale:
+                for s in np.flatnonzero(repair.missing).tolist():
+                    if s not in asked and self._refute(pricing, s):
+                        return True
+                    asked.add(s)
         return False
 
-    def _descend(
-        self, found: Relaxed, pricing: Pricing, fixed: list[int]
-    ) -> tuple[Pricing, list[int]]:
-        """Fix patterns until few servers are left, or the next that are tried leave no solution."""
-        while pricing.demand.limits.sum() > self._few:
-            step, tries = max(1, int(pricing.demand.limits.sum()) // STEPS), TRIES
-            while True:
-                then, more = self._fix(found, pricing, step)
-                if not more:
-                    return pricing, fixed
-                following = self.programme.relax(then)
-                if isinstance(following, Relaxed):
-                    break
-                tries -= step == 1
-                if not tries or self.settings.deadline.is_over:
-                    return pricing, fixed
-                step = max(1, step // 2)
-            pricing, found, fixed = then, following, fixed + more
-        return pricing, fixed
+    def _refute(self, pricing: Pricing, stage: int) -> bool:
+        """Whether a stage and those around it cannot be in time; then the bound rises to where."""
+        high = self.value * (1 - STRICTLY_BELOW)
+        theta = refuted_by(self.programme, pricing, stage, high, self.settings)
+        if theta is not None:
+            self._refuted(theta)
+        return theta is not None
 
-    def _fix(self, found: Relaxed, pricing: Pricing, step: int) -> tuple[Pricing, list[int]]:
-        """Fix so many of the patterns of largest values, drawn with some chance."""
-        fixed: list[int] = []
-        chance = np.minimum(found.values, step) + self.random.exponential(CHANCE, len(found.values))
-        for place in np.argsort(-np.where(found.values > 1e-9, chance, 0.0)).tolist():
-            i = int(found.columns[place])
-            kind, pattern = self.programme.classes[i], self.programme.patterns[i]
-            demand = pricing.demand
-            if demand.limits[kind] and (pattern <= demand.replicas).all():
-                fixed.append(i)
-                pricing = pricing.left(pricing.after(kind, pattern))
-            if len(fixed) == step:
-                break
-        return pricing, fixed
-
-    @property
-    def _few(self) -> int:
-        return FEW_SERVERS if self.programme.sizes.max() <= MOST_ENUMERATED else 1
-
-    def _finish(self, pricing: Pricing) -> list[int] | None:
-        """Patterns for the last few servers, by a programme in integers over all of them."""
-        demand = pricing.demand
-        if demand.limits.sum() == 1 and not pricing.free.any():  # it takes what is left
-            kind = np.flatnonzero(demand.limits)
-            if demand.replicas @ self.tables.gpus <= self.programme.sizes[kind[0]]:
-                self.programme.add(kind, demand.replicas[None, :])
-        every = pricing.needed(np.zeros(len(demand.replicas)), SOME_PATTERNS)
-        if every is None:
-            indices = self.programme.within(pricing)
-            every = np.array(self.programme.classes)[indices], self.programme.counts[indices]
-        _, used = self._probe(every, pricing)
-        return used
+    def _refuted(self, theta: float) -> None:
+        """No set of patterns is as fast as theta, under either reading: the other is no faster."""
+        value = self.tables.rounded_down(theta)
+        if value > self.bound.value:
+            self.bound = Bound(value, "no faster set of patterns")
+            self.certificate = None
 
     def _probe(
         self, patterns: tuple[Ints, Ints], pricing: Pricing
     ) -> tuple[Termination, list[int] | None]:
-        """Whether patterns in integers cover all that is demanded, and which do."""
+        """Whether patterns in integers cover all that is demanded, and which do, by patience."""
         self.probes += 1
-        classes, counts = patterns
-        if not len(classes):
-            return Termination.INFEASIBLE, None
-        deadline = self.settings.deadline
-        most = PROBE if deadline.left is None else PROBE_SHARE * deadline.left
-        problem = self._programme_in_integers(classes, counts, pricing)
-        settings = replace(self.settings, gap=0.0).within(Deadline(min(most, self.patience)))
-        answer = solve_arrays(problem, settings)
-        if answer.values is None:
-            return answer.termination, None
-        often = np.rint(answer.values).astype(int)
-        used = np.flatnonzero(often)
-        indices = self.programme.indices(classes[used], counts[used])
-        return Termination.OPTIMAL, np.repeat(indices, often[used]).tolist()
-
-    def _programme_in_integers(self, classes: Ints, counts: Ints, pricing: Pricing) -> MilpArrays:
-        demand, free = pricing.demand, pricing.free
-        matrix = self.programme.columns_of(classes, counts, pricing).T.tocsr()
-        most = np.concatenate((demand.replicas, [pricing.filling], demand.limits)).astype(float)
-        least = np.where(np.concatenate((free, np.zeros(len(most) - len(free), bool))), 0.0, most)
-        limits, zeros = demand.limits[classes].astype(float), np.zeros(len(classes))
-        whole = np.ones(len(classes), dtype=bool)
-        return MilpArrays(zeros, matrix, least, most, zeros, limits, whole)
+        left = self.settings.deadline.left
+        most = PROBE if left is None else PROBE_SHARE * left
+        settings = self.settings.within(Deadline(min(most, self.patience)))
+        return cover(self.programme, pricing, patterns, settings)
 
     def _take(self, used: list[int]) -> bool:
         """Give the patterns to servers and fill them; whether the placement is better."""
@@ -379,7 +308,7 @@ class _Search:
             waiting.setdefault(size, []).append(self.programme.patterns[i])
         counts = np.zeros_like(self.counts)
         for m, free in enumerate(self.instance.free_gpus):
-            if free > 0:
+            if waiting.get(free):
                 counts[:, m] = waiting[free].pop()
         self._fill(counts)
         value = iteration_time(self.instance, counts, self.options)
