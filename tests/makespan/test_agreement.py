@@ -14,7 +14,9 @@ from optsched.makespan.bounds.contention import contention_bound
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.check_certificate import check_certificate
 from optsched.makespan.exact.state_search import _Search
+from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.models.ilp import Pipeline
 from optsched.makespan.models.pools import solve_pools
 from optsched.problems import METHODS
 from optsched.result import Settings, Termination
@@ -77,6 +79,28 @@ def test_exact_methods_equal_brute_force(seed: int) -> None:
 def test_exact_methods_equal_brute_force_in_full() -> None:
     proved = sum(agrees(seed) for seed in FULL_SEEDS)
     assert proved >= 2 / 3 * len(FULL_SEEDS)
+
+
+STAGES = {"pools": (0, 6, 11, 12, 17), "relaxation": (7, 13, 23), "full model": (1, 4)}
+"""Where the models alone stop; few slots."""
+
+
+def alone(seed: int) -> str:
+    """Check the pipeline's models with no heuristic and no bound but the area; where it stopped."""
+    outcome = Pipeline(Incumbent(tiny(seed), Settings()), searching=False).run()
+    assert outcome.termination is Termination.OPTIMAL
+    assert outcome.claimed == outcome.bound == optimum(seed)
+    return str(outcome.details["stopped_at"])
+
+
+@pytest.mark.parametrize(("stage", "seed"), [(s, n) for s, seeds in STAGES.items() for n in seeds])
+def test_the_models_alone_equal_brute_force(stage: str, seed: int) -> None:
+    assert alone(seed) == stage
+
+
+@pytest.mark.full
+def test_the_models_alone_equal_brute_force_in_full() -> None:
+    assert {alone(seed) for seed in FULL_SEEDS} == set(STAGES)
 
 
 @pytest.mark.full

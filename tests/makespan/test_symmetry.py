@@ -7,9 +7,17 @@ from oracles import makespan as oracle
 
 import optsched
 from optsched.generators.makespan import generate_makespan
+from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models import formulation
-from optsched.makespan.models.data import MakespanModelData, model_data
+from optsched.makespan.models.data import (
+    MakespanModelData,
+    Plan,
+    Planned,
+    model_data,
+    without_starts,
+)
+from optsched.makespan.models.ilp import Pipeline
 from optsched.makespan.models.pools import solve_pools
 from optsched.makespan.models.relaxation import solve_slotted
 from optsched.result import Settings, Termination
@@ -71,6 +79,57 @@ def test_servers_of_one_size_as_one_pool() -> None:
     assert planned.schedule is not None
     assert planned.schedule.starts[:2] == (first.start, second.start)
     assert planned.bound == apart.bound
+
+
+def test_servers_that_are_whole_together_may_be_too_small_one_by_one() -> None:
+    """Two servers of 4; x, y, z of 2 GPUs and 2, 3, 2 slots, two jobs of 4 GPUs and a slot.
+
+    Say 3 slots: x at 0, y at 0, z at 1 and the jobs of 4 at 0 and 2 take 8, 6 and 8 GPUs. But at 0
+    one server is left to x and y, so z gets the other, and at 2 none is whole. Nor do other starts
+    help: beside y there is room for x or z, and the other three take 2 + 1 + 1 slots. Say 4 slots:
+    the same starts fail as they do above, others do not: y and x, z and one of 4, the other of 4
+    last.
+    """
+    made = document([(2, 2), (2, 3), (2, 2), (4, 1), (4, 1)], [4, 4])
+    made["network"] |= {"inter_bandwidth": 1.0}  # no job gets on over two servers
+    for job in made["jobs"]:
+        job.update(gradient_bytes=1000, forward_time_per_sample=0.0, backward_time=0.9)
+    instance = MakespanInstance.from_dict(made)
+    assert oracle.brute_force(made)[0] == 4
+    three = solve_pools(instance, 3, 3, Settings(), apart=True)
+    assert three.plan is not None
+    starts: Plan = tuple(
+        Planned(start, 4) for start in (0, 0, 1, 0, 2)
+    )  # of x, y, z and the jobs of 4
+
+    def fits(slots: int, plan: Plan) -> bool:
+        found = solve_slotted(instance, slots, slots, Settings(), contention=True, plan=plan)
+        return found.schedule is not None
+
+    assert not fits(3, three.plan)
+    assert not fits(3, without_starts(starts))
+    assert not fits(4, starts)
+    assert fits(4, without_starts(starts))
+    alone = Pipeline(Incumbent(instance, Settings()), searching=False).run()
+    assert (alone.claimed, alone.bound, alone.bound_source) == (4.0, 4.0, "relaxation")
+
+
+def test_a_plan_without_starts_keeps_those_of_jobs_that_span() -> None:
+    plan: Plan = (None, Planned(3, 4), Planned(2, None))
+    assert without_starts(plan) == (None, Planned(None, 4), Planned(2, None))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("seed", "least"), [(0, 19), (3, 14)])
+def test_the_models_alone_close_24_jobs_on_8_servers(seed: int, least: int) -> None:
+    """From the area bound, with no heuristic; servers of one size as one are too few for 18."""
+    instance = generate_makespan(
+        24, 8, contention="strong", server_sizes=(2, 4, 8), largest_job=8, slot=30.0, seed=seed
+    )
+    alone = Pipeline(Incumbent(instance, Settings()), searching=False).run()
+    assert alone.termination is Termination.OPTIMAL
+    assert alone.claimed == alone.bound == least
+    assert alone.details["stopped_at"] == "pools"
 
 
 @pytest.mark.nightly

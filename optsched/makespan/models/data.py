@@ -18,14 +18,21 @@ from optsched.makespan.progress import duration, iterations_per_slot
 
 @dataclass(frozen=True)
 class Planned:
-    """When a job starts, and in a server of which size; None if it spans servers."""
+    """When a job starts, None if that is open, and in a server of which size, None if it spans."""
 
-    start: int
+    start: int | None
     size: int | None
 
 
 Plan = tuple[Planned | None, ...]
 """By job: what is no longer to be chosen, if anything."""
+
+
+def without_starts(plan: Plan) -> Plan:
+    """The same plan, but jobs inside one server may start when they like."""
+    return tuple(
+        each if each is None or each.size is None else Planned(None, each.size) for each in plan
+    )
 
 
 @dataclass(frozen=True)
@@ -103,9 +110,8 @@ class MakespanModelData:
     def starts(self, j: int, slots: int) -> range:
         """a: slots at which a run of job j may start to end by the horizon."""
         last, planned = self.horizon - slots, self._planned(j)
-        if planned is None:
-            return range(last + 1)
-        return range(planned.start, min(planned.start, last) + 1)
+        start = None if planned is None else planned.start
+        return range(last + 1) if start is None else range(start, min(start, last) + 1)
 
     def speed(self, j: int, k: int, level: int) -> int:
         """phi_j(k, q): iterations per slot."""

@@ -2,9 +2,9 @@
 
 1. The heuristics give an upper bound UB; 2. area, longest job and columns a lower bound LB; 3.
 local searches from other seeds, which stop at LB, may lower UB; 4. the relaxation by pools raises
-LB, and the full model with its starts may lower UB; 5. the contention-free relaxation does the same
-with its schedule, run under contention; 6. the full model asks for a schedule of at most UB - 1
-slots. The details say where it stopped.
+LB, makespan by makespan, and the full model with its starts may lower UB; 5. the contention-free
+relaxation does the same with its schedule, run under contention; 6. the full model asks for a
+schedule of at most UB - 1 slots. The details say where it stopped.
 
 Guarantee: optimal when it ends as "optimal"; at a time limit the incumbent and the bound stand.
 """
@@ -26,14 +26,16 @@ from optsched.makespan.heuristics.local_search import search
 from optsched.makespan.heuristics.nested import nested
 from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.models.data import Plan, require_slots
+from optsched.makespan.models.data import Plan, require_slots, without_starts
 from optsched.makespan.models.pools import solve_pools
 from optsched.makespan.models.relaxation import model_of, solve_slotted
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Outcome, Settings, Termination
 
 RELAXATION_SHARE = 0.4
-"""Share of the time left that a relaxation may take."""
+"""Share of the time left that the relaxation may take."""
+POOLS_SHARE, TARGET_SHARE = 0.6, 0.5
+"""Share of the time left that the pools may take, and of that any one question to them."""
 SEARCHES = 8
 """Local searches before any model is built: each is far cheaper than closing a gap of one slot."""
 
@@ -114,31 +116,48 @@ class Pipeline:
         self.found.cut = False  # a share of the time was up
 
     def _pools(self) -> None:
-        """Servers of one size as one, first where no link is shared: the full model tells which."""
-        found = self.found
-        for apart in (True, False):
-            deadline = self.deadline.share(RELAXATION_SHARE)
-            settings, below = self.settings.within(deadline), int(found.beyond) - 1
-            if self._met() or deadline.is_over:
-                return
-            with suppress(NotApplicableError, OutOfTimeError):  # the other models may be smaller
-                low = int(found.bound.value)
-                solved = solve_pools(found.instance, below, low, settings, apart=apart)
-                self._note(solved.answer)
-                if not apart:
+        """Servers of one size as one, for one makespan after the other, from the bound up.
+
+        Of each it is asked first whether it can be had where no link is shared: the full model then
+        tells on which servers. Where no links at all are too few, the bound rises.
+        """
+        found, stop = self.found, self.deadline.share(POOLS_SHARE)
+        target = int(found.bound.value)
+        with suppress(NotApplicableError, OutOfTimeError):  # the other models may be smaller
+            while target < found.beyond and not self._met() and not stop.is_over:
+                self._planned(target, stop.share(TARGET_SHARE))
+                if target == found.bound.value and not self._met():
+                    settings = self.settings.within(stop.share(TARGET_SHARE))
+                    solved = solve_pools(found.instance, target, target, settings, apart=False)
+                    self._note(solved.answer)
                     found.prove(Bound(float(solved.bound), "pools"))
-                if solved.plan is not None:
-                    self._solve("pools", deadline, contention=True, plan=solved.plan)
+                target += 1
+
+    def _planned(self, target: int, deadline: Deadline) -> None:
+        """Look for a schedule of so many slots in which no link is shared.
+
+        Servers that are whole for what runs on them together may be too small for it one by one;
+        then the jobs inside servers may start when they like.
+        """
+        found, settings = self.found, self.settings.within(deadline)
+        solved = solve_pools(found.instance, target, target, settings, apart=True)
+        self._note(solved.answer)
+        for plan in () if solved.plan is None else (solved.plan, without_starts(solved.plan)):
+            if found.value > target:
+                with suppress(NotApplicableError, OutOfTimeError):
+                    self._solve("pools", target, deadline, contention=True, plan=plan)
 
     def _relaxation(self) -> None:
-        self._solve("relaxation", self.deadline.share(RELAXATION_SHARE), contention=False)
+        below, deadline = int(self.found.beyond) - 1, self.deadline.share(RELAXATION_SHARE)
+        self._solve("relaxation", below, deadline, contention=False)
 
     def _full_model(self) -> None:
-        self._solve("full model", self.deadline, contention=True)
+        self._solve("full model", int(self.found.beyond) - 1, self.deadline, contention=True)
 
     def _solve(
         self,
         source: str,
+        horizon: int,
         deadline: Deadline,
         *,
         contention: bool,
@@ -150,15 +169,17 @@ class Pipeline:
         ----------
         source : str
             What the bound is named after.
+        horizon : int
+            Slots by which every job ends.
         deadline : Deadline
             When to stop.
         contention : bool
             Whether jobs slow each other down.
         plan : Plan, optional
-            By job: what is no longer to be chosen.
+            By job: what is no longer to be chosen; any schedule by the horizon will do then.
         """
         found, settings = self.found, self.settings.within(deadline)
-        horizon, low = int(found.beyond) - 1, int(found.bound.value)
+        low = int(found.bound.value) if plan is None else horizon
         solved = solve_slotted(
             found.instance, horizon, low, settings, contention=contention, plan=plan
         )
