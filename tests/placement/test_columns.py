@@ -16,7 +16,7 @@ from optsched.placement.bounds.certificate import PatternCertificate
 from optsched.placement.bounds.patterns import PatternProgramme
 from optsched.placement.check_certificate import check_certificate
 from optsched.placement.cost import tables_of, time_matrix
-from optsched.placement.exact.covers import refuted_by
+from optsched.placement.exact.covers import Covers
 from optsched.placement.exact.repair import Repair
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
@@ -74,12 +74,14 @@ def test_the_optimum_is_that_of_the_dynamic_programme(seed: int, offers: tuple[i
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_other_reading_is_bounded_too(seed: int) -> None:
+def test_the_other_reading_is_proved_too(seed: int) -> None:
     instance, options = drawn(seed, 3), {"all_reduce_bandwidth": "bottleneck"}
     best = optsched.solve(instance, "ilp-vertex", options=options)
     result = optsched.solve(instance, "columns", options=options)
     assert result.check.feasible
-    assert result.bound <= best.objective * (1 + 1e-9) <= result.objective * (1 + 2e-9)
+    assert result.proved
+    assert result.objective == pytest.approx(best.objective, rel=1e-9)
+    assert result.bound <= best.objective * (1 + 1e-9)
 
 
 def certified() -> tuple[PlacementInstance, PatternCertificate, float]:
@@ -193,6 +195,15 @@ def test_exact_proves_a_job_of_a_hundred_gpus_by_columns(seed: int, by: str) -> 
         assert check_certificate(instance, result.certificate) == []
 
 
+def test_exact_proves_the_other_reading_by_columns() -> None:
+    instance = drawn(0, 16, (8, 7, 6, 5, 4, 3, 2, 1) * 4)
+    options = {"all_reduce_bandwidth": "bottleneck"}
+    result = optsched.solve(instance, "exact", options=options)
+    assert (result.chosen, result.proved) == ("columns", True)
+    assert result.check.feasible
+    assert result.objective >= optsched.solve(instance, "exact").objective
+
+
 def test_what_columns_found_is_theirs_where_no_other_method_takes_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -243,23 +254,26 @@ def counts_of(instance: PlacementInstance) -> list[list[list[int]]]:
     return [each for each, gpus in zip(found, used, strict=True) if (gpus <= free).all()]
 
 
+@pytest.mark.parametrize("reading", ["own", "bottleneck"])
 @pytest.mark.parametrize("seed", range(14))
-def test_stages_are_refuted_only_below_what_they_alone_allow(seed: int) -> None:
+def test_stages_are_refuted_only_below_what_they_alone_allow(seed: int, reading: Any) -> None:
     """By brute force: the least time in which a few stages can be, whatever the others take."""
     instance = drawn(seed, 7, (4, 3, 3))
     tables, stage = tables_of(instance), seed % 7
+    options = PlacementOptions(all_reduce_bandwidth=reading)
     programme = PatternProgramme(instance, tables, Deadline())
     times = [
-        time_matrix(tables, np.array(each), PlacementOptions())[max(stage - 2, 0) : stage + 3].max()
+        time_matrix(tables, np.array(each), options)[max(stage - 2, 0) : stage + 3].max()
         for each in counts_of(instance)
     ]
     least, high = min(times), 10 * min(times)
+    covers = Covers(programme, reading == "bottleneck")
     for low in (0.5 * least, 0.999 * least):
-        refuted = refuted_by(programme, programme.price(low), stage, high, Settings())
+        refuted = covers.refuted_by(stage, programme.price(low), high, Settings())
         assert refuted == pytest.approx(least, rel=2e-5)
         assert refuted <= least
     above = programme.price(least * (1 + 1e-9))
-    assert refuted_by(programme, above, stage, high, Settings()) is None
+    assert covers.refuted_by(stage, above, high, Settings()) is None
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -109,6 +109,12 @@ class Pricing:
         other._fewest = np.where(other.free[:, None, None], 0, self._fewest)
         return other
 
+    def unstripped(self) -> Pricing:
+        """The same where free stages next to one that is not are told, with all their counts."""
+        other = copy(self)
+        other.free = self.free & ~self._beside
+        return other
+
     @property
     def slots(self) -> Ints:
         """Replicas that a server holds, by class, where all are of one size."""

@@ -24,7 +24,7 @@ from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
 from optsched.placement.bounds.patterns import PatternProgramme
 from optsched.placement.bounds.pricing import Pricing
 from optsched.placement.cost import CostTables, Floats, Ints, iteration_time, tables_of
-from optsched.placement.exact.covers import cover, refuted_by
+from optsched.placement.exact.covers import Covers
 from optsched.placement.exact.repair import Repair
 from optsched.placement.heuristics.repartition import starting_placement
 from optsched.placement.instance import PlacementInstance, require_asynchronous
@@ -133,6 +133,8 @@ class _Search:
     def __post_init__(self) -> None:
         self.random = np.random.default_rng(self.settings.seed)
         self.value = iteration_time(self.instance, self.counts, self.options)
+        bottleneck = self.options.all_reduce_bandwidth == "bottleneck"
+        self.covers = Covers(self.programme, bottleneck)
         self.programme.add_placement(self.counts)
 
     @property
@@ -214,15 +216,22 @@ class _Search:
     def _try(self, theta: float, failures: int) -> bool:
         """Whether there is a better placement, or none within theta."""
         pricing = self.programme.price(theta)
+        if self.covers.bottleneck:  # few patterns, without what a slower all-reduce would need
+            few = pricing.needed(self._prices, FEW_PATTERNS)
+            if few is not None and self._settle(pricing, few, complete=False):
+                return True
         most = MOST_PATTERNS if pricing.free.any() else SOME_PATTERNS
-        needed = pricing.needed(self._prices, most)
+        needed = self.covers.needed(pricing, self._prices, most)
         cycle, place = divmod(failures, len(SPLITS))
         now_and_then = cycle > 0 and not place
         complete = needed is not None
         if needed is not None and not (len(needed[0]) <= FEW_PATTERNS or self.told or now_and_then):
             needed = None
         elif needed is None and now_and_then:
-            parts = (pricing.needed(self._prices, FEW_PATTERNS, 0.5**i) for i in range(1, 20))
+            parts = (
+                self.covers.needed(pricing, self._prices, FEW_PATTERNS, 0.5**i)
+                for i in range(1, 20)
+            )
             needed = next((each for each in parts if each is not None), None)
         there_is_time = needed is not None and self.settings.deadline.has(len(needed[0]) / A_SECOND)
         if needed is not None and there_is_time and self._settle(pricing, needed, complete):
@@ -278,13 +287,13 @@ class _Search:
     def _refute(self, pricing: Pricing, stage: int) -> bool:
         """Whether a stage and those around it cannot be in time; then the bound rises to where."""
         high = self.value * (1 - STRICTLY_BELOW)
-        theta = refuted_by(self.programme, pricing, stage, high, self.settings)
+        theta = self.covers.refuted_by(stage, pricing, high, self.settings)
         if theta is not None:
             self._refuted(theta)
         return theta is not None
 
     def _refuted(self, theta: float) -> None:
-        """No set of patterns is as fast as theta, under either reading: the other is no faster."""
+        """No set of patterns is as fast as theta, under the reading asked about."""
         value = self.tables.rounded_down(theta)
         if value > self.bound.value:
             self.bound = Bound(value, "no faster set of patterns")
@@ -298,7 +307,7 @@ class _Search:
         left = self.settings.deadline.left
         most = PROBE if left is None else PROBE_SHARE * left
         settings = self.settings.within(Deadline(min(most, self.patience)))
-        return cover(self.programme, pricing, patterns, settings)
+        return self.covers.cover(pricing, patterns, settings)
 
     def _take(self, used: list[int]) -> bool:
         """Give the patterns to servers and fill them; whether the placement is better."""

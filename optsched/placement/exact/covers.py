@@ -1,23 +1,29 @@
 """Programmes in integers over patterns: whether these cover a job, or a few stages of it.
 
+Of a few stages in a row the patterns are few, however long the job: the others only fill, and have
+not to be in time, so that what is refuted of a few is refuted of all. The linear programme cannot
+see it, say that of eight replicas that must stand in twos or threes only 3 + 3 + 2 is left, and not
+8/3 times three.
+
+Under the "bottleneck" reading the least count of a stage anywhere makes its all-reduce on every
+server. A pattern *needs* the least count that keeps it within theta; a variable in {0, 1} for a
+stage and a count lets either those that need as much be used, or those that have less.
+
 Guarantee: where a programme over all patterns that may be used is infeasible, no placement is
-within theta. Of a few stages in a row the patterns are few, however long the job: the others only
-fill, and have not to be in time, so that what is refuted of a few is refuted of all. The linear
-programme cannot see it, say that of eight replicas that must stand in twos or threes only 3 + 3 + 2
-is left, and not 8/3 times three. Beyond the paper.
+within theta, under the reading asked about. Beyond the paper.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from optsched.backends import MilpArrays, solve_arrays
 from optsched.deadline import Deadline
 from optsched.placement.bounds.patterns import PatternProgramme
-from optsched.placement.bounds.pricing import Pricing
-from optsched.placement.cost import Ints
+from optsched.placement.bounds.pricing import ROUNDING, Pricing
+from optsched.placement.cost import Floats, Ints, work_matrix
 from optsched.result import Settings, Termination
 
 AROUND = 2
@@ -29,88 +35,179 @@ SECONDS = 0.5
 PRECISION = 1e-5
 """Relative: how near to the least theta of a few stages is come."""
 
+Patterns = tuple[Ints, Ints]
+"""The class of each, (P,) int, and its replicas by stage, (P, S) int."""
 
-def cover(
-    programme: PatternProgramme,
-    pricing: Pricing,
-    patterns: tuple[Ints, Ints],
-    settings: Settings,
-) -> tuple[Termination, list[int] | None]:
-    """Whether patterns cover all that is demanded, each so many times, and which of the pool do.
 
-    Parameters
+@dataclass(frozen=True)
+class Covers:
+    """Programmes over patterns of one job.
+
+    Attributes
     ----------
     programme : PatternProgramme
         The pool, which gains the patterns used.
-    pricing : Pricing
-        Of theta, and what is to be placed.
-    patterns : (P,) int and (P, S) int
-        The class of each, and its replicas by stage.
-    settings : Settings
-        Limits and seed of the run.
-
-    Returns
-    -------
-    Termination and list of int, or None
-        "infeasible" where no multiples of the patterns cover it.
+    bottleneck : bool
+        Whether the least count of a stage anywhere makes its all-reduce.
     """
-    classes, counts = patterns
-    if not len(classes):
-        return Termination.INFEASIBLE, None
-    demand, free = pricing.demand, pricing.free
-    matrix = programme.columns_of(classes, counts, pricing).T.tocsr()
-    most = np.concatenate((demand.replicas, [pricing.filling], demand.limits)).astype(float)
-    least = np.where(np.concatenate((free, np.zeros(len(most) - len(free), bool))), 0.0, most)
-    limits, zeros = demand.limits[classes].astype(float), np.zeros(len(classes))
-    problem = MilpArrays(zeros, matrix, least, most, zeros, limits, zeros == 0)
-    answer = solve_arrays(problem, replace(settings, gap=0.0))
-    if answer.values is None:
-        return answer.termination, None
-    often = np.rint(answer.values).astype(int)
-    used = np.flatnonzero(often)
-    indices = programme.indices(classes[used], counts[used])
-    return Termination.OPTIMAL, np.repeat(indices, often[used]).tolist()
 
+    programme: PatternProgramme
+    bottleneck: bool = False
 
-def refuted_by(
-    programme: PatternProgramme, pricing: Pricing, stage: int, high: float, settings: Settings
-) -> float | None:
-    """The largest theta known, `high` at most, within which a stage and those around cannot be.
+    def needed(
+        self, pricing: Pricing, prices: Floats, most: int, part: float = 1.0
+    ) -> Patterns | None:
+        """All patterns that a placement within theta may use; None for more than `most`.
 
-    None where they can be within that of the pricing, or where it is not known.
+        Parameters
+        ----------
+        pricing, prices, most, part
+            As in `Pricing.needed`.
+        """
+        if not self.bottleneck:
+            return pricing.needed(prices, most, part)
+        found = pricing.unstripped().needed(prices, most, part)
+        return found and self._without_idle(pricing, found)
 
-    Parameters
-    ----------
-    programme : PatternProgramme
-        Of the job.
-    pricing : Pricing
-        Of the least theta asked about, and all that is to be placed.
-    stage : int
-        The middle one of those asked about.
-    high : float
-        The largest theta asked about, seconds.
-    settings : Settings
-        Limits and seed of the run.
-    """
-    deadline = settings.deadline
+    def cover(
+        self, pricing: Pricing, patterns: Patterns, settings: Settings
+    ) -> tuple[Termination, list[int] | None]:
+        """Whether patterns cover all that is demanded, each so many times, and which of the pool.
 
-    def impossible(pricing: Pricing) -> bool:
-        window = pricing.window(max(stage - AROUND, 0), stage + AROUND + 1)
-        patterns = window.needed(np.zeros(len(window.free)), MOST_PATTERNS)
-        if patterns is None or not deadline.has(SECONDS):
-            return False
-        within = settings.within(Deadline(SECONDS))
-        return cover(programme, window, patterns, within)[0] is Termination.INFEASIBLE
+        Parameters
+        ----------
+        pricing : Pricing
+            Of theta, and what is to be placed.
+        patterns : (P,) int and (P, S) int
+            Those that may be used.
+        settings : Settings
+            Limits and seed of the run.
 
-    if not pricing.fills or not impossible(pricing):
-        return None
-    if impossible(programme.price(high)):
-        return high
-    low = pricing.theta
-    while high > low * (1 + PRECISION):
-        middle = float(np.sqrt(low * high))
-        if impossible(programme.price(middle)):
-            low = middle
-        else:
-            high = middle
-    return low
+        Returns
+        -------
+        Termination and list of int, or None
+            "infeasible" where no multiples of the patterns cover it.
+        """
+        classes, counts = patterns
+        if not len(classes):
+            return Termination.INFEASIBLE, None
+        demand, free = pricing.demand, pricing.free
+        matrix = self.programme.columns_of(classes, counts, pricing).T.tocsr()
+        most = np.concatenate((demand.replicas, [pricing.filling], demand.limits)).astype(float)
+        least = np.where(np.concatenate((free, np.zeros(len(most) - len(free), bool))), 0.0, most)
+        limits, zeros = demand.limits[classes].astype(float), np.zeros(len(classes))
+        problem = MilpArrays(zeros, matrix, least, most, zeros, limits, zeros == 0)
+        if self.bottleneck:
+            problem = self._with_least_counts(problem, counts, pricing)
+        answer = solve_arrays(problem, replace(settings, gap=0.0))
+        if answer.values is None:
+            return answer.termination, None
+        often = np.rint(answer.values[: len(classes)]).astype(int)
+        used = np.flatnonzero(often)
+        indices = self.programme.indices(classes[used], counts[used])
+        return Termination.OPTIMAL, np.repeat(indices, often[used]).tolist()
+
+    def refuted_by(
+        self, stage: int, pricing: Pricing, high: float, settings: Settings
+    ) -> float | None:
+        """The largest theta known within which a stage and those around it cannot be.
+
+        None where they can be within that of the pricing, or where it is not known.
+
+        Parameters
+        ----------
+        stage : int
+            The middle one of those asked about.
+        pricing : Pricing
+            Of the least theta asked about, and all that is to be placed.
+        high : float
+            The largest theta asked about, seconds.
+        settings : Settings
+            Limits and seed of the run.
+        """
+        deadline = settings.deadline
+
+        def impossible(pricing: Pricing) -> bool:
+            window = pricing.window(max(stage - AROUND, 0), stage + AROUND + 1)
+            patterns = self.needed(window, np.zeros(len(window.free)), MOST_PATTERNS)
+            if patterns is None or not deadline.has(SECONDS):
+                return False
+            within = settings.within(Deadline(SECONDS))
+            return self.cover(window, patterns, within)[0] is Termination.INFEASIBLE
+
+        if not pricing.fills or not impossible(pricing):
+            return None
+        if impossible(self.programme.price(high)):
+            return high
+        low = pricing.theta
+        while high > low * (1 + PRECISION):
+            middle = float(np.sqrt(low * high))
+            if impossible(self.programme.price(middle)):
+                low = middle
+            else:
+                high = middle
+        return low
+
+    def _least_counts(self, counts: Ints, pricing: Pricing) -> Ints:
+        """Which count everywhere keeps the stages of each pattern within theta, (P, S) int.
+
+        More than its own where none does, 0 where there is no replica. Free stages are always.
+        """
+        tables = self.programme.tables
+        left = pricing.theta * (1 + ROUNDING) - work_matrix(tables, counts.T).T
+        least = np.ones_like(counts)
+        for count in range(1, int(counts.max(initial=0)) + 1):
+            late = tables.all_reduce[:, count] > left
+            least += late & (counts >= count) & (counts < tables.replicas)
+        most = tables.replicas.clip(max=tables.all_reduce.shape[1] - 1)
+        late = tables.all_reduce[np.arange(len(most)), most] > left
+        least += np.where(late & (counts == tables.replicas), counts, 0)
+        return np.where(counts > 0, np.where(pricing.free, 1, least), 0)
+
+    def _without_idle(self, pricing: Pricing, patterns: Patterns) -> Patterns:
+        """The patterns less the replicas of free stages that nobody needs, each once."""
+        classes, counts = patterns
+        counts = counts.copy()
+        least = self._least_counts(counts, pricing)
+        for s in np.flatnonzero(pricing.free):
+            others = np.arange(len(least.T)) != s
+            tried = np.flatnonzero(counts[:, s])
+            while len(tried):
+                fewer = counts[tried]
+                fewer[:, s] -= 1
+                same = self._least_counts(fewer, pricing)[:, others] == least[tried][:, others]
+                tried = tried[same.all(axis=1)]
+                counts[tried, s] -= 1
+                tried = tried[counts[tried, s] > 0]
+        found = np.unique(np.column_stack((classes, counts)), axis=0)
+        return found[:, 0], found[:, 1:]
+
+    def _with_least_counts(self, problem: MilpArrays, counts: Ints, pricing: Pricing) -> MilpArrays:
+        """The programme with a variable a stage and count, 1 where fewer are nowhere."""
+        from scipy.sparse import csr_array, hstack, vstack
+
+        least = self._least_counts(counts, pricing)
+        replicas = self.programme.tables.replicas
+        rows, switches = [], []
+        for s in range(counts.shape[1]):
+            for count in range(2, int(least[:, s].max(initial=0)) + 1):
+                asks, has_less = least[:, s] >= count, (counts[:, s] > 0) & (counts[:, s] < count)
+                if has_less.any():
+                    rows += [asks, has_less]
+                    switches += [-float(replicas[s] // count), float(replicas[s])]
+        if not rows:
+            return problem
+        new = len(rows) // 2
+        place = np.arange(len(rows))
+        switch = csr_array((switches, (place, place // 2)), shape=(len(rows), new))
+        beside = csr_array((problem.matrix.shape[0], new))
+        below = hstack([csr_array(np.array(rows, dtype=float)), switch])
+        return MilpArrays(
+            np.concatenate((problem.cost, np.zeros(new))),
+            csr_array(vstack([hstack([problem.matrix, beside]), below], format="csr")),
+            np.concatenate((problem.row_lower, np.full(len(rows), -np.inf))),
+            np.concatenate((problem.row_upper, np.maximum(switches, 0.0))),
+            np.concatenate((problem.lower, np.zeros(new))),
+            np.concatenate((problem.upper, np.ones(new))),
+            np.ones(len(problem.cost) + new, dtype=bool),
+        )

@@ -2,8 +2,8 @@
 
 First the combinatorial bounds against Repartition's placement: where they meet, nothing else is
 needed. Then the dynamic programme while its states are few, threshold bisection while its programme
-is small, else server patterns; the model for micro-batches, and with the stage's least count under
-the "bottleneck" reading. The outcome says which it was.
+is small, else server patterns; of the "bottleneck" reading patterns where the model is large, else
+the model with each stage's least count; the model for micro-batches. The outcome says which it was.
 """
 
 from __future__ import annotations
@@ -73,8 +73,9 @@ def _methods(
     bound: Bound,
 ) -> Iterator[tuple[str, Callable[[], Outcome]]]:
     """The exact methods to try, the quickest first; each may refuse the instance."""
-    if options.all_reduce_bandwidth == "own" and tables.micro_batches is None:
-        if states(instance) <= FEW_STATES:
+    own = options.all_reduce_bandwidth == "own"
+    if tables.micro_batches is None:
+        if own and states(instance) <= FEW_STATES:
             yield "dp", lambda: programme(instance, tables, start, settings)
         from optsched.placement.exact.columns import between
         from optsched.placement.exact.threshold import bisect
@@ -82,8 +83,9 @@ def _methods(
         if settings.solver == "highs":
             if count_nonzeros(instance) > FEW_NONZEROS:
                 yield "columns", lambda: between(instance, options, settings, start, bound)
-            yield "threshold", lambda: bisect(instance, options, settings, start, bound)
-        if states(instance) > FEW_STATES:
+            if own:
+                yield "threshold", lambda: bisect(instance, options, settings, start, bound)
+        if own and states(instance) > FEW_STATES:
             yield "dp", lambda: programme(instance, tables, start, settings)
     from optsched.placement.models.ilp import ilp
     from optsched.placement.models.vertex_formulation import ilp_vertex
