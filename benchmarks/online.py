@@ -38,6 +38,7 @@ import numpy as np
 from machine import peak_memory
 
 from optsched.generators.workload import WorkloadShape, generate_workload
+from optsched.methods import warm_up
 from optsched.online.bounds.flow import flow_bounds
 from optsched.online.bounds.gang import gang_bound
 from optsched.online.data.cluster import OnlineCluster
@@ -48,7 +49,6 @@ from optsched.online.policies.protocol import View, simulate_policy
 from optsched.online.prediction.predictors import FITTED, ONLINE, predict, report
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.traces.importing import import_trace, workload_of_trace
-from optsched.online.warm_up import warm_up
 
 SEED, SEEDS, FEW, LOAD, MILLION = 0, 20, 5, 0.8, 1_000_000
 CLUSTER = OnlineCluster.of(250)
@@ -113,7 +113,7 @@ def timed(run: Callable[[], object], runs: int) -> str:
 def every_policy(jobs: int, servers_: int, runs: int, seed: int = SEED) -> None:
     """Each policy on one workload."""
     prepared, predicted = workload(jobs, servers_, seed)
-    warm_up()
+    warm_up("online")
     print(f"  {jobs} jobs, {servers_} x 8 GPUs, load {prepared.load:.3f}, seed {seed}")
     for name in CHOSEN or POLICIES:
         text = timed(lambda name=name: simulate_online(prepared, name, predicted), runs)
@@ -135,7 +135,7 @@ def million(runs: int) -> None:
 
     What laying out the segments of a run that stops jobs takes stands apart: it waits until asked.
     """
-    warm_up()
+    warm_up("online")
     generate_workload(100, CLUSTER, SHAPE)  # the models' plans are made once a process
     times: dict[str, list[float]] = {}
     for seed in range(FEW):
@@ -352,7 +352,7 @@ class FirstSubmitted:
 def python(runs: int) -> None:
     """The protocol's rate, and the ratio to the compiled loop."""
     prepared, predicted = workload(10_000, 50)
-    warm_up()
+    warm_up("online")
     assert list(simulate_policy(prepared, FirstSubmitted(), predicted)) == list(
         simulate_online(prepared, "wcs-subtime", predicted)
     )
@@ -409,7 +409,7 @@ def _predictor_rows(prepared: Jobs) -> None:
 def compile_times(_: int) -> None:
     """The very first run, and one that finds compiled code on disk."""
     with tempfile.TemporaryDirectory() as folder:
-        code = "from optsched.online.warm_up import warm_up; print(warm_up())"
+        code = "from optsched.methods import warm_up; print(warm_up('online'))"
         environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
         for label in ("first process, nothing compiled", "second process, cached"):
             done = subprocess.run(
@@ -447,7 +447,7 @@ def memory(jobs: int, servers_: int, policy: str = "a-srpt") -> list[float]:
 def _memory_case(text: str) -> None:
     *sizes, policy = text.split(",")
     jobs, servers_ = map(int, sizes)
-    warm_up()
+    warm_up("online")
     before = peak_memory()
     prepared, predicted = workload(jobs, servers_)
     simulate_online(prepared, policy, predicted)

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from optsched.generators.rolling import RollingGenerator, generate_rolling, rolling_settings
+from optsched.methods import warm_up
 from optsched.result import Settings
 from optsched.rolling.audit import audit
 from optsched.rolling.metrics import compute_metrics
@@ -28,7 +29,6 @@ from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.by_name import make_policy
 from optsched.rolling.simulator.engine import simulate_rolling
 from optsched.rolling.simulator.world import View, World
-from optsched.rolling.warm_up import warm_up
 
 POLICIES = ("sts", "price")
 ARRIVALS = ("exponential", "poisson-low", "poisson-high")
@@ -50,9 +50,7 @@ def main() -> None:
     parser.add_argument("--sharing", default="off,on")
     asked = parser.parse_args()
     policies = asked.policies.split(",")
-    began = time.perf_counter()
-    warm_up()
-    print(f"compiled code loaded in {time.perf_counter() - began:.1f} s, not counted below")
+    print(f"compiled code loaded in {warm_up('rolling'):.1f} s, not counted below")
     for sharing in asked.sharing.split(","):
         for seed in range(asked.seeds):
             one_decision(policies, asked.nodes, sharing, seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 import types
@@ -233,6 +234,15 @@ def test_warm_up_once_on_a_machine(tmp_path: Path) -> None:
     assert told[1] == ["selection, 1 of 1"]
     assert told[0][-1] == told[1][0]
     assert any(line.startswith("compiling ") for line in told[0])
+
+
+def test_benchmarks_have_compiled_before_they_time() -> None:
+    """By `optsched.methods.warm_up`: what a problem's own calls may be run by Python."""
+    scripts = (Path(__file__).parents[1] / "benchmarks").glob("*.py")
+    texts = {script.name: script.read_text(encoding="utf-8") for script in scripts}
+    assert "from optsched.methods import warm_up" in texts["rolling.py"]
+    own = re.compile(r"optsched\.\w+\.warm_up\b|\bwarm_up\(\)")
+    assert [name for name, text in texts.items() if own.search(text)] == []
 
 
 def test_warm_up_of_an_unknown_problem(capsys: pytest.CaptureFixture[str]) -> None:
