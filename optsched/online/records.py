@@ -14,6 +14,11 @@ from optsched.online.policies.by_name import PolicyOptions
 if TYPE_CHECKING:
     from optsched.online.data.jobs import Jobs
 
+SERVER, GPUS = 11, (1 << 11) - 1
+"""Of a piece in one word: where its bits of the server begin, and those of its GPUs.
+
+There are at most 2^10 GPUs a server and 2^20 servers. ~ of it where it is marked as a last one.
+"""
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -283,7 +288,7 @@ def _whole(parts: Segments, restore: float, iterations: Floats) -> dict[str, Any
 
 
 def in_server_order(
-    first_piece: Ints, pieces: Any, server: Any, taken: Any, kept: Ints
+    first_piece: Ints, pieces: Any, piece: NDArray[np.int32], kept: Ints
 ) -> tuple[Ints, Any, Any]:
     """Lay the pieces of the kept jobs end to end, each job's sorted by server.
 
@@ -293,10 +298,8 @@ def in_server_order(
         Where each job's pieces start.
     pieces : (n,) int
         How many pieces each job has.
-    server : (p,) int
-        The server of each piece.
-    taken : (p,) int
-        The GPUs of each piece.
+    piece : (p,) int
+        Server and GPUs of each piece in one word; see `SERVER`.
     kept : (k,) int
         Jobs whose pieces are laid out.
 
@@ -307,20 +310,21 @@ def in_server_order(
     """
     count = pieces[kept].astype(np.int64)
     first = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
-    laid = np.empty(first[-1], server.dtype), np.empty(first[-1], server.dtype)
+    laid = np.empty(first[-1], np.int32), np.empty(first[-1], np.int32)
     for begin in range(0, len(kept), _AT_ONCE):
         block = slice(begin, begin + _AT_ONCE)
         many, at = count[block], first[begin : begin + _AT_ONCE + 1]
         source = np.arange(at[0], at[-1]) + np.repeat(first_piece[kept[block]] - at[:-1], many)
         word = np.repeat(np.arange(len(many)) << _JOB, many)  # job, server and GPUs in one
-        word |= (server[source].astype(np.int64) << _SERVER) | taken[source]
+        own = piece[source]
+        word |= np.where(own < 0, ~own, own)
         word.sort()
-        laid[0][at[0] : at[-1]] = (word >> _SERVER) & ((1 << _JOB - _SERVER) - 1)
-        laid[1][at[0] : at[-1]] = word & ((1 << _SERVER) - 1)
+        laid[0][at[0] : at[-1]] = (word >> SERVER) & ((1 << _JOB - SERVER) - 1)
+        laid[1][at[0] : at[-1]] = word & GPUS
     return first, *laid
 
 
-_SERVER, _JOB = 11, 31
-"""Where a word's bits of the server and of the job begin: 2^10 GPUs a server, 2^20 servers."""
+_JOB = 31
+"""Where a word's bits of the job begin."""
 _AT_ONCE = 2**17
 """Jobs laid out at a time, for the sake of memory."""

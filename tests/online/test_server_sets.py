@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched.online.records import in_server_order
+from optsched.online.records import SERVER, in_server_order
 from optsched.online.simulator.offers import set_free
 from optsched.online.simulator.server_sets import add, all_free, discard, least
 
@@ -49,7 +49,7 @@ def test_pieces_are_laid_out_by_job_and_server(monkeypatch: pytest.MonkeyPatch) 
     server = rng.integers(0, 2**20, pieces.sum()).astype(np.int32)
     taken = rng.integers(1, 1025, pieces.sum()).astype(np.int32)
     kept = np.flatnonzero(rng.random(50) < 0.8)
-    first, by_server, gpus = in_server_order(first_piece, pieces, server, taken, kept)
+    first, by_server, gpus = in_server_order(first_piece, pieces, (server << SERVER) | taken, kept)
     for at, job in enumerate(kept):
         held = range(first_piece[job], first_piece[job] + pieces[job])
         there = slice(first[at], first[at + 1])

@@ -14,7 +14,7 @@ import numpy as np
 
 from optsched.compiled_loops import njit_borrowing, njit_inlined
 from optsched.online.simulator.heaps import pop_keyed
-from optsched.online.simulator.offers import set_free
+from optsched.online.simulator.offers import give_back
 from optsched.online.simulator.passes import current_head, enqueue, predicted_end, schedule
 from optsched.online.simulator.reservation import expect_no_more
 from optsched.online.simulator.state import NEXT, PIECES, RESERVE, RUNNING
@@ -46,7 +46,7 @@ def advance(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, steps: i
     steps : int
         Instants.
     """
-    room = len(state.piece_server)
+    room = len(state.piece)
     most = len(state.servers.free) * (len(state.servers.histogram) - 1)
     for _ in range(steps):
         if state.index[PIECES] + most > room:
@@ -102,8 +102,7 @@ def _free_ended(rows: Any, rules: Any, state: Any, now: float) -> None:
             expect_no_more(state, predicted_end(rows, state, row), rows.gpus[row])
         first = state.first_piece[row]
         for piece in range(first, first + state.pieces[row]):
-            server = state.piece_server[piece]
-            set_free(state.servers, server, state.servers.free[server] + state.piece_gpus[piece])
+            give_back(state.servers, state.piece[piece])
 
 
 @njit_inlined

@@ -18,15 +18,18 @@ from optsched.compiled_loops import njit_borrowing, njit_inlined
 from optsched.online.simulator._engine_kernel import next_multiple
 from optsched.online.simulator.heaps import pop_keyed, push_keyed
 from optsched.online.simulator.iteration_cache import cached_time
-from optsched.online.simulator.offers import pattern, rule_for, set_free, take
+from optsched.online.simulator.offers import give_back, pattern, rule_for, take
 from optsched.online.simulator.preemption import (
     ALPHA,
+    ALPHAS,
     CUT,
     END,
     ENDED,
     ENDS,
     FROM,
+    GONE,
     HORIZON,
+    INSTANTS,
     KNOWN,
     LEFT,
     NEXT,
@@ -37,9 +40,10 @@ from optsched.online.simulator.preemption import (
     QUEUED,
     REMAINING,
     RUNNING,
-    SEGMENT,
     SEGMENTS,
     SHARE,
+    STOPS,
+    TIMES,
     WORKED,
 )
 from optsched.online.simulator.waiting_line import (
@@ -78,8 +82,7 @@ def advance(rows: Any, packed: Any, rules: Any, state: Any, steps: int) -> int:
     """
     most = len(state.servers.free) * (len(state.servers.histogram) - 1)
     for _ in range(steps):
-        room = len(state.segment_row) - state.index[SEGMENTS]
-        if min(room, len(state.piece_server) - state.index[PIECES]) < most:
+        if _room(state) < most:
             return NEEDS_ROOM
         now = _next_event(rows, rules, state)
         if now > state.clock[HORIZON]:
@@ -92,11 +95,43 @@ def advance(rows: Any, packed: Any, rules: Any, state: Any, steps: int) -> int:
         _admit(rows, rules, state, now)
         if state.index[QUEUED] == 0:
             continue
-        chosen = 0
+        starts, stops, chosen = state.index[SEGMENTS], state.index[STOPS], 0
         if rules.round == 0.0 or _is_boundary(now, rules):
             chosen = _preempt(rows, rules, state, now)
         _fill(rows, packed, rules, state, now, chosen)
+        _note_instant(state, now, starts, stops)
     return MORE
+
+
+@njit_inlined
+def _room(state: Any) -> int:
+    """How many segments or pieces can be recorded."""
+    instants = len(state.instant) - state.index[INSTANTS] - 1
+    if instants < 0:
+        return -1
+    room = len(state.segment_row) - state.index[SEGMENTS]
+    room = min(room, len(state.alpha) - state.index[ALPHAS])
+    return min(room, len(state.piece) - state.index[PIECES])
+
+
+@njit_inlined
+def _note_instant(state: Any, now: float, starts: int, stops: int) -> None:
+    """Record when segments began or ended before their time.
+
+    Parameters
+    ----------
+    state : State
+        The run so far; edited.
+    now : float
+        The instant.
+    starts, stops : int
+        How many of both there were before.
+    """
+    starts, stops = state.index[SEGMENTS] - starts, state.index[STOPS] - stops
+    if starts + stops > 0:
+        at = state.index[INSTANTS]
+        state.instant[at], state.starts[at], state.stops[at] = now, starts, stops
+        state.index[INSTANTS] = at + 1
 
 
 @njit_inlined
@@ -140,7 +175,7 @@ def _end(rows: Any, rules: Any, state: Any, now: float) -> None:
         row = state.end_row[0]
         place = state.place[row]
         _release(rows, rules, state, row, state.running_key[place])
-        state.job[row, LEFT] = 0.0
+        state.job[row, LEFT] = GONE
         state.present[rows.bucket[rows.configuration[row]]] -= 1
         state.index[ENDED] += 1
         last = state.index[RUNNING] - 1
@@ -155,7 +190,8 @@ def _forget_stopped(state: Any) -> None:
     """Let the first end be that of a job that runs."""
     while state.index[ENDS] > 0:
         row = state.end_row[0]
-        if state.job[row, SEGMENT] >= 0.0 and state.job[row, END] == state.end_time[0]:
+        runs = state.job[row, TIMES] > 0.0 and state.job[row, LEFT] != GONE
+        if runs and state.job[row, END] == state.end_time[0]:
             return
         pop_keyed(state.end_time, state.end_row, state.index[ENDS])
         state.index[ENDS] -= 1
@@ -180,11 +216,11 @@ def _release(rows: Any, rules: Any, state: Any, row: int, key: float) -> None:
     """
     if rules.order == REMAINING:
         _change_ahead(rows, state, row, key, -rows.gpus[rows.configuration[row]])
-    segment, first = int(state.job[row, SEGMENT]), int(state.job[row, PIECE])
-    for piece in range(first, first + state.segment_pieces[segment]):
-        server = state.piece_server[piece]
-        set_free(state.servers, server, state.servers.free[server] + state.piece_gpus[piece])
-    state.job[row, SEGMENT] = NONE - 1.0 - segment
+    piece = int(state.job[row, PIECE])
+    while state.piece[piece] >= 0:
+        give_back(state.servers, state.piece[piece])
+        piece += 1
+    give_back(state.servers, ~state.piece[piece])
 
 
 @njit_inlined
@@ -258,7 +294,9 @@ def _stop(rows: Any, rules: Any, state: Any, row: int, key: float) -> None:
     state.job[row, LEFT] = max(0.0, state.job[row, LEFT] - made)
     state.job[row, KNOWN] = max(0.0, state.job[row, KNOWN] - made)
     state.job[row, WORKED] += ran
-    state.segment_end[int(state.job[row, SEGMENT])] = now
+    state.job[row, TIMES] = -state.job[row, TIMES]
+    state.stopped_row[state.index[STOPS]] = row
+    state.index[STOPS] += 1
     _release(rows, rules, state, row, key)
     enqueue(rows, state, row, key)
 
@@ -343,21 +381,21 @@ def _start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float
     kind = rows.configuration[row]
     gpus = rows.gpus[kind]
     rule = rule_for(rules.offer, rows.heavy[kind])
-    segment, first = state.index[SEGMENTS], state.index[PIECES]
-    end = take(state.servers, rule, gpus, state.piece_server, state.piece_gpus, first)
+    first = state.index[PIECES]
+    end = take(state.servers, rule, gpus, state.piece, first)
     state.index[PIECES] = end
-    state.index[SEGMENTS] += 1
+    state.piece[end - 1] = ~state.piece[end - 1]
     begin = now + rules.checkpoint
-    if state.job[row, SEGMENT] == NONE:
-        begin, state.first_segment[row] = now, segment
+    if state.job[row, TIMES] == 0.0:
+        begin, state.start[row] = now, now
     state.job[row, FROM], state.job[row, ALPHA] = begin, alpha
     state.job[row, END] = begin + state.job[row, LEFT] * alpha
-    state.job[row, SEGMENT], state.job[row, PIECE] = segment, first
-    state.segment_row[segment] = row
-    state.segment_start[segment] = now
-    state.segment_end[segment] = state.job[row, END]
-    state.segment_alpha[segment] = alpha
-    state.segment_pieces[segment] = end - first
+    state.job[row, TIMES], state.job[row, PIECE] = 1.0 - state.job[row, TIMES], first
+    state.segment_row[state.index[SEGMENTS]] = row
+    state.index[SEGMENTS] += 1
+    if end - first > 1:
+        state.alpha[state.index[ALPHAS]] = alpha
+        state.index[ALPHAS] += 1
     state.index[RUNNING] += 1
     if state.job[row, END] <= state.clock[HORIZON]:
         if state.index[ENDS] == len(state.end_time):

@@ -20,7 +20,6 @@ from optsched.online.simulator.preemption import PreemptiveRun
 from optsched.online.simulator.state import (
     BACKFILL,
     HOLDS,
-    PIECES,
     RESERVE,
     SCAN_ON,
     STARTED,
@@ -127,9 +126,9 @@ class _Run:
     def records(self, complete: bool) -> Records:
         state, jobs = self.state, self.jobs
         started = np.flatnonzero(~np.isnan(state.start)).astype(np.int64)
-        end = state.index[PIECES]
-        pieces = state.piece_server[:end], state.piece_gpus[:end]
-        first, server, taken = in_server_order(state.first_piece, state.pieces, *pieces, started)
+        first, server, taken = in_server_order(
+            state.first_piece, state.pieces, state.piece, started
+        )
         kept = started if len(started) < len(jobs) else slice(None)
         return Records.of(
             jobs,

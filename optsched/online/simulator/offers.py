@@ -14,6 +14,7 @@ from typing import Any
 
 from optsched.compiled_loops import njit_borrowing, njit_inlined
 from optsched.online.policies.by_name import OFFERS
+from optsched.online.records import GPUS, SERVER
 from optsched.online.simulator.server_sets import add, discard, least
 
 MOST, LEAST, FIRST_FIT, BEST_FIT_LAST, ADAPTIVE = 0, 1, 2, 3, 4
@@ -75,7 +76,7 @@ def pattern(servers: Any, rule: int, gpus: int, taken: Any, scratch: Any) -> int
 
 
 @njit_inlined
-def take(servers: Any, rule: int, gpus: int, piece_server: Any, piece_gpus: Any, at: int) -> int:
+def take(servers: Any, rule: int, gpus: int, piece: Any, at: int) -> int:
     """Take the GPUs and write the pieces from `at` on; returns where they end.
 
     Parameters
@@ -86,8 +87,8 @@ def take(servers: Any, rule: int, gpus: int, piece_server: Any, piece_gpus: Any,
         Of `RULES`, adaptive resolved.
     gpus : int
         GPUs, at most the free ones.
-    piece_server, piece_gpus : (room,) int
-        Get the pieces.
+    piece : (room,) int
+        Gets the pieces, a word each: `records.SERVER`.
     at : int
         Where they begin.
     """
@@ -107,12 +108,18 @@ def take(servers: Any, rule: int, gpus: int, piece_server: Any, piece_gpus: Any,
                     row += 1
         server = least(servers, row)
         given = min(servers.free[server], left)
-        piece_server[at] = server
-        piece_gpus[at] = given
+        piece[at] = (server << SERVER) | given
         at += 1
         left -= given
         set_free(servers, server, servers.free[server] - given)
     return at
+
+
+@njit_inlined
+def give_back(servers: Any, word: int) -> None:
+    """Free the GPUs of a piece."""
+    server = word >> SERVER
+    set_free(servers, server, servers.free[server] + (word & GPUS))
 
 
 @njit_inlined

@@ -344,7 +344,7 @@ def _unqueue_head(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> No
 def _start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float) -> None:
     rule = rule_for(rules.offer, rows.heavy[rows.configuration[row]])
     first = state.index[PIECES]
-    last = take(state.servers, rule, rows.gpus[row], state.piece_server, state.piece_gpus, first)
+    last = take(state.servers, rule, rows.gpus[row], state.piece, first)
     state.index[PIECES] = last
     state.index[STARTED] += 1
     state.first_piece[row] = first

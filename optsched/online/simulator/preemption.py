@@ -1,6 +1,6 @@
 """Running a policy that stops jobs: event driven, deterministic, compiled.
 
-Semantics: models/online/README.md, "Preemption". Memory: about 200 bytes a job and 60 a segment.
+Semantics: models/online/README.md, "Preemption". Memory: about 150 bytes a job and 20 a segment.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from optsched.online.simulator.server_sets import FreeServers, all_free
 
 Floats = NDArray[np.float64]
 NONE = -1
-NEXT, RUNNING, SEGMENTS, PIECES, QUEUED, ENDED, ENDS = range(7)
-COUNTERS = 7
+NEXT, RUNNING, SEGMENTS, PIECES, QUEUED, ENDED, ENDS, STOPS, INSTANTS, ALPHAS = range(10)
+COUNTERS = 10
 NOW, HORIZON, CUT = range(3)
 TIMES = 3
-LEFT, KNOWN, WORKED, FROM, END, ALPHA, SEGMENT, PIECE = range(8)
+LEFT, KNOWN, WORKED, FROM, END, ALPHA, TIMES, PIECE = range(8)
 COLUMNS = 8
 """Of a job: 64 bytes, which a processor fetches together."""
+GONE = -1.0
+"""What is left of a job that has ended."""
 LONGEST_FRONT = 2**13
 """Jobs of one size that are kept in order while they wait: they fit into a processor's cache."""
 ATTAINED, REMAINING, SHARE = 0, 1, 2
@@ -64,15 +66,16 @@ class State(NamedTuple):
     Attributes
     ----------
     index : (COUNTERS,) int
-        Next arrival, running jobs, segments, pieces, queued, ended, entries of `end_time`.
+        Next arrival, running jobs, segments, pieces, queued, ended, entries of `end_time`; stops,
+        entries of `instant`, entries of `alpha`.
     clock : (TIMES,) float
         Now; until when all ends are in `end_time`; and up to which share the line's fronts reach at
         the beginning of a round.
     job : (n, COLUMNS) float
         As of the last stop: iterations to go, those predicted to go, and seconds worked. Of running
-        jobs: when iterations begin and end, seconds each takes, which segment this is and where its
-        pieces begin. Segment s of a job that does not run is NONE - 1 - s, and NONE at first.
-    first_segment : (n,) int
+        jobs: when iterations begin and end, seconds each takes, the how manieth segment this is
+        (below 0 once it is stopped) and where its pieces begin.
+    start : (n,) float
         Of jobs that have begun.
     running, running_gpus, running_key, place : (R,) and (n,)
         Rows, their GPUs and keys as last seen, and where each is among them.
@@ -89,14 +92,16 @@ class State(NamedTuple):
         their keys as last seen.
     order_key, order_row, aside, aside_key
         Of a pass: heap of running jobs, and room for rows laid aside.
-    segment_row, segment_start, segment_end, segment_alpha, segment_pieces, piece_server, piece_gpus
-        What is recorded, in order of starts; `_make_room` makes them longer.
+    segment_row, stopped_row, alpha, piece, instant, starts, stops
+        What is recorded; `_make_room` makes them longer. Jobs in order of starts, and of stops;
+        where a segment has several pieces, its alpha; pieces (`records.SERVER`), the last of each
+        segment marked; and when how many started and were stopped.
     """
 
     index: Any
     clock: Any
     job: Any
-    first_segment: Any
+    start: Any
     running: Any
     running_gpus: Any
     running_key: Any
@@ -121,12 +126,12 @@ class State(NamedTuple):
     aside: Any
     aside_key: Any
     segment_row: Any
-    segment_start: Any
-    segment_end: Any
-    segment_alpha: Any
-    segment_pieces: Any
-    piece_server: Any
-    piece_gpus: Any
+    stopped_row: Any
+    alpha: Any
+    piece: Any
+    instant: Any
+    starts: Any
+    stops: Any
     taken: Any
     scratch: Any
     servers: FreeServers
@@ -180,76 +185,87 @@ class PreemptiveRun:
     def records(self, complete: bool) -> Records:
         """What ran; of an interrupted run, without the jobs that wait."""
         state, job = self.state, self.state.job
-        runs, many = job[:, SEGMENT] >= 0, len(job)
-        kept = np.flatnonzero((state.first_segment != NONE) & (runs | (job[:, LEFT] == 0)))
-        rows = kept if len(kept) < many else slice(None)
-        first, job = state.first_segment[rows], job[rows]
-        last = np.where(runs[rows], job[:, SEGMENT], NONE - 1 - job[:, SEGMENT]).astype(np.int64)
-        begin, server, taken = in_server_order(
-            job[:, PIECE].astype(np.int64),
-            state.segment_pieces[last],
-            state.piece_server,
-            state.piece_gpus,
-            np.arange(len(kept)),
-        )
-        ran = _Ran(state, kept, many)
-        worked = job[:, WORKED] + np.maximum(0.0, job[:, END] - job[:, FROM])
+        kept = np.flatnonzero(job[:, TIMES] > 0)
+        rows = kept if len(kept) < len(job) else slice(None)
+        job, start = job[rows], state.start[rows]
+        times, end = job[:, TIMES], job[:, END].copy()
+        worked = job[:, WORKED] + np.maximum(0.0, end - job[:, FROM])
+        alpha = np.where(times == 1, job[:, ALPHA], worked / self.jobs.iterations[rows])
+        piece = job[:, PIECE].astype(np.int64)
+        pieces = _last_pieces(state.piece, piece)
+        first, server, taken = in_server_order(piece, pieces, state.piece, np.arange(len(kept)))
+        is_stopped = (times > 1).any()
         return Records.of(
             self.jobs,
             rows,
             policy=self.policy.name,
             options=self.options,
-            start=state.segment_start[first],
-            end=job[:, END].copy(),
-            alpha=np.where(first == last, job[:, ALPHA], worked / self.jobs.iterations[rows]),
+            start=start,
+            end=end,
+            alpha=alpha,
             predicted=self.predicted[rows],
-            first=begin,
+            first=first,
             server=server,
             taken=taken,
-            parts=Segments.later(ran.by_job) if len(ran) > len(kept) else None,
+            parts=Segments.later(_Ran(state, self.rows, kept, end).by_job) if is_stopped else None,
             complete=complete,
         )
 
 
+def _last_pieces(piece: NDArray[np.int32], first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many pieces each of some segments has."""
+    count, some = np.ones(len(first), dtype=np.int64), np.flatnonzero(piece[first] >= 0)
+    while len(some):
+        count[some] += 1
+        some = some[piece[first[some] + count[some] - 1] >= 0]
+    return count
+
+
 class _Ran:
-    """The segments of a run, in order of starts: those of the jobs that are kept."""
+    """What a run recorded, and which jobs are kept: those that run or have ended, and when."""
 
-    def __init__(self, state: State, kept: NDArray[np.int64], jobs: int) -> None:
-        count, end = int(state.index[SEGMENTS]), int(state.index[PIECES])
-        self.row, self.start = state.segment_row[:count], state.segment_start[:count]
-        self.end, self.alpha = state.segment_end[:count], state.segment_alpha[:count]
-        self.pieces = state.segment_pieces[:count]
-        self.server, self.taken = state.piece_server[:end], state.piece_gpus[:end]
-        self.kept, self.jobs = kept, jobs
-
-    def __len__(self) -> int:
-        if len(self.kept) == self.jobs:
-            return len(self.row)
-        return int(self._is_kept[self.row].sum())
-
-    @property
-    def _is_kept(self) -> NDArray[np.bool_]:
-        return np.isin(np.arange(self.jobs), self.kept, assume_unique=True)
+    def __init__(
+        self, state: State, rows: Rows, kept: NDArray[np.int64], end: NDArray[np.float64]
+    ) -> None:
+        instants = int(state.index[INSTANTS])
+        self.row = state.segment_row[: int(state.index[SEGMENTS])]
+        self.stopped = state.stopped_row[: int(state.index[STOPS])]
+        self.alpha = state.alpha[: int(state.index[ALPHAS])]
+        self.piece = state.piece[: int(state.index[PIECES])]
+        self.instant = state.instant[:instants]
+        self.starts, self.stops = state.starts[:instants], state.stops[:instants]
+        self.rows, self.kept, self.end = rows, kept, end
 
     def by_job(self) -> Segments:
         """Laid out by job, and then time."""
-        low, high = self.row.astype(np.uint16), (self.row >> 16).astype(np.uint16)
-        order = np.argsort(low, kind="stable")  # of 16 bits numpy counts instead of comparing
-        order = order[np.argsort(high[order], kind="stable")]
-        if len(self.kept) < self.jobs:
-            order = order[self._is_kept[self.row[order]]]
+        order, stop = self._by_row(self.row), self._by_row(self.stopped)
         row = self.row[order]
-        begin = np.cumsum(self.pieces, dtype=np.int64) - self.pieces
-        first, server, taken = in_server_order(begin, self.pieces, self.server, self.taken, order)
+        last = np.append(row[1:] != row[:-1], True)
+        end = np.empty(len(row))
+        end[last], end[~last] = self.end, np.repeat(self.instant, self.stops)[stop]
+        after = np.flatnonzero(self.piece < 0) + 1
+        begin = np.concatenate(([0], after[:-1]))
+        alpha = self.rows.estimate[self.rows.configuration[self.row]]
+        alpha[after - begin > 1] = self.alpha
+        first, server, taken = in_server_order(begin, after - begin, self.piece, order)
         return Segments(
-            job=np.cumsum(np.diff(row, prepend=row[:1]) > 0),
-            start=self.start[order],
-            end=self.end[order],
-            alpha=self.alpha[order],
+            job=np.cumsum(np.append(False, last[:-1])),
+            start=np.repeat(self.instant, self.starts)[order],
+            end=end,
+            alpha=alpha[order],
             first=first,
             server=server,
             taken=taken,
         )
+
+    def _by_row(self, row: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Where the kept jobs are, by row and then time."""
+        low, high = row.astype(np.uint16), (row >> 16).astype(np.uint16)
+        order = np.argsort(low, kind="stable")  # of 16 bits numpy counts instead of comparing
+        order = order[np.argsort(high[order], kind="stable")]
+        if len(self.kept) < len(self.rows.submit):
+            order = order[np.isin(row[order], self.kept)]
+        return order
 
 
 def _new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State:
@@ -261,12 +277,12 @@ def _new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State
     table = np.zeros((many + 1) * COLUMNS)
     skipped = -table.ctypes.data // table.itemsize % COLUMNS  # up to where a line of cache begins
     job = table[skipped : skipped + many * COLUMNS].reshape(many, COLUMNS)
-    job[:, LEFT], job[:, KNOWN], job[:, SEGMENT] = jobs.iterations, predicted, NONE
+    job[:, LEFT], job[:, KNOWN] = jobs.iterations, predicted
     return State(
         index=np.zeros(COUNTERS, dtype=np.int64),
         clock=np.array([-np.inf, np.inf, np.inf]),
         job=job,
-        first_segment=np.full(many, NONE),
+        start=np.empty(many),
         running=np.empty(running, dtype=np.int64),
         running_gpus=np.empty(running, dtype=np.int64),
         running_key=np.empty(running),
@@ -291,12 +307,12 @@ def _new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State
         aside=np.empty(many, dtype=np.int64),
         aside_key=np.empty(many),
         segment_row=np.empty(room, dtype=np.int32),
-        segment_start=np.empty(room),
-        segment_end=np.empty(room),
-        segment_alpha=np.empty(room),
-        segment_pieces=np.empty(room, dtype=np.int32),
-        piece_server=np.empty(room, dtype=np.int32),
-        piece_gpus=np.empty(room, dtype=np.int16),
+        stopped_row=np.empty(room, dtype=np.int32),
+        alpha=np.empty(room),
+        piece=np.empty(room, dtype=np.int32),
+        instant=np.empty(room),
+        starts=np.empty(room, dtype=np.int32),
+        stops=np.empty(room, dtype=np.int32),
         taken=np.zeros(cluster.gpus_per_server + 1, dtype=np.int64),
         scratch=np.zeros(cluster.servers, dtype=np.int32),
         servers=all_free(cluster.servers, cluster.gpus_per_server, rules.offer == FIRST_FIT),
@@ -305,15 +321,18 @@ def _new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State
 
 
 def _make_room(state: State) -> None:
-    """Room for a quarter as many segments or pieces again, and for those of one pass.
+    """Room for an eighth as many entries again where it is short, and for those of one pass.
 
     In place: where the system can, memory is moved by address, and nothing is held twice.
     """
     gpus = len(state.servers.free) * (len(state.servers.histogram) - 1)
-    segments = [column for name, column in state._asdict().items() if name.startswith("segment_")]
-    pieces = [state.piece_server, state.piece_gpus]
-    for used, columns in ((SEGMENTS, segments), (PIECES, pieces)):
+    for used, columns in (
+        (SEGMENTS, (state.segment_row, state.stopped_row)),
+        (ALPHAS, (state.alpha,)),
+        (PIECES, (state.piece,)),
+        (INSTANTS, (state.instant, state.starts, state.stops)),
+    ):
         room = len(columns[0])
         if room - state.index[used] < gpus:
             for column in columns:
-                column.resize(room + room // 4 + gpus, refcheck=False)
+                column.resize(room + room // 8 + gpus, refcheck=False)

@@ -114,9 +114,9 @@ class State(NamedTuple):
     start, end, alpha : (n,) float
         Per job; NaN until it starts.
     first_piece, pieces : (n,) int
-        Where its pieces lie in the next two.
-    piece_server, piece_gpus : (room,) int
-        Server and GPUs of every piece written so far; `with_more_room` makes them longer.
+        Where its pieces lie in the next.
+    piece : (room,) int
+        Server and GPUs of every piece so far (`records.SERVER`); `with_more_room` makes it longer.
     kappa, window : (n,) float
         Of delayed jobs: the first offer's alpha and the window's end.
     aside : (n,) int
@@ -136,8 +136,7 @@ class State(NamedTuple):
     alpha: Any
     first_piece: Any
     pieces: Any
-    piece_server: Any
-    piece_gpus: Any
+    piece: Any
     kappa: Any
     window: Any
     taken: Any
@@ -184,8 +183,7 @@ def new_state(rows: int, servers: int, gpus_per_server: int, rules: Rules) -> St
         alpha=np.full(rows, np.nan),
         first_piece=np.zeros(rows, dtype=np.int64),
         pieces=np.zeros(rows, dtype=np.int32),
-        piece_server=np.empty(room, dtype=np.int32),
-        piece_gpus=np.empty(room, dtype=np.int32),
+        piece=np.empty(room, dtype=np.int32),
         kappa=np.full(delayed, np.nan),
         window=np.full(delayed, np.inf),
         taken=np.zeros(gpus_per_server + 1, dtype=np.int64),
@@ -200,8 +198,5 @@ def new_state(rows: int, servers: int, gpus_per_server: int, rules: Rules) -> St
 def with_more_room(state: State) -> State:
     """The same run with room for half as many pieces again, and for those of one pass at least."""
     gpus = len(state.servers.free) * (len(state.servers.histogram) - 1)
-    more = np.empty(len(state.piece_server) // 2 + gpus, dtype=np.int32)
-    return state._replace(
-        piece_server=np.concatenate((state.piece_server, more)),
-        piece_gpus=np.concatenate((state.piece_gpus, more)),
-    )
+    more = np.empty(len(state.piece) // 2 + gpus, dtype=np.int32)
+    return state._replace(piece=np.concatenate((state.piece, more)))
