@@ -52,7 +52,7 @@ from optsched.online.simulator.waiting_line import (
     first_fitting,
     key_of,
 )
-from optsched.online.simulator.walk import claims, come_after, is_before, run_at
+from optsched.online.simulator.walk import claims, come_after, go_through, run_at
 
 DONE, MORE, NEEDS_ROOM = 0, 1, 2
 FINEST = 2.0**53
@@ -236,41 +236,20 @@ def _admit(rows: Any, rules: Any, state: Any, now: float) -> None:
 def _preempt(rows: Any, rules: Any, state: Any, now: float) -> int:
     """Stop the running jobs that are not among the first that fit together.
 
-    Returns how many of those that wait are, which lie in order in `aside`. What is walked through
-    in line are the last of the running ones; all before them stay.
+    Returns how many of those that wait are, which lie in order in `aside`. What is gone through are
+    the last of the running ones; all before them stay.
     """
     last, claimed, aside = 0, 0, 0
     if rules.order == REMAINING:
         last, claimed, aside = claims(rows, rules, state, now)
     else:
         last = come_after(rows, rules, state, now)
-    before = state.index[RUNNING] - last
-    left, stopped, kept = last, last, before
     room = state.servers.total[0] - claimed
+    for each in range(last):
+        room += state.order_gpus[each]
+    kept, stopped, rest, aside = go_through(rows, state, last, aside, room)
     for at in range(last):
-        room += rows.gpus[rows.configuration[state.order_row[at]]]
-    waiting = first_fitting(rows, state, room)
-    while left > 0 and room >= rows.sizes[0]:
-        if waiting >= 0 and is_before(state, waiting):
-            state.aside_key[aside], state.aside[aside] = dequeue(rows, state, waiting)
-            aside += 1
-            room -= rows.sizes[waiting]
-            waiting = first_fitting(rows, state, room)
-            continue
-        key, row = pop_keyed(state.order_key, state.order_row, left)
-        left -= 1
-        gpus = rows.gpus[rows.configuration[row]]
-        if gpus <= room:
-            room -= gpus
-            run_at(state, kept, row, gpus, key)
-            kept += 1
-            if waiting >= 0 and rows.sizes[waiting] > room:
-                waiting = first_fitting(rows, state, room)
-        else:  # behind what is left of the heap is room for all that left it
-            stopped -= 1
-            state.order_key[stopped], state.order_row[stopped] = key, row
-    for at in range(last):
-        if left <= at < stopped:
+        if stopped <= at < rest:
             continue
         _stop(rows, rules, state, state.order_row[at], state.order_key[at])
     state.index[RUNNING] = kept
@@ -331,7 +310,7 @@ def _fill(rows: Any, packed: Any, rules: Any, state: Any, now: float, chosen: in
             bucket = first_fitting(rows, state, state.servers.total[0])
             if bucket == NONE:
                 break
-            key, row = dequeue(rows, state, bucket)
+            key, row = dequeue(state, bucket)
         kind = rows.configuration[row]
         alpha = packed.estimate[kind]
         if rows.gpus[kind] > 1:

@@ -1,10 +1,10 @@
-"""Binary heaps on plain arrays, for compiled loops. Each operation is O(log size)."""
+"""Binary heaps on plain arrays, for compiled loops: each operation is O(log size). And parting."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from optsched.compiled_loops import njit_inlined
+from optsched.compiled_loops import njit_borrowing, njit_inlined
 
 
 @njit_inlined
@@ -91,3 +91,48 @@ def pop_keyed(keys: Any, items: Any, size: int) -> tuple[float, int]:
     keys[at] = key
     items[at] = item
     return least_key, least_item
+
+
+@njit_borrowing
+def part_keyed(keys: Any, items: Any, others: Any, begin: int, end: int) -> int:
+    """Part a list about the median of three of it: what is less by (key, item) comes first.
+
+    Parameters
+    ----------
+    keys, items, others : (N,) float, int and int
+        The list; edited.
+    begin, end : int
+        The part of it that is meant, not empty.
+
+    Returns
+    -------
+    int
+        Where the median is.
+    """
+    middle, last = (begin + end) // 2, end - 1
+    if _is_less(keys, items, middle, begin):
+        _swap(keys, items, others, middle, begin)
+    if _is_less(keys, items, begin, last):
+        median = middle if _is_less(keys, items, middle, last) else last
+        _swap(keys, items, others, median, begin)
+    at = begin
+    for each in range(begin + 1, end):
+        if _is_less(keys, items, each, begin):
+            at += 1
+            _swap(keys, items, others, at, each)
+    _swap(keys, items, others, begin, at)
+    return at
+
+
+@njit_inlined
+def _is_less(keys: Any, items: Any, one: int, other: int) -> bool:
+    if keys[one] != keys[other]:
+        return keys[one] < keys[other]
+    return items[one] < items[other]
+
+
+@njit_inlined
+def _swap(keys: Any, items: Any, others: Any, one: int, other: int) -> None:
+    keys[one], keys[other] = keys[other], keys[one]
+    items[one], items[other] = items[other], items[one]
+    others[one], others[other] = others[other], others[one]

@@ -78,20 +78,23 @@ class State(NamedTuple):
     start : (n,) float
         Of jobs that have begun.
     running, running_gpus, running_key, place : (R,) and (n,)
-        Rows, their GPUs and keys as last seen, and where each is among them.
+        Rows, their GPUs and keys as last seen, and where each is among them, or those that wait.
     end_time, end_row
         Heap of ends of running jobs, and of some that were stopped: the first is no such.
-    key, row, served, since, begin, size, front, limit, longest
-        The jobs that wait, of each bucket b from begin[b] on: a heap by (key, row) of front[b], at
-        most longest[b] or so, then those with keys above limit[b]; by shares, with seconds worked
-        and submission.
+    key, row, served, since, begin, size
+        The jobs that wait, of each bucket b size[b] from begin[b] on; by shares, with seconds
+        worked and submission.
+    front_key, front_row, front, limit, longest
+        Of these, from begin[b] on, a heap by (key, row) of the front[b] with keys up to limit[b]:
+        at most longest[b] or so.
     present : (B,) int
         Jobs of each bucket that have arrived and not ended.
     mark_key, mark_row, ahead : (B,)
         By remaining work, a place in line, and the GPUs of the running jobs that come before it by
         their keys as last seen.
-    order_key, order_row, aside, aside_key
-        Of a pass: heap of running jobs, and room for rows laid aside.
+    order_key, order_row, order_gpus, parts, aside, aside_key
+        Of a pass: running jobs that may be stopped, ends and GPUs of parts of these that are yet to
+        be gone through, and room for rows laid aside.
     segment_row, stopped_row, alpha, piece, instant, starts, stops
         What is recorded; `_make_room` makes them longer. Jobs in order of starts, and of stops;
         where a segment has several pieces, its alpha; pieces (`records.SERVER`), the last of each
@@ -114,6 +117,8 @@ class State(NamedTuple):
     since: Any
     begin: Any
     size: Any
+    front_key: Any
+    front_row: Any
     front: Any
     limit: Any
     longest: Any
@@ -123,6 +128,8 @@ class State(NamedTuple):
     ahead: Any
     order_key: Any
     order_row: Any
+    order_gpus: Any
+    parts: Any
     aside: Any
     aside_key: Any
     segment_row: Any
@@ -295,6 +302,8 @@ def _new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State
         since=np.empty(by_shares),
         begin=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
         size=np.zeros(len(sizes), dtype=np.int64),
+        front_key=np.empty(many),
+        front_row=np.empty(many, dtype=np.int64),
         front=np.zeros(len(sizes), dtype=np.int64),
         limit=np.full(len(sizes), np.inf),
         longest=np.full(len(sizes), LONGEST_FRONT),
@@ -304,6 +313,8 @@ def _new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State
         ahead=np.zeros(len(sizes), dtype=np.int64),
         order_key=np.empty(running),
         order_row=np.empty(running, dtype=np.int64),
+        order_gpus=np.empty(running, dtype=np.int64),
+        parts=np.empty((2 * running + 2, 2), dtype=np.int64),
         aside=np.empty(many, dtype=np.int64),
         aside_key=np.empty(many),
         segment_row=np.empty(room, dtype=np.int32),

@@ -1,8 +1,8 @@
 """The line of policies that stop jobs: keys, and the jobs that wait, by size.
 
-Of each size a few that come first are a heap by (key, row), its front. Behind it are the others in
-no order: all whose key is above a limit. Where jobs wait by the hundred thousand, only the front is
-looked at all the time. When it is empty, or has grown too long, it is chosen anew.
+Of each size all that wait are listed in no order; those whose key is at most a limit are its front,
+too, a heap by (key, row). Where jobs wait by the hundred thousand, only the front is looked at all
+the time. When it is empty, or has grown too long, it is chosen anew.
 Source: models/online/README.md, "Preemption".
 """
 
@@ -48,97 +48,63 @@ def enqueue(rows: Any, state: Any, row: int, key: float) -> None:
         Its key.
     """
     bucket = rows.bucket[rows.configuration[row]]
-    begin, front = state.begin[bucket], state.front[bucket]
-    end = begin + state.size[bucket]
-    state.size[bucket] += 1
+    begin, size, front = state.begin[bucket], state.size[bucket], state.front[bucket]
+    at = begin + size
+    state.key[at], state.row[at], state.place[row] = key, row, at
+    if len(state.served) > 0:
+        state.served[at], state.since[at] = state.job[row, WORKED], rows.submit[row]
+    state.size[bucket] = size + 1
     state.index[QUEUED] += 1
-    if front == 0:
+    if size == 0:
         state.limit[bucket] = np.inf
     if key <= state.limit[bucket]:
-        _move(state, begin + front, end)
-        push_keyed(state.key[begin:], state.row[begin:], front, key, row)
+        push_keyed(state.front_key[begin:], state.front_row[begin:], front, key, row)
         state.front[bucket] = front + 1
         if front >= state.longest[bucket]:
-            _choose_front(rows, state, bucket)
-    else:
-        state.key[end], state.row[end] = key, row
-        _note_share(rows, state, end)
+            _choose_front(state, bucket)
 
 
 @njit_inlined
-def dequeue(rows: Any, state: Any, bucket: int) -> tuple[float, int]:
+def dequeue(state: Any, bucket: int) -> tuple[float, int]:
     """Take the first that waits in a bucket out of it; returns its key and row."""
     begin, front = state.begin[bucket], state.front[bucket]
-    key, row = pop_keyed(state.key[begin:], state.row[begin:], front)
-    state.size[bucket] -= 1
+    key, row = pop_keyed(state.front_key[begin:], state.front_row[begin:], front)
     state.front[bucket] = front - 1
     state.index[QUEUED] -= 1
-    _move(state, begin + state.size[bucket], begin + front - 1)
-    if front == 1 and state.size[bucket] > 0:
-        _choose_front(rows, state, bucket)
+    size = state.size[bucket] - 1
+    state.size[bucket] = size
+    last, at = begin + size, state.place[row]
+    moved = state.row[last]
+    state.key[at], state.row[at], state.place[moved] = state.key[last], moved, at
+    if len(state.served) > 0:
+        state.served[at], state.since[at] = state.served[last], state.since[last]
+    if front == 1 and size > 0:
+        _choose_front(state, bucket)
     return key, row
 
 
-@njit_inlined
-def _move(state: Any, source: int, target: int) -> None:
-    """Put one that waits behind a front elsewhere."""
-    state.key[target], state.row[target] = state.key[source], state.row[source]
-    if len(state.served) > 0:
-        state.served[target], state.since[target] = state.served[source], state.since[source]
-
-
 @njit_borrowing
-def _choose_front(rows: Any, state: Any, bucket: int) -> None:
+def _choose_front(state: Any, bucket: int) -> None:
     begin = state.begin[bucket]
     end = begin + state.size[bucket]
     limit = np.inf
     if end - begin > FEW:
         for at in range(begin, end, (end - begin) // SAMPLES):
             limit = min(limit, state.key[at])
-    _leave_front(rows, state, bucket, limit)
-    for at in range(begin, end):
-        if state.key[at] <= limit:
-            _to_front(state, bucket, at)
+    _collect_front(state, bucket, limit)
     state.longest[bucket] = max(state.longest[bucket], 2 * state.front[bucket])
 
 
 @njit_inlined
-def _leave_front(rows: Any, state: Any, bucket: int, limit: float) -> None:
-    """Have all that wait in a bucket behind its front, which is empty.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    state : State
-        The run so far; edited.
-    bucket : int
-        Of sizes.
-    limit : float
-        Of the front to come.
-    """
-    begin = state.begin[bucket]
-    for at in range(begin, begin + state.front[bucket]):
-        _note_share(rows, state, at)
-    state.front[bucket], state.limit[bucket] = 0, limit
-
-
-@njit_inlined
-def _note_share(rows: Any, state: Any, at: int) -> None:
-    """Have at hand what the share of one that waits is computed from."""
-    if len(state.served) > 0:
-        row = state.row[at]
-        state.served[at], state.since[at] = state.job[row, WORKED], rows.submit[row]
-
-
-@njit_inlined
-def _to_front(state: Any, bucket: int, at: int) -> None:
-    """Add one that waits behind the front to it."""
-    begin, front = state.begin[bucket], state.front[bucket]
-    key, row = state.key[at], state.row[at]
-    _move(state, begin + front, at)
-    push_keyed(state.key[begin:], state.row[begin:], front, key, row)
-    state.front[bucket] = front + 1
+def _collect_front(state: Any, bucket: int, limit: float) -> None:
+    """Let the front be all that wait in a bucket with keys up to a limit."""
+    begin, front = state.begin[bucket], 0
+    for at in range(begin, begin + state.size[bucket]):
+        key = state.key[at]
+        if key <= limit:
+            push_keyed(state.front_key[begin:], state.front_row[begin:], front, key, state.row[at])
+            front += 1
+    state.front[bucket], state.limit[bucket] = front, limit
 
 
 @njit_inlined
@@ -213,7 +179,9 @@ def is_sooner(state: Any, key: float, row: int, bucket: int) -> bool:
         Of sizes.
     """
     at = state.begin[bucket]
-    return key < state.key[at] or (key == state.key[at] and row < state.row[at])
+    if key != state.front_key[at]:
+        return key < state.front_key[at]
+    return row < state.front_row[at]
 
 
 @njit_inlined
@@ -228,9 +196,12 @@ def first_fitting(rows: Any, state: Any, room: int) -> int:
         at = state.begin[bucket]
         if best != NONE:
             first = state.begin[best]
-            if state.key[at] > state.key[first]:
+            if state.front_key[at] > state.front_key[first]:
                 continue
-            if state.key[at] == state.key[first] and state.row[at] > state.row[first]:
+            if (
+                state.front_key[at] == state.front_key[first]
+                and state.front_row[at] > state.front_row[first]
+            ):
                 continue
         best = bucket
     return best
@@ -249,14 +220,12 @@ def rank_again(rows: Any, state: Any, level: float) -> None:
     level : float
         Of max-min fair shares.
     """
-    now, limit = state.clock[NOW], state.clock[CUT]
+    now = state.clock[NOW]
     for bucket in range(len(rows.sizes)):
         begin = state.begin[bucket]
-        _leave_front(rows, state, bucket, limit)
         share = min(1.0, level / rows.sizes[bucket])
         for at in range(begin, begin + state.size[bucket]):
             state.key[at] = _share_key(state.served[at], share, now - state.since[at])
-            if state.key[at] <= limit:
-                _to_front(state, bucket, at)
+        _collect_front(state, bucket, state.clock[CUT])
         if state.size[bucket] > 0 and state.front[bucket] == 0:
-            _choose_front(rows, state, bucket)
+            _choose_front(state, bucket)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from optsched.compiled_loops import njit_borrowing, njit_inlined
-from optsched.online.simulator.heaps import push_keyed
+from optsched.online.simulator.heaps import part_keyed
 from optsched.online.simulator.preemption import FROM, NONE, RUNNING, SHARE
 from optsched.online.simulator.waiting_line import (
     dequeue,
@@ -25,7 +25,7 @@ from optsched.online.simulator.waiting_line import (
 
 @njit_borrowing
 def come_after(rows: Any, rules: Any, state: Any, now: float) -> int:
-    """Put the running jobs that come after the first that waits onto the heap; returns how many.
+    """Put the running jobs that come after the first that waits into `order`; returns how many.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def come_after(rows: Any, rules: Any, state: Any, now: float) -> int:
             run_at(state, kept, row, state.running_gpus[at], key)
             kept += 1
         else:
-            push_keyed(state.order_key, state.order_row, last, key, row)
+            _put(state, last, row, state.running_gpus[at], key)
             last += 1
     return last
 
@@ -62,8 +62,8 @@ def claims(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int, int
     """Lay aside jobs that wait, fit beside all that come sooner, and come before some that run.
 
     Where these take more than what is free, the last of the running jobs that make up for it go to
-    the end of `running` and onto the heap, until the next such job would come after one of them.
-    Returns how many do, the GPUs laid claim to, and how many jobs are aside.
+    the end of `running` and into `order`, the last first, until the next such job would come after
+    one of them. Returns how many do, the GPUs laid claim to, and how many jobs are aside.
     Keys of jobs that run only fall, and are looked at only where that may change something:
     `state.ahead` counts by the keys last seen, and is at most what comes before who comes no sooner
     than the mark.
@@ -91,13 +91,13 @@ def claims(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int, int
             ):
                 continue
             at = state.begin[bucket]
-            if best == NONE or is_sooner(state, state.key[at], state.row[at], best):
+            if best == NONE or is_sooner(state, state.front_key[at], state.front_row[at], best):
                 best = bucket
-        if best == NONE or (last > 0 and not is_before(state, best)):
+        if best == NONE or (last > 0 and not is_before(state, best, last - 1)):
             break
         room = every - claimed - rows.sizes[best]
         if room < every - free:  # it takes more than what is free
-            key, row = state.key[state.begin[best]], state.row[state.begin[best]]
+            key, row = state.front_key[state.begin[best]], state.front_row[state.begin[best]]
             ahead = _ahead(state, key, row)
             if ahead <= room and not looked:
                 _look_at_running(rows, rules, state, now, key)
@@ -107,7 +107,7 @@ def claims(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int, int
                 state.ahead[best] = ahead
                 state.mark_key[best], state.mark_row[best] = key, row
                 continue
-        state.aside_key[aside], state.aside[aside] = dequeue(rows, state, best)
+        state.aside_key[aside], state.aside[aside] = dequeue(state, best)
         aside += 1
         claimed += rows.sizes[best]
         while held < claimed - free:
@@ -117,12 +117,12 @@ def claims(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int, int
 
 
 @njit_inlined
-def is_before(state: Any, bucket: int) -> bool:
-    """Whether the first that waits in a bucket comes before the first of the running ones."""
-    at = state.begin[bucket]
-    if state.key[at] != state.order_key[0]:
-        return state.key[at] < state.order_key[0]
-    return state.row[at] < state.order_row[0]
+def is_before(state: Any, bucket: int, at: int) -> bool:
+    """Whether the first that waits in a bucket comes before the running job there in `order`."""
+    first = state.begin[bucket]
+    if state.front_key[first] != state.order_key[at]:
+        return state.front_key[first] < state.order_key[at]
+    return state.front_row[first] < state.order_row[at]
 
 
 @njit_inlined
@@ -146,12 +146,104 @@ def run_at(state: Any, place: int, row: int, gpus: int, key: float) -> None:
 
 
 @njit_inlined
+def go_through(
+    rows: Any, state: Any, last: int, aside: int, room: int
+) -> tuple[int, int, int, int]:
+    """Go through `order` and those that wait by (key, row): who fits into the room runs.
+
+    Where all in a part of `order` fit beside whoever waits and comes before its end, they need not
+    be put in order. A part in which somebody may not fit is parted again, about one of its jobs.
+    Returns how many run that ran, how many of those in `order` were passed over, which lie first
+    there, from where on the others are left, and how many are aside.
+
+    Parameters
+    ----------
+    rows : Rows
+        The jobs.
+    state : State
+        The run so far; edited: who waits and is to run is laid aside.
+    last : int
+        Jobs in `order`, which are the last in `running`.
+    aside : int
+        Jobs that are aside already.
+    room : int
+        GPUs that nobody else claims.
+    """
+    kept, stopped, at, end, parts = state.index[RUNNING] - last, 0, 0, last, 0
+    needed = 0
+    for each in range(last):
+        needed += state.order_gpus[each]
+    waiting = first_fitting(rows, state, room)
+    while at < last and room >= rows.sizes[0]:
+        if at == end:
+            parts -= 1
+            end, needed = state.parts[parts, 0], state.parts[parts, 1]
+        is_one = at + 1 == end
+        comes = waiting >= 0 and (
+            is_before(state, waiting, at)
+            if is_one
+            else end == last or is_before(state, waiting, end)
+        )
+        if comes and (is_one or rows.sizes[waiting] <= room - needed):
+            state.aside_key[aside], state.aside[aside] = dequeue(state, waiting)
+            aside += 1
+            room -= rows.sizes[waiting]
+            waiting = first_fitting(rows, state, room)
+        elif not comes and needed <= room:
+            for each in range(at, end):
+                key, row = state.order_key[each], state.order_row[each]
+                run_at(state, kept, row, state.order_gpus[each], key)
+                kept += 1
+            at, room = end, room - needed
+            if waiting >= 0 and rows.sizes[waiting] > room:
+                waiting = first_fitting(rows, state, room)
+        elif is_one:
+            key, row = state.order_key[at], state.order_row[at]
+            _put(state, stopped, row, state.order_gpus[at], key)
+            stopped += 1
+            at = end
+        else:
+            middle = part_keyed(state.order_key, state.order_row, state.order_gpus, at, end)
+            gpus = state.order_gpus[middle]
+            sooner = 0
+            for each in range(at, middle):
+                sooner += state.order_gpus[each]
+            if middle + 1 < end:
+                state.parts[parts, 0], state.parts[parts, 1] = end, needed - sooner - gpus
+                parts += 1
+            end, needed = middle + 1, gpus
+            if at < middle:
+                state.parts[parts, 0], state.parts[parts, 1] = end, needed
+                parts += 1
+                end, needed = middle, sooner
+    return kept, stopped, at, aside
+
+
+@njit_inlined
+def _put(state: Any, at: int, row: int, gpus: int, key: float) -> None:
+    """Put a running job at a place in `order`.
+
+    Parameters
+    ----------
+    state : State
+        The run so far; edited.
+    at : int
+        Where.
+    row, gpus : int
+        The job's.
+    key : float
+        Its key.
+    """
+    state.order_key[at], state.order_row[at], state.order_gpus[at] = key, row, gpus
+
+
+@njit_inlined
 def _is_marked(state: Any, bucket: int) -> bool:
     """Whether the first that waits in a bucket comes no sooner than its mark."""
     at = state.begin[bucket]
-    if state.key[at] != state.mark_key[bucket]:
-        return state.key[at] > state.mark_key[bucket]
-    return state.row[at] >= state.mark_row[bucket]
+    if state.front_key[at] != state.mark_key[bucket]:
+        return state.front_key[at] > state.mark_key[bucket]
+    return state.front_row[at] >= state.mark_row[bucket]
 
 
 @njit_inlined
@@ -194,7 +286,7 @@ def _ahead(state: Any, least: float, row: int) -> int:
 
 @njit_inlined
 def _add_last(state: Any, count: int) -> int:
-    """Put the last running job that is not there onto the heap of `count`; returns its GPUs."""
+    """Put the last running job that is not there into `order`; returns its GPUs."""
     end = state.index[RUNNING] - count - 1
     found = end
     for at in range(end):
@@ -206,5 +298,5 @@ def _add_last(state: Any, count: int) -> int:
     key, row, gpus = state.running_key[found], state.running[found], state.running_gpus[found]
     run_at(state, found, state.running[end], state.running_gpus[end], state.running_key[end])
     run_at(state, end, row, gpus, key)
-    push_keyed(state.order_key, state.order_row, count, key, row)
+    _put(state, count, row, gpus, key)
     return gpus
