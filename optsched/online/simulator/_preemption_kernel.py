@@ -22,7 +22,6 @@ from optsched.online.simulator.offers import give_back, pattern, rule_for, take
 from optsched.online.simulator.preemption import (
     ALPHA,
     ALPHAS,
-    CUT,
     END,
     ENDED,
     ENDS,
@@ -41,7 +40,6 @@ from optsched.online.simulator.preemption import (
     REMAINING,
     RUNNING,
     SEGMENTS,
-    SHARE,
     STOPS,
     TIMES,
     WORKED,
@@ -57,8 +55,6 @@ from optsched.online.simulator.walk import claims, come_after, go_through, run_a
 DONE, MORE, NEEDS_ROOM = 0, 1, 2
 FINEST = 2.0**53
 """From so many rounds on, the clock tells no two of them apart."""
-BEYOND = 1.1
-"""How far a front reaches beyond the last key that the round before took."""
 
 
 @njit_borrowing
@@ -260,8 +256,6 @@ def _preempt(rows: Any, rules: Any, state: Any, now: float) -> int:
         )
     elif last > 0:
         _forget_stopped(state)
-    if rules.order == SHARE and aside > 0:
-        state.clock[CUT] = BEYOND * state.aside_key[aside - 1]
     return aside
 
 

@@ -22,8 +22,7 @@ Floats = NDArray[np.float64]
 NONE = -1
 NEXT, RUNNING, SEGMENTS, PIECES, QUEUED, ENDED, ENDS, STOPS, INSTANTS, ALPHAS = range(10)
 COUNTERS = 10
-NOW, HORIZON, CUT = range(3)
-TIMES = 3
+NOW, HORIZON = range(2)
 LEFT, KNOWN, WORKED, FROM, END, ALPHA, TIMES, PIECE = range(8)
 COLUMNS = 8
 """Of a job: 64 bytes, which a processor fetches together."""
@@ -69,8 +68,7 @@ class State(NamedTuple):
         Next arrival, running jobs, segments, pieces, queued, ended, entries of `end_time`; stops,
         entries of `instant`, entries of `alpha`.
     clock : (TIMES,) float
-        Now; until when all ends are in `end_time`; and up to which share the line's fronts reach at
-        the beginning of a round.
+        Now; and until when all ends are in `end_time`.
     job : (n, COLUMNS) float
         As of the last stop: iterations to go, those predicted to go, and seconds worked. Of running
         jobs: when iterations begin and end, seconds each takes, the how manieth segment this is
@@ -84,9 +82,9 @@ class State(NamedTuple):
     key, row, served, since, begin, size
         The jobs that wait, of each bucket b size[b] from begin[b] on; by shares, with seconds
         worked and submission.
-    front_key, front_row, front, limit, longest
+    front_key, front_row, front, limit, longest, gone
         Of these, from begin[b] on, a heap by (key, row) of the front[b] with keys up to limit[b]:
-        at most longest[b] or so.
+        at most longest[b] or so. By shares, how many have left since these were computed.
     present : (B,) int
         Jobs of each bucket that have arrived and not ended.
     mark_key, mark_row, ahead : (B,)
@@ -122,6 +120,7 @@ class State(NamedTuple):
     front: Any
     limit: Any
     longest: Any
+    gone: Any
     present: Any
     mark_key: Any
     mark_row: Any
@@ -287,7 +286,7 @@ def _new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State
     job[:, LEFT], job[:, KNOWN] = jobs.iterations, predicted
     return State(
         index=np.zeros(COUNTERS, dtype=np.int64),
-        clock=np.array([-np.inf, np.inf, np.inf]),
+        clock=np.array([-np.inf, np.inf]),
         job=job,
         start=np.empty(many),
         running=np.empty(running, dtype=np.int64),
@@ -307,6 +306,7 @@ def _new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State
         front=np.zeros(len(sizes), dtype=np.int64),
         limit=np.full(len(sizes), np.inf),
         longest=np.full(len(sizes), LONGEST_FRONT),
+        gone=np.zeros(len(sizes), dtype=np.int64),
         present=np.zeros(len(sizes), dtype=np.int64),
         mark_key=np.full(len(sizes), np.inf),
         mark_row=np.zeros(len(sizes), dtype=np.int64),

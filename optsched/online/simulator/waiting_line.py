@@ -17,7 +17,6 @@ from optsched.online.simulator.heaps import pop_keyed, push_keyed
 from optsched.online.simulator.preemption import (
     ALPHA,
     ATTAINED,
-    CUT,
     KNOWN,
     NONE,
     NOW,
@@ -26,8 +25,10 @@ from optsched.online.simulator.preemption import (
     WORKED,
 )
 
-SAMPLES = 16
-"""Keys that are looked at to choose a limit: about one in so many of those that wait is below."""
+SAMPLES = 64
+"""Keys that are looked at to choose a limit."""
+PART = 16
+"""Of those that wait, about one in so many is in front."""
 FEW = 64
 """Jobs that are all kept in order."""
 
@@ -61,7 +62,7 @@ def enqueue(rows: Any, state: Any, row: int, key: float) -> None:
         push_keyed(state.front_key[begin:], state.front_row[begin:], front, key, row)
         state.front[bucket] = front + 1
         if front >= state.longest[bucket]:
-            _choose_front(state, bucket)
+            _choose_front(state, bucket, size // PART)
 
 
 @njit_inlined
@@ -78,33 +79,32 @@ def dequeue(state: Any, bucket: int) -> tuple[float, int]:
     state.key[at], state.row[at], state.place[moved] = state.key[last], moved, at
     if len(state.served) > 0:
         state.served[at], state.since[at] = state.served[last], state.since[last]
+    state.gone[bucket] += 1
     if front == 1 and size > 0:
-        _choose_front(state, bucket)
+        _choose_front(state, bucket, size // PART)
     return key, row
 
 
 @njit_borrowing
-def _choose_front(state: Any, bucket: int) -> None:
-    begin = state.begin[bucket]
-    end = begin + state.size[bucket]
+def _choose_front(state: Any, bucket: int, wanted: int) -> None:
+    """Let the front be about as many as wanted of those that wait in a bucket: who come first."""
+    begin, size = state.begin[bucket], state.size[bucket]
+    keys, items = state.front_key[begin:], state.front_row[begin:]
     limit = np.inf
-    if end - begin > FEW:
-        for at in range(begin, end, (end - begin) // SAMPLES):
-            limit = min(limit, state.key[at])
-    _collect_front(state, bucket, limit)
-    state.longest[bucket] = max(state.longest[bucket], 2 * state.front[bucket])
-
-
-@njit_inlined
-def _collect_front(state: Any, bucket: int, limit: float) -> None:
-    """Let the front be all that wait in a bucket with keys up to a limit."""
-    begin, front = state.begin[bucket], 0
-    for at in range(begin, begin + state.size[bucket]):
-        key = state.key[at]
-        if key <= limit:
-            push_keyed(state.front_key[begin:], state.front_row[begin:], front, key, state.row[at])
+    if wanted < size and size > FEW:
+        samples, step = 0, size // SAMPLES
+        for at in range(begin, begin + size, step):
+            push_keyed(keys, items, samples, state.key[at], at)
+            samples += 1
+        for left in range(samples, samples - 1 - wanted // step, -1):
+            limit, _ = pop_keyed(keys, items, left)
+    front = 0
+    for at in range(begin, begin + size):
+        if state.key[at] <= limit:
+            push_keyed(keys, items, front, state.key[at], state.row[at])
             front += 1
     state.front[bucket], state.limit[bucket] = front, limit
+    state.longest[bucket] = max(state.longest[bucket], 2 * front)
 
 
 @njit_inlined
@@ -209,7 +209,9 @@ def first_fitting(rows: Any, state: Any, room: int) -> int:
 
 @njit_borrowing
 def rank_again(rows: Any, state: Any, level: float) -> None:
-    """Order the jobs that wait by their shares now; fronts hold what the last round would take.
+    """Order the jobs that wait by their shares now.
+
+    Fronts hold twice as many as the last round took.
 
     Parameters
     ----------
@@ -226,6 +228,6 @@ def rank_again(rows: Any, state: Any, level: float) -> None:
         share = min(1.0, level / rows.sizes[bucket])
         for at in range(begin, begin + state.size[bucket]):
             state.key[at] = _share_key(state.served[at], share, now - state.since[at])
-        _collect_front(state, bucket, state.clock[CUT])
-        if state.size[bucket] > 0 and state.front[bucket] == 0:
-            _choose_front(state, bucket)
+        if state.size[bucket] > 0:
+            _choose_front(state, bucket, 2 * state.gone[bucket] + FEW)
+        state.gone[bucket] = 0
