@@ -39,6 +39,11 @@ def njit_borrowing(function: Callable[..., Any]) -> Any:
     return _compiled(function, counts=False)
 
 
+def njit_dividing(function: Callable[..., Any]) -> Any:
+    """Compile one that borrows, and divides by no 0: not looking for one, it does many at once."""
+    return _compiled(function, counts=False, error_model="numpy")
+
+
 def njit_inner(function: Callable[..., Any]) -> Any:
     """Compile one that borrows, and that only compiled functions call: no way in from Python."""
     return _compiled(function, counts=False, no_cpython_wrapper=True)
@@ -144,7 +149,7 @@ def _one_process(function: Any) -> Iterator[None]:
         yield
 
 
-def _compiled(function: Callable[..., Any], counts: bool, **options: bool) -> Any:
+def _compiled(function: Callable[..., Any], counts: bool, **options: Any) -> Any:
     try:
         return _kept(function, cache=True, _nrt=counts, **options)
     except (KeyError, TypeError):

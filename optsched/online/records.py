@@ -288,7 +288,7 @@ def _whole(parts: Segments, restore: float, iterations: Floats) -> dict[str, Any
 
 
 def in_server_order(
-    first_piece: Ints, pieces: Any, piece: NDArray[np.int32], kept: Ints
+    first_piece: Ints, pieces: Any, piece: NDArray[np.int32], kept: Ints | slice
 ) -> tuple[Ints, Any, Any]:
     """Lay the pieces of the kept jobs end to end, each job's sorted by server.
 
@@ -300,7 +300,7 @@ def in_server_order(
         How many pieces each job has.
     piece : (p,) int
         Server and GPUs of each piece in one word; see `SERVER`.
-    kept : (k,) int
+    kept : (k,) int, or slice
         Jobs whose pieces are laid out.
 
     Returns
@@ -308,13 +308,13 @@ def in_server_order(
     first, server, taken
         As in `Records`. O(pieces log pieces).
     """
-    count = pieces[kept].astype(np.int64)
-    first = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
+    count, begins = pieces[kept], first_piece[kept]
+    first = np.concatenate(([0], np.cumsum(count, dtype=np.int64)))
     laid = np.empty(first[-1], np.int32), np.empty(first[-1], np.int32)
-    for begin in range(0, len(kept), _AT_ONCE):
+    for begin in range(0, len(count), _AT_ONCE):
         block = slice(begin, begin + _AT_ONCE)
         many, at = count[block], first[begin : begin + _AT_ONCE + 1]
-        source = np.arange(at[0], at[-1]) + np.repeat(first_piece[kept[block]] - at[:-1], many)
+        source = np.arange(at[0], at[-1]) + np.repeat(begins[block] - at[:-1], many)
         word = np.repeat(np.arange(len(many)) << _JOB, many)  # job, server and GPUs in one
         own = piece[source]
         word |= np.where(own < 0, ~own, own)

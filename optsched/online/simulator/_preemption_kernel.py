@@ -25,6 +25,7 @@ from optsched.online.simulator.preemption import (
     END,
     ENDED,
     ENDS,
+    FETCHED,
     FROM,
     GONE,
     HORIZON,
@@ -38,6 +39,7 @@ from optsched.online.simulator.preemption import (
     PIECES,
     QUEUED,
     REMAINING,
+    RESTARTS,
     RUNNING,
     SEGMENTS,
     STOPS,
@@ -91,11 +93,11 @@ def advance(rows: Any, packed: Any, rules: Any, state: Any, steps: int) -> int:
         _admit(rows, rules, state, now)
         if state.index[QUEUED] == 0:
             continue
-        starts, stops, chosen = state.index[SEGMENTS], state.index[STOPS], 0
+        restarts, stops, chosen = state.index[RESTARTS], state.index[STOPS], 0
         if rules.round == 0.0 or _is_boundary(now, rules):
             chosen = _preempt(rows, rules, state, now)
         _fill(rows, packed, rules, state, now, chosen)
-        _note_instant(state, now, starts, stops)
+        _note_instant(state, now, restarts, stops)
     return MORE
 
 
@@ -106,13 +108,14 @@ def _room(state: Any) -> int:
     if instants < 0:
         return -1
     room = len(state.segment_row) - state.index[SEGMENTS]
+    room = min(room, len(state.stopped_row) - state.index[STOPS])
     room = min(room, len(state.alpha) - state.index[ALPHAS])
     return min(room, len(state.piece) - state.index[PIECES])
 
 
 @njit_inlined
-def _note_instant(state: Any, now: float, starts: int, stops: int) -> None:
-    """Record when segments began or ended before their time.
+def _note_instant(state: Any, now: float, restarts: int, stops: int) -> None:
+    """Record when jobs were stopped, or ran again.
 
     Parameters
     ----------
@@ -120,13 +123,13 @@ def _note_instant(state: Any, now: float, starts: int, stops: int) -> None:
         The run so far; edited.
     now : float
         The instant.
-    starts, stops : int
+    restarts, stops : int
         How many of both there were before.
     """
-    starts, stops = state.index[SEGMENTS] - starts, state.index[STOPS] - stops
-    if starts + stops > 0:
+    restarts, stops = state.index[RESTARTS] - restarts, state.index[STOPS] - stops
+    if restarts + stops > 0:
         at = state.index[INSTANTS]
-        state.instant[at], state.starts[at], state.stops[at] = now, starts, stops
+        state.instant[at], state.restarts[at], state.stops[at] = now, restarts, stops
         state.index[INSTANTS] = at + 1
 
 
@@ -296,6 +299,7 @@ def _fill(rows: Any, packed: Any, rules: Any, state: Any, now: float, chosen: in
         Jobs in `aside`, which come first.
     """
     at, seatless = 0, 0
+    state.clock[FETCHED] = _fetched(state, chosen)
     while state.servers.total[0] > 0:
         if at < chosen:
             key, row = state.aside_key[at], state.aside[at]
@@ -324,6 +328,15 @@ def _fill(rows: Any, packed: Any, rules: Any, state: Any, now: float, chosen: in
         seatless += 1
     for each in range(seatless):
         enqueue(rows, state, state.aside[each], state.aside_key[each])
+
+
+@njit_inlined
+def _fetched(state: Any, chosen: int) -> float:
+    """Touch the jobs that are chosen: together, for a processor waits for one line of each else."""
+    touched = 0.0
+    for row in state.aside[:chosen]:
+        touched += state.job[row, TIMES]
+    return touched
 
 
 @njit_inlined
@@ -358,9 +371,12 @@ def _start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float
     end = take(state.servers, rule, gpus, state.piece, first)
     state.index[PIECES] = end
     state.piece[end - 1] = ~state.piece[end - 1]
-    begin = now + rules.checkpoint
+    begin = now
     if state.job[row, TIMES] == 0.0:
-        begin, state.start[row] = now, now
+        state.start[row] = now
+    else:
+        begin += rules.checkpoint
+        state.index[RESTARTS] += 1
     state.job[row, FROM], state.job[row, ALPHA] = begin, alpha
     state.job[row, END] = begin + state.job[row, LEFT] * alpha
     state.job[row, TIMES], state.job[row, PIECE] = 1.0 - state.job[row, TIMES], first

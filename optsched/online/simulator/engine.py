@@ -125,11 +125,9 @@ class _Run:
 
     def records(self, complete: bool) -> Records:
         state, jobs = self.state, self.jobs
-        started = np.flatnonzero(~np.isnan(state.start)).astype(np.int64)
-        first, server, taken = in_server_order(
-            state.first_piece, state.pieces, state.piece, started
-        )
-        kept = started if len(started) < len(jobs) else slice(None)
+        has_started = ~np.isnan(state.start)
+        kept = slice(None) if has_started.all() else np.flatnonzero(has_started)
+        first, server, taken = in_server_order(state.first_piece, state.pieces, state.piece, kept)
         return Records.of(
             jobs,
             kept,

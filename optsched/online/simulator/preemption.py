@@ -20,9 +20,9 @@ from optsched.online.simulator.server_sets import FreeServers, all_free
 
 Floats = NDArray[np.float64]
 NONE = -1
-NEXT, RUNNING, SEGMENTS, PIECES, QUEUED, ENDED, ENDS, STOPS, INSTANTS, ALPHAS = range(10)
-COUNTERS = 10
-NOW, HORIZON = range(2)
+NEXT, RUNNING, SEGMENTS, PIECES, QUEUED, ENDED, ENDS, STOPS, RESTARTS, INSTANTS, ALPHAS = range(11)
+COUNTERS = 11
+NOW, HORIZON, FETCHED = range(3)
 LEFT, KNOWN, WORKED, FROM, END, ALPHA, TIMES, PIECE = range(8)
 COLUMNS = 8
 """Of a job: 64 bytes, which a processor fetches together."""
@@ -66,9 +66,9 @@ class State(NamedTuple):
     ----------
     index : (COUNTERS,) int
         Next arrival, running jobs, segments, pieces, queued, ended, entries of `end_time`; stops,
-        entries of `instant`, entries of `alpha`.
-    clock : (TIMES,) float
-        Now; and until when all ends are in `end_time`.
+        restarts, entries of `instant`, entries of `alpha`.
+    clock : (3,) float
+        Now; until when all ends are in `end_time`; and what nobody looks at.
     job : (n, COLUMNS) float
         As of the last stop: iterations to go, those predicted to go, and seconds worked. Of running
         jobs: when iterations begin and end, seconds each takes, the how manieth segment this is
@@ -93,10 +93,10 @@ class State(NamedTuple):
     order_key, order_row, order_gpus, parts, aside, aside_key
         Of a pass: running jobs that may be stopped, ends and GPUs of parts of these that are yet to
         be gone through, and room for rows laid aside.
-    segment_row, stopped_row, alpha, piece, instant, starts, stops
+    segment_row, stopped_row, alpha, piece, instant, restarts, stops
         What is recorded; `_make_room` makes them longer. Jobs in order of starts, and of stops;
         where a segment has several pieces, its alpha; pieces (`records.SERVER`), the last of each
-        segment marked; and when how many started and were stopped.
+        segment marked; and when how many were stopped, or ran again.
     """
 
     index: Any
@@ -136,7 +136,7 @@ class State(NamedTuple):
     alpha: Any
     piece: Any
     instant: Any
-    starts: Any
+    restarts: Any
     stops: Any
     taken: Any
     scratch: Any
@@ -189,18 +189,23 @@ class PreemptiveRun:
             return False
 
     def records(self, complete: bool) -> Records:
-        """What ran; of an interrupted run, without the jobs that wait."""
-        state, job = self.state, self.state.job
-        kept = np.flatnonzero(job[:, TIMES] > 0)
-        rows = kept if len(kept) < len(job) else slice(None)
-        job, start = job[rows], state.start[rows]
-        times, end = job[:, TIMES], job[:, END].copy()
-        worked = job[:, WORKED] + np.maximum(0.0, end - job[:, FROM])
-        alpha = np.where(times == 1, job[:, ALPHA], worked / self.jobs.iterations[rows])
+        """What ran; of an interrupted run, without the jobs that wait. Uses the run up."""
+        state = vars(self).pop("state")
+        ran = _Ran(state, self.rows)
+        job, start, rows = state.job, state.start, ran.rows
+        del state  # what comes is as large
+        if not isinstance(rows, slice):
+            job, start = job[rows], start[rows]
+        end, again = job[:, END].copy(), job[:, TIMES] > 1
+        job[:, FROM] = np.subtract(end, job[:, FROM], out=job[:, FROM])
+        job[:, WORKED] += np.maximum(job[:, FROM], 0.0, out=job[:, FROM])
+        alpha = job[:, ALPHA].copy()
+        np.divide(job[:, WORKED], self.jobs.iterations[rows], out=alpha, where=again)
         piece = job[:, PIECE].astype(np.int64)
-        pieces = _last_pieces(state.piece, piece)
-        first, server, taken = in_server_order(piece, pieces, state.piece, np.arange(len(kept)))
-        is_stopped = (times > 1).any()
+        del job
+        pieces = _last_pieces(ran.piece, piece)
+        first, server, taken = in_server_order(piece, pieces, ran.piece, slice(None))
+        ran.start, ran.end = start, end
         return Records.of(
             self.jobs,
             rows,
@@ -213,14 +218,14 @@ class PreemptiveRun:
             first=first,
             server=server,
             taken=taken,
-            parts=Segments.later(_Ran(state, self.rows, kept, end).by_job) if is_stopped else None,
+            parts=Segments.later(ran.by_job) if again.any() else None,
             complete=complete,
         )
 
 
-def _last_pieces(piece: NDArray[np.int32], first: NDArray[np.int64]) -> NDArray[np.int64]:
+def _last_pieces(piece: NDArray[np.int32], first: NDArray[np.int64]) -> NDArray[np.int32]:
     """How many pieces each of some segments has."""
-    count, some = np.ones(len(first), dtype=np.int64), np.flatnonzero(piece[first] >= 0)
+    count, some = np.ones(len(first), dtype=np.int32), np.flatnonzero(piece[first] >= 0)
     while len(some):
         count[some] += 1
         some = some[piece[first[some] + count[some] - 1] >= 0]
@@ -228,35 +233,49 @@ def _last_pieces(piece: NDArray[np.int32], first: NDArray[np.int64]) -> NDArray[
 
 
 class _Ran:
-    """What a run recorded, and which jobs are kept: those that run or have ended, and when."""
+    """What a run recorded, and the jobs that are kept: those that run or have ended.
 
-    def __init__(
-        self, state: State, rows: Rows, kept: NDArray[np.int64], end: NDArray[np.float64]
-    ) -> None:
+    `start` and `end` are theirs: of their first segment and of their last.
+    """
+
+    start: Floats
+    end: Floats
+
+    def __init__(self, state: State, jobs: Rows) -> None:
         instants = int(state.index[INSTANTS])
         self.row = state.segment_row[: int(state.index[SEGMENTS])]
         self.stopped = state.stopped_row[: int(state.index[STOPS])]
         self.alpha = state.alpha[: int(state.index[ALPHAS])]
         self.piece = state.piece[: int(state.index[PIECES])]
         self.instant = state.instant[:instants]
-        self.starts, self.stops = state.starts[:instants], state.stops[:instants]
-        self.rows, self.kept, self.end = rows, kept, end
+        self.restarts, self.stops = state.restarts[:instants], state.stops[:instants]
+        self.jobs, self.is_kept = jobs, state.job[:, TIMES] > 0
+        self.rows = slice(None) if self.is_kept.all() else np.flatnonzero(self.is_kept)
 
     def by_job(self) -> Segments:
         """Laid out by job, and then time."""
-        order, stop = self._by_row(self.row), self._by_row(self.stopped)
+        order, stop = _by_row(self.row), _by_row(self.stopped)
         row = self.row[order]
-        last = np.append(row[1:] != row[:-1], True)
+        is_first = np.append(True, row[1:] != row[:-1])
+        again = np.zeros(len(row), dtype=bool)
+        again[order[~is_first]] = True
+        start = np.empty(len(row))
+        start[again] = np.repeat(self.instant, self.restarts)
+        start, kept = start[order], self.is_kept[row]
+        order, row, is_first, start = order[kept], row[kept], is_first[kept], start[kept]
+        start[is_first] = self.start
+        is_last = np.append(is_first[1:], True)
         end = np.empty(len(row))
-        end[last], end[~last] = self.end, np.repeat(self.instant, self.stops)[stop]
+        stop = stop[self.is_kept[self.stopped[stop]]]
+        end[is_last], end[~is_last] = self.end, np.repeat(self.instant, self.stops)[stop]
         after = np.flatnonzero(self.piece < 0) + 1
         begin = np.concatenate(([0], after[:-1]))
-        alpha = self.rows.estimate[self.rows.configuration[self.row]]
+        alpha = self.jobs.estimate[self.jobs.configuration[self.row]]
         alpha[after - begin > 1] = self.alpha
         first, server, taken = in_server_order(begin, after - begin, self.piece, order)
         return Segments(
-            job=np.cumsum(np.append(False, last[:-1])),
-            start=np.repeat(self.instant, self.starts)[order],
+            job=np.cumsum(is_first) - 1,
+            start=start,
             end=end,
             alpha=alpha[order],
             first=first,
@@ -264,14 +283,12 @@ class _Ran:
             taken=taken,
         )
 
-    def _by_row(self, row: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Where the kept jobs are, by row and then time."""
-        low, high = row.astype(np.uint16), (row >> 16).astype(np.uint16)
-        order = np.argsort(low, kind="stable")  # of 16 bits numpy counts instead of comparing
-        order = order[np.argsort(high[order], kind="stable")]
-        if len(self.kept) < len(self.rows.submit):
-            order = order[np.isin(row[order], self.kept)]
-        return order
+
+def _by_row(row: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Where entries are by row, and then as they come."""
+    low, high = row.astype(np.uint16), (row >> 16).astype(np.uint16)
+    order = np.argsort(low, kind="stable")  # of 16 bits numpy counts instead of comparing
+    return order[np.argsort(high[order], kind="stable")]
 
 
 def _new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State:
@@ -286,7 +303,7 @@ def _new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State
     job[:, LEFT], job[:, KNOWN] = jobs.iterations, predicted
     return State(
         index=np.zeros(COUNTERS, dtype=np.int64),
-        clock=np.array([-np.inf, np.inf]),
+        clock=np.array([-np.inf, np.inf, 0.0]),
         job=job,
         start=np.empty(many),
         running=np.empty(running, dtype=np.int64),
@@ -322,7 +339,7 @@ def _new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State
         alpha=np.empty(room),
         piece=np.empty(room, dtype=np.int32),
         instant=np.empty(room),
-        starts=np.empty(room, dtype=np.int32),
+        restarts=np.empty(room, dtype=np.int32),
         stops=np.empty(room, dtype=np.int32),
         taken=np.zeros(cluster.gpus_per_server + 1, dtype=np.int64),
         scratch=np.zeros(cluster.servers, dtype=np.int32),
@@ -338,10 +355,11 @@ def _make_room(state: State) -> None:
     """
     gpus = len(state.servers.free) * (len(state.servers.histogram) - 1)
     for used, columns in (
-        (SEGMENTS, (state.segment_row, state.stopped_row)),
+        (SEGMENTS, (state.segment_row,)),
+        (STOPS, (state.stopped_row,)),
         (ALPHAS, (state.alpha,)),
         (PIECES, (state.piece,)),
-        (INSTANTS, (state.instant, state.starts, state.stops)),
+        (INSTANTS, (state.instant, state.restarts, state.stops)),
     ):
         room = len(columns[0])
         if room - state.index[used] < gpus:

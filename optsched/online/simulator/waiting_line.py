@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.compiled_loops import njit_borrowing, njit_inlined
+from optsched.compiled_loops import njit_borrowing, njit_dividing, njit_inlined
 from optsched.online.simulator.heaps import pop_keyed, push_keyed
 from optsched.online.simulator.preemption import (
     ALPHA,
@@ -31,6 +31,8 @@ PART = 16
 """Of those that wait, about one in so many is in front."""
 FEW = 64
 """Jobs that are all kept in order."""
+SPARE = 16
+"""By shares, the front of a round is half as long again as the last one took, and so many more."""
 
 
 @njit_inlined
@@ -207,6 +209,24 @@ def first_fitting(rows: Any, state: Any, room: int) -> int:
     return best
 
 
+@njit_dividing
+def _compute_shares(key: Any, served: Any, since: Any, share: float, now: float) -> None:
+    """The keys of some that wait, by shares.
+
+    Parameters
+    ----------
+    key, served, since : (k,) float
+        Of each its key, which is set, seconds worked, and submission.
+    share : float
+        Of GPUs, of their size.
+    now : float
+        The instant.
+    """
+    for at in range(len(key)):
+        due = share * (now - since[at])
+        key[at] = served[at] / (due if due > 0.0 else 1.0)  # none is due where none has worked
+
+
 @njit_borrowing
 def rank_again(rows: Any, state: Any, level: float) -> None:
     """Order the jobs that wait by their shares now.
@@ -226,8 +246,10 @@ def rank_again(rows: Any, state: Any, level: float) -> None:
     for bucket in range(len(rows.sizes)):
         begin = state.begin[bucket]
         share = min(1.0, level / rows.sizes[bucket])
-        for at in range(begin, begin + state.size[bucket]):
-            state.key[at] = _share_key(state.served[at], share, now - state.since[at])
+        end = begin + state.size[bucket]
+        _compute_shares(
+            state.key[begin:end], state.served[begin:end], state.since[begin:end], share, now
+        )
         if state.size[bucket] > 0:
-            _choose_front(state, bucket, 2 * state.gone[bucket] + FEW)
+            _choose_front(state, bucket, state.gone[bucket] * 3 // 2 + SPARE)
         state.gone[bucket] = 0
