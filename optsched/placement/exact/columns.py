@@ -14,19 +14,20 @@ not be alike. Beyond the paper.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from optsched.deadline import Deadline, clock
 from optsched.placement.bounds.certificate import PatternCertificate
-from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
+from optsched.placement.bounds.combinatorial import Bound
 from optsched.placement.bounds.patterns import PatternProgramme
 from optsched.placement.bounds.pricing import Pricing
 from optsched.placement.cost import CostTables, Floats, Ints, iteration_time, tables_of
 from optsched.placement.exact.covers import Covers
 from optsched.placement.exact.repair import Repair
-from optsched.placement.heuristics.repartition import starting_placement
+from optsched.placement.exact.start import between_bounds
+from optsched.placement.heuristics.repartition import improve
 from optsched.placement.instance import PlacementInstance, require_asynchronous
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
@@ -43,7 +44,7 @@ PROBE = 10.0
 PROBE_SHARE = 0.3
 PATIENCE = 0.5
 """Seconds of the first programmes in integers; twice as long after each that did not end."""
-SPLITS = (0.5, 0.1, 0.3, 0.9, 0.02)
+SPLITS = (0.1, 0.5, 0.3, 0.9, 0.02)
 """How far from the bound to the best placement a try looks, where the tries before it failed."""
 STALE = 8
 """Repairs in a row that leave as many replicas over, after which another theta is tried."""
@@ -68,11 +69,7 @@ def columns(instance: PlacementInstance, options: PlacementOptions, settings: Se
         would not fit.
     """
     require_asynchronous("columns", instance)
-    start = starting_placement(instance, options, settings)
-    if start.counts is None:
-        return start.nothing
-    bound = combinatorial_bound(instance, tables_of(instance, options))
-    return between(instance, options, settings, start.counts, bound)
+    return between_bounds(instance, options, settings, between)
 
 
 def between(
@@ -204,13 +201,18 @@ class _Search:
 
     def lower_placement(self) -> None:
         """Look for a better placement, ever nearer to the bound; where none can be, prove it."""
-        failures = 0
+        failures = rises = 0
         while not (self.closed or self.settings.deadline.is_over) and failures < FAILURES:
             low = max(self.bound.value, min(self.fractional, self.value))
-            theta = low + (self.value - low) * SPLITS[failures % len(SPLITS)]
+            split = SPLITS[failures % len(SPLITS)]
+            if not failures:  # the nearer to the placement the oftener the bound has risen
+                split = 1 - (1 - split) / 2**rises
+            theta = low + (self.value - low) * split
             below = self.value * (1 - STRICTLY_BELOW)
             theta = below if low * (1 + PRECISION) > self.value else min(theta, below)
+            bound = self.bound
             failures = 0 if self._try(theta, failures) else failures + 1
+            rises = rises + 1 if self.bound.value > bound.value else 0
             self.note()
 
     def _try(self, theta: float, failures: int) -> bool:
@@ -282,6 +284,7 @@ class _Search:
                     if s not in asked and self._refute(pricing, s):
                         return True
                     asked.add(s)
+        self._round(repair.fixed)
         return False
 
     def _refute(self, pricing: Pricing, stage: int) -> bool:
@@ -311,6 +314,24 @@ class _Search:
 
     def _take(self, used: list[int]) -> bool:
         """Give the patterns to servers and fill them; whether the placement is better."""
+        return self._keep(self._laid_out(used))
+
+    def _round(self, used: list[int]) -> None:
+        """The same of patterns that leave replicas over, which fill: then Repartition's search."""
+        counts = self._laid_out(used)
+        if (counts.sum(axis=1) == self.tables.replicas).all():
+            improve(self.instance, self.tables, counts, replace(self.settings, iterations=None))
+            self._keep(counts)
+
+    def _keep(self, counts: Ints) -> bool:
+        value = iteration_time(self.instance, counts, self.options)
+        better = value < self.value
+        if better:
+            self.counts, self.value = counts, value
+        return better
+
+    def _laid_out(self, used: list[int]) -> Ints:
+        """Counts of servers with so many patterns, and what is left in the GPUs left."""
         waiting: dict[int, list[Ints]] = {}
         for i in used:
             size = int(self.programme.sizes[self.programme.classes[i]])
@@ -320,14 +341,10 @@ class _Search:
             if waiting.get(free):
                 counts[:, m] = waiting[free].pop()
         self._fill(counts)
-        value = iteration_time(self.instance, counts, self.options)
-        better = value < self.value
-        if better:
-            self.counts, self.value = counts, value
-        return better
+        return counts
 
     def _fill(self, counts: Ints) -> None:
-        """Give what is left of the replicas, all of free stages, to the GPUs left."""
+        """Give what is left of the replicas to the GPUs left."""
         gpus = self.tables.gpus
         left = self.tables.replicas - counts.sum(axis=1)
         for m, room in enumerate((self.instance.free_gpus - gpus @ counts).tolist()):

@@ -17,10 +17,10 @@ from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.deadline import clock
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds._combinatorial_kernel import least_time
-from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
+from optsched.placement.bounds.combinatorial import Bound
 from optsched.placement.cost import CostTables, Floats, Ints, tables_of, time_matrix
 from optsched.placement.exact._threshold_kernel import candidate_times
-from optsched.placement.heuristics.repartition import starting_placement
+from optsched.placement.exact.start import between_bounds
 from optsched.placement.instance import (
     PlacementInstance,
     equal_neighbours,
@@ -53,11 +53,7 @@ def threshold(
     if settings.solver != "highs":
         raise NotApplicableError("threshold", f"solver {settings.solver}", "highs")
     require_solver(settings.solver)
-    start = starting_placement(instance, options, settings)
-    if start.counts is None:
-        return start.nothing
-    bound = combinatorial_bound(instance, tables_of(instance, options))
-    return bisect(instance, options, settings, start.counts, bound)
+    return between_bounds(instance, options, settings, bisect)
 
 
 def bisect(
@@ -71,21 +67,9 @@ def bisect(
 
     Parameters
     ----------
-    instance : PlacementInstance
-        The instance.
-    options : PlacementOptions
-        The problem's options.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    start : (S, M) int
-        Counts of the known placement.
-    bound : Bound
-        Proven, seconds.
+    instance, options, settings, start, bound
+        As in `optsched.placement.exact.columns.between`.
 
-    Returns
-    -------
-    Outcome
-        The best placement, and what is proved of it.
     """
     began = clock()
     tables = tables_of(instance, options)

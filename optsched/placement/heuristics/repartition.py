@@ -91,12 +91,12 @@ def improved_start(
     accepted = 0
     if tables.micro_batches is not None:
         asynchronous = [counts.copy() for counts in starts]
-        accepted += sum(_improve(instance, tables, counts, settings) for counts in asynchronous)
+        accepted += sum(improve(instance, tables, counts, settings) for counts in asynchronous)
         starts += asynchronous
     best: list[tuple[float, Ints]] = []
     for counts in starts:
-        improve = _improve if tables.micro_batches is None else _improve_pipeline
-        accepted += improve(instance, tables, counts, settings)
+        improved = improve if tables.micro_batches is None else _improve_pipeline
+        accepted += improved(instance, tables, counts, settings)
         best.append((placement_time(tables, counts, PlacementOptions()), counts))
     counts = min(best, key=lambda pair: pair[0])[1]
     return Start("repartition", counts, Termination.FEASIBLE), accepted
@@ -122,14 +122,24 @@ def starting_placement(
     return second
 
 
-def _improve(
+def improve(
     instance: PlacementInstance, tables: CostTables, counts: Ints, settings: Settings
 ) -> int:
-    """Re-split servers until nothing improves; edits the counts and returns how often."""
-    from optsched.placement.heuristics._repartition_kernel import improve
+    """Re-split servers until nothing improves; edits the counts and returns how often.
+
+    Parameters
+    ----------
+    instance, tables : PlacementInstance, CostTables
+        What is placed, and its seconds by stage and count.
+    counts : (S, M) int
+        Of a placement of all replicas, by stage and server.
+    settings : Settings
+        Its iterations cap the re-splits.
+    """
+    from optsched.placement.heuristics import _repartition_kernel as loops
 
     free = np.array(instance.free_gpus, dtype=np.int64)
-    return int(improve(tables.costs, counts, free, _rounds(settings), MOST_SPLITS)[0])
+    return int(loops.improve(tables.costs, counts, free, _rounds(settings), MOST_SPLITS)[0])
 
 
 def _improve_pipeline(
