@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from optsched.rolling.policies._hindsight_kernel import Known, anneal, hand_out, no_seats
+from optsched.rolling.policies.price import LEAST_WORTH
 from optsched.rolling.policies.same_gpus import keep_same_gpus
 from optsched.rolling.records import Records
 from optsched.rolling.simulator.engine import Plan, simulate_rolling
@@ -28,8 +29,6 @@ STEPS, STARTS = 600_000, 2
 saturated worlds than many short ones, and one annealing after the other decides otherwise."""
 HEAT = (0.1, 1e-4)
 """First and last temperature, as shares of the cost of a run that is known."""
-LEAST_WORTH = 1e-200
-"""Dollars: an epoch that costs nothing to make and nothing to put off is made all the same."""
 
 
 def hindsight_run(
