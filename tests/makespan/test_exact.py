@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import optsched
+from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.files import instance_sha256
 from optsched.generators.makespan import generate_makespan
@@ -15,7 +16,9 @@ from optsched.library.best_known import read_best_known
 from optsched.makespan.bounds.best import best_bound
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.check_certificate import check_certificate
-from optsched.result import Termination
+from optsched.makespan.contention import evaluate
+from optsched.makespan.exact.starting_schedules import candidates
+from optsched.result import Settings, Termination
 
 SHIPPED = shipped_folder() / "makespan"
 BEST = read_best_known(SHIPPED / "best_known.json")
@@ -64,6 +67,19 @@ def test_an_instance_too_large_for_the_model_keeps_its_incumbent() -> None:
 def test_exact_picks() -> None:
     assert optsched.solve("makespan/contended-3x3").chosen == "state-search"
     assert optsched.solve("makespan/uniform-10x4").proved
+
+
+@pytest.mark.nightly
+def test_what_is_too_large_for_models_is_annealed_without_a_limit_too() -> None:
+    """The start's short annealing ends at 563 slots."""
+    instance = generate_makespan(160, 20, contention="mild", seed=3)
+    found = optsched.solve(instance, "exact")
+    again = optsched.solve(instance, "exact")
+    assert found.objective == again.objective
+    assert found.objective is not None
+    starts = [each.schedule for _, each in candidates(instance, Settings(), Deadline())]
+    least = min(evaluate(instance, schedule).makespan for schedule in starts if schedule)
+    assert found.objective < least
 
 
 def test_ilp_schedules_selects_the_best_of_the_heuristics() -> None:

@@ -21,9 +21,13 @@ from optsched.deadline import Deadline, OutOfTimeError
 from optsched.errors import NotApplicableError
 from optsched.makespan.bounds.best import Bound
 from optsched.makespan.contention import evaluate, schedule_of
-from optsched.makespan.exact.starting_schedules import search_moves, take_starting_schedules
-from optsched.makespan.heuristics.local_search import search
-from optsched.makespan.heuristics.nested import nested
+from optsched.makespan.exact.starting_schedules import (
+    NESTED_MOVES,
+    search_moves,
+    take_starting_schedules,
+)
+from optsched.makespan.heuristics.local_search import local_search, search
+from optsched.makespan.heuristics.nested import Annealing, applies
 from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models.data import Plan, require_slots, without_starts
@@ -38,6 +42,9 @@ POOLS_SHARE, TARGET_SHARE = 0.6, 0.5
 """Share of the time left that the pools may take, and of that any one question to them."""
 SEARCHES = 8
 """Local searches before any model is built: each is far cheaper than closing a gap of one slot."""
+NESTED_SHARE, MOVES_A_PAIR, MOST_MOVES = 0.1, 2_000, 100_000_000
+"""Share of the time left for the start's annealing to go on after them; its moves by square of
+jobs, since models grow like that, and at most without a limit: some seconds for 160 jobs."""
 
 
 def ilp(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
@@ -113,7 +120,16 @@ class Pipeline:
             short = replace(self.settings, seed=seed, iterations=moves, time_limit=None)
             target, stop = self.found.bound.value, self.deadline.share(SEARCH_SHARE)
             self.found.take(search(instance, short, target, stop), "local-search")
+        moves = MOVES_A_PAIR * len(instance.jobs) ** 2
+        if applies(instance) and moves > NESTED_MOVES and not self._met():
+            most = min(moves, MOST_MOVES) if self.deadline.limit is None else moves
+            self._anneal(most, self.deadline.share(NESTED_SHARE), self.settings.seed)
         self.found.cut = False  # a share of the time was up
+
+    def _anneal(self, moves: int | None, deadline: Deadline, seed: int) -> None:
+        found, progress = self.found, self.settings.progress
+        annealing = Annealing(found.instance, found.bound.value, seed, progress=progress)
+        found.take(annealing.found(moves, deadline, self.settings.gap), "nested")
 
     def _pools(self) -> None:
         """Servers of one size as one, for one makespan after the other, from the bound up.
@@ -198,9 +214,12 @@ class Pipeline:
         if not self.deadline.left or not self.searching:
             return
         found = self.found
-        outcome = nested(found.instance, MakespanOptions(), self.settings)
+        if applies(found.instance):
+            self._anneal(None, self.deadline, self.settings.seed + 1)
+            return
+        outcome = local_search(found.instance, MakespanOptions(), self.settings)
         if outcome.solution is not None:
-            found.offer(schedule_of(found.instance, outcome.solution), "nested")
+            found.offer(schedule_of(found.instance, outcome.solution), "local-search")
 
     def _met(self) -> bool:
         return self.found.met or self.found.impossible
