@@ -7,7 +7,8 @@ widest last, no GPU waits, so the makespan is the largest sum of durations on a 
 nothing to sequence. Anneals the sum over GPUs of max(0, load - T)^2, with T just above the
 certified bound at first; T falls as it is met. Each annealing from scratch, hot, is followed by
 short ones that go on from what it reached, towards a T between that and the bound; then it is
-forgotten. Some make pairs, some do not. Where few servers hold the widest jobs it pays to span: a
+forgotten. Some make pairs, some do not. After a round of them replicas at fixed temperatures take
+turns, which exchange their places. Where few servers hold the widest jobs it pays to span: a
 short local search comes first, and the better of the two schedules is kept.
 
 Guarantee: never worse than longest-first, nor than blocks filled greedily widest first; the excess
@@ -38,6 +39,7 @@ from optsched.makespan.heuristics._nested_kernel import (
 from optsched.makespan.heuristics._random_kernel import random_state
 from optsched.makespan.heuristics.list_scheduling import by_longest
 from optsched.makespan.heuristics.local_search import local_search, search
+from optsched.makespan.heuristics.replicas import Replicas
 from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
@@ -57,6 +59,8 @@ takes that share of what is left."""
 FIRST_TARGET = 1.004
 RESTART = (0.1, 0.7)
 """Where between the bound and what was reached a short one's target is drawn."""
+TEMPERED = sum((times or 1) + shorter for times, shorter, _ in CYCLES)
+"""How many times a short one's moves replicas make after a round of cycles: as many as it."""
 HEATS = {True: (2e-2, 1e-3), False: (8e-3, 4e-4)}
 """Square roots of the first and the last temperature, as shares of the bound: from scratch, and
 for short ones, where the widest jobs mostly stay."""
@@ -113,7 +117,7 @@ def _start(instance: MakespanInstance, settings: Settings, bound: float) -> Sear
 class Step(NamedTuple):
     """One annealing: what it goes on from, its moves, and whether it makes pairs."""
 
-    start: Literal["greedy", "hot", "reached"]
+    start: Literal["greedy", "hot", "reached", "replicas"]
     moves: int
     pairs: bool
 
@@ -142,6 +146,7 @@ class Annealing:
         self.reached, self.reached_position = np.inf, position.copy()
         self.greedy = position.copy()
         self.targets = np.random.default_rng(self.seed)
+        self.replicas: Replicas | None = None
 
     def run(self, most: int | None, deadline: Deadline, gap: float) -> bool:
         """Anneal until the moves or the time are spent or the bound is met; whether time cut it."""
@@ -150,6 +155,11 @@ class Annealing:
         for step in self._steps(lambda: self._left(most, deadline, began)):
             if self.done(gap) or (most is not None and self.moves >= most):
                 return False
+            moves = step.moves if most is None else min(step.moves, most - self.moves)
+            if step.start == "replicas":
+                if not self._temper(moves, deadline):
+                    return True
+                continue
             if step.start != "reached":
                 target, self.reached = FIRST_TARGET * self.bound, np.inf
                 if step.start == "greedy":
@@ -159,7 +169,6 @@ class Annealing:
                 share = self.targets.uniform(low, high)
                 target = self.bound + (self.reached - self.bound) * share
                 self.now.position[:] = self.reached_position
-            moves = step.moves if most is None else min(step.moves, most - self.moves)
             blocks = self.blocks if step.pairs else self.aligned
             target = min(target, self.reached - self._least_step())
             if not self._anneal(blocks, target, moves, deadline, HEATS[step.start == "hot"]):
@@ -171,7 +180,8 @@ class Annealing:
         """What to anneal next, for ever; `left` gives the moves that are left.
 
         Few jobs: cycles that each forget the one before, since a cycle keeps where its widest jobs
-        stand. Many: one from scratch after the other, each longer, the last as long as may be.
+        stand, and in turn replicas that go on from the best. Many: one from scratch after the
+        other, each longer, the last as long as may be.
         """
         jobs = len(self.best_position)
         least = length = max(FEWEST_MOVES, MOVES_A_JOB * jobs)
@@ -179,6 +189,7 @@ class Annealing:
             for times, shorter, pairs in CYCLES:
                 yield Step("hot", times * least, pairs) if times else Step("greedy", least, pairs)
                 yield from [Step("reached", least, pairs)] * shorter
+            yield Step("replicas", TEMPERED * least, pairs=True)
         yield Step("greedy", least, False)
         while True:
             rest = left()
@@ -252,9 +263,7 @@ class Annealing:
         heat : (float, float)
             Square roots of the first and the last temperature, as shares of the bound.
         """
-        (hot, cold), scale = heat, self.bound
-        if self.instance.slotted:
-            scale = max(scale, FEWEST_SLOTS)
+        (hot, cold), scale = heat, self._scale()
         loads_of(blocks, self.now.position, self.now.load)
         chunk, done = min(CHUNK, -(-total // FEWEST_STEPS)), 0
         while done < total:
@@ -265,22 +274,43 @@ class Annealing:
             made = anneal(blocks, self.now, target, temperature, moves)
             self.moves += made
             done += max(made, 1)
-            self._keep()
+            self._keep(self.now)
             if made < moves:  # met: ask for more
                 if self.best <= self.bound:
                     return True
                 target = max(self.bound, min(target, self.reached) - self._least_step())
         return True
 
-    def _keep(self) -> None:
-        """Keep the present positions if they are the best so far."""
-        highest = float(self.now.load.max())
+    def _temper(self, total: int, deadline: Deadline) -> bool:
+        """Let the replicas go on, at first from the best; false when the time was up."""
+        if self.replicas is None:
+            self.replicas = Replicas(self.blocks, self.best_position, self._scale(), self.seed)
+        most = self.moves + total
+        while self.moves < most and self.best > self.bound:
+            goal = max(self.bound, min(FIRST_TARGET * self.bound, self.best - self._least_step()))
+            for now, made in self.replicas.turns(goal, most - self.moves):
+                if deadline.is_over:
+                    return False
+                self.moves += made
+                self._keep(now)
+                if self.moves >= most:
+                    break
+            self.replicas.exchange(goal)
+        return True
+
+    def _scale(self) -> float:
+        """What temperatures are shares of, in slots."""
+        return max(self.bound, FEWEST_SLOTS) if self.instance.slotted else self.bound
+
+    def _keep(self, now: Positions) -> None:
+        """Keep positions if they are the best so far."""
+        highest = float(now.load.max())
         if highest < self.reached:
             self.reached = highest
-            self.reached_position[:] = self.now.position
+            self.reached_position[:] = now.position
         if highest < self.best:
             self.best = highest
-            self.best_position[:] = self.now.position
+            self.best_position[:] = now.position
             if highest <= self.instance.horizon:
                 self.progress.report(highest)
 
