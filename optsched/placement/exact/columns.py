@@ -220,14 +220,16 @@ class _Search:
         pricing = self.programme.price(theta)
         if self.covers.bottleneck:  # few patterns, without what a slower all-reduce would need
             few = pricing.needed(self._prices, FEW_PATTERNS)
-            if few is not None and self._settle(pricing, few, complete=False):
+            _, found = (None, None) if few is None else self._probe(few, pricing)
+            if found is not None and self._take(found):
                 return True
         most = MOST_PATTERNS if pricing.free.any() else SOME_PATTERNS
         needed = self.covers.needed(pricing, self._prices, most)
         cycle, place = divmod(failures, len(SPLITS))
         now_and_then = cycle > 0 and not place
         complete = needed is not None
-        if needed is not None and not (len(needed[0]) <= FEW_PATTERNS or self.told or now_and_then):
+        worth_it = self.told or now_and_then or self.covers.bottleneck
+        if needed is not None and not (len(needed[0]) <= FEW_PATTERNS or worth_it):
             needed = None
         elif needed is None and now_and_then:
             parts = (

@@ -23,7 +23,7 @@ from optsched.backends import MilpArrays, solve_arrays
 from optsched.deadline import Deadline
 from optsched.placement.bounds.patterns import PatternProgramme
 from optsched.placement.bounds.pricing import ROUNDING, Pricing
-from optsched.placement.cost import Floats, Ints, work_matrix
+from optsched.placement.cost import Floats, Ints
 from optsched.result import Settings, Termination
 
 AROUND = 2
@@ -148,45 +148,65 @@ class Covers:
                 high = middle
         return low
 
-    def _least_counts(self, counts: Ints, pricing: Pricing) -> Ints:
-        """Which count everywhere keeps the stages of each pattern within theta, (P, S) int.
+    def _least_counts(self, pricing: Pricing) -> Ints:
+        """Which count everywhere keeps a stage within theta: by stage, v, u and w of `stage_time`.
 
-        More than its own where none does, 0 where there is no replica. Free stages are always.
+        More than v where none does, 0 where there is no replica. Free stages are always.
         """
         tables = self.programme.tables
-        left = pricing.theta * (1 + ROUNDING) - work_matrix(tables, counts.T).T
-        least = np.ones_like(counts)
-        for count in range(1, int(counts.max(initial=0)) + 1):
-            late = tables.all_reduce[:, count] > left
-            least += late & (counts >= count) & (counts < tables.replicas)
-        most = tables.replicas.clip(max=tables.all_reduce.shape[1] - 1)
-        late = tables.all_reduce[np.arange(len(most)), most] > left
-        least += np.where(late & (counts == tables.replicas), counts, 0)
-        return np.where(counts > 0, np.where(pricing.free, 1, least), 0)
+        size = tables.all_reduce.shape[1]
+        v, u, w = np.ix_(*[np.arange(size)] * 3)
+
+        def by_stage(values: Floats | Ints) -> Floats | Ints:
+            return values[:, None, None, None]
+
+        replicas = by_stage(tables.replicas)
+        left = pricing.theta * (1 + ROUNDING) - tables.near_work[:, :, None, None]
+        left = left - by_stage(tables.before) * (np.roll(replicas, 1, axis=0) - u)
+        left = left - by_stage(tables.after) * (np.roll(replicas, -1, axis=0) - w)
+        least = np.ones(left.shape, dtype=np.int64)
+        for each in range(1, size):
+            late = by_stage(tables.all_reduce[:, each]) > left
+            least += late & (v >= each) & (v < replicas)
+        most = tables.replicas.clip(max=size - 1)
+        whole = tables.all_reduce[np.arange(len(most)), most]
+        least += np.where((by_stage(whole) > left) & (v == replicas), v, 0)
+        least[pricing.free] = 1
+        least[:, 0] = 0
+        return least
 
     def _without_idle(self, pricing: Pricing, patterns: Patterns) -> Patterns:
         """The patterns less the replicas of free stages that nobody needs, each once."""
         classes, counts = patterns
-        counts = counts.copy()
-        least = self._least_counts(counts, pricing)
-        for s in np.flatnonzero(pricing.free):
-            others = np.arange(len(least.T)) != s
-            tried = np.flatnonzero(counts[:, s])
-            while len(tried):
-                fewer = counts[tried]
-                fewer[:, s] -= 1
-                same = self._least_counts(fewer, pricing)[:, others] == least[tried][:, others]
-                tried = tried[same.all(axis=1)]
-                counts[tried, s] -= 1
-                tried = tried[counts[tried, s] > 0]
-        found = np.unique(np.column_stack((classes, counts)), axis=0)
+        beside = np.pad(counts, ((0, 0), (2, 2)))  # column s + 2 is of stage s
+        least, stages = self._least_counts(pricing), counts.shape[1]
+
+        def needs(rows: Ints, s: int) -> Ints:
+            """Of the stages before and after s, by pattern."""
+            found = []
+            for each in (each for each in (s - 1, s + 1) if 0 <= each < stages):
+                u, v, w = beside[rows, each + 1 : each + 4].T
+                found.append(least[each, v, u, w])
+            return np.array(found)
+
+        for s in np.flatnonzero(pricing.free).tolist():
+            rows = np.flatnonzero(beside[:, s + 2])
+            while len(rows):
+                before = needs(rows, s)
+                beside[rows, s + 2] -= 1
+                same = (needs(rows, s) == before).all(axis=0)
+                beside[rows[~same], s + 2] += 1
+                rows = rows[same]
+                rows = rows[beside[rows, s + 2] > 0]
+        found = np.unique(np.column_stack((classes, beside[:, 2:-2])), axis=0)
         return found[:, 0], found[:, 1:]
 
     def _with_least_counts(self, problem: MilpArrays, counts: Ints, pricing: Pricing) -> MilpArrays:
         """The programme with a variable a stage and count, 1 where fewer are nowhere."""
         from scipy.sparse import csr_array, hstack, vstack
 
-        least = self._least_counts(counts, pricing)
+        stage, beside = np.arange(counts.shape[1]), np.pad(counts, ((0, 0), (1, 1)))
+        least = self._least_counts(pricing)[stage, counts, beside[:, :-2], beside[:, 2:]]
         replicas = self.programme.tables.replicas
         rows, switches = [], []
         for s in range(counts.shape[1]):
