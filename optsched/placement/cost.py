@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.placement.instance import Cluster, Job, PlacementInstance, Stage
-from optsched.placement.options import PlacementOptions
+from optsched.placement.options import STANDARD, PlacementOptions
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -244,7 +244,7 @@ def cost_tables(
     options : PlacementOptions, optional
         By default the problem's standard ones.
     """
-    options = options or PlacementOptions()
+    options = options or STANDARD
     stages = job.stages
     k = np.array([s.replicas for s in stages], dtype=np.int64)
     forward = np.array([s.forward_time for s in stages], dtype=float)
@@ -337,7 +337,7 @@ def iteration_time(
     instance, counts, options
         As in `optsched.placement.check.iteration_time`, whose twin this is.
     """
-    options = options or PlacementOptions()
+    options = options or STANDARD
     return placement_time(tables_of(instance, options), counts, options)
 
 

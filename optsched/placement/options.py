@@ -44,3 +44,7 @@ class PlacementOptions(Options):
                 f"all_reduce_bandwidth={self.all_reduce_bandwidth}",
                 "own: it needs a server's cost to depend on that server's counts alone",
             )
+
+
+STANDARD = PlacementOptions()
+"""As the problem is printed; made once, as making options checks them."""

@@ -30,7 +30,7 @@ from optsched.placement.bounds.certificate import PatternCertificate
 from optsched.placement.bounds.pricing import ROUNDING, Demand, Pricing
 from optsched.placement.cost import CostTables, Floats, Ints, time_matrix
 from optsched.placement.instance import PlacementInstance
-from optsched.placement.options import PlacementOptions
+from optsched.placement.options import STANDARD
 from optsched.result import Settings
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class PatternProgramme:
 
     def times_of(self, patterns: Ints) -> Floats:
         """Seconds of each of some patterns, shape (P, S)."""
-        times = time_matrix(self.tables, np.ascontiguousarray(patterns.T), PlacementOptions())
+        times = time_matrix(self.tables, np.ascontiguousarray(patterns.T), STANDARD)
         return np.asarray(times.max(axis=0))
 
     def within(self, pricing: Pricing) -> Ints:

@@ -17,7 +17,7 @@ from optsched.errors import NotApplicableError
 from optsched.placement.cost import CostTables, Floats, Ints, placement_time, tables_of
 from optsched.placement.heuristics.repartition import improved_start
 from optsched.placement.instance import PlacementInstance, require_asynchronous
-from optsched.placement.options import PlacementOptions
+from optsched.placement.options import STANDARD, PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination
 
@@ -76,7 +76,7 @@ def programme(
     began = clock()
     known = np.inf
     if start is not None:
-        known = placement_time(tables, start, PlacementOptions())
+        known = placement_time(tables, start, STANDARD)
         settings.progress.report(known)
     found = _optimal_counts(instance, tables, known, settings.deadline)
     spent = clock() - began

@@ -24,7 +24,7 @@ from optsched.placement.cost import CostTables, Ints, iteration_time, placement_
 from optsched.placement.exact.packing import packing
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.instance import PlacementInstance
-from optsched.placement.options import PlacementOptions
+from optsched.placement.options import STANDARD, PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination
 
@@ -97,7 +97,7 @@ def improved_start(
     for counts in starts:
         improved = improve if tables.micro_batches is None else _improve_pipeline
         accepted += improved(instance, tables, counts, settings)
-        best.append((placement_time(tables, counts, PlacementOptions()), counts))
+        best.append((placement_time(tables, counts, STANDARD), counts))
     counts = min(best, key=lambda pair: pair[0])[1]
     return Start("repartition", counts, Termination.FEASIBLE), accepted
 
@@ -111,7 +111,10 @@ def starting_placement(
     placement is taken where it is better all the same.
     """
     tables = tables_of(instance, options)
-    second, _ = improved_start(instance, tables, replace(settings or Settings(), iterations=None))
+    settings = settings or Settings()
+    if settings.iterations is not None:
+        settings = replace(settings, iterations=None)
+    second, _ = improved_start(instance, tables, settings)
     first = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
     if options.all_reduce_bandwidth == "own" or first.sum() < instance.job.replicas:
         return second  # never worse
