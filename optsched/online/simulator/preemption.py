@@ -5,6 +5,7 @@ Semantics: models/online/README.md, "Preemption". Memory: about 150 bytes a job 
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -312,14 +313,14 @@ def _new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State
         place=np.empty(many, dtype=np.int32),
         end_time=np.empty(2 * running),
         end_row=np.empty(2 * running, dtype=np.int64),
-        key=np.empty(many),
-        row=np.empty(many, dtype=np.int64),
-        served=np.empty(by_shares),
-        since=np.empty(by_shares),
+        key=_by_page(many, np.float64),
+        row=_by_page(many, np.int64),
+        served=_by_page(by_shares, np.float64),
+        since=_by_page(by_shares, np.float64),
         begin=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
         size=np.zeros(len(sizes), dtype=np.int64),
-        front_key=np.empty(many),
-        front_row=np.empty(many, dtype=np.int64),
+        front_key=_by_page(many, np.float64),
+        front_row=_by_page(many, np.int64),
         front=np.zeros(len(sizes), dtype=np.int64),
         limit=np.full(len(sizes), np.inf),
         longest=np.full(len(sizes), LONGEST_FRONT),
@@ -332,8 +333,8 @@ def _new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State
         order_row=np.empty(running, dtype=np.int64),
         order_gpus=np.empty(running, dtype=np.int64),
         parts=np.empty((2 * running + 2, 2), dtype=np.int64),
-        aside=np.empty(many, dtype=np.int64),
-        aside_key=np.empty(many),
+        aside=_by_page(many, np.int64),
+        aside_key=_by_page(many, np.float64),
         segment_row=np.empty(room, dtype=np.int32),
         stopped_row=np.empty(room, dtype=np.int32),
         alpha=np.empty(room),
@@ -346,6 +347,12 @@ def _new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State
         servers=all_free(cluster.servers, cluster.gpus_per_server, rules.offer == FIRST_FIT),
         cache=empty_cache(cluster.gpus_per_server),
     )
+
+
+def _by_page(count: int, kind: type[Any]) -> NDArray[Any]:
+    """An array of which only what is met takes memory; numpy's own take 2 MiB wherever one is."""
+    size = np.dtype(kind).itemsize
+    return np.frombuffer(mmap.mmap(-1, max(count * size, 1)), kind, count)
 
 
 def _make_room(state: State) -> None:
