@@ -49,6 +49,7 @@ from optsched.online.simulator.preemption import (
 from optsched.online.simulator.waiting_line import (
     dequeue,
     enqueue,
+    fetched,
     first_fitting,
     key_of,
 )
@@ -299,7 +300,7 @@ def _fill(rows: Any, packed: Any, rules: Any, state: Any, now: float, chosen: in
         Jobs in `aside`, which come first.
     """
     at, seatless = 0, 0
-    state.clock[FETCHED] = _fetched(state, chosen)
+    state.clock[FETCHED] = fetched(state, chosen)
     while state.servers.total[0] > 0:
         if at < chosen:
             key, row = state.aside_key[at], state.aside[at]
@@ -328,15 +329,6 @@ def _fill(rows: Any, packed: Any, rules: Any, state: Any, now: float, chosen: in
         seatless += 1
     for each in range(seatless):
         enqueue(rows, state, state.aside[each], state.aside_key[each])
-
-
-@njit_inlined
-def _fetched(state: Any, chosen: int) -> float:
-    """Touch the jobs that are chosen: together, for a processor waits for one line of each else."""
-    touched = 0.0
-    for row in state.aside[:chosen]:
-        touched += state.job[row, TIMES]
-    return touched
 
 
 @njit_inlined
