@@ -32,7 +32,7 @@ SECTIONS = {
     ),
     "makespan-sjf-bco": ("Makespan: SJF-BCO", "makespan.py --part sjf-bco"),
     "makespan-local-search": ("Makespan: local search", "makespan.py --part local-search"),
-    "makespan-nested": ("Makespan: nested annealing", "makespan.py --part nested --seconds 30"),
+    "makespan-nested": ("Makespan: nested annealing", "makespan.py --part nested"),
     "makespan-large": ("Makespan: 1,600 jobs on 200 servers", "makespan.py --part large"),
     "makespan-huge": (
         "Makespan: 5,000 jobs on 500 servers",
