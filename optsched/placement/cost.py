@@ -191,10 +191,11 @@ class CostTables:
         most = 2.0 * limit
         before, after = np.minimum(self.before, most), np.minimum(self.after, most)
         inside = np.minimum(self.inside, most)
+        behind, ahead = _neighbours(self.replicas)
         known = np.isfinite(self.all_reduce)
         return replace(
             self,
-            fixed=inside + _if_absent(self.replicas, before, after),
+            fixed=inside + (before * behind + after * ahead),  # where no neighbour is there
             inside=inside,
             experts=np.minimum(self.experts, most),
             all_reduce=np.where(known, np.minimum(self.all_reduce, most), np.inf),
@@ -214,9 +215,10 @@ class CostTables:
             return np.where(seconds < limit, 0.0, seconds)
 
         before, after, inside = told(self.before), told(self.after), told(self.inside)
+        behind, ahead = _neighbours(self.replicas)
         return replace(
             self,
-            fixed=inside + _if_absent(self.replicas, before, after),
+            fixed=inside + (before * behind + after * ahead),  # where no neighbour is there
             inside=inside,
             experts=told(self.experts),
             all_reduce=told(self.all_reduce),
@@ -248,19 +250,18 @@ def cost_tables(
     stages = job.stages
     k = np.array([s.replicas for s in stages], dtype=np.int64)
     forward = np.array([s.forward_time for s in stages], dtype=float)
-    backward = np.array([s.backward_time for s in stages], dtype=float)
+    backward = options.backward_overlap * np.array([s.backward_time for s in stages], dtype=float)
     sent_in = 2.0 * np.array([s.input_bytes for s in stages], dtype=float)
     sent_out = 2.0 * np.array([s.output_bytes for s in stages], dtype=float)
     q = np.array([s.tensor_parallel for s in stages], dtype=np.int64)
     across = cluster.gpus_per_server / cluster.inter_bandwidth / q
     inside = 1.0 / cluster.intra_bandwidth
-    backward = options.backward_overlap * backward
     compute = forward + backward + np.array([tensor_time(s, cluster) for s in stages])
-    ends = sent_in[0], sent_out[-1]  # what goes to no stage is never inside
+    beyond = np.zeros(len(k))  # what goes to no stage is never inside
+    beyond[0] += sent_in[0] * across[0]
+    beyond[-1] += sent_out[-1] * across[-1]
     sent_in[0] = sent_out[-1] = 0.0
-    beyond = np.zeros(len(k))
-    beyond[0] += ends[0] * across[0]
-    beyond[-1] += ends[1] * across[-1]
+    behind, ahead = _neighbours(k)
     return CostTables(
         replicas=k,
         gpus=q,
@@ -268,8 +269,8 @@ def cost_tables(
         inside=compute + beyond + (sent_in + sent_out) * inside,
         experts=_experts(job, k, across, inside, most),
         all_reduce=_all_reduce(job, k, cluster, most, options.all_reduce_overlap),
-        before=sent_in * (across - inside) / _previous(k),
-        after=sent_out * (across - inside) / _following(k),
+        before=sent_in * (across - inside) / behind,
+        after=sent_out * (across - inside) / ahead,
         backward=backward,
         micro_batches=job.micro_batches,
     )
@@ -359,20 +360,16 @@ def worst_iteration_time(
 
 def _beside_neighbours(tables: CostTables, counts: Ints, near: Floats) -> Floats:
     """Seconds with what the neighbours elsewhere cost; 0 where a stage has no replica."""
-    none = np.zeros_like(counts[:1])
+    none, (behind, ahead) = np.zeros_like(counts[:1]), _neighbours(tables.replicas)
     previous, following = np.concatenate((none, counts[:-1])), np.concatenate((counts[1:], none))
-    time = near + tables.before[:, None] * (_previous(tables.replicas)[:, None] - previous)
-    time = time + tables.after[:, None] * (_following(tables.replicas)[:, None] - following)
+    time = near + tables.before[:, None] * (behind[:, None] - previous)
+    time = time + tables.after[:, None] * (ahead[:, None] - following)
     return np.where(counts > 0, time, 0.0)
 
 
-def _previous(replicas: Ints) -> Ints:
-    """Of the stage before each, the last one's before the first; a tenth of the time of `roll`."""
-    return np.concatenate((replicas[-1:], replicas[:-1]))
-
-
-def _following(replicas: Ints) -> Ints:
-    return np.concatenate((replicas[1:], replicas[:1]))
+def _neighbours(k: Ints) -> tuple[Ints, Ints]:
+    """Of the stage before each and of the one after, in a ring; `roll` takes ten times as long."""
+    return np.concatenate((k[-1:], k[:-1])), np.concatenate((k[1:], k[:1]))
 
 
 def _experts(job: Job, k: Ints, across: Floats, inside: float, most: int) -> Floats:
@@ -396,11 +393,6 @@ def _all_reduce(job: Job, k: Ints, cluster: Cluster, most: int, overlap: float) 
     time = np.where(v > k[:, None], np.inf, time)
     time[:, 0] = 0.0
     return time
-
-
-def _if_absent(replicas: Ints, before: Floats, after: Floats) -> Floats:
-    """What a stage loses when no replica of its neighbours is on its server."""
-    return np.asarray(before * _previous(replicas) + after * _following(replicas))
 
 
 def _bottleneck(counts: Ints) -> Ints:
