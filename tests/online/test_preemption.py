@@ -256,10 +256,9 @@ def test_a_segment_takes_few_bytes() -> None:
     jobs = crowd(3)
     run = PreemptiveRun(jobs, POLICIES["max-min"], ROUNDS, jobs.iterations)
     run.until_done(1000, None)
-    ran = _Ran(run.state, run.rows)
-    columns = (ran.row, ran.stopped, ran.alpha, ran.piece, ran.instant, ran.restarts, ran.stops)
-    assert len(ran.row) > 3 * len(jobs)
-    assert sum(column.nbytes for column in columns) < 24 * len(ran.row)
+    log = _Ran(run.state, run.rows).log
+    assert len(log.segment_row) > 3 * len(jobs)
+    assert sum(column.nbytes for column in log) < 24 * len(log.segment_row)
 
 
 def test_segments_laid_out_later_are_kept_like_others() -> None:

@@ -17,6 +17,7 @@ from optsched.online.policies.by_name import Policy, PolicyOptions
 from optsched.online.records import Records, Segments, in_server_order
 from optsched.online.simulator.iteration_cache import IterationCache, empty_cache
 from optsched.online.simulator.offers import FIRST_FIT, RULES
+from optsched.online.simulator.segments import Columns, Log, count, lay_out, lay_out_ends
 from optsched.online.simulator.server_sets import FreeServers, all_free
 
 Floats = NDArray[np.float64]
@@ -204,8 +205,8 @@ class PreemptiveRun:
         np.divide(job[:, WORKED], self.jobs.iterations[rows], out=alpha, where=again)
         piece = job[:, PIECE].astype(np.int64)
         del job
-        pieces = _last_pieces(ran.piece, piece)
-        first, server, taken = in_server_order(piece, pieces, ran.piece, slice(None))
+        pieces = _last_pieces(ran.log.piece, piece)
+        first, server, taken = in_server_order(piece, pieces, ran.log.piece, slice(None))
         ran.start, ran.end = start, end
         return Records.of(
             self.jobs,
@@ -244,52 +245,58 @@ class _Ran:
 
     def __init__(self, state: State, jobs: Rows) -> None:
         instants = int(state.index[INSTANTS])
-        self.row = state.segment_row[: int(state.index[SEGMENTS])]
-        self.stopped = state.stopped_row[: int(state.index[STOPS])]
-        self.alpha = state.alpha[: int(state.index[ALPHAS])]
-        self.piece = state.piece[: int(state.index[PIECES])]
-        self.instant = state.instant[:instants]
-        self.restarts, self.stops = state.restarts[:instants], state.stops[:instants]
+        self.log = Log(
+            segment_row=state.segment_row[: int(state.index[SEGMENTS])],
+            stopped_row=state.stopped_row[: int(state.index[STOPS])],
+            alpha=state.alpha[: int(state.index[ALPHAS])],
+            piece=state.piece[: int(state.index[PIECES])],
+            instant=state.instant[:instants],
+            restarts=state.restarts[:instants],
+            stops=state.stops[:instants],
+        )
         self.jobs, self.is_kept = jobs, state.job[:, TIMES] > 0
+        self.servers = len(state.servers.free)
         self.rows = slice(None) if self.is_kept.all() else np.flatnonzero(self.is_kept)
 
     def by_job(self) -> Segments:
         """Laid out by job, and then time."""
-        order, stop = _by_row(self.row), _by_row(self.stopped)
-        row = self.row[order]
-        is_first = np.append(True, row[1:] != row[:-1])
-        again = np.zeros(len(row), dtype=bool)
-        again[order[~is_first]] = True
-        start = np.empty(len(row))
-        start[again] = np.repeat(self.instant, self.restarts)
-        start, kept = start[order], self.is_kept[row]
-        order, row, is_first, start = order[kept], row[kept], is_first[kept], start[kept]
-        start[is_first] = self.start
-        is_last = np.append(is_first[1:], True)
-        end = np.empty(len(row))
-        stop = stop[self.is_kept[self.stopped[stop]]]
-        end[is_last], end[~is_last] = self.end, np.repeat(self.instant, self.stops)[stop]
-        after = np.flatnonzero(self.piece < 0) + 1
-        begin = np.concatenate(([0], after[:-1]))
-        alpha = self.jobs.estimate[self.jobs.configuration[self.row]]
-        alpha[after - begin > 1] = self.alpha
-        first, server, taken = in_server_order(begin, after - begin, self.piece, order)
+        log, jobs = self.log, self.jobs
+        counts = np.zeros((len(self.is_kept), 2), dtype=np.int64)
+        count(log, counts)
+        begin = _begins(counts, self.is_kept)
+        kept, (segments, pieces) = counts[self.rows, 0], counts[self.rows].sum(axis=0)
+        every = len(log.segment_row)
+        columns = Columns(
+            start=np.empty(every),
+            end=np.empty(every),
+            alpha=np.empty(every),
+            first=np.empty(every + 1, dtype=np.int64),
+            server=np.empty(len(log.piece), dtype=np.int32),
+            taken=np.empty(len(log.piece), dtype=np.int32),
+        )
+        columns.alpha[:segments] = np.repeat(jobs.estimate[jobs.configuration[self.rows]], kept)
+        lay_out(log, begin, begin.copy(), np.empty(self.servers, dtype=np.int64), columns)
+        lay_out_ends(log, begin[:, 0].copy(), columns.end)
+        first = begin[self.rows, 0]
+        columns.start[first], columns.end[first + kept - 1] = self.start, self.end
+        columns.first[segments] = pieces
         return Segments(
-            job=np.cumsum(is_first) - 1,
-            start=start,
-            end=end,
-            alpha=alpha[order],
-            first=first,
-            server=server,
-            taken=taken,
+            job=np.repeat(np.arange(len(kept)), kept),
+            start=columns.start[:segments],
+            end=columns.end[:segments],
+            alpha=columns.alpha[:segments],
+            first=columns.first[: segments + 1],
+            server=columns.server[:pieces],
+            taken=columns.taken[:pieces],
         )
 
 
-def _by_row(row: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Where entries are by row, and then as they come."""
-    low, high = row.astype(np.uint16), (row >> 16).astype(np.uint16)
-    order = np.argsort(low, kind="stable")  # of 16 bits numpy counts instead of comparing
-    return order[np.argsort(high[order], kind="stable")]
+def _begins(counts: NDArray[np.int64], is_kept: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Where each row's entries begin: those that are kept come first."""
+    order = np.argsort(~is_kept, kind="stable")
+    begin = np.empty_like(counts)
+    begin[order] = np.cumsum(counts[order], axis=0) - counts[order]
+    return begin
 
 
 def _new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State:
