@@ -1,8 +1,8 @@
 """The line of policies that stop jobs: keys, and the jobs that wait, by size.
 
-Of each size all that wait are listed in no order; those whose key is at most a limit are its front,
-too, a heap by (key, row). Where jobs wait by the hundred thousand, only the front is looked at all
-the time. When it is empty, or has grown too long, it is chosen anew.
+Of each size those whose key is at most a limit are its front, a heap by (key, row); the others are
+listed in no order. Where jobs wait by the hundred thousand, only the front is looked at all the
+time. When it is empty, or has grown too long, it is chosen anew.
 Source: models/online/README.md, "Preemption".
 """
 
@@ -52,20 +52,18 @@ def enqueue(rows: Any, state: Any, row: int, key: float) -> None:
         Its key.
     """
     bucket = rows.bucket[rows.configuration[row]]
-    begin, size, front = state.begin[bucket], state.size[bucket], state.front[bucket]
-    at = begin + size
-    state.key[at], state.row[at], state.place[row] = key, row, at
-    if len(state.served) > 0:
-        state.served[at], state.since[at] = state.job[row, WORKED], rows.submit[row]
-    state.size[bucket] = size + 1
+    begin, front = state.begin[bucket], state.front[bucket]
     state.index[QUEUED] += 1
-    if size == 0:
+    if state.size[bucket] == 0:
         state.limit[bucket] = np.inf
-    if key <= state.limit[bucket]:
-        push_keyed(state.front_key[begin:], state.front_row[begin:], front, key, row)
-        state.front[bucket] = front + 1
-        if front >= state.longest[bucket]:
-            _choose_front(state, bucket, size // PART)
+    if key > state.limit[bucket]:
+        _list(rows, state, bucket, row, key)
+        return
+    push_keyed(state.front_key[begin:], state.front_row[begin:], front, key, row)
+    state.front[bucket] = front + 1
+    if front >= state.longest[bucket]:
+        _list_front(rows, state, bucket)
+        _choose_front(state, bucket, state.size[bucket] // PART)
 
 
 @njit_inlined
@@ -75,22 +73,49 @@ def dequeue(state: Any, bucket: int) -> tuple[float, int]:
     key, row = pop_keyed(state.front_key[begin:], state.front_row[begin:], front)
     state.front[bucket] = front - 1
     state.index[QUEUED] -= 1
-    size = state.size[bucket] - 1
-    state.size[bucket] = size
-    last, at = begin + size, state.place[row]
-    moved = state.row[last]
-    state.key[at], state.row[at], state.place[moved] = state.key[last], moved, at
-    if len(state.served) > 0:
-        state.served[at], state.since[at] = state.served[last], state.since[last]
     state.gone[bucket] += 1
-    if front == 1 and size > 0:
-        _choose_front(state, bucket, size // PART)
+    if front == 1 and state.size[bucket] > 0:
+        _choose_front(state, bucket, state.size[bucket] // PART)
     return key, row
+
+
+@njit_inlined
+def _list(rows: Any, state: Any, bucket: int, row: int, key: float) -> None:
+    """Let a job wait behind the front.
+
+    Parameters
+    ----------
+    rows : Rows
+        The jobs.
+    state : State
+        The run so far; edited.
+    bucket, row : int
+        The job's.
+    key : float
+        Its key.
+    """
+    at = state.begin[bucket] + state.size[bucket]
+    state.size[bucket] += 1
+    state.key[at], state.row[at] = key, row
+    if len(state.served) > 0:
+        state.served[at], state.since[at] = state.job[row, WORKED], rows.submit[row]
+
+
+@njit_inlined
+def _list_front(rows: Any, state: Any, bucket: int) -> None:
+    """List who is in a bucket's front."""
+    begin = state.begin[bucket]
+    for at in range(begin, begin + state.front[bucket]):
+        _list(rows, state, bucket, state.front_row[at], state.front_key[at])
+    state.front[bucket] = 0
 
 
 @njit_borrowing
 def _choose_front(state: Any, bucket: int, wanted: int) -> None:
-    """Let the front be about as many as wanted of those that wait in a bucket: who come first."""
+    """Let about as many as wanted of those that are listed be the front: who come first.
+
+    There is none before.
+    """
     begin, size = state.begin[bucket], state.size[bucket]
     keys, items = state.front_key[begin:], state.front_row[begin:]
     limit = np.inf
@@ -101,12 +126,18 @@ def _choose_front(state: Any, bucket: int, wanted: int) -> None:
             samples += 1
         for left in range(samples, samples - 1 - wanted // step, -1):
             limit, _ = pop_keyed(keys, items, left)
-    front = 0
-    for at in range(begin, begin + size):
-        if state.key[at] <= limit:
-            push_keyed(keys, items, front, state.key[at], state.row[at])
-            front += 1
-    state.front[bucket], state.limit[bucket] = front, limit
+    front, at, end = 0, begin, begin + size
+    while at < end:
+        if state.key[at] > limit:
+            at += 1
+            continue
+        push_keyed(keys, items, front, state.key[at], state.row[at])
+        front += 1
+        end -= 1
+        state.key[at], state.row[at] = state.key[end], state.row[end]
+        if len(state.served) > 0:
+            state.served[at], state.since[at] = state.served[end], state.since[end]
+    state.size[bucket], state.front[bucket], state.limit[bucket] = end - begin, front, limit
     state.longest[bucket] = max(state.longest[bucket], 2 * front)
 
 
@@ -203,7 +234,7 @@ def first_fitting(rows: Any, state: Any, room: int) -> int:
     for bucket in range(len(rows.sizes)):
         if rows.sizes[bucket] > room:
             break  # buckets are in order of size
-        if state.size[bucket] == 0:
+        if state.front[bucket] == 0:
             continue
         at = state.begin[bucket]
         if best != NONE:
@@ -255,6 +286,7 @@ def rank_again(rows: Any, state: Any, level: float) -> None:
     now = state.clock[NOW]
     for bucket in range(len(rows.sizes)):
         begin = state.begin[bucket]
+        _list_front(rows, state, bucket)
         share = min(1.0, level / rows.sizes[bucket])
         end = begin + state.size[bucket]
         _compute_shares(

@@ -86,7 +86,7 @@ def claims(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int, int
         best = NONE
         for bucket in range(len(rows.sizes)):
             room = every - claimed - rows.sizes[bucket]
-            if state.size[bucket] == 0 or (
+            if state.front[bucket] == 0 or (
                 state.ahead[bucket] > room and _is_marked(state, bucket)
             ):
                 continue
@@ -269,8 +269,6 @@ def _look_at_running(rows: Any, rules: Any, state: Any, now: float, least: float
         row = state.running[at]
         ran = max(0.0, now - state.job[row, FROM])
         state.running_key[at] = key_of(rows, rules, state, row, ran, np.inf)
-    for bucket in range(len(rows.sizes)):
-        state.ahead[bucket] = _ahead(state, state.mark_key[bucket], state.mark_row[bucket])
 
 
 @njit_inlined
