@@ -14,10 +14,17 @@ from numpy.typing import NDArray
 
 from optsched.online.data.jobs import Jobs
 from optsched.online.policies.by_name import Policy, PolicyOptions
-from optsched.online.records import Records, Segments, in_server_order
+from optsched.online.records import Records, Segments
 from optsched.online.simulator.iteration_cache import IterationCache, empty_cache
 from optsched.online.simulator.offers import FIRST_FIT, RULES
-from optsched.online.simulator.segments import Columns, Log, count, lay_out, lay_out_ends
+from optsched.online.simulator.segments import (
+    Columns,
+    Log,
+    count,
+    lay_out,
+    lay_out_ends,
+    lay_out_last,
+)
 from optsched.online.simulator.server_sets import FreeServers, all_free
 
 Floats = NDArray[np.float64]
@@ -78,20 +85,20 @@ class State(NamedTuple):
     start : (n,) float
         Of jobs that have begun.
     running, running_gpus, running_key, place : (R,) and (n,)
-        Rows, their GPUs and keys as last seen, and where each is among them, or those that wait.
+        Rows, their GPUs and keys as last seen, and where each is among them.
     end_time, end_row
         Heap of ends of running jobs, and of some that were stopped: the first is no such.
     key, row, served, since, begin, size
-        The jobs that wait, of each bucket b size[b] from begin[b] on; by shares, with seconds
-        worked and submission.
+        Jobs that wait behind the front, of each bucket b size[b] from begin[b] on; by shares, with
+        seconds worked and submission.
     front_key, front_row, front, limit, longest, gone
-        Of these, from begin[b] on, a heap by (key, row) of the front[b] with keys up to limit[b]:
-        at most longest[b] or so. By shares, how many have left since these were computed.
+        From begin[b] on, a heap by (key, row) of the front[b] that wait with keys up to limit[b]:
+        at most longest[b] or so. By shares, how many have left since keys were computed.
     present : (B,) int
         Jobs of each bucket that have arrived and not ended.
     mark_key, mark_row, ahead : (B,)
-        By remaining work, a place in line, and the GPUs of the running jobs that come before it by
-        their keys as last seen.
+        By remaining work, a place in line, and no more than the GPUs of the running jobs that come
+        before it.
     order_key, order_row, order_gpus, parts, aside, aside_key
         Of a pass: running jobs that may be stopped, ends and GPUs of parts of these that are yet to
         be gone through, and room for rows laid aside.
@@ -205,8 +212,12 @@ class PreemptiveRun:
         np.divide(job[:, WORKED], self.jobs.iterations[rows], out=alpha, where=again)
         piece = job[:, PIECE].astype(np.int64)
         del job
-        pieces = _last_pieces(ran.log.piece, piece)
-        first, server, taken = in_server_order(piece, pieces, ran.log.piece, slice(None))
+        first = np.empty(len(piece) + 1, dtype=np.int64)
+        server = np.empty(len(ran.log.piece), dtype=np.int32)
+        taken = np.empty(len(ran.log.piece), dtype=np.int32)
+        lay_out_last(ran.log.piece, piece, ran.heap, (first, server, taken))
+        for column in (server, taken):
+            column.resize(first[-1], refcheck=False)
         ran.start, ran.end = start, end
         return Records.of(
             self.jobs,
@@ -223,15 +234,6 @@ class PreemptiveRun:
             parts=Segments.later(ran.by_job) if again.any() else None,
             complete=complete,
         )
-
-
-def _last_pieces(piece: NDArray[np.int32], first: NDArray[np.int64]) -> NDArray[np.int32]:
-    """How many pieces each of some segments has."""
-    count, some = np.ones(len(first), dtype=np.int32), np.flatnonzero(piece[first] >= 0)
-    while len(some):
-        count[some] += 1
-        some = some[piece[first[some] + count[some] - 1] >= 0]
-    return count
 
 
 class _Ran:
@@ -255,7 +257,7 @@ class _Ran:
             stops=state.stops[:instants],
         )
         self.jobs, self.is_kept = jobs, state.job[:, TIMES] > 0
-        self.servers = len(state.servers.free)
+        self.heap = np.empty(len(state.servers.free), dtype=np.int64)
         self.rows = slice(None) if self.is_kept.all() else np.flatnonzero(self.is_kept)
 
     def by_job(self) -> Segments:
@@ -275,7 +277,7 @@ class _Ran:
             taken=np.empty(len(log.piece), dtype=np.int32),
         )
         columns.alpha[:segments] = np.repeat(jobs.estimate[jobs.configuration[self.rows]], kept)
-        lay_out(log, begin, begin.copy(), np.empty(self.servers, dtype=np.int64), columns)
+        lay_out(log, begin, begin.copy(), self.heap, columns)
         lay_out_ends(log, begin[:, 0].copy(), columns.end)
         first = begin[self.rows, 0]
         columns.start[first], columns.end[first + kept - 1] = self.start, self.end

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from optsched.compiled_loops import njit_borrowing
+from optsched.compiled_loops import njit_borrowing, njit_inlined
 from optsched.online.records import GPUS, SERVER
 from optsched.online.simulator.heaps import pop, push
 
@@ -85,20 +85,59 @@ def lay_out(log: Any, begin: Any, free: Any, heap: Any, columns: Any) -> None:
             left -= 1
             columns.start[segment] = log.instant[instant]
         columns.first[segment] = to
-        pieces, piece = 0, 0
-        while piece >= 0:
-            piece = log.piece[at]
-            at += 1
-            push(heap, pieces, piece if piece >= 0 else ~piece)
-            pieces += 1
+        pieces = _put_in_order(log.piece[at:], heap, columns.server[to:], columns.taken[to:])
         if pieces > 1:
             columns.alpha[segment] = log.alpha[several]
             several += 1
         free[row, 1] = to + pieces
-        for more in range(pieces, 0, -1):
-            piece = pop(heap, more)
-            columns.server[to], columns.taken[to] = piece >> SERVER, piece & GPUS
-            to += 1
+        at += pieces
+
+
+@njit_inlined
+def _put_in_order(piece: Any, heap: Any, server: Any, taken: Any) -> int:
+    """Lay out the pieces of a segment by server; returns how many it has.
+
+    Parameters
+    ----------
+    piece : (p,) int
+        As recorded; those of the segment come first.
+    heap : (servers,) int
+        Room.
+    server, taken : (k,) int
+        Edited.
+    """
+    pieces, word = 0, 0
+    while word >= 0:
+        word = piece[pieces]
+        push(heap, pieces, word if word >= 0 else ~word)
+        pieces += 1
+    for each in range(pieces):
+        word = pop(heap, pieces - each)
+        server[each], taken[each] = word >> SERVER, word & GPUS
+    return pieces
+
+
+@njit_borrowing
+def lay_out_last(piece: Any, begin: Any, heap: Any, columns: Any) -> None:
+    """Put the pieces of every job's last segment end to end, each job's by server.
+
+    Parameters
+    ----------
+    piece : (p,) int
+        As recorded.
+    begin : (n,) int
+        Where those begin there.
+    heap : (servers,) int
+        Room.
+    columns : tuple of array
+        `first`, `server` and `taken`, as in `records.Records`; edited.
+    """
+    first, server, taken = columns
+    to = 0
+    for job in range(len(begin)):
+        first[job] = to
+        to += _put_in_order(piece[begin[job] :], heap, server[to:], taken[to:])
+    first[len(begin)] = to
 
 
 @njit_borrowing

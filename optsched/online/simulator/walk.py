@@ -65,7 +65,7 @@ def claims(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int, int
     the end of `running` and into `order`, the last first, until the next such job would come after
     one of them. Returns how many do, the GPUs laid claim to, and how many jobs are aside.
     Keys of jobs that run only fall, and are looked at only where that may change something:
-    `state.ahead` counts by the keys last seen, and is at most what comes before who comes no sooner
+    `state.ahead` counts by keys seen before, and is at most what comes before who comes no sooner
     than the mark.
 
     Parameters
@@ -286,14 +286,13 @@ def _ahead(state: Any, least: float, row: int) -> int:
 def _add_last(state: Any, count: int) -> int:
     """Put the last running job that is not there into `order`; returns its GPUs."""
     end = state.index[RUNNING] - count - 1
-    found = end
+    found, key = end, state.running_key[end]
     for at in range(end):
-        key = state.running_key[at]
-        if key > state.running_key[found] or (
-            key == state.running_key[found] and state.running[at] > state.running[found]
+        if state.running_key[at] >= key and (
+            state.running_key[at] > key or state.running[at] > state.running[found]
         ):
-            found = at
-    key, row, gpus = state.running_key[found], state.running[found], state.running_gpus[found]
+            found, key = at, state.running_key[at]
+    row, gpus = state.running[found], state.running_gpus[found]
     run_at(state, found, state.running[end], state.running_gpus[end], state.running_key[end])
     run_at(state, end, row, gpus, key)
     _put(state, count, row, gpus, key)
