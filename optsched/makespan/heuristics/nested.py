@@ -59,8 +59,8 @@ takes that share of what is left."""
 FIRST_TARGET = 1.004
 RESTART = (0.1, 0.7)
 """Where between the bound and what was reached a short one's target is drawn."""
-TEMPERED = sum((times or 1) + shorter for times, shorter, _ in CYCLES)
-"""How many times a short one's moves replicas make after a round of cycles: as many as it."""
+TEMPERED = sum((times or 1) + shorter for times, shorter, _ in CYCLES) // 2
+"""How many times a short one's moves replicas make after a round of cycles: half as many as it."""
 HEATS = {True: (2e-2, 1e-3), False: (8e-3, 4e-4)}
 """Square roots of the first and the last temperature, as shares of the bound: from scratch, and
 for short ones, where the widest jobs mostly stay."""

@@ -16,7 +16,7 @@ import numpy as np
 from optsched.deadline import clock
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
-from optsched.placement.cost import CostTables, Ints, iteration_time, tables_of
+from optsched.placement.cost import CostTables, Ints, placement_time, tables_of
 from optsched.placement.exact.dp import programme, states
 from optsched.placement.heuristics.repartition import starting_placement
 from optsched.placement.instance import PlacementInstance
@@ -40,11 +40,11 @@ def exact(instance: PlacementInstance, options: PlacementOptions, settings: Sett
     """
     began = clock()
     tables = tables_of(instance, options)
-    name, start, _ = found_first = starting_placement(instance, options, settings)
+    name, start, _ = found_first = starting_placement(instance, options, settings, tables)
     if start is None:
         return found_first.nothing
     bound = combinatorial_bound(instance, tables)
-    known = _outcome(instance, options, settings, start, bound)
+    known = _outcome(instance, placement_time(tables, start, options), settings, start, bound)
     settings.progress.report(known.claimed, known.bound)
     spent = clock() - began
     if known.termination is Termination.OPTIMAL:
@@ -54,7 +54,9 @@ def exact(instance: PlacementInstance, options: PlacementOptions, settings: Sett
             found = solve()
         except NotApplicableError:
             continue
-        best = _better(instance, options, settings, known, found)
+        best = _better(
+            instance, lambda c: placement_time(tables, c, options), settings, known, found
+        )
         proved = best.termination is Termination.OPTIMAL
         if method == "columns" and not (proved or settings.deadline.is_over):
             known, name = best, method  # its tries ended before its time did
@@ -96,7 +98,7 @@ def _methods(
 
 def _better(
     instance: PlacementInstance,
-    options: PlacementOptions,
+    seconds: Callable[[Ints], float],
     settings: Settings,
     known: Outcome,
     found: Outcome,
@@ -107,9 +109,9 @@ def _better(
         key=lambda b: b.value,
     )
     placements = [np.array(o.solution.counts) for o in (known, found) if o.solution is not None]
-    counts = min(placements, key=lambda c: iteration_time(instance, c, options))
+    counts = min(placements, key=seconds)
     gap = settings.gap if found.solver is None else max(settings.gap, SOLVED)
-    best = _outcome(instance, options, replace(settings, gap=gap), counts, bound)
+    best = _outcome(instance, seconds(counts), replace(settings, gap=gap), counts, bound)
     return replace(
         found,
         solution=best.solution,
@@ -121,13 +123,8 @@ def _better(
 
 
 def _outcome(
-    instance: PlacementInstance,
-    options: PlacementOptions,
-    settings: Settings,
-    counts: Ints,
-    bound: Bound,
+    instance: PlacementInstance, value: float, settings: Settings, counts: Ints, bound: Bound
 ) -> Outcome:
-    value = iteration_time(instance, counts, options)
     proved = is_proved(value, bound.value, settings.gap)
     return Outcome(
         PlacementSolution.of(instance.name, counts.tolist()),

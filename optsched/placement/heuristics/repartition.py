@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from optsched.deadline import clock
-from optsched.placement.cost import CostTables, Ints, iteration_time, placement_time, tables_of
+from optsched.placement.cost import CostTables, Ints, placement_time, tables_of
 from optsched.placement.exact.packing import packing
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.instance import PlacementInstance
@@ -103,14 +103,24 @@ def improved_start(
 
 
 def starting_placement(
-    instance: PlacementInstance, options: PlacementOptions, settings: Settings | None = None
+    instance: PlacementInstance,
+    options: PlacementOptions,
+    settings: Settings | None = None,
+    tables: CostTables | None = None,
 ) -> Start:
     """The best placement without a solver, under the options given.
 
     Under the "bottleneck" reading Repartition's search still minimises the other one; its
     placement is taken where it is better all the same.
+
+    Parameters
+    ----------
+    instance, options, settings : PlacementInstance, PlacementOptions, Settings, optional
+        What is placed, how it is read, and the limits of the run.
+    tables : CostTables, optional
+        Of the instance under these options, where they are known.
     """
-    tables = tables_of(instance, options)
+    tables = tables_of(instance, options) if tables is None else tables
     settings = settings or Settings()
     if settings.iterations is not None:
         settings = replace(settings, iterations=None)
@@ -119,8 +129,8 @@ def starting_placement(
     if options.all_reduce_bandwidth == "own" or first.sum() < instance.job.replicas:
         return second  # never worse
     assert second.counts is not None
-    greedy = iteration_time(instance, first, options)
-    if greedy <= iteration_time(instance, second.counts, options):
+    greedy = placement_time(tables, first, options)
+    if greedy <= placement_time(tables, second.counts, options):
         return Start("heavy-edge", first, Termination.FEASIBLE)
     return second
 
