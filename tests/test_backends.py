@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import time
 from subprocess import TimeoutExpired
 from types import SimpleNamespace
 
@@ -26,7 +27,7 @@ from optsched.backends import (
     solver_version,
 )
 from optsched.backends.by_pyomo import solve_with_pyomo
-from optsched.backends.running import run_highs
+from optsched.backends.running import InterruptibleScip, run_highs
 from optsched.deadline import Deadline
 from optsched.errors import InputError
 from optsched.generators.placement import generate_placement
@@ -162,6 +163,23 @@ def test_scip_proves_the_same_optimum() -> None:
     result = optsched.solve("placement/vgg19-16", "ilp", solver="scip")
     assert result.solver == "scip"
     assert result.solver_version == solver_version("scip")
+
+
+def test_scip_that_is_stopped_before_it_has_a_bound_has_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Stopped in presolve it says minus infinity, which no bound in slots could be made of."""
+    pytest.importorskip("pyscipopt")
+    settings = Settings(time_limit=0.5, solver="scip")
+
+    def wait_until_it_is_over(_: object) -> None:
+        while not settings.deadline.is_over:
+            time.sleep(0.01)
+
+    monkeypatch.setattr(InterruptibleScip, "optimize", wait_until_it_is_over)
+    answer = solve_model(knapsack(items=30), settings)
+    assert answer.termination is Termination.TIME_LIMIT
+    assert (answer.objective, answer.bound) == (None, None)
     assert result.objective == pytest.approx(optsched.solve("placement/vgg19-16").objective)
 
 

@@ -269,6 +269,7 @@ def _solve_with_scip(model: pyo.ConcreteModel, settings: Settings, build_time: f
     )
     seconds = clock() - began
     objective, bound = results.incumbent_objective, results.objective_bound
+    bound = None if bound is None else finite(bound)
     if objective is not None:
         results.solution_loader.load_vars()
     ended = results.termination_condition
