@@ -1,4 +1,4 @@
-"""Nested annealing: aligned blocks and pairs of half blocks, annealings in cycles, replicas."""
+"""Nested annealing: aligned blocks and pairs of half blocks, annealings in cycles, tempering."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import optsched
 from optsched.deadline import Deadline
 from optsched.generators.makespan import generate_makespan
 from optsched.makespan.contention import evaluate, solution_of
-from optsched.makespan.heuristics import nested, replicas
+from optsched.makespan.heuristics import nested, tempering
 from optsched.makespan.heuristics._nested_kernel import Blocks, loads_of
 from optsched.makespan.heuristics.nested import HEATS, Annealing
-from optsched.makespan.heuristics.replicas import COLDEST, HOTTEST, REPLICAS, Replicas
+from optsched.makespan.heuristics.tempering import COLDEST, COPIES, HOTTEST, Tempering
 from optsched.makespan.instance import MakespanInstance
 from optsched.result import Termination
 
@@ -139,38 +139,38 @@ def test_every_temperature_keeps_its_distribution(monkeypatch: pytest.MonkeyPatc
     """Three jobs of 2 slots on two GPUs, target 3: loads 4 and 2 in 6 of 8 states, cost 1; 6 and 0
     in the other 2, cost 9. At temperature t the first have 6 / (6 + 2 exp(-8 / t)) of the time: 89%
     where t is 8, the hottest, and all but one in 10^11 at the coldest, 0.32."""
-    monkeypatch.setattr(replicas, "MOVES", 3)  # so few that a wrong exchange is not mended by them
+    monkeypatch.setattr(tempering, "MOVES", 3)  # so few that a wrong exchange is not mended by them
     blocks = Annealing(instance_of([(1, 2)] * 3, [2]), 3.0, 0).blocks
     scale = math.sqrt(8.0) / HOTTEST
-    held = Replicas(blocks, np.zeros((3, 2), dtype=np.int64), scale, 0)
+    held = Tempering(blocks, np.zeros((3, 2), dtype=np.int64), scale, 0)
     np.testing.assert_allclose(held.temperatures[[0, -1]], [8 * (COLDEST / HOTTEST) ** 2, 8.0])
-    level, turns = np.zeros(REPLICAS), 4000
+    level, turns = np.zeros(COPIES), 4000
     for _ in range(turns):
         made = [moves for _, moves in held.turns(3.0, 10**9)]
         held.exchange(3.0)
         level += [now.load.max() == 4.0 for now in held.held]
-        assert made == [3] * REPLICAS
+        assert made == [3] * COPIES
     expected = 6.0 / (6.0 + 2.0 * np.exp(-8.0 / held.temperatures))
     np.testing.assert_allclose(level / turns, expected, atol=0.02)
     assert level[-1] / turns < 0.92
 
 
-def test_replicas_go_on_from_the_best_and_keep_what_they_find() -> None:
+def test_copies_go_on_from_the_best_and_keep_what_they_find() -> None:
     instance = instance_of(CROSSED, [4])  # 10 at best
     annealing = Annealing(instance, 10.0, 0)
     assert annealing.best > 10.0
     assert annealing._temper(3_000_000, Deadline())
     assert annealing.best == evaluate(instance, annealing.schedule()).makespan == 10.0
     assert annealing.moves < 3_000_000
-    assert annealing.replicas is not None
-    for now in annealing.replicas.held:
+    assert annealing.tempering is not None
+    for now in annealing.tempering.held:
         load = np.zeros_like(now.load)
         loads_of(annealing.blocks, now.position, load)
         np.testing.assert_array_equal(load, now.load)
 
 
-def test_replicas_take_their_turn_after_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A round is 28 annealings of 1,000 moves; replicas make half as many, and what is left after
+def test_tempering_takes_its_turn_after_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round is 28 annealings of 1,000 moves; tempering makes half as many, and what is left after
     one more round: 28 + 14 + 28 + 6 thousand."""
     monkeypatch.setattr(nested, "FEWEST_MOVES", 1000)
     monkeypatch.setattr(nested, "MOVES_A_JOB", 0)

@@ -7,7 +7,7 @@ widest last, no GPU waits, so the makespan is the largest sum of durations on a 
 nothing to sequence. Anneals the sum over GPUs of max(0, load - T)^2, with T just above the
 certified bound at first; T falls as it is met. Each annealing from scratch, hot, is followed by
 short ones that go on from what it reached, towards a T between that and the bound; then it is
-forgotten. Some make pairs, some do not. After a round of them replicas at fixed temperatures take
+forgotten. Some make pairs, some do not. After a round of them copies at fixed temperatures take
 turns, which exchange their places. Where few servers hold the widest jobs it pays to span: a
 short local search comes first, and the better of the two schedules is kept.
 
@@ -39,7 +39,7 @@ from optsched.makespan.heuristics._nested_kernel import (
 from optsched.makespan.heuristics._random_kernel import random_state
 from optsched.makespan.heuristics.list_scheduling import by_longest
 from optsched.makespan.heuristics.local_search import local_search, search
-from optsched.makespan.heuristics.replicas import Replicas
+from optsched.makespan.heuristics.tempering import Tempering
 from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
@@ -60,7 +60,7 @@ FIRST_TARGET = 1.004
 RESTART = (0.1, 0.7)
 """Where between the bound and what was reached a short one's target is drawn."""
 TEMPERED = sum((times or 1) + shorter for times, shorter, _ in CYCLES) // 2
-"""How many times a short one's moves replicas make after a round of cycles: half as many as it."""
+"""How many times a short one's moves tempering makes after a round of cycles: half of its."""
 HEATS = {True: (2e-2, 1e-3), False: (8e-3, 4e-4)}
 """Square roots of the first and the last temperature, as shares of the bound: from scratch, and
 for short ones, where the widest jobs mostly stay."""
@@ -117,7 +117,7 @@ def _start(instance: MakespanInstance, settings: Settings, bound: float) -> Sear
 class Step(NamedTuple):
     """One annealing: what it goes on from, its moves, and whether it makes pairs."""
 
-    start: Literal["greedy", "hot", "reached", "replicas"]
+    start: Literal["greedy", "hot", "reached", "tempering"]
     moves: int
     pairs: bool
 
@@ -146,7 +146,7 @@ class Annealing:
         self.reached, self.reached_position = np.inf, position.copy()
         self.greedy = position.copy()
         self.targets = np.random.default_rng(self.seed)
-        self.replicas: Replicas | None = None
+        self.tempering: Tempering | None = None
 
     def run(self, most: int | None, deadline: Deadline, gap: float) -> bool:
         """Anneal until the moves or the time are spent or the bound is met; whether time cut it."""
@@ -156,7 +156,7 @@ class Annealing:
             if self.done(gap) or (most is not None and self.moves >= most):
                 return False
             moves = step.moves if most is None else min(step.moves, most - self.moves)
-            if step.start == "replicas":
+            if step.start == "tempering":
                 if not self._temper(moves, deadline):
                     return True
                 continue
@@ -180,7 +180,7 @@ class Annealing:
         """What to anneal next, for ever; `left` gives the moves that are left.
 
         Few jobs: cycles that each forget the one before, since a cycle keeps where its widest jobs
-        stand, and in turn replicas that go on from the best. Many: one from scratch after the
+        stand, and in turn tempering that goes on from the best. Many: one from scratch after the
         other, each longer, the last as long as may be.
         """
         jobs = len(self.best_position)
@@ -189,7 +189,7 @@ class Annealing:
             for times, shorter, pairs in CYCLES:
                 yield Step("hot", times * least, pairs) if times else Step("greedy", least, pairs)
                 yield from [Step("reached", least, pairs)] * shorter
-            yield Step("replicas", TEMPERED * least, pairs=True)
+            yield Step("tempering", TEMPERED * least, pairs=True)
         yield Step("greedy", least, False)
         while True:
             rest = left()
@@ -282,20 +282,20 @@ class Annealing:
         return True
 
     def _temper(self, total: int, deadline: Deadline) -> bool:
-        """Let the replicas go on, at first from the best; false when the time was up."""
-        if self.replicas is None:
-            self.replicas = Replicas(self.blocks, self.best_position, self._scale(), self.seed)
+        """Let the copies go on, at first from the best; false when the time was up."""
+        if self.tempering is None:
+            self.tempering = Tempering(self.blocks, self.best_position, self._scale(), self.seed)
         most = self.moves + total
         while self.moves < most and self.best > self.bound:
             goal = max(self.bound, min(FIRST_TARGET * self.bound, self.best - self._least_step()))
-            for now, made in self.replicas.turns(goal, most - self.moves):
+            for now, made in self.tempering.turns(goal, most - self.moves):
                 if deadline.is_over:
                     return False
                 self.moves += made
                 self._keep(now)
                 if self.moves >= most:
                     break
-            self.replicas.exchange(goal)
+            self.tempering.exchange(goal)
         return True
 
     def _scale(self) -> float:

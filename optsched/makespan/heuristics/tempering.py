@@ -1,6 +1,6 @@
-"""Replica exchange (parallel tempering) for nested annealing: the jobs at several temperatures.
+"""Parallel tempering for nested annealing: copies of the jobs at several temperatures.
 
-Each replica keeps its temperature and makes moves; then neighbours swap what they hold, as the
+Each copy keeps its temperature and makes moves; then neighbours swap what they hold, as the
 Metropolis rule allows: a place found hot becomes cold without a schedule of cooling, and what is
 stuck cold is shaken hot. Swendsen and Wang (Physical Review Letters 57, 1986); Geyer (1991).
 """
@@ -16,14 +16,14 @@ from optsched.makespan.contention import Ints
 from optsched.makespan.heuristics._nested_kernel import Blocks, Positions, anneal, loads_of
 from optsched.makespan.heuristics._random_kernel import random_state
 
-REPLICAS = 12
+COPIES = 12
 COLDEST, HOTTEST = 4e-3, 2e-2
 """Square roots of the temperatures at the two ends, as shares of the scale; geometric between."""
 MOVES = 20_000
-"""Of a replica in a turn."""
+"""Of a copy in a turn."""
 
 
-class Replicas:
+class Tempering:
     """Positions of the same jobs, one for each temperature.
 
     Parameters
@@ -31,7 +31,7 @@ class Replicas:
     blocks : Blocks
         Where jobs may stand.
     start : (n, 2) int
-        Where they stand at first, in every replica.
+        Where they stand at first, in every copy.
     scale : float
         What temperatures are shares of, in slots.
     seed : int
@@ -40,21 +40,21 @@ class Replicas:
 
     def __init__(self, blocks: Blocks, start: Ints, scale: float, seed: int) -> None:
         self.blocks = blocks
-        self.temperatures = (np.geomspace(COLDEST, HOTTEST, REPLICAS) * scale) ** 2
-        self.random = np.random.default_rng((seed, REPLICAS))
+        self.temperatures = (np.geomspace(COLDEST, HOTTEST, COPIES) * scale) ** 2
+        self.random = np.random.default_rng((seed, COPIES))
         self.held = []
-        for one in self.random.integers(2**63, size=REPLICAS).tolist():
+        for one in self.random.integers(2**63, size=COPIES).tolist():
             load = np.zeros(len(blocks.base))
             loads_of(blocks, start, load)
             self.held.append(Positions(start.copy(), load, random_state(one)))
         self.odd = False
 
     def turns(self, target: float, left: int) -> Iterator[tuple[Positions, int]]:
-        """Each replica's positions after its turn towards a target in slots, and its moves.
+        """Each copy's positions after its turn towards a target in slots, and its moves.
 
         `left` moves are the most that all of them make (but one each is made).
         """
-        moves = min(MOVES, max(1, left // REPLICAS))
+        moves = min(MOVES, max(1, left // COPIES))
         for now, temperature in zip(self.held, self.temperatures.tolist(), strict=True):
             yield now, max(1, anneal(self.blocks, now, target, temperature, moves))
 
@@ -65,7 +65,7 @@ class Replicas:
         with probability exp(-d): in balance each temperature keeps its distribution.
         """
         cost = [float(np.square(np.maximum(now.load - target, 0.0)).sum()) for now in self.held]
-        for k in range(int(self.odd), REPLICAS - 1, 2):
+        for k in range(int(self.odd), COPIES - 1, 2):
             colder, hotter = self.temperatures[k : k + 2].tolist()
             gain = (cost[k] - cost[k + 1]) * (1.0 / colder - 1.0 / hotter)
             if gain >= 0.0 or self.random.random() < math.exp(gain):
