@@ -115,6 +115,7 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=10, help="instances of each problem")
     given = parser.parse_args()
     take_one_core()
+    versions = [f"{solver} {solver_version(solver)}" for solver in SOLVERS]  # or one is missing
     rows = []
     for problem in PROBLEMS:
         warm_up(problem)
@@ -124,7 +125,7 @@ def main() -> None:
                 if row.instance == name:
                     print(*cells(row, rows), sep="  ", flush=True)
     if given.page is not None:
-        given.page.write_text(page(rows, given.seconds), encoding="utf-8")
+        given.page.write_text(page(rows, given.seconds, versions), encoding="utf-8")
 
 
 def drawn(problem: str, each: int) -> list[str]:
@@ -237,16 +238,15 @@ def table(heads: Sequence[str], lines: Iterator[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in [list(heads), marks, *lines])
 
 
-def page(rows: Sequence[Row], seconds: float) -> str:
+def page(rows: Sequence[Row], seconds: float, versions: Sequence[str]) -> str:
     """The page."""
     what = (__doc__ or "").split("\n\n")[2].replace("\n", " ").strip()
-    versions = ", ".join(f"{solver} {solver_version(solver)}" for solver in SOLVERS)
     found = list(contradictions(rows))
     head = HEAD.format(
         command=f"python benchmarks/solvers.py --page docs/solvers.md --seconds {seconds:g}",
         day=datetime.now(UTC).date().isoformat(),
         machine=f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-        what=f"{what} Here {seconds:g} s a run. {versions}.",
+        what=f"{what} Here {seconds:g} s a run. {', '.join(versions)}.",
         contradictions="; ".join(found) or "there are none",
     )
     heads = ("problem", "solver", "proved", "of these before any solver", "by a certificate",

@@ -74,7 +74,8 @@ def require_pyomo_solver(name: str) -> None:
 
 
 def pyomo_solver_version(name: str) -> str:
-    """The installed version of a solver, as Pyomo reads it."""
+    """The installed version of a solver, as Pyomo reads it; raises as `require_pyomo_solver`."""
+    require_pyomo_solver(name)
     with _quiet():
         return ".".join(str(part) for part in _solver(name).version() or ())
 
