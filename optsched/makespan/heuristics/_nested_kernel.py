@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import njit, njit_borrowing, njit_inner, njit_owning
+from optsched.compiled_loops import njit, njit_borrowing, njit_inlined, njit_inner, njit_owning
 from optsched.makespan.heuristics._random_kernel import draw
 
 RELOCATE, SWAP, EXCHANGE = 0.35, 0.95, 0.953
@@ -20,6 +20,11 @@ rest moves one wide job against one or two of half its width in sibling blocks."
 SCANS = 800.0
 """The last two look through all jobs: with more than so many, only that many in n are made."""
 REFUSED = math.inf
+HIGHEST_DRAW = 37.0
+"""More than -log(1 - u) ever is, for u below 1 of 53 bits: a move's rise is at most so many
+temperatures."""
+SAFELY = 1.001
+"""What rounding may have done to the cost, many times over."""
 
 
 class Blocks(NamedTuple):
@@ -42,6 +47,28 @@ class Blocks(NamedTuple):
     job: Any
     base: Any
     end: Any
+
+
+class Odds(NamedTuple):
+    """What decides a move: a rise of the cost by up to -temperature log(1 - u) is accepted.
+
+    Attributes
+    ----------
+    target : float
+        Slots.
+    temperature : float
+        Slots squared.
+    drawn : float
+        u, uniform in [0, 1).
+    hopeless : float
+        Slots squared. No block that sheds load saves more than the whole cost: a rise elsewhere
+        above this is refused whatever was drawn.
+    """
+
+    target: float
+    temperature: float
+    drawn: float
+    hopeless: float
 
 
 class Positions(NamedTuple):
@@ -127,22 +154,29 @@ def anneal(blocks: Blocks, now: Positions, target: float, temperature: float, mo
     made = 0
     while made < moves and cost > 0.0:
         made += 1
-        allowed = -temperature * math.log(1.0 - draw(random))
+        hopeless = SAFELY * (cost + HIGHEST_DRAW * temperature)
+        odds = Odds(target, temperature, draw(random), hopeless)
         what = draw(random)
         j = int(draw(random) * n)
         if what < RELOCATE:
-            change = _relocate(blocks, now, target, allowed, int(draw(random) * n))
+            change = _relocate(blocks, now, odds, int(draw(random) * n))
         elif what < SWAP:
-            change = _swap(blocks, now, target, allowed, j)
+            change = _swap(blocks, now, odds, j)
         elif draw(random) * n > SCANS:
             change = REFUSED
         elif what < EXCHANGE:
-            change = _exchange(blocks, now, target, allowed)
+            change = _exchange(blocks, now, odds)
         else:
-            change = _split(blocks, now, target, allowed, j)
+            change = _split(blocks, now, odds, j)
         if change < REFUSED:
             cost += change
     return made
+
+
+@njit_inner
+def _allowed(odds: Odds) -> float:
+    """The most by which the cost may rise: Metropolis's rule, drawn beforehand."""
+    return -odds.temperature * math.log(1.0 - odds.drawn)
 
 
 @njit_inner
@@ -151,12 +185,12 @@ def _add(load: Any, at: int, width: int, by: float) -> None:
         load[g] += by
 
 
-@njit_inner
+@njit_inlined
 def _over(load: float, target: float) -> float:
     return (load - target) * (load - target) if load > target else 0.0
 
 
-@njit_inner
+@njit_inlined
 def _shift(load: Any, at: int, width: int, by: float, target: float) -> float:
     """Change of cost when `width` GPUs from `at` get `by` more."""
     change = 0.0
@@ -186,18 +220,16 @@ def _change(load: Any, at: Any, width: int, by: float, target: float) -> float:
     return change + _shift(load, at[0] + half + at[1], half, by, target)
 
 
-@njit_inner
-def _transfer(
-    load: Any, target: float, allowed: float, a: Any, b: Any, w: int, by: float, crossing: bool
-) -> float:
+@njit_inlined
+def _transfer(load: Any, odds: Odds, a: Any, b: Any, w: int, by: float, crossing: bool) -> float:
     """Give the GPUs of block a `by` more, above 0, and those of b as much less, if that may be.
 
     Parameters
     ----------
     load : (N,) float
         Slots of each GPU; edited.
-    target, allowed : float
-        Slots, and the most by which the cost may rise.
+    odds : Odds
+        By how much the cost may rise.
     a, b : (int, int)
         First GPUs of the blocks and gaps between their halves.
     w : int
@@ -207,10 +239,16 @@ def _transfer(
     crossing : bool
         Whether they may share GPUs.
     """
+    target = odds.target
+    rise = _shift(load, a[0], 1, by, target)
+    if rise > odds.hopeless and not crossing:
+        return REFUSED
+    allowed = _allowed(odds)
     change = _change(load, b, w, -by, target)
     if crossing:
         _put(load, b, w, -by)
-    if change + _shift(load, a[0], 1, by, target) <= allowed:
+        rise = _shift(load, a[0], 1, by, target)
+    if change + rise <= allowed:
         change += _change(load, a, w, by, target)
         if change <= allowed:
             if not crossing:
@@ -222,8 +260,8 @@ def _transfer(
     return REFUSED
 
 
-@njit_inner
-def _relocate(blocks: Blocks, now: Positions, target: float, allowed: float, j: int) -> float:
+@njit_inlined
+def _relocate(blocks: Blocks, now: Positions, odds: Odds, j: int) -> float:
     position, k = now.position, blocks.kind[j]
     count = blocks.first_block[k + 1] - blocks.first_block[k]
     at = blocks.first_block[k] + int(draw(now.random) * count)
@@ -232,14 +270,14 @@ def _relocate(blocks: Blocks, now: Positions, target: float, allowed: float, j: 
         return REFUSED
     d = blocks.duration[j]
     crossing = new[1] != old[1] and blocks.base[new[0]] == blocks.base[old[0]]
-    change = _transfer(now.load, target, allowed, new, old, blocks.width[j], d, crossing)
+    change = _transfer(now.load, odds, new, old, blocks.width[j], d, crossing)
     if change < REFUSED:
         position[j, 0], position[j, 1] = new
     return change
 
 
-@njit_inner
-def _swap(blocks: Blocks, now: Positions, target: float, allowed: float, j: int) -> float:
+@njit_inlined
+def _swap(blocks: Blocks, now: Positions, odds: Odds, j: int) -> float:
     position = now.position
     first, beyond = blocks.first_job[blocks.kind[j]], blocks.first_job[blocks.kind[j] + 1]
     other = blocks.job[first + int(draw(now.random) * (beyond - first))]
@@ -250,7 +288,7 @@ def _swap(blocks: Blocks, now: Positions, target: float, allowed: float, j: int)
     if a == b or d == 0.0:
         return REFUSED
     crossing = a[1] != b[1] and blocks.base[a[0]] == blocks.base[b[0]]
-    change = _transfer(now.load, target, allowed, a, b, blocks.width[j], d, crossing)
+    change = _transfer(now.load, odds, a, b, blocks.width[j], d, crossing)
     if change < REFUSED:
         position[j, 0], position[j, 1] = b
         position[other, 0], position[other, 1] = a
@@ -258,9 +296,9 @@ def _swap(blocks: Blocks, now: Positions, target: float, allowed: float, j: int)
 
 
 @njit_owning
-def _exchange(blocks: Blocks, now: Positions, target: float, allowed: float) -> float:
+def _exchange(blocks: Blocks, now: Positions, odds: Odds) -> float:
     """Swap what two aligned blocks of one width hold, jobs of that width or narrower."""
-    position, load, random = now.position, now.load, now.random
+    position, load, random, target = now.position, now.load, now.random, odds.target
     k = int(draw(random) * len(blocks.widths))
     w = blocks.widths[k]
     count = blocks.first_block[k + 1] - blocks.first_block[k]
@@ -282,7 +320,7 @@ def _exchange(blocks: Blocks, now: Positions, target: float, allowed: float) -> 
     for i in range(w):
         change += _shift(load, a + i, 1, shift[i], target)
         change += _shift(load, b + i, 1, -shift[i], target)
-    if change > allowed:
+    if change > _allowed(odds):
         return REFUSED
     for i in range(w):
         load[a + i] += shift[i]
@@ -297,9 +335,9 @@ def _exchange(blocks: Blocks, now: Positions, target: float, allowed: float) -> 
 
 
 @njit_inner
-def _split(blocks: Blocks, now: Positions, target: float, allowed: float, j: int) -> float:
+def _split(blocks: Blocks, now: Positions, odds: Odds, j: int) -> float:
     """Swap a job of width w with one or two of width w / 2 that share an aligned block of w."""
-    position, load, random = now.position, now.load, now.random
+    position, load, random, target = now.position, now.load, now.random, odds.target
     half, k = blocks.width[j], blocks.kind[j]
     wide = k + 1
     if wide >= len(blocks.widths) or blocks.widths[wide] != 2 * half or position[j, 1] > 0:
@@ -324,7 +362,7 @@ def _split(blocks: Blocks, now: Positions, target: float, allowed: float, j: int
     change += _shift(load, sibling, half, to_big - theirs, target)
     change += _shift(load, a + offset, half, mine - to_big, target)
     change += _shift(load, a + sibling - b, half, theirs - to_big, target)
-    if change > allowed:
+    if change > _allowed(odds):
         return REFUSED
     _add(load, b + offset, half, to_big - mine)
     _add(load, sibling, half, to_big - theirs)
