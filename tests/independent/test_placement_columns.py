@@ -1,0 +1,264 @@
+"""Placements that linear programmes leave open, against every way to hand out the replicas.
+
+What `columns` and `exact` call the optimum is it; whatever they tell on the way or when they are
+cut short bounds it; a certificate proves what it proves by this folder's own arithmetic, no more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from independent import placement_by_server as oracle
+from independent import placement_columns_cases as cases
+from independent import placement_oracle as tables
+from independent.black_box import ROUNDING, close, loaded, proves, stays_below, told
+from independent.day import batches, seed_of_the_day
+from independent.placement_worked import job, stage
+
+import optsched
+from optsched.errors import NotApplicableError
+from optsched.library.verify import RefusedError, verify
+from optsched.placement.bounds.certificate import PatternCertificate
+from optsched.placement.check_certificate import check_certificate
+from optsched.result import Outcome, Result, Termination
+
+PROVING = ("columns", "exact")
+HEURISTICS = ("repartition", "heavy-edge")
+SOLVED = 1e-8
+"""Relative; a solver's tolerance is 1e-9 a row."""
+CUT = (0.0, 0.002, 0.01, 0.03)
+"""Seconds after which another run of `columns` is cut short."""
+FORGERIES = 3
+MOST_STEPS = 2_000_000
+
+
+@pytest.mark.parametrize("numbers", batches(nightly=2_000, default=200, size=100))
+def test_every_method_against_every_way_to_hand_out(numbers: range, tmp_path: Path) -> None:
+    counts: Counter[str] = Counter()
+    for number in numbers:
+        case = cases.draw(seed_of_the_day(), number, MOST_STEPS)
+        with told(seed_of_the_day(), number, {**case.instance, "options": case.options}):
+            _examine(case, number, tmp_path, counts)
+    cases_held = len(numbers) - counts["no placement"]
+    assert 0.01 * len(numbers) <= counts["no placement"] <= 0.15 * len(numbers)
+    assert counts["no linear programme proves"] >= 0.25 * len(numbers)
+    assert counts["by tables"] >= 0.1 * len(numbers)
+    assert counts["proved by exact"] == cases_held
+    assert counts["proved by columns"] == cases_held - counts["refused by columns"]
+    assert counts["refused by columns"] <= 0.1 * len(numbers)
+    assert counts["proved by integers"] >= 0.15 * len(numbers)
+    assert counts["above the optimum"] >= 0.2 * len(numbers)
+    assert counts["cut short"] >= 0.1 * len(numbers)
+    assert counts["certificates"] >= 0.05 * len(numbers)
+    assert counts["prices that prove"] >= 0.2 * len(numbers)
+    assert counts["prices that prove nothing"] >= len(numbers)
+
+
+def _examine(case: cases.Case, number: int, folder: Path, counts: Counter[str]) -> None:
+    best = _optimum(case, counts)
+    instance = loaded(folder, case.instance)
+    prices = None
+    for method in (*PROVING, *HEURISTICS):
+        found, told_so_far = _solved(case, instance, method, counts)
+        if found is None:
+            continue
+        _judge(case, found, best)
+        for event in told_so_far:
+            _bounds(event.bound, event.incumbent, best, SOLVED)
+        counts[f"proved by {method}"] += best is not None
+        counts["proved by integers"] += found.bound_source == "no faster set of patterns"
+        if best is not None and method in HEURISTICS and found.objective is not None:
+            counts["above the optimum"] += not close(found.objective, best)
+        if found.certificate is not None:
+            _holds(case, instance, found, counts)
+            prices = list(found.certificate.to_dict()["prices"])
+    if number % 3 == 0:
+        _cut(case, instance, best, counts)
+    if number % 10 == 0 and best is not None:
+        _said_wrong(case, instance, best)
+    _forge(case, instance, best, prices, counts)
+
+
+def _optimum(case: cases.Case, counts: Counter[str]) -> float | None:
+    """By servers, which is held to tables where those are few; under "bottleneck" by tables."""
+    if "all_reduce_bandwidth" in case.options:
+        return tables.optimum(case.instance, case.options)
+    best = oracle.optimum(case.instance, case.options)
+    if cases.splits(case.instance) <= cases.MOST_TABLES:
+        other = tables.optimum(case.instance, case.options)
+        assert (best is None) == (other is None)
+        assert best is None or close(best, other, 1e-12)
+        counts["by tables"] += 1
+    if best is None:
+        counts["no placement"] += 1
+    else:
+        theta = oracle.just_below(case.instance, best, case.options)
+        counts["no linear programme proves"] += oracle.parts_reach(
+            case.instance, theta, case.options
+        )
+    return best
+
+
+def _solved(
+    case: cases.Case, instance: Any, method: str, counts: Counter[str]
+) -> tuple[Result | None, list[Any]]:
+    """What a method finds and what it tells on the way; None where it may refuse and does."""
+    events: list[Any] = []
+    try:
+        found = optsched.solve(
+            instance, method, options=case.options, gap=case.gap, callback=events.append
+        )
+    except NotApplicableError:
+        bottleneck = "all_reduce_bandwidth" in case.options
+        slow = method == "columns" and not oracle.saves_inside(case.instance)
+        assert slow or (method == "repartition" and bottleneck), f"{method} refuses"
+        counts[f"refused by {method}"] += 1
+        return None, []
+    return found, events
+
+
+def _judge(case: cases.Case, found: Result, best: float | None) -> None:
+    """A placement takes what is said, which is the optimum or above; a proof proves it."""
+    if best is None or (found.objective is None and found.method in HEURISTICS):
+        assert (found.termination.value, found.solution) == ("infeasible", None), found.method
+        return
+    stays_below(found, best, SOLVED)
+    assert found.check is not None
+    assert found.check.feasible, f"{found.method}: {found.check.violations}"
+    table = found.solution.to_dict()["counts"]  # type: ignore[union-attr]
+    assert tables.broken_rule(case.instance, table) is None, found.method
+    own = "all_reduce_bandwidth" not in case.options
+    takes = (oracle if own else tables).alpha(case.instance, table, case.options)
+    assert found.objective is not None
+    assert close(found.objective, takes), f"{found.method}: {found.objective}, it takes {takes}"
+    if found.method in PROVING and found.termination.value != "time-limit":
+        proves(found, best, max(case.gap, SOLVED if found.solver else 0.0))
+
+
+def _bounds(bound: float | None, incumbent: float | None, best: float | None, word: float) -> None:
+    """What is told on the way: a bound below the optimum, a placement above."""
+    if best is None:
+        assert incumbent is None, f"{incumbent} of no placement"
+    else:
+        assert bound is None or bound <= best * (1 + word), f"told {bound}, optimum {best}"
+        assert incumbent is None or incumbent >= best * (1 - ROUNDING), f"told {incumbent}"
+
+
+def _cut(case: cases.Case, instance: Any, best: float | None, counts: Counter[str]) -> None:
+    """Cut short anywhere, it says what it knows by then."""
+    if not oracle.saves_inside(case.instance):
+        return
+    found = optsched.solve(
+        instance, "columns", options=case.options, time_limit=float(case.rng.choice(CUT))
+    )
+    if best is None and found.termination.value == "time-limit":
+        assert found.objective is None
+    else:
+        _judge(case, found, best)
+    counts["cut short"] += found.termination.value == "time-limit"
+
+
+def _holds(case: cases.Case, instance: Any, found: Result, counts: Counter[str]) -> None:
+    """A method's certificate is the bound it says, by the checker and by hand."""
+    assert found.certificate is not None
+    document = found.certificate.to_dict()
+    assert check_certificate(instance, found.certificate, case.options) == []  # type: ignore[arg-type]
+    theta, prices = document["threshold"], document["prices"]
+    assert oracle.margin(case.instance, theta, prices, case.options) > 0, f"{document}"
+    assert found.bound is not None
+    assert close(theta, found.bound), f"{theta} is certified, {found.bound} said"
+    if not case.options:
+        assert verify(case.instance, document) == theta
+    counts["certificates"] += 1
+
+
+def _said_wrong(case: cases.Case, instance: Any, best: float) -> None:
+    """A bound, a value or a certificate above the optimum is found out, whoever brings it."""
+    solution = optsched.solve(instance, "heavy-edge", options=case.options, bound=False)
+    if solution.objective is None:
+        return
+    value = solution.objective
+    above = PatternCertificate(value * 1.01, (1,) * len(case.instance["job"]["stages"]))
+    for wrong in (
+        {"bound": value * 1.01},
+        {"claimed": value * 1.01},
+        {"claimed": value * 0.99},
+        {"bound": best, "certificate": above},
+    ):
+        brought = Outcome(solution.solution, Termination.OPTIMAL, **wrong)  # type: ignore[arg-type]
+        found = optsched.solve(instance, lambda *_, it=brought: it, options=case.options)
+        assert found.termination.value == "error", f"{wrong} passes"
+        assert found.check is not None
+        assert len(found.check.violations) == 1, f"{found.check.violations}"
+
+
+def _forge(
+    case: cases.Case,
+    instance: Any,
+    best: float | None,
+    prices: list[int] | None,
+    counts: Counter[str],
+) -> None:
+    """Prices of any kind prove a threshold by the checkers just where they do by hand."""
+    times = oracle.times(case.instance, case.options)
+    near = times[-1] if best is None else best
+    thetas = [oracle.just_below(case.instance, theta, case.options) for theta in (near, near / 2)]
+    thetas += [float(case.rng.choice(times)) * (1 + 1e-6) for _ in range(FORGERIES)]
+    above = [] if best is None else [best * (1 + 1e-9), best * 1.01]
+    for theta in thetas + above:
+        chosen = cases.forged(case.rng, len(case.instance["job"]["stages"]), prices)
+        forgery = PatternCertificate(theta, tuple(chosen))
+        proof = oracle.margin(case.instance, theta, chosen, case.options) > 0
+        assert not (proof and theta in above), f"the oracle proves {theta} above {best}"
+        said = check_certificate(instance, forgery, case.options)
+        assert (said == []) == proof, f"{forgery}: {said}, by hand {proof}"
+        counts["prices that prove" if proof else "prices that prove nothing"] += 1
+        if case.options:
+            continue
+        if proof:
+            assert verify(case.instance, forgery.to_dict()) == theta
+        else:
+            with pytest.raises(RefusedError):
+                verify(case.instance, forgery.to_dict())
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_one_percent_off_is_found(number: int, tmp_path: Path) -> None:
+    """The judge above finds what it is there to find."""
+    case = cases.draw(seed_of_the_day(), number, MOST_STEPS)
+    best = _optimum(case, Counter())
+    found = optsched.solve(loaded(tmp_path, case.instance), "columns", options=case.options)
+    if best is None or found.objective is None or found.bound is None or best == 0:
+        return
+    _judge(case, found, best)
+    for wrong in (
+        {"objective": found.objective * 1.01},
+        {"objective": found.objective * 0.99},
+        {"bound": found.bound * 1.01},
+        {"bound": found.bound * 0.99},
+        {"termination": Termination.INFEASIBLE},
+        {"objective": found.objective * 1.01, "bound": found.bound * 1.01},
+    ):
+        with pytest.raises(AssertionError):
+            _judge(case, replace(found, **wrong), best)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("method", PROVING)
+@pytest.mark.parametrize("reading", ["own", "bottleneck"])
+def test_eight_that_stand_in_twos_and_threes(method: str, reading: str, tmp_path: Path) -> None:
+    """By hand: four servers of 3 GPUs, eight replicas that all-reduce, four that do nothing.
+
+    2 (7/8) 24/7 / (x/4 x 4) = 6 / x: 2 s in threes, 3 s in twos. Two threes leave two replicas, so
+    3 s is the least; 8/3 servers of three would take 2 s.
+    """
+    instance = job([3] * 4, stage(8, 0, 0, parameter_bytes=24 / 7), stage(4, 0, 0))
+    assert oracle.parts_reach(instance, 2.0, {})
+    assert not oracle.parts_reach(instance, 1.9, {})
+    assert oracle.optimum(instance, {}) == pytest.approx(3.0, rel=1e-12)
+    options = {"all_reduce_bandwidth": reading}
+    assert tables.optimum(instance, options) == pytest.approx(3.0, rel=1e-12)
+    proves(optsched.solve(loaded(tmp_path, instance), method, options=options), 3.0, 1e-6)
