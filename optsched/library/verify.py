@@ -250,7 +250,7 @@ def patterns_within(
     if worked:
         raise RefusedError("a row of work, without micro-batches")
     for work, reduce, fits in zip(works, reduces, found, strict=True):
-        fits &= (work + reduce[:, None] <= theta * (1 + EXACT)) | (work == 0)
+        fits &= work + reduce[:, None] <= theta * (1 + EXACT)
     return found, np.zeros((2, len(stages)))
 
 
@@ -293,7 +293,7 @@ def _pipelined(
             exposed = np.maximum(np.maximum(reduce, reduce_least[s]) - hidden[s], exposed)
             waits = (mu - 1) / mu * longest if mu > 1 else 0.0  # 0 times infinity is no number
             total = waits + (here + others.sum()) / mu + exposed[:, None]
-            fits &= (total <= theta * (1 + EXACT)) | (work == 0)
+            fits[:, 1:] &= total[:, 1:] <= theta * (1 + EXACT)  # no replica takes no time
     return found, np.array([work_least, reduce_least])
 
 

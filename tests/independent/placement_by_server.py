@@ -42,26 +42,33 @@ def sizes(instance: dict, options: Mapping[str, Any]) -> list[Size]:
 
 def seconds(instance: dict, x: np.ndarray, options: Mapping[str, Any]) -> np.ndarray:
     """What the slowest replica of each pattern (patterns x stages) takes; 0 where there is none."""
-    cluster, stages = instance["cluster"], instance["job"]["stages"]
-    near = 1.0 / cluster["intra_bandwidth"]
     slowest = np.zeros(len(x))
-    for s, stage in enumerate(stages):
-        k, q = stage["replicas"], stage.get("tensor_parallel", 1)
-        far = cluster["gpus_per_server"] / (q * cluster["inter_bandwidth"])
-        time = stage["forward_time"] + 2 * (1 - 1 / q) * stage.get("tensor_bytes", 0.0) * near
-        here = np.full(len(x), time + options.get("backward_overlap", 1.0) * stage["backward_time"])
-        for n, size in ((s - 1, stage["input_bytes"]), (s + 1, stage["output_bytes"])):
-            if 0 <= n < len(stages):
-                each = 2 * size / stages[n]["replicas"]
-                here += each * (x[:, n] * near + (stages[n]["replicas"] - x[:, n]) * far)
-        if k > 1:
-            routed = stage.get("expert_bytes", 0.0) / k
-            here += routed * ((x[:, s] - 1) * near + (k - x[:, s]) * far)
-            ring = 2 * stage["parameter_bytes"] * (1 - 1 / k)
-            reduce = np.where(x[:, s] == k, ring * near / q, ring * far / np.maximum(x[:, s], 1))
-            here += options.get("all_reduce_overlap", 1.0) * reduce
+    for s in range(len(instance["job"]["stages"])):
+        here = stage_seconds(instance, s, x, options)
         slowest = np.where(x[:, s] > 0, np.maximum(slowest, here), slowest)
     return slowest
+
+
+def stage_seconds(instance: dict, s: int, x: np.ndarray, options: Mapping[str, Any]) -> np.ndarray:
+    """What a replica of stage ``s`` takes in each pattern, where there is one."""
+    cluster, stages = instance["cluster"], instance["job"]["stages"]
+    stage = stages[s]
+    k, q = stage["replicas"], stage.get("tensor_parallel", 1)
+    near = 1.0 / cluster["intra_bandwidth"]
+    far = cluster["gpus_per_server"] / (q * cluster["inter_bandwidth"])
+    time = stage["forward_time"] + 2 * (1 - 1 / q) * stage.get("tensor_bytes", 0.0) * near
+    here = np.full(len(x), time + options.get("backward_overlap", 1.0) * stage["backward_time"])
+    for n, size in ((s - 1, stage["input_bytes"]), (s + 1, stage["output_bytes"])):
+        if 0 <= n < len(stages):
+            each = 2 * size / stages[n]["replicas"]
+            here += each * (x[:, n] * near + (stages[n]["replicas"] - x[:, n]) * far)
+    if k > 1:
+        routed = stage.get("expert_bytes", 0.0) / k
+        here += routed * ((x[:, s] - 1) * near + (k - x[:, s]) * far)
+        ring = 2 * stage["parameter_bytes"] * (1 - 1 / k)
+        reduce = np.where(x[:, s] == k, ring * near / q, ring * far / np.maximum(x[:, s], 1))
+        here += options.get("all_reduce_overlap", 1.0) * reduce
+    return here
 
 
 def optimum(instance: dict, options: Mapping[str, Any]) -> float | None:
@@ -127,8 +134,9 @@ def margin(
 
 
 def times(instance: dict, options: Mapping[str, Any]) -> np.ndarray:
-    """Every time that a pattern takes, in ascending order."""
-    return np.unique(np.concatenate([size.seconds for size in sizes(instance, options)]))
+    """Every time that a pattern takes, in ascending order, or 1 s where there is no pattern."""
+    every = np.unique(np.concatenate([size.seconds for size in sizes(instance, options)]))
+    return every if len(every) else np.ones(1)
 
 
 def just_below(instance: dict, theta: float, options: Mapping[str, Any]) -> float:

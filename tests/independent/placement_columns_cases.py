@@ -64,6 +64,54 @@ def draw(seed: int, number: int, most_steps: int) -> Case:
         return Case(family, instance, options, float(rng.choice([1e-6, 0])), rng)
 
 
+def at_random(rng: np.random.Generator, instance: dict) -> np.ndarray:
+    """Some table of an instance that has one, its replicas anywhere, the largest first."""
+    takes = oracle.takes_of(instance)
+    replicas = [s for s, k in enumerate(oracle.replicas_of(instance)) for _ in range(k)]
+    while True:
+        table = np.zeros((len(takes), len(instance["free_gpus"])), dtype=np.int64)
+        room = np.array(instance["free_gpus"])
+        for s in sorted(rng.permutation(replicas).tolist(), key=lambda s: -takes[s]):
+            fits = np.flatnonzero(room >= takes[s])
+            if not len(fits):
+                break
+            m = int(rng.choice(fits))
+            table[s, m] += 1
+            room[m] -= takes[s]
+        if (table.sum(axis=1) == oracle.replicas_of(instance)).all():
+            return table
+
+
+def planted(seed: int, number: int) -> tuple[dict, list[list[int]]]:
+    """A job too large for any oracle, and a table in which every stage takes the same time.
+
+    Groups of a stage go to servers near those of the stage before, some of which are full.
+    """
+    rng = np.random.default_rng([seed, number, 34])
+    stages, gpus = int(rng.integers(12, 40)), int(rng.choice([3, 4, 5, 7, 8]))
+    room = [gpus] * int(rng.integers(3 * stages // gpus, 6 * stages // gpus))
+    table = np.zeros((stages, len(room)), dtype=np.int64)
+    at = 0
+    while sum(room):
+        s = int(rng.integers(stages)) if table.sum(axis=1).all() else at % stages
+        m = int(rng.choice(np.flatnonzero(room)))
+        more = min(room[m], int(rng.choice([1, 2, 2, 3])))
+        table[s, m] += more
+        room[m] -= more
+        at += 1
+    replicas = table.sum(axis=1).tolist()
+    instance = _instance(rng, "chains", number, [gpus] * len(room), replicas, [1] * stages)
+    every = instance["job"]["stages"]
+    for stage in every:
+        stage["forward_time"] = stage["backward_time"] = 0.0
+    alone = [
+        oracle.stage_seconds(instance, s, table.T, {})[table[s] > 0].max() for s in range(stages)
+    ]
+    for stage, time in zip(every, alone, strict=True):
+        stage["forward_time"] = float(max(alone) - time)
+    return instance, table.tolist()
+
+
 def splits(instance: dict) -> int:
     """Ways to split each stage but the largest over the servers; there are no more tables."""
     servers, replicas = len(instance["free_gpus"]), oracle.replicas_of(instance)
@@ -150,7 +198,7 @@ def _instance(
     far = 1.0 / byte  # seconds a byte of a replica of one GPU
     near = far * rng.uniform(0.001, 0.9) / max(takes)
     if family == "far apart":
-        near = far * 10.0 ** -rng.uniform(4, 9)
+        near = max(far * 10.0 ** -rng.uniform(4, 9), 1e-17 / unit)
     elif family == "slow inside":
         near = far * 10 ** rng.uniform(0.01, 1)
     if family == "whole numbers":

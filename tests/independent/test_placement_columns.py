@@ -23,8 +23,10 @@ import optsched
 from optsched.errors import NotApplicableError
 from optsched.library.verify import RefusedError, verify
 from optsched.placement.bounds.certificate import PatternCertificate
+from optsched.placement.bounds.combinatorial import Bound
 from optsched.placement.check_certificate import check_certificate
-from optsched.result import Outcome, Result, Termination
+from optsched.placement.exact import columns, covers, repair
+from optsched.result import Outcome, Termination
 
 PROVING = ("columns", "exact")
 HEURISTICS = ("repartition", "heavy-edge")
@@ -36,7 +38,7 @@ FORGERIES = 3
 MOST_STEPS = 2_000_000
 
 
-@pytest.mark.parametrize("numbers", batches(nightly=2_000, default=200, size=100))
+@pytest.mark.parametrize("numbers", batches(nightly=2_000, default=150, size=150))
 def test_every_method_against_every_way_to_hand_out(numbers: range, tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
     for number in numbers:
@@ -105,7 +107,7 @@ def _optimum(case: cases.Case, counts: Counter[str]) -> float | None:
 
 def _solved(
     case: cases.Case, instance: Any, method: str, counts: Counter[str]
-) -> tuple[Result | None, list[Any]]:
+) -> tuple[Any, list[Any]]:
     """What a method finds and what it tells on the way; None where it may refuse and does."""
     events: list[Any] = []
     try:
@@ -121,21 +123,20 @@ def _solved(
     return found, events
 
 
-def _judge(case: cases.Case, found: Result, best: float | None) -> None:
+def _judge(case: cases.Case, found: Any, best: float | None, may_stay_open: bool = False) -> None:
     """A placement takes what is said, which is the optimum or above; a proof proves it."""
     if best is None or (found.objective is None and found.method in HEURISTICS):
         assert (found.termination.value, found.solution) == ("infeasible", None), found.method
         return
     stays_below(found, best, SOLVED)
-    assert found.check is not None
     assert found.check.feasible, f"{found.method}: {found.check.violations}"
-    table = found.solution.to_dict()["counts"]  # type: ignore[union-attr]
+    table = found.solution.to_dict()["counts"]
     assert tables.broken_rule(case.instance, table) is None, found.method
     own = "all_reduce_bandwidth" not in case.options
     takes = (oracle if own else tables).alpha(case.instance, table, case.options)
-    assert found.objective is not None
     assert close(found.objective, takes), f"{found.method}: {found.objective}, it takes {takes}"
-    if found.method in PROVING and found.termination.value != "time-limit":
+    is_open = may_stay_open and found.termination.value == "feasible"
+    if found.method in PROVING and found.termination.value != "time-limit" and not is_open:
         proves(found, best, max(case.gap, SOLVED if found.solver else 0.0))
 
 
@@ -162,14 +163,12 @@ def _cut(case: cases.Case, instance: Any, best: float | None, counts: Counter[st
     counts["cut short"] += found.termination.value == "time-limit"
 
 
-def _holds(case: cases.Case, instance: Any, found: Result, counts: Counter[str]) -> None:
+def _holds(case: cases.Case, instance: Any, found: Any, counts: Counter[str]) -> None:
     """A method's certificate is the bound it says, by the checker and by hand."""
-    assert found.certificate is not None
     document = found.certificate.to_dict()
-    assert check_certificate(instance, found.certificate, case.options) == []  # type: ignore[arg-type]
+    assert check_certificate(instance, found.certificate, case.options) == []
     theta, prices = document["threshold"], document["prices"]
     assert oracle.margin(case.instance, theta, prices, case.options) > 0, f"{document}"
-    assert found.bound is not None
     assert close(theta, found.bound), f"{theta} is certified, {found.bound} said"
     if not case.options:
         assert verify(case.instance, document) == theta
@@ -189,10 +188,9 @@ def _said_wrong(case: cases.Case, instance: Any, best: float) -> None:
         {"claimed": value * 0.99},
         {"bound": best, "certificate": above},
     ):
-        brought = Outcome(solution.solution, Termination.OPTIMAL, **wrong)  # type: ignore[arg-type]
+        brought = Outcome(solution.solution, Termination.OPTIMAL, **wrong)
         found = optsched.solve(instance, lambda *_, it=brought: it, options=case.options)
         assert found.termination.value == "error", f"{wrong} passes"
-        assert found.check is not None
         assert len(found.check.violations) == 1, f"{found.check.violations}"
 
 
@@ -226,6 +224,63 @@ def _forge(
                 verify(case.instance, forgery.to_dict())
 
 
+@pytest.mark.parametrize("numbers", batches(nightly=600, default=20, size=100))
+def test_dives_repairs_and_few_stages_on_small_jobs(
+    numbers: range, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What large jobs need, on small ones: no programme of all patterns, and a bad start."""
+    for name in ("SOME_PATTERNS", "MOST_PATTERNS"):
+        monkeypatch.setattr(columns, name, 0)
+    monkeypatch.setattr(columns, "FEW_PATTERNS", 4)
+    monkeypatch.setattr(columns, "FAILURES", 12)
+    counts: Counter[str] = Counter()
+    for number in numbers:
+        case = cases.draw(seed_of_the_day(), number, MOST_STEPS)
+        if not oracle.saves_inside(case.instance):
+            continue
+        monkeypatch.setattr(covers, "AROUND", int(case.rng.integers(0, 3)))
+        monkeypatch.setattr(repair, "FEW_SERVERS", int(case.rng.integers(1, 5)))
+        monkeypatch.setattr(repair, "RELEASED", int(case.rng.integers(1, 5)))
+        monkeypatch.setattr(repair, "ALL_PATTERNS", int(case.rng.choice([0, 20])))
+        with told(seed_of_the_day(), number, {**case.instance, "options": case.options}):
+            best = _optimum(case, counts)
+            instance = loaded(tmp_path, case.instance)
+            if best is None:
+                continue
+            start = cases.at_random(case.rng, case.instance)
+            below = Bound(best * float(case.rng.choice([0, 0.5, 0.99])), "given")
+            found = optsched.solve(
+                instance,
+                lambda *asked, start=start, below=below: columns.between(*asked, start, below),
+                options=case.options,
+                gap=case.gap,
+            )
+            _judge(case, replace(found, method="columns"), best, may_stay_open=True)
+            counts["open"] += found.termination.value == "feasible"
+            counts["proved by integers"] += found.bound_source == "no faster set of patterns"
+    assert counts["proved by integers"] >= 0.15 * len(numbers)
+    assert counts["open"] <= 0.3 * len(numbers)
+
+
+@pytest.mark.parametrize("numbers", batches(nightly=20, default=1, size=5))
+def test_large_jobs_with_a_placement_known(numbers: range, tmp_path: Path) -> None:
+    """No bound is above it, be it found or not; every stage waits as long in it."""
+    for number in numbers:
+        drawn, table = cases.planted(seed_of_the_day(), number)
+        with told(seed_of_the_day(), number, drawn):
+            known = oracle.alpha(drawn, table, {})
+            found = optsched.solve(loaded(tmp_path, drawn), "columns", time_limit=3.0)
+            assert tables.broken_rule(drawn, table) is None
+            assert found.bound <= known * (1 + ROUNDING), f"{found.bound}, it takes {known}"
+            counts = found.solution.to_dict()["counts"]
+            assert found.check.feasible
+            assert tables.broken_rule(drawn, counts) is None
+            assert close(found.objective, oracle.alpha(drawn, counts, {}))
+            if found.termination.value == "optimal":
+                proves(found, found.objective, 1e-6)
+                assert found.objective <= known * (1 + 1e-6)
+
+
 @pytest.mark.parametrize("number", range(12))
 def test_one_percent_off_is_found(number: int, tmp_path: Path) -> None:
     """The judge above finds what it is there to find."""
@@ -244,7 +299,7 @@ def test_one_percent_off_is_found(number: int, tmp_path: Path) -> None:
         {"objective": found.objective * 1.01, "bound": found.bound * 1.01},
     ):
         with pytest.raises(AssertionError):
-            _judge(case, replace(found, **wrong), best)  # type: ignore[arg-type]
+            _judge(case, replace(found, **wrong), best)
 
 
 @pytest.mark.parametrize("method", PROVING)
@@ -262,3 +317,14 @@ def test_eight_that_stand_in_twos_and_threes(method: str, reading: str, tmp_path
     options = {"all_reduce_bandwidth": reading}
     assert tables.optimum(instance, options) == pytest.approx(3.0, rel=1e-12)
     proves(optsched.solve(loaded(tmp_path, instance), method, options=options), 3.0, 1e-6)
+
+
+@pytest.mark.parametrize("parts", [None, 1])
+def test_an_all_reduce_alone_is_late(parts: int | None) -> None:
+    """By hand: two replicas apart that only all-reduce, 2 (1/2) 4 / 1 = 4 s: 3 s are too few."""
+    instance = job([1, 1], stage(2, 0, 0, parameter_bytes=4), micro_batches=parts)
+    assert tables.optimum(instance, {}) == 4.0
+    certificate = {"kind": "patterns", "threshold": 3.0, "prices": [1]}
+    assert verify(instance, certificate) == 3.0
+    with pytest.raises(RefusedError):
+        verify(instance, {**certificate, "threshold": 4.0})
