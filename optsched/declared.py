@@ -51,9 +51,17 @@ class Between:
         from pydantic_core import core_schema
 
         whole = source is int
+        described = {"pydantic_js_functions": [partial(_number_schema, self, whole)]}
+        if whole and not (self.above or self.below):
+            return core_schema.custom_error_schema(
+                core_schema.int_schema(ge=int(self.low), le=int(self.high), strict=True),
+                "number",
+                custom_error_message="{expected}",
+                custom_error_context={"expected": self.expected(whole)},
+                metadata=described,
+            )
         return core_schema.no_info_plain_validator_function(
-            partial(_check_number, self, whole),
-            metadata={"pydantic_js_functions": [partial(_number_schema, self, whole)]},
+            partial(_check_number, self, whole), metadata=described
         )
 
     def takes(self, value: Any, whole: bool) -> bool:
@@ -136,12 +144,14 @@ class Options:
         InputError
             If a name is unknown or a value is out of range.
         """
-        known = _names(cls)
+        made_of: Any = cls
+        known = _names(made_of)
         for name in values:
             if name not in known:
                 expected = suggestion(name, known)
                 raise InputError("options", shown(name), "an unknown option", expected)
-        return _changed(cls(), values)
+        made: Self = _changed(_standard(made_of), values)
+        return made
 
     def to_dict(self) -> dict[str, Any]:
         """The options as a JSON object."""
@@ -168,8 +178,11 @@ def require_declared(source: str, given: Any, place: Callable[[str], str] = str)
         What error lines call a field.
     """
     made_of: Any = type(given)
-    for name, hint in declared(made_of).items():
-        require(source, place(_plain(name)), getattr(given, name), hint)
+    for name, refusal in _refusals(made_of).items():
+        value = getattr(given, name)
+        expected = refusal(value)
+        if expected is not None:
+            raise InputError(source, place(_plain(name)), shown(value), expected)
 
 
 def require(source: str, where: str, value: Any, hint: Any) -> None:
@@ -238,24 +251,70 @@ def expected_of(hint: Any, value: Any) -> str | None:
     str or None
         None of a value that it takes.
     """
+    return _refusal(hint)(value)
+
+
+Refusal = Callable[[Any], str | None]
+"""What a field takes, where it does not take the value; None of one that it takes."""
+
+
+@lru_cache
+def _standard(made_of: Any) -> Any:
+    """Options that nobody has set, checked once: they are frozen."""
+    return made_of()
+
+
+@lru_cache
+def _refusals(made_of: Any) -> dict[str, Refusal]:
+    """By field of a data class: annotations are read once, values often."""
+    return {name: _refusal(hint) for name, hint in declared(made_of).items()}
+
+
+def _refusal(hint: Any) -> Refusal:
+    """An annotation as what refuses values."""
     if len(choices_of(hint)) > 1:
-        refused = [expected_of(each, value) for each in choices_of(hint)]
-        return None if None in refused else " or ".join(filter(None, refused))
-    if get_origin(hint) is tuple and isinstance(value, tuple | list):
-        refused = [expected_of(get_args(hint)[0], each) for each in value]
-        return next((f"each {expected}" for expected in refused if expected), None)
+        nothing_first = sorted(choices_of(hint), key=lambda each: each is not NoneType)
+        return partial(_refused_by_all, tuple(map(_refusal, nothing_first)))
+    if get_origin(hint) is tuple:
+        return partial(_refused_in, _refusal(get_args(hint)[0]))
     if get_origin(hint) is Literal:
-        choices = get_args(hint)
-        return None if value in choices else " or ".join(choices)
+        return partial(_refused_word, get_args(hint))
     if hint is NoneType:
-        return None if value is None else ""
+        return lambda value: None if value is None else ""
     between = _between(hint)
     if between is not None:
-        whole = get_args(hint)[0] is int
-        return None if between.takes(value, whole) else between.expected(whole)
-    if hint in (str, bool) and not isinstance(value, hint):
-        return "a text" if hint is str else "true or false"
-    return None
+        return partial(_refused_number, between, get_args(hint)[0] is int)
+    if hint in (str, bool):
+        return partial(_refused_kind, hint, "a text" if hint is str else "true or false")
+    return lambda value: None
+
+
+def _refused_by_all(choices: tuple[Refusal, ...], value: Any) -> str | None:
+    refused = []
+    for choice in choices:
+        expected = choice(value)
+        if expected is None:
+            return None
+        refused.append(expected)
+    return " or ".join(filter(None, refused))
+
+
+def _refused_in(each: Refusal, value: Any) -> str | None:
+    if not isinstance(value, tuple | list):
+        return None
+    return next((f"each {expected}" for expected in map(each, value) if expected), None)
+
+
+def _refused_word(choices: tuple[str, ...], value: Any) -> str | None:
+    return None if value in choices else " or ".join(choices)
+
+
+def _refused_number(between: Between, whole: bool, value: Any) -> str | None:
+    return None if between.takes(value, whole) else between.expected(whole)
+
+
+def _refused_kind(kind: type, expected: str, value: Any) -> str | None:
+    return None if isinstance(value, kind) else expected
 
 
 def read_as(hint: Any, value: Any) -> Any:
@@ -310,13 +369,14 @@ def _plain(name: str) -> str:
     return name.removesuffix("_")
 
 
-def _names(made_of: Any) -> list[str]:
+@lru_cache
+def _names(made_of: Any) -> tuple[str, ...]:
     """Names of the options, those of inner options in their place."""
     names: list[str] = []
     for each in _fields(made_of):
         inner = declared(made_of)[each.name]
         names += _names(inner) if _is_options(inner) else [_plain(each.name)]
-    return names
+    return tuple(names)
 
 
 def _is_options(hint: Any) -> bool:
@@ -325,6 +385,8 @@ def _is_options(hint: Any) -> bool:
 
 def _changed(options: Any, values: Mapping[str, Any]) -> Any:
     """Options with some of the values, each of its field's type."""
+    if not values:
+        return options
     changes: dict[str, Any] = {}
     made_of: Any = type(options)
     for name, hint in declared(made_of).items():

@@ -29,8 +29,7 @@ class Interrupt:
         self._silenced = logging.root.manager.disable
         self._is_late = False
         self._is_over = False
-        self._timer = threading.Timer(PATIENCE, self._insist)
-        self._timer.daemon = True
+        self._timer: threading.Timer | None = None
 
     def begin(self) -> None:
         """Take interrupts over."""
@@ -39,12 +38,13 @@ class Interrupt:
     def end(self) -> None:
         """Leave them to Python again."""
         self._is_over = True
-        self._timer.cancel()
-        if self.came:
+        if self._timer is not None:
+            self._timer.cancel()
             self._timer.join()  # or it might insist after the end
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        logging.disable(self._silenced)
-        pass_all(False)
+        if self.came:
+            logging.disable(self._silenced)
+            pass_all(False)
 
     def _handle(self, number: int, frame: Any) -> None:
         if self._is_over:
@@ -52,6 +52,8 @@ class Interrupt:
         if not self.came:
             self.came = True
             pass_all(True)
+            self._timer = threading.Timer(PATIENCE, self._insist)
+            self._timer.daemon = True
             self._timer.start()
         elif self._is_late:
             self._is_late = False

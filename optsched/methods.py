@@ -117,7 +117,7 @@ def solve(
     entry = method_of(problem, problem.standard if method is None else method)
     resolve(entry.run)  # what is missing is said before anything is loaded
     progress = Progress(listener_of(callback, verbose))
-    settings = replace(settings.within(Deadline(time_limit)), progress=progress)
+    settings = replace(settings, deadline=Deadline(time_limit), progress=progress)
     progress.tell(None, None)
     outcome = _kept(lambda: entry(instance, chosen, settings))
     if bound:

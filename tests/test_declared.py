@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import pytest
 
 import optsched
@@ -14,6 +15,7 @@ from optsched.declared import Options, declared, require_declared
 from optsched.errors import InputError
 from optsched.experiments.plans.plan import Limits, read_plan
 from optsched.online.options import OnlineOptions
+from optsched.placement.instance import PlacementInstance
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS
 from optsched.result import Settings
@@ -62,6 +64,33 @@ def test_what_is_not_as_declared_is_refused(values: dict[str, Any], line: str) -
     with pytest.raises(InputError) as caught:
         Some.from_dict(values)
     assert str(caught.value).startswith(line)
+
+
+def test_what_nobody_has_set_is_made_and_checked_once() -> None:
+    """And refused at every use where its class declares what its own fields do not take."""
+
+    @dataclass(frozen=True)
+    class Wrong(Options):
+        count: Annotated[int, Between(1, 9)] = 0
+
+    assert Some.from_dict({}) is Some.from_dict({})
+    assert Some.from_dict({"count": 3}) == Some(3) != Some.from_dict({})
+    for _ in range(2):
+        with pytest.raises(InputError, match="count: found 0, expected an integer in"):
+            Wrong.from_dict({})
+
+
+@pytest.mark.parametrize("found", [True, 2.0, "2", None, 0, 10**30, np.int64(2), float("nan")])
+def test_files_and_options_take_the_same_integers(found: object) -> None:
+    """From 1 on, and nothing that merely equals one."""
+    document = optsched.load("placement/fig2").to_dict()
+    document["cluster"]["gpus_per_server"] = found
+    with pytest.raises(InputError) as caught:
+        PlacementInstance.from_dict(document)
+    assert str(caught.value).endswith("expected an integer in [1, 1024]")
+    assert caught.value.where == "cluster.gpus_per_server"
+    with pytest.raises(InputError, match=r"expected an integer in \[1, 1024\]"):
+        Settings(threads=found)  # type: ignore[arg-type]
 
 
 def test_values_are_read_and_told() -> None:

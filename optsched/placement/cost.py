@@ -27,8 +27,10 @@ on these tables; the checker does not.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +41,12 @@ from optsched.placement.options import STANDARD, PlacementOptions
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_COLUMNS = attrgetter(
+    *("forward_time", "backward_time", "input_bytes", "output_bytes"),
+    *("tensor_bytes", "expert_bytes", "parameter_bytes"),
+)
+"""Of a stage, in the order of the columns of `_cost_kernel`."""
 
 
 class StageCosts(NamedTuple):
@@ -126,7 +134,7 @@ class CostTables:
         """base_s(v), shape (S, V + 1): time of a stage whose neighbours are all elsewhere."""
         return np.asarray(self.work + self.all_reduce)
 
-    @cached_property
+    @property
     def near_work(self) -> Floats:
         """near_s(v) without the all-reduce, shape (S, V + 1)."""
         return np.asarray(self.inside[:, None] + self.experts)
@@ -178,7 +186,7 @@ class CostTables:
         terms, added = time, 1 if self.micro_batches is None else len(self.replicas)
         if not self.savings_are_positive:
             terms += added * float(self.work.max() + self.inside.max())
-        return max(time - (7 + added) * float(np.finfo(float).eps) * terms, 0.0)
+        return max(time - (7 + added) * sys.float_info.epsilon * terms, 0.0)
 
     def capped(self, limit: float) -> CostTables:
         """Tables that are right for times up to a limit; a longer one stays longer.
@@ -226,7 +234,7 @@ class CostTables:
             after=after,
         )
 
-    @property
+    @cached_property
     def savings_are_positive(self) -> bool:
         """True when no neighbour on the server ever costs time (g/B_inter >= 1/B_intra)."""
         return bool((self.before >= 0).all() and (self.after >= 0).all())
@@ -246,40 +254,37 @@ def cost_tables(
     options : PlacementOptions, optional
         By default the problem's standard ones.
     """
+    from optsched.placement._cost_kernel import BACKWARD, count_terms, stage_terms
+
     options = options or STANDARD
-    stages = job.stages
-    k = np.array([s.replicas for s in stages], dtype=np.int64)
-    forward = np.array([s.forward_time for s in stages], dtype=float)
-    backward = options.backward_overlap * np.array([s.backward_time for s in stages], dtype=float)
-    sent_in = 2.0 * np.array([s.input_bytes for s in stages], dtype=float)
-    sent_out = 2.0 * np.array([s.output_bytes for s in stages], dtype=float)
-    q = np.array([s.tensor_parallel for s in stages], dtype=np.int64)
-    across = cluster.gpus_per_server / cluster.inter_bandwidth / q
-    inside = 1.0 / cluster.intra_bandwidth
-    compute = forward + backward + np.array([tensor_time(s, cluster) for s in stages])
-    beyond = np.zeros(len(k))  # what goes to no stage is never inside
-    beyond[0] += sent_in[0] * across[0]
-    beyond[-1] += sent_out[-1] * across[-1]
-    sent_in[0] = sent_out[-1] = 0.0
-    behind, ahead = _neighbours(k)
+    k = np.array([stage.replicas for stage in job.stages], dtype=np.int64)
+    q = np.array([stage.tensor_parallel for stage in job.stages], dtype=np.int64)
+    stages = np.array(list(map(_COLUMNS, job.stages)), dtype=float)
+    stages[:, BACKWARD] *= options.backward_overlap
+    bandwidths = float(cluster.inter_bandwidth), float(cluster.intra_bandwidth)
+    terms = stages, k, q, (float(cluster.gpus_per_server), *bandwidths)
+    fixed, inside, before, after = stage_terms(*terms)
+    experts, all_reduce = count_terms(*terms, most, float(options.all_reduce_overlap))
     return CostTables(
         replicas=k,
         gpus=q,
-        fixed=compute + beyond + (sent_in + sent_out) * across,
-        inside=compute + beyond + (sent_in + sent_out) * inside,
-        experts=_experts(job, k, across, inside, most),
-        all_reduce=_all_reduce(job, k, cluster, most, options.all_reduce_overlap),
-        before=sent_in * (across - inside) / behind,
-        after=sent_out * (across - inside) / ahead,
-        backward=backward,
+        fixed=fixed,
+        inside=inside,
+        experts=experts,
+        all_reduce=all_reduce,
+        before=before,
+        after=after,
+        backward=stages[:, BACKWARD].copy(),
         micro_batches=job.micro_batches,
     )
 
 
 def tensor_time(stage: Stage, cluster: Cluster) -> float:
     """Seconds that the slices of a replica all-reduce among themselves, in a ring."""
-    q = stage.tensor_parallel
-    return 2.0 * (q - 1) / q * stage.tensor_bytes / cluster.intra_bandwidth
+    from optsched.placement._cost_kernel import slices_time
+
+    sent, bandwidth = float(stage.tensor_bytes), float(cluster.intra_bandwidth)
+    return float(slices_time(stage.tensor_parallel, sent, bandwidth))
 
 
 def tables_of(instance: PlacementInstance, options: PlacementOptions | None = None) -> CostTables:
@@ -322,7 +327,11 @@ def placement_time(tables: CostTables, counts: Ints, options: PlacementOptions) 
     tables, counts, options
         As in `time_matrix`.
     """
+    from optsched.placement._stage_time_kernel import slowest_time
+
     if tables.micro_batches is None:
+        if options.all_reduce_bandwidth == "own":
+            return float(slowest_time(tables.costs, np.ascontiguousarray(counts)))
         return float(time_matrix(tables, counts, options).max())
     reduces = tables.all_reduce[np.arange(len(counts))[:, None], counts]
     return tables.pipeline_time(work_matrix(tables, counts).max(axis=1), reduces.max(axis=1))
@@ -370,29 +379,6 @@ def _beside_neighbours(tables: CostTables, counts: Ints, near: Floats) -> Floats
 def _neighbours(k: Ints) -> tuple[Ints, Ints]:
     """Of the stage before each and of the one after, in a ring; `roll` takes ten times as long."""
     return np.concatenate((k[-1:], k[:-1])), np.concatenate((k[1:], k[:1]))
-
-
-def _experts(job: Job, k: Ints, across: Floats, inside: float, most: int) -> Floats:
-    each = np.array([s.expert_bytes for s in job.stages], dtype=float) / k
-    v = np.arange(most + 1)
-    elsewhere = (each * across)[:, None] * (k[:, None] - v)
-    time = elsewhere + (each * inside)[:, None] * (v - 1)
-    return np.where((v >= 1) & (v <= k[:, None]), time, 0.0)
-
-
-def _all_reduce(job: Job, k: Ints, cluster: Cluster, most: int, overlap: float) -> Floats:
-    parameters = np.array([s.parameter_bytes for s in job.stages], dtype=float)
-    volume = overlap * 2.0 * (k - 1) / k * parameters
-    q = np.array([[s.tensor_parallel] for s in job.stages], dtype=np.int64)
-    v = np.arange(most + 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = v * q * cluster.inter_bandwidth / cluster.gpus_per_server
-        time = volume[:, None] / share
-    whole = v == k[:, None]
-    time = np.where(whole, volume[:, None] / (q * cluster.intra_bandwidth), time)
-    time = np.where(v > k[:, None], np.inf, time)
-    time[:, 0] = 0.0
-    return time
 
 
 def _bottleneck(counts: Ints) -> Ints:

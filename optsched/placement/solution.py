@@ -77,5 +77,5 @@ class PlacementSolution(SolutionFile):
             schema="optsched/placement-solution",
             version=1,
             instance=instance_name,
-            counts=tuple(tuple(int(x) for x in row) for row in counts),
+            counts=tuple(tuple(map(int, row)) for row in counts),
         )

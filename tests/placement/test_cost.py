@@ -12,12 +12,15 @@ from placement import by_hand
 from optsched.placement.cost import (
     CostTables,
     iteration_time,
+    placement_time,
     tables_of,
     time_matrix,
     worst_iteration_time,
 )
+from optsched.placement.heuristics.repartition import improve
 from optsched.placement.instance import PlacementInstance
-from optsched.placement.options import PlacementOptions
+from optsched.placement.options import STANDARD, PlacementOptions
+from optsched.result import Settings
 
 INF = np.inf
 INSTANCE = by_hand.instance()
@@ -105,6 +108,22 @@ def test_times_of_stages_on_servers(
     idle = time_matrix(tables(**options), np.pad(placed, ((0, 0), (0, 1))), chosen)
     assert same(idle, np.pad(times, ((0, 0), (0, 1))))  # beside a server that holds nothing
     assert iteration_time(INSTANCE, placed, chosen) == pytest.approx(max(map(max, times)))
+
+
+@pytest.mark.parametrize("inside", [0.25, 8.0])
+def test_the_compiled_time_is_the_largest_of_the_matrix_to_the_bit(inside: float) -> None:
+    """Also where savings are negative, and the search's own of what it has edited."""
+    document = by_hand.document()
+    document["cluster"]["intra_bandwidth"] = inside
+    made, rng = tables_of(PlacementInstance.from_dict(document)), np.random.default_rng(1)
+    free, stages = np.array([1, 3, 0, 2]), np.repeat(np.arange(3), made.replicas)
+    for _ in range(100):
+        placed = np.zeros((3, 4), dtype=np.int64)
+        np.add.at(placed, (rng.permutation(stages), np.repeat(np.arange(4), free)), 1)
+        slowest = time_matrix(made, placed, STANDARD).max()
+        assert placement_time(made, placed, STANDARD) == slowest
+        _, seconds = improve(free, made, placed, Settings())
+        assert seconds == time_matrix(made, placed, STANDARD).max() <= slowest
 
 
 @pytest.mark.parametrize("reading", ["own", "bottleneck"])

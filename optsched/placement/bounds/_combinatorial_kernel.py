@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from optsched.compiled_loops import njit
+from optsched.compiled_loops import njit, njit_borrowing, njit_inner
 from optsched.placement._stage_time_kernel import stage_time
 
 
-@njit(cache=True)
+@njit_borrowing
 def most_saving(costs: Any, s: int, room: int) -> float:
     """ms: the largest saving of a stage's neighbours in so many GPUs."""
     u, w = best_neighbours(costs, s, room)
@@ -22,7 +22,7 @@ def most_saving(costs: Any, s: int, room: int) -> float:
     return saving
 
 
-@njit(cache=True)
+@njit_inner
 def best_neighbours(costs: Any, s: int, room: int) -> Any:
     """The u and w of `most_saving`: fill up with what saves more a GPU, if all take one."""
     replicas, gpus, stages = costs.replicas, costs.gpus, len(costs.replicas)
@@ -46,7 +46,7 @@ def best_neighbours(costs: Any, s: int, room: int) -> Any:
     return most_u, most_w
 
 
-@njit(cache=True)
+@njit_borrowing
 def least_time(costs: Any, s: int, v: int, offer: int) -> float:
     """Least time of v replicas of a stage, all on a server of so many GPUs.
 
@@ -75,7 +75,7 @@ def least_times(costs: Any, most: int) -> Any:
     return least
 
 
-@njit(cache=True)
+@njit_borrowing
 def stage_bound(costs: Any, most: int) -> float:
     """max over stages of the least time any server can give them; infinite where none can."""
     replicas = costs.replicas

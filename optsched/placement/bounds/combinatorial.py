@@ -6,6 +6,7 @@ least share of a NIC is never more than a server's own.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,7 +58,7 @@ def combinatorial_bound(
     if tables.micro_batches is not None:
         bounds.append(Bound(_pipeline_bound(tables, max(offers)), "pipeline bound"))
     most = int(tables.replicas.max())
-    work = 0.0
+    work = 0
     for size in offers if instance.fills_the_offer else ():
         work += _pattern_work(tables, size)
         if (
@@ -68,7 +69,7 @@ def combinatorial_bound(
             break
         value = float(pattern_bound(tables.costs, size))
         bounds.append(Bound(value, f"pattern bound, offer of {size}"))
-    if not all(np.isfinite(bound.value) for bound in bounds):
+    if not all(math.isfinite(bound.value) for bound in bounds):
         return Bound(0.0, "no bound: the servers cannot hold all replicas")
     best = max(bounds, key=lambda bound: bound.value)
     return Bound(tables.rounded_down(best.value), best.source)
@@ -106,7 +107,7 @@ def quick_bound(
     return bound.value, bound.source
 
 
-def _pattern_work(tables: CostTables, size: int) -> float:
-    per_stage = np.minimum(tables.replicas, size) + 1.0
-    neighbours = np.concatenate((per_stage[1:], [1.0])) * np.concatenate(([1.0], per_stage[:-1]))
-    return float((per_stage * neighbours).sum() * (size + 1))
+def _pattern_work(tables: CostTables, size: int) -> int:
+    counts = [1, *(min(k, size) + 1 for k in tables.replicas.tolist()), 1]
+    neighbours = zip(counts, counts[1:], counts[2:], strict=False)
+    return (size + 1) * sum(u * v * w for u, v, w in neighbours)

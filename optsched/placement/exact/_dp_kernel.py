@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.compiled_loops import njit
+from optsched.compiled_loops import njit, njit_inner
 from optsched.placement._stage_time_kernel import stage_time
 
 
@@ -123,7 +123,7 @@ def relax_server(value: Any, states: Any, digits: Any, found: Any, times: Any, s
     return following, reached[:count].copy(), choice
 
 
-@njit(cache=True)
+@njit_inner
 def _time(costs: Any, x: Any, s: int, w: int) -> float:
     if x[s] == 0:
         return 0.0

@@ -322,7 +322,8 @@ class _Search:
         """The same of patterns that leave replicas over, which fill: then Repartition's search."""
         counts = self._laid_out(used)
         if (counts.sum(axis=1) == self.tables.replicas).all():
-            improve(self.instance, self.tables, counts, replace(self.settings, iterations=None))
+            free = np.array(self.instance.free_gpus, dtype=np.int64)
+            improve(free, self.tables, counts, replace(self.settings, iterations=None))
             self._keep(counts)
 
     def _keep(self, counts: Ints) -> bool:

@@ -8,6 +8,7 @@ about 10^4.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -96,7 +97,7 @@ def programme(
 
 def states(instance: PlacementInstance) -> float:
     """Number of states, prod_s (k_s + 1), as a float (it may be astronomical)."""
-    return float(np.prod([stage.replicas + 1.0 for stage in instance.job.stages]))
+    return math.prod(stage.replicas + 1.0 for stage in instance.job.stages)
 
 
 def _optimal_counts(

@@ -44,8 +44,15 @@ def exact(instance: PlacementInstance, options: PlacementOptions, settings: Sett
     if start is None:
         return found_first.nothing
     bound = combinatorial_bound(instance, tables)
-    known = _outcome(instance, placement_time(tables, start, options), settings, start, bound)
-    settings.progress.report(known.claimed, known.bound)
+    value = placement_time(tables, start, options)
+    settings.progress.report(value, bound.value)
+    known = Outcome(
+        PlacementSolution.of(instance.name, start.tolist()),
+        ended(is_proved(value, bound.value, settings.gap), settings.deadline.is_over),
+        bound=bound.value,
+        bound_source=bound.source,
+        claimed=value,
+    )
     spent = clock() - began
     if known.termination is Termination.OPTIMAL:
         return replace(known, chosen=name, solve_time=spent)
@@ -54,9 +61,7 @@ def exact(instance: PlacementInstance, options: PlacementOptions, settings: Sett
             found = solve()
         except NotApplicableError:
             continue
-        best = _better(
-            instance, lambda c: placement_time(tables, c, options), settings, known, found
-        )
+        best = _better(lambda c: placement_time(tables, c, options), settings, known, found)
         proved = best.termination is Termination.OPTIMAL
         if method == "columns" and not (proved or settings.deadline.is_over):
             known, name = best, method  # its tries ended before its time did
@@ -97,39 +102,22 @@ def _methods(
 
 
 def _better(
-    instance: PlacementInstance,
-    seconds: Callable[[Ints], float],
-    settings: Settings,
-    known: Outcome,
-    found: Outcome,
+    seconds: Callable[[Ints], float], settings: Settings, known: Outcome, found: Outcome
 ) -> Outcome:
     """The better placement and the better bound of what was known and what was found."""
     bound = max(
         (Bound(o.bound, str(o.bound_source)) for o in (known, found) if o.bound is not None),
         key=lambda b: b.value,
     )
-    placements = [np.array(o.solution.counts) for o in (known, found) if o.solution is not None]
-    counts = min(placements, key=seconds)
+    placements = [o.solution for o in (known, found) if o.solution is not None]
+    times = [seconds(np.array(placement.counts)) for placement in placements]
+    value = min(times)
     gap = settings.gap if found.solver is None else max(settings.gap, SOLVED)
-    best = _outcome(instance, seconds(counts), replace(settings, gap=gap), counts, bound)
     return replace(
         found,
-        solution=best.solution,
-        termination=best.termination,
-        claimed=best.claimed,
-        bound=best.bound,
-        bound_source=best.bound_source,
-    )
-
-
-def _outcome(
-    instance: PlacementInstance, value: float, settings: Settings, counts: Ints, bound: Bound
-) -> Outcome:
-    proved = is_proved(value, bound.value, settings.gap)
-    return Outcome(
-        PlacementSolution.of(instance.name, counts.tolist()),
-        ended(proved, settings.deadline.is_over),
+        solution=placements[times.index(value)],
+        termination=ended(is_proved(value, bound.value, gap), settings.deadline.is_over),
+        claimed=value,
         bound=bound.value,
         bound_source=bound.source,
-        claimed=value,
     )

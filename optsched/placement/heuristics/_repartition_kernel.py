@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import njit
-from optsched.placement._stage_time_kernel import stage_time
+from optsched.compiled_loops import njit, njit_inner
+from optsched.placement._stage_time_kernel import server_time, stage_time
 
 
 class Halves(NamedTuple):
@@ -30,25 +30,11 @@ class Halves(NamedTuple):
 
 
 @njit(cache=True)
-def server_time(costs: Any, counts: Any, m: int) -> float:
-    """Largest stage time on server m, in seconds, of ``counts`` (S, M)."""
-    stages = counts.shape[0]
-    worst = 0.0
-    for s in range(stages):
-        v = counts[s, m]
-        if v > 0:
-            u = counts[s - 1, m] if s > 0 else 0
-            w = counts[s + 1, m] if s + 1 < stages else 0
-            worst = max(worst, stage_time(costs, s, v, u, w))
-    return worst
-
-
-@njit(cache=True)
 def improve(costs: Any, counts: Any, free: Any, rounds: int, budget: int) -> Any:
     """Re-split the worst server with each other one until nothing improves; edits `counts`.
 
-    Returns the number of accepted re-splits and the
-    splits looked at: never more than `budget`, of which one pair gets at most a hundredth.
+    Returns the number of accepted re-splits, the splits looked at (never more than `budget`, of
+    which one pair gets at most a hundredth), and the slowest server's time at the end.
 
     Parameters
     ----------
@@ -87,11 +73,11 @@ def improve(costs: Any, counts: Any, free: Any, rounds: int, budget: int) -> Any
                 break
         if not improved:
             break
-    return accepted, spent
+    return accepted, spent, times.max()
 
 
 @njit(cache=True)
-def lay_out(replicas: Any, gpus: Any, free: Any, order: Any) -> Any:
+def lay_out(replicas: Any, gpus: Any, free: Any, order: Any, backwards: bool) -> Any:
     """Counts of stages laid out one after another over the servers in the order given.
 
     A server that has no room for the next replica is closed.
@@ -104,9 +90,14 @@ def lay_out(replicas: Any, gpus: Any, free: Any, order: Any) -> Any:
         GPUs that each server offers.
     order : (M,) int
         Servers, first to last.
+    backwards : bool
+        Whether the last stage comes first.
     """
     counts = np.zeros((len(replicas), len(free)), dtype=np.int64)
-    stage, left = 0, replicas[0]
+    stage, last, step = 0, len(replicas) - 1, 1
+    if backwards:
+        stage, last, step = last, stage, -1
+    left = replicas[stage]
     for m in order:
         room = free[m]
         while room >= gpus[stage] and left > 0:
@@ -114,8 +105,8 @@ def lay_out(replicas: Any, gpus: Any, free: Any, order: Any) -> Any:
             counts[stage, m] += taken
             room -= taken * gpus[stage]
             left -= taken
-            if left == 0 and stage + 1 < len(replicas):
-                stage += 1
+            if left == 0 and stage != last:
+                stage += step
                 left = replicas[stage]
     return counts
 
@@ -153,7 +144,7 @@ def halves_of(counts: Any, gpus: Any, a: int, b: int) -> Any:
     return Halves(held[:active], total, joined, split), after_i
 
 
-@njit(cache=True)
+@njit_inner
 def next_split(halves: Any, gpus: Any, used: Any, i: int, room: int) -> int:
     """Give the first server a replica more of stage i: the GPUs it then uses; -1 for no more.
 
@@ -177,7 +168,7 @@ def next_split(halves: Any, gpus: Any, used: Any, i: int, room: int) -> int:
     return int(taken) if more else -1
 
 
-@njit(cache=True)
+@njit_inner
 def half(halves: Any, i: int, side: int, followed: bool) -> Any:
     """Replicas of stage i on one of the servers, and of the stages before and after it there.
 
@@ -197,14 +188,14 @@ def half(halves: Any, i: int, side: int, followed: bool) -> Any:
     return _replicas(halves, i, side), before, after
 
 
-@njit(cache=True)
+@njit_inner
 def _replicas(halves: Any, i: int, side: int) -> int:
     """Of stage i on one of the servers."""
     first = halves.split[i]
     return int(first if side == 0 else halves.total[i] - first)
 
 
-@njit(cache=True)
+@njit_inner
 def take_split(halves: Any, counts: Any, a: int, b: int) -> None:
     """Write a split into the counts of its two servers.
 
@@ -259,7 +250,7 @@ def _resplit(costs: Any, counts: Any, pair: Any, limit: float, most_nodes: int) 
     return False, nodes
 
 
-@njit(cache=True)
+@njit_inner
 def _stage_ok(costs: Any, halves: Any, i: int, followed: bool, below: float) -> bool:
     """Whether stage i of the split stays below the limit on both servers."""
     for side in range(2):

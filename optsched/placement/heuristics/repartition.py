@@ -22,6 +22,7 @@ import numpy as np
 from optsched.deadline import clock
 from optsched.placement.cost import CostTables, Ints, placement_time, tables_of
 from optsched.placement.exact.packing import packing
+from optsched.placement.heuristics._heavy_edge_kernel import grow_servers
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import STANDARD, PlacementOptions
@@ -82,7 +83,8 @@ def improved_start(
     instance: PlacementInstance, tables: CostTables, settings: Settings
 ) -> tuple[Start, int]:
     """The best placement over the starts, and the re-splits accepted in all."""
-    starts = _starts(instance)
+    free = np.array(instance.free_gpus, dtype=np.int64)
+    starts = _starts(instance, tables, free)
     if not starts:
         found = packing(instance, settings)
         if found.counts is None:
@@ -91,14 +93,13 @@ def improved_start(
     accepted = 0
     if tables.micro_batches is not None:
         asynchronous = [counts.copy() for counts in starts]
-        accepted += sum(improve(instance, tables, counts, settings) for counts in asynchronous)
+        accepted += sum(improve(free, tables, counts, settings)[0] for counts in asynchronous)
         starts += asynchronous
-    best: list[tuple[float, Ints]] = []
-    for counts in starts:
-        improved = improve if tables.micro_batches is None else _improve_pipeline
-        accepted += improved(instance, tables, counts, settings)
-        best.append((placement_time(tables, counts, STANDARD), counts))
-    counts = min(best, key=lambda pair: pair[0])[1]
+    improved = improve if tables.micro_batches is None else _improve_pipeline
+    searched = [improved(free, tables, counts, settings) for counts in starts]
+    seconds = [time for _, time in searched]
+    counts = starts[seconds.index(min(seconds))]
+    accepted += sum(resplits for resplits, _ in searched)
     return Start("repartition", counts, Termination.FEASIBLE), accepted
 
 
@@ -125,9 +126,11 @@ def starting_placement(
     if settings.iterations is not None:
         settings = replace(settings, iterations=None)
     second, _ = improved_start(instance, tables, settings)
-    first = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
-    if options.all_reduce_bandwidth == "own" or first.sum() < instance.job.replicas:
+    if options.all_reduce_bandwidth == "own":
         return second  # never worse
+    first = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
+    if first.sum() < instance.job.replicas:
+        return second
     assert second.counts is not None
     greedy = placement_time(tables, first, options)
     if greedy <= placement_time(tables, second.counts, options):
@@ -135,51 +138,58 @@ def starting_placement(
     return second
 
 
-def improve(
-    instance: PlacementInstance, tables: CostTables, counts: Ints, settings: Settings
-) -> int:
-    """Re-split servers until nothing improves; edits the counts and returns how often.
+def improve(free: Ints, tables: CostTables, counts: Ints, settings: Settings) -> tuple[int, float]:
+    """Re-split servers until nothing improves; edits the counts.
 
     Parameters
     ----------
-    instance, tables : PlacementInstance, CostTables
-        What is placed, and its seconds by stage and count.
+    free : (M,) int
+        GPUs that each server offers.
+    tables : CostTables
+        The job's seconds by stage and count.
     counts : (S, M) int
         Of a placement of all replicas, by stage and server.
     settings : Settings
         Its iterations cap the re-splits.
+
+    Returns
+    -------
+    int, float
+        How often servers were re-split, and the seconds of an iteration then.
     """
     from optsched.placement.heuristics import _repartition_kernel as loops
 
-    free = np.array(instance.free_gpus, dtype=np.int64)
-    return int(loops.improve(tables.costs, counts, free, _rounds(settings), MOST_SPLITS)[0])
+    found = loops.improve(tables.costs, counts, free, _rounds(settings), MOST_SPLITS)
+    return int(found[0]), float(found[2])
 
 
 def _improve_pipeline(
-    instance: PlacementInstance, tables: CostTables, counts: Ints, settings: Settings
-) -> int:
+    free: Ints, tables: CostTables, counts: Ints, settings: Settings
+) -> tuple[int, float]:
     """The same of a job of micro-batches."""
     from optsched.placement.heuristics._pipeline_kernel import improve_pipeline
 
-    free, costs = np.array(instance.free_gpus, dtype=np.int64), tables.pipeline_costs
-    return int(improve_pipeline(costs, counts, free, _rounds(settings), MOST_SPLITS)[0])
+    rounds = _rounds(settings)
+    found = improve_pipeline(tables.pipeline_costs, counts, free, rounds, MOST_SPLITS)
+    return int(found[0]), placement_time(tables, counts, STANDARD)
 
 
 def _rounds(settings: Settings) -> int:
     return MOST_ROUNDS if settings.iterations is None else settings.iterations
 
 
-def _starts(instance: PlacementInstance) -> list[Ints]:
+def _starts(instance: PlacementInstance, tables: CostTables, free: Ints) -> list[Ints]:
     """The three starts, without those that leave replicas over."""
     from optsched.placement.heuristics._repartition_kernel import lay_out
 
-    free = np.array(instance.free_gpus, dtype=np.int64)
     order = np.argsort(-free, kind="stable")
-    stages = instance.job.stages
-    replicas = np.array([stage.replicas for stage in stages], dtype=np.int64)
-    gpus = np.array([stage.tensor_parallel for stage in stages], dtype=np.int64)
-    first_to_last: Ints = lay_out(replicas, gpus, free, order)
-    last_to_first: Ints = lay_out(replicas[::-1].copy(), gpus[::-1].copy(), free, order)
-    greedy = heavy_edge_counts(graph_arrays(instance.job), free)
-    starts = [greedy, first_to_last, last_to_first[::-1].copy()]
-    return [counts for counts in starts if counts.sum() == instance.job.replicas]
+    stages = tables.replicas, tables.gpus
+    starts: list[Ints] = [
+        grow_servers(graph_arrays(instance.job), free, order),
+        lay_out(*stages, free, order, False),
+        lay_out(*stages, free, order, True),
+    ]
+    if not instance.job.is_sliced:
+        return starts  # each fills every server
+    needed = instance.job.replicas
+    return [counts for counts in starts if counts.sum() == needed]
