@@ -158,4 +158,6 @@ def _ended(highs: Any, settings: Settings, coarse: float) -> Ended | str:
     infeasible = status == known.kInfeasible
     if objective is None and not infeasible and not limited:
         return f"{highs.modelStatusToString(status)} without a solution"
+    if bound is None and status == known.kOptimal:  # presolve shut the incumbent out by rounding
+        return f"{highs.modelStatusToString(status)} without a bound"
     return Ended(judged(objective, bound, settings, infeasible, limited), objective, bound, values)

@@ -267,7 +267,7 @@ def _volumes(
         zip(replicas[1:], takes[1:], strict=True),
         strict=True,
     ):
-        most = 1.5 if family == "chains" else 0.3
+        most = 1.5 if family in ("chains", "bottleneck") else 0.3
         share = rng.uniform(0, most) if rng.random() < 0.8 else 0.0
         if family == "alike stages":
             share = 0.2

@@ -23,8 +23,9 @@ import optsched
 from optsched.errors import NotApplicableError
 from optsched.library.verify import RefusedError, verify
 from optsched.placement.bounds.certificate import PatternCertificate
-from optsched.placement.bounds.combinatorial import Bound
+from optsched.placement.bounds.combinatorial import combinatorial_bound
 from optsched.placement.check_certificate import check_certificate
+from optsched.placement.cost import tables_of
 from optsched.placement.exact import columns, covers, repair
 from optsched.result import Outcome, Termination
 
@@ -252,15 +253,15 @@ def test_dives_repairs_and_few_stages_on_small_jobs(
 
 
 def _start_badly(case: cases.Case, instance: Any, as_large: bool, counts: Counter[str]) -> None:
-    """From replicas anywhere and a bound that is given it goes on to the optimum, or stays open."""
+    """From replicas anywhere it goes on to the optimum; as of a large job it may stay open."""
     best = _optimum(case, counts)
     if best is None:
         return
     start = cases.at_random(case.rng, case.instance)
-    below = Bound(best * float(case.rng.choice([0, 0.5, 0.99])), "given")
 
-    def between(*asked: Any) -> Outcome:
-        return columns.between(*asked, start, below)
+    def between(asked: Any, options: Any, settings: Any) -> Outcome:
+        bound = combinatorial_bound(asked, tables_of(asked, options))
+        return columns.between(asked, options, settings, start, bound)
 
     found = optsched.solve(instance, between, options=case.options, gap=case.gap)
     _judge(case, replace(found, method="columns"), best, may_stay_open=as_large)
@@ -334,3 +335,23 @@ def test_an_all_reduce_alone_is_late(parts: int | None) -> None:
     assert verify(instance, certificate) == 3.0
     with pytest.raises(RefusedError):
         verify(instance, {**certificate, "threshold": 4.0})
+
+
+@pytest.mark.parametrize("method", ["ilp", "exact", "columns"])
+def test_a_start_that_presolve_shuts_out(method: str, tmp_path: Path) -> None:
+    """HiGHS called a known placement infeasible and optimal: found as case 1087 of seed 20261123.
+
+    By hand: the third stage needs the servers of 5 and 6, and the second stands together, since
+    apart it all-reduces 2 (2/3) 7.06 = 9.4 s. With nobody of the first beside it, it takes 4.5 s,
+    2.8 s to all-reduce and 2 (3.74 + 1.79) / 3 = 3.7 s: so one of them is there, in the server of
+    4. The three others take 8.92 + 2 x 0.935 = 10.79 s and 2 (3/4) 0.125 / 1 = 0.1875 s.
+    """
+    first = stage(4, 2.23, 6.69, output_bytes=3.74 / 4, parameter_bytes=0.125)
+    second = stage(3, 0, 4.5, input_bytes=3.74 / 3, output_bytes=1.79 / 3, parameter_bytes=7.06)
+    third = stage(11, 1.15, 3.46, input_bytes=1.79 / 11, parameter_bytes=12.8)
+    instance = job([5, 6, 3, 4], first, second, third, intra=3.31)
+    instance["cluster"] |= {"gpus_per_server": 8, "inter_bandwidth": 8.0}
+    options = {"all_reduce_bandwidth": "bottleneck"}
+    assert tables.optimum(instance, options) == pytest.approx(10.9775, rel=1e-12)
+    found = optsched.solve(loaded(tmp_path, instance), method, options=options)
+    proves(found, 10.9775, 1e-6)
