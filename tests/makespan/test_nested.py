@@ -14,7 +14,8 @@ from optsched.deadline import Deadline
 from optsched.generators.makespan import generate_makespan
 from optsched.makespan.contention import evaluate, solution_of
 from optsched.makespan.heuristics import nested, tempering
-from optsched.makespan.heuristics._nested_kernel import Blocks, loads_of
+from optsched.makespan.heuristics._blocks_kernel import Blocks, loads_of
+from optsched.makespan.heuristics._nested_kernel import _partner
 from optsched.makespan.heuristics.nested import HEATS, Annealing
 from optsched.makespan.heuristics.tempering import COLDEST, COPIES, HOTTEST, Tempering
 from optsched.makespan.instance import MakespanInstance
@@ -185,3 +186,24 @@ def test_tempering_takes_its_turn_after_a_round(monkeypatch: pytest.MonkeyPatch)
     assert not annealing.run(76_000, Deadline(), 0.0)
     assert asked == [14_000, 6_000]
     assert annealing.moves == 76_000
+
+
+def test_partners_are_drawn_as_often_either_way_and_mostly_near_by() -> None:
+    """What the Metropolis rule asks of a swap: j proposes k as often as k proposes j."""
+    jobs = [(1, 10 + 7 * k % 23) for k in range(23)] + [(2, 50), (2, 40), (4, 30)]
+    blocks = Annealing(instance_of(jobs, [4, 4]), 1.0, 0).blocks
+    ends = blocks.duration[blocks.job[:23]]
+    assert (np.diff(ends) >= 0).all()
+    assert (blocks.job[blocks.rank] == np.arange(len(jobs))).all()
+    draws, often = 20_000, np.zeros((len(jobs), len(jobs)), dtype=np.int64)
+    for j in range(len(jobs)):
+        for i in range(draws):
+            other = _partner.py_func(blocks, j, (i + 0.5) / draws)
+            if other >= 0:
+                often[j, other] += 1
+    assert abs(often - often.T).max() <= 2  # a bin's two edges
+    assert (often[blocks.width[:, None] != blocks.width] == 0).all()
+    assert (often[:23, :23] > 0).all()
+    first, middle = blocks.job[0], blocks.job[11]
+    assert often[middle, blocks.job[12]] > 4 * often[middle, blocks.job[22]]
+    assert often[first, blocks.job[1]] > 4 * often[first, blocks.job[22]]

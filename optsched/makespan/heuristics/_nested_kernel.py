@@ -1,8 +1,4 @@
-"""The compiled annealing of blocks: jobs on aligned or on paired blocks of GPUs inside one server.
-
-A paired block has its halves at one place of the two halves of its server, ``gap`` GPUs apart. The
-cost is the sum over GPUs of max(0, load - target)^2; loads are sums of durations.
-"""
+"""The compiled annealing of jobs on blocks: its moves, and by how much they may raise the cost."""
 
 from __future__ import annotations
 
@@ -11,12 +7,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import njit, njit_borrowing, njit_inlined, njit_inner, njit_owning
+from optsched.compiled_loops import njit_borrowing, njit_inlined, njit_inner, njit_owning
+from optsched.makespan.heuristics._blocks_kernel import (
+    Blocks,
+    Positions,
+    add,
+    change_on,
+    change_on_block,
+    over,
+    put,
+)
 from optsched.makespan.heuristics._random_kernel import draw
 
 RELOCATE, SWAP, EXCHANGE = 0.35, 0.95, 0.953
 """Shares of the moves: relocation 35%, swap of one width 60%, of two blocks' contents 0.3%; the
 rest moves one wide job against one or two of half its width in sibling blocks."""
+NEAR = 0.9
+"""Share of the swaps that are with a job of about the same duration: what a swap changes is the
+difference, and late in an annealing a large one is refused."""
 SCANS = 800.0
 """The last two look through all jobs: with more than so many, only that many in n are made."""
 REFUSED = math.inf
@@ -25,28 +33,6 @@ HIGHEST_DRAW = 37.0
 temperatures."""
 SAFELY = 1.001
 """What rounding may have done to the cost, many times over."""
-
-
-class Blocks(NamedTuple):
-    """The jobs' widths and durations, and the blocks they may stand on.
-
-    ``kind[j]`` indexes the distinct widths; the blocks of kind k start at the GPUs
-    ``block[first_block[k] : first_block[k + 1]]``, ``gap`` is 0 for the aligned ones. Its jobs are
-    ``job[first_job[k] : ...]``. ``base`` and ``end`` give each GPU its server's first GPU and the
-    one after its last.
-    """
-
-    width: Any
-    duration: Any
-    kind: Any
-    widths: Any
-    first_block: Any
-    block: Any
-    gap: Any
-    first_job: Any
-    job: Any
-    base: Any
-    end: Any
 
 
 class Odds(NamedTuple):
@@ -69,62 +55,6 @@ class Odds(NamedTuple):
     temperature: float
     drawn: float
     hopeless: float
-
-
-class Positions(NamedTuple):
-    """Where the jobs stand now.
-
-    Attributes
-    ----------
-    position : (n, 2) int
-        The first GPU of each job's block, and the gap between its halves.
-    load : (N,) float
-        Sum of durations on each GPU, in slots.
-    random : (1,) uint64
-        The generator's state.
-    """
-
-    position: Any
-    load: Any
-    random: Any
-
-
-@njit(cache=True)
-def place_greedily(blocks: Blocks, order: Any, position: Any, load: Any) -> None:
-    """Put each job, in `order`, on the aligned block whose fullest GPU is least loaded.
-
-    Parameters
-    ----------
-    blocks : Blocks
-        Widths, durations and places of jobs.
-    order : (n,) int
-        Jobs, first to last.
-    position : (n, 2) int
-        Gets the first GPU of each job.
-    load : (N,) float
-        Gets the slots of each GPU.
-    """
-    load[:] = 0.0
-    for j in order:
-        k, w = blocks.kind[j], blocks.width[j]
-        best, least = -1, np.inf
-        for at in range(blocks.first_block[k], blocks.first_block[k + 1]):
-            if blocks.gap[at] == 0:
-                b = blocks.block[at]
-                fullest = load[b : b + w].max()
-                if fullest < least:
-                    best, least = b, fullest
-        position[j, 0], position[j, 1] = best, 0
-        _add(load, best, w, blocks.duration[j])
-
-
-@njit(cache=True)
-def loads_of(blocks: Blocks, position: Any, load: Any) -> None:
-    """The load (N,) of every GPU, in slots."""
-    load[:] = 0.0
-    for j in range(len(position)):
-        at = position[j, 0], position[j, 1]
-        _put(load, at, blocks.width[j], blocks.duration[j])
 
 
 @njit_borrowing
@@ -150,7 +80,7 @@ def anneal(blocks: Blocks, now: Positions, target: float, temperature: float, mo
     n = len(now.position)
     cost = 0.0
     for g in range(len(load)):
-        cost += _over(load[g], target)
+        cost += over(load[g], target)
     made = 0
     while made < moves and cost > 0.0:
         made += 1
@@ -179,47 +109,6 @@ def _allowed(odds: Odds) -> float:
     return -odds.temperature * math.log(1.0 - odds.drawn)
 
 
-@njit_inner
-def _add(load: Any, at: int, width: int, by: float) -> None:
-    for g in range(at, at + width):
-        load[g] += by
-
-
-@njit_inlined
-def _over(load: float, target: float) -> float:
-    return (load - target) * (load - target) if load > target else 0.0
-
-
-@njit_inlined
-def _shift(load: Any, at: int, width: int, by: float, target: float) -> float:
-    """Change of cost when `width` GPUs from `at` get `by` more."""
-    change = 0.0
-    for g in range(at, at + width):
-        change += _over(load[g] + by, target) - _over(load[g], target)
-    return change
-
-
-@njit_inner
-def _put(load: Any, at: Any, width: int, by: float) -> None:
-    """Give the GPUs of a block, its first GPU and its gap, `by` more."""
-    if at[1] == 0:
-        _add(load, at[0], width, by)
-    else:
-        half = width // 2
-        _add(load, at[0], half, by)
-        _add(load, at[0] + half + at[1], half, by)
-
-
-@njit_inner
-def _change(load: Any, at: Any, width: int, by: float, target: float) -> float:
-    """Change of cost when the GPUs of a block get `by` more."""
-    if at[1] == 0:
-        return _shift(load, at[0], width, by, target)
-    half = width // 2
-    change = _shift(load, at[0], half, by, target)
-    return change + _shift(load, at[0] + half + at[1], half, by, target)
-
-
 @njit_inlined
 def _transfer(load: Any, odds: Odds, a: Any, b: Any, w: int, by: float, crossing: bool) -> float:
     """Give the GPUs of block a `by` more, above 0, and those of b as much less, if that may be.
@@ -240,23 +129,23 @@ def _transfer(load: Any, odds: Odds, a: Any, b: Any, w: int, by: float, crossing
         Whether they may share GPUs.
     """
     target = odds.target
-    rise = _shift(load, a[0], 1, by, target)
+    rise = change_on(load, a[0], 1, by, target)
     if rise > odds.hopeless and not crossing:
         return REFUSED
     allowed = _allowed(odds)
-    change = _change(load, b, w, -by, target)
+    change = change_on_block(load, b, w, -by, target)
     if crossing:
-        _put(load, b, w, -by)
-        rise = _shift(load, a[0], 1, by, target)
+        put(load, b, w, -by)
+        rise = change_on(load, a[0], 1, by, target)
     if change + rise <= allowed:
-        change += _change(load, a, w, by, target)
+        change += change_on_block(load, a, w, by, target)
         if change <= allowed:
             if not crossing:
-                _put(load, b, w, -by)
-            _put(load, a, w, by)
+                put(load, b, w, -by)
+            put(load, a, w, by)
             return change
     if crossing:
-        _put(load, b, w, by)
+        put(load, b, w, by)
     return REFUSED
 
 
@@ -277,10 +166,26 @@ def _relocate(blocks: Blocks, now: Positions, odds: Odds, j: int) -> float:
 
 
 @njit_inlined
-def _swap(blocks: Blocks, now: Positions, odds: Odds, j: int) -> float:
-    position = now.position
+def _partner(blocks: Blocks, j: int, uniform: float) -> int:
+    """A job of j's width, mostly one near by in the order of durations, or -1.
+
+    It is drawn as often for j as j is for it, as the Metropolis rule asks.
+    """
     first, beyond = blocks.first_job[blocks.kind[j]], blocks.first_job[blocks.kind[j] + 1]
-    other = blocks.job[first + int(draw(now.random) * (beyond - first))]
+    many = beyond - first
+    if uniform < NEAR:
+        side = 2.0 * uniform / NEAR - 1.0
+        steps = 1 + int(side * side * many)
+        at = blocks.rank[j] + (steps if side > 0.0 else -steps)
+        return blocks.job[at] if first <= at < beyond else -1
+    return blocks.job[first + min(int((uniform - NEAR) / (1.0 - NEAR) * many), many - 1)]
+
+
+@njit_inlined
+def _swap(blocks: Blocks, now: Positions, odds: Odds, j: int) -> float:
+    position, other = now.position, _partner(blocks, j, draw(now.random))
+    if other < 0:
+        return REFUSED
     if blocks.duration[other] < blocks.duration[j]:
         j, other = other, j
     a, b = (position[j, 0], position[j, 1]), (position[other, 0], position[other, 1])
@@ -312,14 +217,14 @@ def _exchange(blocks: Blocks, now: Positions, odds: Odds) -> float:
         if blocks.width[j] <= w and position[j, 1] == 0:
             if a <= position[j, 0] < a + w:
                 at = position[j, 0] - a
-                _add(shift, at, blocks.width[j], -blocks.duration[j])
+                add(shift, at, blocks.width[j], -blocks.duration[j])
             elif b <= position[j, 0] < b + w:
                 at = position[j, 0] - b
-                _add(shift, at, blocks.width[j], blocks.duration[j])
+                add(shift, at, blocks.width[j], blocks.duration[j])
     change = 0.0
     for i in range(w):
-        change += _shift(load, a + i, 1, shift[i], target)
-        change += _shift(load, b + i, 1, -shift[i], target)
+        change += change_on(load, a + i, 1, shift[i], target)
+        change += change_on(load, b + i, 1, -shift[i], target)
     if change > _allowed(odds):
         return REFUSED
     for i in range(w):
@@ -358,16 +263,16 @@ def _split(blocks: Blocks, now: Positions, odds: Odds, j: int) -> float:
     to_big = blocks.duration[big]
     mine = blocks.duration[j]
     theirs = 0.0 if partner < 0 else blocks.duration[partner]
-    change = _shift(load, b + offset, half, to_big - mine, target)
-    change += _shift(load, sibling, half, to_big - theirs, target)
-    change += _shift(load, a + offset, half, mine - to_big, target)
-    change += _shift(load, a + sibling - b, half, theirs - to_big, target)
+    change = change_on(load, b + offset, half, to_big - mine, target)
+    change += change_on(load, sibling, half, to_big - theirs, target)
+    change += change_on(load, a + offset, half, mine - to_big, target)
+    change += change_on(load, a + sibling - b, half, theirs - to_big, target)
     if change > _allowed(odds):
         return REFUSED
-    _add(load, b + offset, half, to_big - mine)
-    _add(load, sibling, half, to_big - theirs)
-    _add(load, a + offset, half, mine - to_big)
-    _add(load, a + sibling - b, half, theirs - to_big)
+    add(load, b + offset, half, to_big - mine)
+    add(load, sibling, half, to_big - theirs)
+    add(load, a + offset, half, mine - to_big)
+    add(load, a + sibling - b, half, theirs - to_big)
     position[big, 0] = b
     position[j, 0] = a + offset
     if partner >= 0:

@@ -29,13 +29,13 @@ import numpy as np
 from optsched.deadline import Deadline, OutOfTimeError
 from optsched.makespan.bounds.durations import Durations, durations_of
 from optsched.makespan.contention import Ints, Schedule
-from optsched.makespan.heuristics._nested_kernel import (
+from optsched.makespan.heuristics._blocks_kernel import (
     Blocks,
     Positions,
-    anneal,
     loads_of,
     place_greedily,
 )
+from optsched.makespan.heuristics._nested_kernel import anneal
 from optsched.makespan.heuristics._random_kernel import random_state
 from optsched.makespan.heuristics.list_scheduling import by_longest
 from optsched.makespan.heuristics.local_search import local_search, search
@@ -319,6 +319,7 @@ def _blocks(durations: Durations, *, pairs: bool) -> Blocks:
     gpus, servers = durations.gpus, durations.instance.servers
     widths = np.unique(gpus)
     kind = np.searchsorted(widths, gpus)
+    job = np.lexsort((durations.inside, kind)).astype(np.int64)
     bases = np.concatenate(([0], np.cumsum(servers)))
     by_width = [
         [(b, gap) for b, gap in _of_width(int(w), servers, bases.tolist()) if pairs or gap == 0]
@@ -333,7 +334,8 @@ def _blocks(durations: Durations, *, pairs: bool) -> Blocks:
         block=np.array([b for blocks in by_width for b, _ in blocks], dtype=np.int64),
         gap=np.array([gap for blocks in by_width for _, gap in blocks], dtype=np.int64),
         first_job=_offsets(np.bincount(kind, minlength=len(widths)).tolist()),
-        job=np.argsort(kind, kind="stable").astype(np.int64),
+        job=job,
+        rank=np.argsort(job).astype(np.int64),
         base=np.repeat(bases[:-1], servers).astype(np.int64),
         end=np.repeat(bases[1:], servers).astype(np.int64),
     )

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from optsched.makespan.contention import Ints
-from optsched.makespan.heuristics._nested_kernel import Blocks, Positions, anneal, loads_of
+from optsched.makespan.heuristics._blocks_kernel import Blocks, Positions, loads_of
+from optsched.makespan.heuristics._nested_kernel import anneal
 from optsched.makespan.heuristics._random_kernel import random_state
 
 COPIES = 12
