@@ -82,8 +82,8 @@ def heavy_edge(
 
 def unplaced(instance: PlacementInstance, counts: Ints) -> str:
     """Which stage's replicas a greedy left over, and where most room is; empty if it left none."""
-    for s, stage in enumerate(instance.job.stages):
-        missing = stage.replicas - int(counts[s].sum())
+    for s, (stage, placed) in enumerate(zip(instance.job.stages, counts.tolist(), strict=True)):
+        missing = stage.replicas - sum(placed)
         if missing:
             sizes = np.array([each.tensor_parallel for each in instance.job.stages])
             room = np.array(instance.free_gpus) - sizes @ counts
