@@ -3,7 +3,7 @@
 A full pass goes through all jobs by (key, row), keeps or chooses those that fit together, stops the
 running ones that are left over, then fills: waiting jobs start in order where they fit.
 Complexity: O(R + changed log n) a full pass for R running jobs; by remaining work O(sizes) where
-nobody who waits can have come to the front, else O(R) for each job laid aside or walked through.
+nobody who waits can have come to the front, else O(log n) for each job looked at.
 O(started log n) a fill; with max-min's shares a full pass looks at every job that waits.
 Source: models/online/README.md, "Preemption".
 """
@@ -30,6 +30,7 @@ from optsched.online.simulator.preemption import (
     GONE,
     HORIZON,
     INSTANTS,
+    KIND,
     KNOWN,
     LEFT,
     NEXT,
@@ -37,6 +38,7 @@ from optsched.online.simulator.preemption import (
     NOW,
     PIECE,
     PIECES,
+    PLACE,
     QUEUED,
     REMAINING,
     RESTARTS,
@@ -53,7 +55,7 @@ from optsched.online.simulator.waiting_line import (
     first_fitting,
     key_of,
 )
-from optsched.online.simulator.walk import claims, come_after, go_through, run_at
+from optsched.online.simulator.walk import claims, come_after, go_through, leave, rise, run_at
 
 DONE, MORE, NEEDS_ROOM = 0, 1, 2
 FINEST = 2.0**53
@@ -173,15 +175,12 @@ def _is_boundary(now: float, rules: Any) -> bool:
 def _end(rows: Any, rules: Any, state: Any, now: float) -> None:
     while state.index[ENDS] > 0 and state.end_time[0] <= now:
         row = state.end_row[0]
-        place = state.place[row]
+        place = state.number[row, PLACE]
         _release(rows, rules, state, row, state.running_key[place])
         state.job[row, LEFT] = GONE
-        state.present[rows.bucket[rows.configuration[row]]] -= 1
+        state.present[rows.bucket[state.number[row, KIND]]] -= 1
         state.index[ENDED] += 1
-        last = state.index[RUNNING] - 1
-        state.index[RUNNING] = last
-        moved, gpus = state.running[last], state.running_gpus[last]
-        run_at(state, place, moved, gpus, state.running_key[last])
+        leave(state, place)
         _forget_stopped(state)
 
 
@@ -190,7 +189,7 @@ def _forget_stopped(state: Any) -> None:
     """Let the first end be that of a job that runs."""
     while state.index[ENDS] > 0:
         row = state.end_row[0]
-        runs = state.job[row, TIMES] > 0.0 and state.job[row, LEFT] != GONE
+        runs = state.number[row, TIMES] > 0 and state.job[row, LEFT] != GONE
         if runs and state.job[row, END] == state.end_time[0]:
             return
         pop_keyed(state.end_time, state.end_row, state.index[ENDS])
@@ -215,8 +214,8 @@ def _release(rows: Any, rules: Any, state: Any, row: int, key: float) -> None:
         Its key, as last seen.
     """
     if rules.order == REMAINING:
-        _change_ahead(rows, state, row, key, -rows.gpus[rows.configuration[row]])
-    piece = int(state.job[row, PIECE])
+        _change_ahead(rows, state, row, key, -rows.gpus[state.number[row, KIND]])
+    piece = state.number[row, PIECE]
     while state.piece[piece] >= 0:
         give_back(state.servers, state.piece[piece])
         piece += 1
@@ -228,7 +227,7 @@ def _admit(rows: Any, rules: Any, state: Any, now: float) -> None:
     while state.index[NEXT] < len(rows.submit) and rows.submit[state.index[NEXT]] <= now:
         row = state.index[NEXT]
         state.index[NEXT] = row + 1
-        state.present[rows.bucket[rows.configuration[row]]] += 1
+        state.present[rows.bucket[state.number[row, KIND]]] += 1
         enqueue(rows, state, row, key_of(rows, rules, state, row, 0.0, np.inf))
 
 
@@ -239,20 +238,20 @@ def _preempt(rows: Any, rules: Any, state: Any, now: float) -> int:
     Returns how many of those that wait are, which lie in order in `aside`. What is gone through are
     the last of the running ones; all before them stay.
     """
-    last, claimed, aside = 0, 0, 0
     if rules.order == REMAINING:
         last, claimed, aside = claims(rows, rules, state, now)
     else:
-        last = come_after(rows, rules, state, now)
-    room = state.servers.total[0] - claimed
-    for each in range(last):
-        room += state.order_gpus[each]
+        last, claimed, aside = come_after(rows, rules, state, now), 0, 0
+    room, first = state.servers.total[0] - claimed, state.index[RUNNING] - last
     kept, stopped, rest, aside = go_through(rows, state, last, aside, room)
     for at in range(last):
         if stopped <= at < rest:
             continue
         _stop(rows, rules, state, state.order_row[at], state.order_key[at])
     state.index[RUNNING] = kept
+    if rules.order == REMAINING:
+        for at in range(first, kept):
+            rise(state, at)
     if rules.round > 0.0:
         horizon = _next_boundary(now, rules.round)
         _expect_ends(
@@ -271,7 +270,7 @@ def _stop(rows: Any, rules: Any, state: Any, row: int, key: float) -> None:
     state.job[row, LEFT] = max(0.0, state.job[row, LEFT] - made)
     state.job[row, KNOWN] = max(0.0, state.job[row, KNOWN] - made)
     state.job[row, WORKED] += ran
-    state.job[row, TIMES] = -state.job[row, TIMES]
+    state.number[row, TIMES] = -state.number[row, TIMES]
     state.stopped_row[state.index[STOPS]] = row
     state.index[STOPS] += 1
     _release(rows, rules, state, row, key)
@@ -310,7 +309,7 @@ def _fill(rows: Any, packed: Any, rules: Any, state: Any, now: float, chosen: in
             if bucket == NONE:
                 break
             key, row = dequeue(state, bucket)
-        kind = rows.configuration[row]
+        kind = state.number[row, KIND]
         alpha = packed.estimate[kind]
         if rows.gpus[kind] > 1:
             rule = rule_for(rules.offer, rows.heavy[kind])
@@ -320,6 +319,7 @@ def _fill(rows: Any, packed: Any, rules: Any, state: Any, now: float, chosen: in
             run_at(state, state.index[RUNNING], row, rows.gpus[kind], key)
             _start(rows, rules, state, row, alpha, now)
             if rules.order == REMAINING:
+                rise(state, state.index[RUNNING] - 1)
                 _change_ahead(rows, state, row, key, rows.gpus[kind])
             continue
         for each in range(at, chosen):
@@ -356,7 +356,7 @@ def _change_ahead(rows: Any, state: Any, row: int, key: float, gpus: int) -> Non
 
 @njit_inlined
 def _start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float) -> None:
-    kind = rows.configuration[row]
+    kind = state.number[row, KIND]
     gpus = rows.gpus[kind]
     rule = rule_for(rules.offer, rows.heavy[kind])
     first = state.index[PIECES]
@@ -364,14 +364,14 @@ def _start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float
     state.index[PIECES] = end
     state.piece[end - 1] = ~state.piece[end - 1]
     begin = now
-    if state.job[row, TIMES] == 0.0:
+    if state.number[row, TIMES] == 0:
         state.start[row] = now
     else:
         begin += rules.checkpoint
         state.index[RESTARTS] += 1
     state.job[row, FROM], state.job[row, ALPHA] = begin, alpha
     state.job[row, END] = begin + state.job[row, LEFT] * alpha
-    state.job[row, TIMES], state.job[row, PIECE] = 1.0 - state.job[row, TIMES], first
+    state.number[row, TIMES], state.number[row, PIECE] = 1 - state.number[row, TIMES], first
     state.segment_row[state.index[SEGMENTS]] = row
     state.index[SEGMENTS] += 1
     if end - first > 1:

@@ -19,6 +19,7 @@ from optsched.online.simulator.iteration_cache import IterationCache, empty_cach
 from optsched.online.simulator.offers import FIRST_FIT, RULES
 from optsched.online.simulator.segments import (
     Columns,
+    Last,
     Log,
     count,
     lay_out,
@@ -32,9 +33,10 @@ NONE = -1
 NEXT, RUNNING, SEGMENTS, PIECES, QUEUED, ENDED, ENDS, STOPS, RESTARTS, INSTANTS, ALPHAS = range(11)
 COUNTERS = 11
 NOW, HORIZON, FETCHED = range(3)
-LEFT, KNOWN, WORKED, FROM, END, ALPHA, TIMES, PIECE = range(8)
+LEFT, KNOWN, WORKED, FROM, END, ALPHA = range(6)
+TIMES, PIECE, PLACE, KIND = range(12, 16)
 COLUMNS = 8
-"""Of a job: 64 bytes, which a processor fetches together."""
+"""Of a job: 64 bytes, which a processor fetches together; four whole numbers are the last two."""
 GONE = -1.0
 """What is left of a job that has ended."""
 LONGEST_FRONT = 2**13
@@ -80,12 +82,15 @@ class State(NamedTuple):
         Now; until when all ends are in `end_time`; and what nobody looks at.
     job : (n, COLUMNS) float
         As of the last stop: iterations to go, those predicted to go, and seconds worked. Of running
-        jobs: when iterations begin and end, seconds each takes, the how manieth segment this is
-        (below 0 once it is stopped) and where its pieces begin.
+        jobs: when iterations begin and end, and seconds each takes.
+    number : (n, 2 COLUMNS) int
+        The same memory. Of running jobs: the how manieth segment this is (below 0 once it is
+        stopped), where its pieces begin, and where it is in `running`; of all: its configuration.
     start : (n,) float
         Of jobs that have begun.
-    running, running_gpus, running_key, place : (R,) and (n,)
-        Rows, their GPUs and keys as last seen, and where each is among them.
+    running, running_gpus, running_key : (R,)
+        Rows, their GPUs and keys as last seen. By remaining work a heap by (key, row), the last
+        first.
     end_time, end_row
         Heap of ends of running jobs, and of some that were stopped: the first is no such.
     key, row, served, since, begin, size
@@ -111,11 +116,11 @@ class State(NamedTuple):
     index: Any
     clock: Any
     job: Any
+    number: Any
     start: Any
     running: Any
     running_gpus: Any
     running_key: Any
-    place: Any
     end_time: Any
     end_row: Any
     key: Any
@@ -171,7 +176,7 @@ class PreemptiveRun:
         sizes, bucket = np.unique(made.gpus, return_inverse=True)
         self.rows = Rows(
             submit=jobs.submit,
-            configuration=jobs.configuration.astype(np.int32),
+            configuration=jobs.configuration,
             gpus=made.gpus,
             estimate=made.estimate,
             bucket=bucket.reshape(-1).astype(np.int64),
@@ -205,17 +210,22 @@ class PreemptiveRun:
         del state  # what comes is as large
         if not isinstance(rows, slice):
             job, start = job[rows], start[rows]
-        end, again = job[:, END].copy(), job[:, TIMES] > 1
-        job[:, FROM] = np.subtract(end, job[:, FROM], out=job[:, FROM])
-        job[:, WORKED] += np.maximum(job[:, FROM], 0.0, out=job[:, FROM])
-        alpha = job[:, ALPHA].copy()
-        np.divide(job[:, WORKED], self.jobs.iterations[rows], out=alpha, where=again)
-        piece = job[:, PIECE].astype(np.int64)
-        del job
-        first = np.empty(len(piece) + 1, dtype=np.int64)
+        number = job.view(np.int32)
+        last = Last(
+            begin=job[:, FROM],
+            end=job[:, END],
+            alpha=job[:, ALPHA],
+            worked=job[:, WORKED],
+            times=number[:, TIMES],
+            piece=number[:, PIECE],
+        )
+        end, alpha = np.empty(len(job)), np.empty(len(job))
+        first = np.empty(len(job) + 1, dtype=np.int64)
         server = np.empty(len(ran.log.piece), dtype=np.int32)
         taken = np.empty(len(ran.log.piece), dtype=np.int32)
-        lay_out_last(ran.log.piece, piece, ran.heap, (first, server, taken))
+        columns = end, alpha, first, server, taken
+        several = lay_out_last(ran.log, last, self.jobs.iterations[rows], ran.heap, columns)
+        del job, number, last
         for column in (server, taken):
             column.resize(first[-1], refcheck=False)
         ran.start, ran.end = start, end
@@ -231,7 +241,7 @@ class PreemptiveRun:
             first=first,
             server=server,
             taken=taken,
-            parts=Segments.later(ran.by_job) if again.any() else None,
+            parts=Segments.later(ran.by_job) if several > 0 else None,
             complete=complete,
         )
 
@@ -256,7 +266,7 @@ class _Ran:
             restarts=state.restarts[:instants],
             stops=state.stops[:instants],
         )
-        self.jobs, self.is_kept = jobs, state.job[:, TIMES] > 0
+        self.jobs, self.is_kept = jobs, state.number[:, TIMES] > 0
         self.heap = np.empty(len(state.servers.free), dtype=np.int64)
         self.rows = slice(None) if self.is_kept.all() else np.flatnonzero(self.is_kept)
 
@@ -311,15 +321,17 @@ def _new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State
     skipped = -table.ctypes.data // table.itemsize % COLUMNS  # up to where a line of cache begins
     job = table[skipped : skipped + many * COLUMNS].reshape(many, COLUMNS)
     job[:, LEFT], job[:, KNOWN] = jobs.iterations, predicted
+    number = job.view(np.int32)
+    number[:, KIND] = rows.configuration
     return State(
         index=np.zeros(COUNTERS, dtype=np.int64),
         clock=np.array([-np.inf, np.inf, 0.0]),
         job=job,
+        number=number,
         start=np.empty(many),
         running=np.empty(running, dtype=np.int64),
         running_gpus=np.empty(running, dtype=np.int64),
         running_key=np.empty(running),
-        place=np.empty(many, dtype=np.int32),
         end_time=np.empty(2 * running),
         end_row=np.empty(2 * running, dtype=np.int64),
         key=_by_page(many, np.float64),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from optsched.compiled_loops import njit_borrowing, njit_inlined
+from optsched.compiled_loops import njit_borrowing, njit_dividing, njit_inlined
 from optsched.online.records import GPUS, SERVER
 from optsched.online.simulator.heaps import pop, push
 
@@ -22,6 +22,20 @@ class Log(NamedTuple):
     instant: Any
     restarts: Any
     stops: Any
+
+
+class Last(NamedTuple):
+    """Of jobs: when iterations of their last segment began and end, and seconds each takes.
+
+    Seconds worked before it; the how manieth it is, and where its pieces begin.
+    """
+
+    begin: Any
+    end: Any
+    alpha: Any
+    worked: Any
+    times: Any
+    piece: Any
 
 
 class Columns(NamedTuple):
@@ -117,27 +131,37 @@ def _put_in_order(piece: Any, heap: Any, server: Any, taken: Any) -> int:
     return pieces
 
 
-@njit_borrowing
-def lay_out_last(piece: Any, begin: Any, heap: Any, columns: Any) -> None:
-    """Put the pieces of every job's last segment end to end, each job's by server.
+@njit_dividing
+def lay_out_last(log: Any, last: Any, iterations: Any, heap: Any, columns: Any) -> int:
+    """Say when jobs ended and what alpha was, over all segments; lay their last pieces end to end.
+
+    Returns how many jobs have several segments.
 
     Parameters
     ----------
-    piece : (p,) int
-        As recorded.
-    begin : (n,) int
-        Where those begin there.
+    log : Log
+        The run's.
+    last : Last
+        Of the jobs' last segments.
+    iterations : (n,) float
+        Of the jobs.
     heap : (servers,) int
         Room.
     columns : tuple of array
-        `first`, `server` and `taken`, as in `records.Records`; edited.
+        `end`, `alpha`, `first`, `server` and `taken`, as in `records.Records`; edited.
     """
-    first, server, taken = columns
-    to = 0
-    for job in range(len(begin)):
+    end, alpha, first, server, taken = columns
+    to, several = 0, 0
+    for job in range(len(end)):
+        end[job], alpha[job] = last.end[job], last.alpha[job]
+        if last.times[job] > 1:
+            worked = last.worked[job] + max(last.end[job] - last.begin[job], 0.0)
+            alpha[job] = worked / iterations[job]
+            several += 1
         first[job] = to
-        to += _put_in_order(piece[begin[job] :], heap, server[to:], taken[to:])
-    first[len(begin)] = to
+        to += _put_in_order(log.piece[last.piece[job] :], heap, server[to:], taken[to:])
+    first[len(end)] = to
+    return several
 
 
 @njit_borrowing

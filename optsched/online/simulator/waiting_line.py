@@ -17,12 +17,13 @@ from optsched.online.simulator.heaps import pop_keyed, push_keyed
 from optsched.online.simulator.preemption import (
     ALPHA,
     ATTAINED,
+    KIND,
     KNOWN,
+    LEFT,
     NONE,
     NOW,
     QUEUED,
     REMAINING,
-    TIMES,
     WORKED,
 )
 
@@ -51,7 +52,7 @@ def enqueue(rows: Any, state: Any, row: int, key: float) -> None:
     key : float
         Its key.
     """
-    bucket = rows.bucket[rows.configuration[row]]
+    bucket = rows.bucket[state.number[row, KIND]]
     begin, front = state.begin[bucket], state.front[bucket]
     state.index[QUEUED] += 1
     if state.size[bucket] == 0:
@@ -146,7 +147,7 @@ def fetched(state: Any, chosen: int) -> float:
     """Touch the jobs that are chosen: together, for a processor waits for one line of each else."""
     touched = 0.0
     for row in state.aside[:chosen]:
-        touched += state.job[row, TIMES]
+        touched += state.job[row, LEFT]
     return touched
 
 
@@ -169,7 +170,7 @@ def key_of(rows: Any, rules: Any, state: Any, row: int, ran: float, level: float
     level : float
         Of max-min fair shares.
     """
-    kind = rows.configuration[row]
+    kind = state.number[row, KIND]
     gpus, worked = rows.gpus[kind], state.job[row, WORKED] + ran
     if rules.order == ATTAINED:
         return gpus * worked

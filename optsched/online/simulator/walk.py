@@ -1,7 +1,8 @@
 """Who is walked through in a full pass: running jobs that one who waits may come before.
 
-Complexity: O(R) for R running jobs by rounds; by remaining work O(sizes) where nobody who waits can
-have come to the front, else O(R) for each job laid aside or walked through.
+Complexity: O(R) for R running jobs by rounds. By remaining work these are a heap, the last first:
+O(sizes) where nobody who waits can have come to the front, else O(log R) for each job laid aside,
+walked through, or seen to have come nearer.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 
 from optsched.compiled_loops import njit_borrowing, njit_inlined
 from optsched.online.simulator.heaps import part_keyed
-from optsched.online.simulator.preemption import FROM, NONE, RUNNING, SHARE
+from optsched.online.simulator.preemption import FROM, NONE, PLACE, RUNNING, SHARE
 from optsched.online.simulator.waiting_line import (
     dequeue,
     fair_level,
@@ -64,7 +65,6 @@ def claims(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int, int
     Where these take more than what is free, the last of the running jobs that make up for it go to
     the end of `running` and into `order`, the last first, until the next such job would come after
     one of them. Returns how many do, the GPUs laid claim to, and how many jobs are aside.
-    Keys of jobs that run only fall, and are looked at only where that may change something:
     `state.ahead` counts by keys seen before, and is at most what comes before who comes no sooner
     than the mark.
 
@@ -81,7 +81,7 @@ def claims(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int, int
     """
     free = state.servers.total[0]
     every = len(state.servers.free) * (len(state.servers.histogram) - 1)
-    last, held, claimed, aside, looked = 0, 0, 0, 0, False
+    last, held, claimed, aside = 0, 0, 0, 0
     while True:
         best = NONE
         for bucket in range(len(rows.sizes)):
@@ -95,24 +95,25 @@ def claims(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int, int
                 best = bucket
         if best == NONE or (last > 0 and not is_before(state, best, last - 1)):
             break
-        room = every - claimed - rows.sizes[best]
-        if room < every - free:  # it takes more than what is free
-            key, row = state.front_key[state.begin[best]], state.front_row[state.begin[best]]
-            ahead = _ahead(state, key, row)
-            if ahead <= room and not looked:
-                _look_at_running(rows, rules, state, now, key)
-                looked = True
-                ahead = _ahead(state, key, row)
-            if ahead > room:
-                state.ahead[best] = ahead
-                state.mark_key[best], state.mark_row[best] = key, row
-                continue
+        before, missing = last, claimed + rows.sizes[best] - free - held
+        while missing > 0 and last < state.index[RUNNING]:
+            _see_last(rows, rules, state, now, last)
+            if is_sooner(state, state.running_key[0], state.running[0], best):
+                break
+            missing -= _add_last(state, last)
+            last += 1
+        if missing > 0:
+            at = state.begin[best]
+            state.mark_key[best], state.mark_row[best] = state.front_key[at], state.front_row[at]
+            state.ahead[best] = every - claimed - rows.sizes[best] + missing
+            while last > before:
+                last -= 1
+                rise(state, state.index[RUNNING] - last - 1)
+            continue
         state.aside_key[aside], state.aside[aside] = dequeue(state, best)
         aside += 1
         claimed += rows.sizes[best]
-        while held < claimed - free:
-            held += _add_last(state, last)
-            last += 1
+        held = claimed - free - missing
     return last, claimed, aside
 
 
@@ -142,7 +143,18 @@ def run_at(state: Any, place: int, row: int, gpus: int, key: float) -> None:
     """
     state.running[place], state.running_gpus[place] = row, gpus
     state.running_key[place] = key
-    state.place[row] = place
+    state.number[row, PLACE] = place
+
+
+@njit_inlined
+def leave(state: Any, place: int) -> None:
+    """Take who runs at a place out of `running`, which stays a heap if it was."""
+    last = state.index[RUNNING] - 1
+    state.index[RUNNING] = last
+    if place < last:
+        row = state.running[last]
+        _sink(state, place, last, row, state.running_gpus[last], state.running_key[last])
+        rise(state, state.number[row, PLACE])
 
 
 @njit_inlined
@@ -167,12 +179,15 @@ def go_through(
     aside : int
         Jobs that are aside already.
     room : int
-        GPUs that nobody else claims.
+        Free GPUs that nobody has claimed.
     """
     kept, stopped, at, end, parts = state.index[RUNNING] - last, 0, 0, last, 0
+    if last == 0:
+        return kept, stopped, at, aside
     needed = 0
     for each in range(last):
         needed += state.order_gpus[each]
+    room += needed
     waiting = first_fitting(rows, state, room)
     while at < last and room >= rows.sizes[0]:
         if at == end:
@@ -247,8 +262,10 @@ def _is_marked(state: Any, bucket: int) -> bool:
 
 
 @njit_inlined
-def _look_at_running(rows: Any, rules: Any, state: Any, now: float, least: float) -> None:
-    """See the keys that the running jobs have now, where they were not below one in question.
+def _see_last(rows: Any, rules: Any, state: Any, now: float, count: int) -> None:
+    """Let the first in `running` be the last by the keys of now, but for those that are in `order`.
+
+    Keys of jobs that run only fall.
 
     Parameters
     ----------
@@ -260,40 +277,79 @@ def _look_at_running(rows: Any, rules: Any, state: Any, now: float, least: float
         The run so far; edited.
     now : float
         The instant.
-    least : float
-        That key: of the first that is asked about in a pass, so that later ones are above.
+    count : int
+        How many are in `order`.
     """
-    for at in range(state.index[RUNNING]):
-        if state.running_key[at] < least:
-            continue
-        row = state.running[at]
+    while True:
+        row = state.running[0]
         ran = max(0.0, now - state.job[row, FROM])
-        state.running_key[at] = key_of(rows, rules, state, row, ran, np.inf)
-
-
-@njit_inlined
-def _ahead(state: Any, least: float, row: int) -> int:
-    """GPUs of the running jobs that come before a key and row."""
-    gpus = 0
-    for at in range(state.index[RUNNING]):
-        key = state.running_key[at]  # no branches: a processor does eight at once
-        is_before = (key < least) | ((key == least) & (state.running[at] < row))
-        gpus += is_before * state.running_gpus[at]
-    return gpus
+        key = key_of(rows, rules, state, row, ran, np.inf)
+        if key == state.running_key[0]:
+            return
+        _sink(state, 0, state.index[RUNNING] - count, row, state.running_gpus[0], key)
 
 
 @njit_inlined
 def _add_last(state: Any, count: int) -> int:
-    """Put the last running job that is not there into `order`; returns its GPUs."""
+    """Put the first in `running` into `order`, and to the end; returns its GPUs."""
     end = state.index[RUNNING] - count - 1
-    found, key = end, state.running_key[end]
-    for at in range(end):
-        if state.running_key[at] >= key and (
-            state.running_key[at] > key or state.running[at] > state.running[found]
-        ):
-            found, key = at, state.running_key[at]
-    row, gpus = state.running[found], state.running_gpus[found]
-    run_at(state, found, state.running[end], state.running_gpus[end], state.running_key[end])
+    key, row, gpus = state.running_key[0], state.running[0], state.running_gpus[0]
+    _sink(state, 0, end, state.running[end], state.running_gpus[end], state.running_key[end])
     run_at(state, end, row, gpus, key)
     _put(state, count, row, gpus, key)
     return gpus
+
+
+@njit_inlined
+def rise(state: Any, at: int) -> None:
+    """Let a running job rise to where it belongs: nobody comes after whom he stands below.
+
+    Parameters
+    ----------
+    state : State
+        The run so far; edited: all before that place stand where they belong.
+    at : int
+        The job's place.
+    """
+    key, row, gpus = state.running_key[at], state.running[at], state.running_gpus[at]
+    while at > 0:
+        above = (at - 1) >> 1
+        if not _is_later(state, key, row, above):
+            break
+        run_at(state, at, state.running[above], state.running_gpus[above], state.running_key[above])
+        at = above
+    run_at(state, at, row, gpus, key)
+
+
+@njit_inlined
+def _sink(state: Any, at: int, end: int, row: int, gpus: int, key: float) -> None:
+    """Put a running job there or below, where it belongs.
+
+    Parameters
+    ----------
+    state : State
+        The run so far; edited.
+    at, end : int
+        A place, and how many in `running` are in order but for it.
+    row, gpus : int
+        The job's.
+    key : float
+        Its key.
+    """
+    below = 2 * at + 1
+    while below < end:
+        if below + 1 < end and not _is_later(
+            state, state.running_key[below], state.running[below], below + 1
+        ):
+            below += 1
+        if _is_later(state, key, row, below):
+            break
+        run_at(state, at, state.running[below], state.running_gpus[below], state.running_key[below])
+        at, below = below, 2 * below + 1
+    run_at(state, at, row, gpus, key)
+
+
+@njit_inlined
+def _is_later(state: Any, key: float, row: int, at: int) -> bool:
+    """Whether a job comes after the running job at a place."""
+    return key > state.running_key[at] or (key == state.running_key[at] and row > state.running[at])
