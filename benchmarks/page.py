@@ -65,7 +65,7 @@ SECTIONS = {
     ),
     "selection-huge": (
         "Selection: 10,000 distinct nodes x 40,000 jobs",
-        "selection.py --part huge --runs 1",
+        "selection.py --part huge",
     ),
     "selection-rivals": (
         "Selection: how far milp and minlp come",
