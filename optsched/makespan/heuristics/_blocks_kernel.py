@@ -94,18 +94,40 @@ def loads_of(blocks: Blocks, position: Any, load: Any) -> None:
 
 @njit_inner
 def add(load: Any, at: int, width: int, by: float) -> None:
+    """Give `width` GPUs from `at` on `by` more.
+
+    Parameters
+    ----------
+    load : (N,) float
+        Slots of each GPU; edited.
+    at, width : int
+        The first GPU, and how many.
+    by : float
+        Slots.
+    """
     for g in range(at, at + width):
         load[g] += by
 
 
 @njit_inlined
 def over(load: float, target: float) -> float:
+    """What a GPU of that load costs."""
     return (load - target) * (load - target) if load > target else 0.0
 
 
 @njit_inlined
 def change_on(load: Any, at: int, width: int, by: float, target: float) -> float:
-    """Change of cost when `width` GPUs from `at` get `by` more."""
+    """Change of cost when `width` GPUs from `at` on get `by` more.
+
+    Parameters
+    ----------
+    load : (N,) float
+        Slots of each GPU.
+    at, width : int
+        The first GPU, and how many.
+    by, target : float
+        Slots.
+    """
     change = 0.0
     for g in range(at, at + width):
         change += over(load[g] + by, target) - over(load[g], target)
@@ -114,7 +136,19 @@ def change_on(load: Any, at: int, width: int, by: float, target: float) -> float
 
 @njit_inner
 def put(load: Any, at: Any, width: int, by: float) -> None:
-    """Give the GPUs of a block, its first GPU and its gap, `by` more."""
+    """Give the GPUs of a block `by` more.
+
+    Parameters
+    ----------
+    load : (N,) float
+        Slots of each GPU; edited.
+    at : (int, int)
+        Its first GPU, and the gap between its halves.
+    width : int
+        Its GPUs.
+    by : float
+        Slots.
+    """
     if at[1] == 0:
         add(load, at[0], width, by)
     else:
@@ -125,7 +159,19 @@ def put(load: Any, at: Any, width: int, by: float) -> None:
 
 @njit_inner
 def change_on_block(load: Any, at: Any, width: int, by: float, target: float) -> float:
-    """Change of cost when the GPUs of a block get `by` more."""
+    """Change of cost when the GPUs of a block get `by` more.
+
+    Parameters
+    ----------
+    load : (N,) float
+        Slots of each GPU.
+    at : (int, int)
+        Its first GPU, and the gap between its halves.
+    width : int
+        Its GPUs.
+    by, target : float
+        Slots.
+    """
     if at[1] == 0:
         return change_on(load, at[0], width, by, target)
     half = width // 2
