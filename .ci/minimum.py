@@ -25,7 +25,7 @@ def main() -> None:
         assert name is not None, entry
         if name.group() in SKIPPED or name.group() == project["name"]:
             continue
-        lower = re.fullmatch(r"[A-Za-z0-9._-]+>=([0-9.]+)", entry)
+        lower = re.fullmatch(r"[A-Za-z0-9._-]+>=([0-9.]+)(?:,<[0-9.]+)?", entry)
         if lower is None:
             raise SystemExit(f"{PYPROJECT}: {entry!r} has no lower bound of its own")
         print(f"{name.group()}=={lower.group(1)}")

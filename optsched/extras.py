@@ -11,7 +11,7 @@ EXTRAS = {
     "distributed": ("distributed", "cluster"),
     "matplotlib": ("matplotlib", "plot"),
     "ortools": ("ortools", "cp"),
-    "pulp": ("pulp", "cbc"),
+    "pulp.solverdir": ("pulp below version 4", "cbc"),
     "pyarrow": ("pyarrow", "online"),
     "pyscipopt": ("pyscipopt", "scip"),
 }

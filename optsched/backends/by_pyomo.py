@@ -67,7 +67,7 @@ def require_pyomo_solver(name: str) -> None:
         raise InputError("settings", "solver", repr(name), f"one of {expected}")
     with _quiet():
         if name == "cbc" and shutil.which("cbc") is None:
-            require_extras(["pulp"])
+            require_extras(["pulp.solverdir"])
         if not _solver(name).available(False):
             found = f"{name!r}, which Pyomo cannot run here"
             raise InputError("settings", "solver", found, f"an installed one of {expected}")
