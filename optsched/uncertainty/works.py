@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any, overload
@@ -57,13 +57,25 @@ class Works(Sequence[Distribution]):
     @cached_property
     def means(self) -> Floats:
         """E[W - w | W > w] by job."""
-        return np.array(self.means_of(range(len(self))))
+        return self.means_of(np.arange(len(self)))
 
-    def means_of(self, jobs: Iterable[int]) -> list[float]:
-        """E[W - w | W > w] of some jobs."""
-        values, chances, start = self.values, self.probabilities, self.start.tolist()
-        mine = [slice(start[j], start[j + 1]) for j in jobs]
-        return [values[each].dot(chances[each]) for each in mine]
+    def means_of(self, jobs: NDArray[np.int64]) -> Floats:
+        """E[W - w | W > w] of some jobs, `dot`'s to the last bit, those of equal size at once."""
+        size = self.start[jobs + 1] - self.start[jobs]
+        order = np.argsort(size, kind="stable")
+        sorted_size = size[order]
+        ends = sorted_size.cumsum()  # where each job's are once they lie one behind another
+        moved = np.repeat(self.start[jobs[order]] - (ends - sorted_size), sorted_size)
+        at = moved + np.arange(len(moved))
+        values, chances, means = self.values[at], self.probabilities[at], []
+        end, counts = 0, np.bincount(size)
+        for k in counts.nonzero()[0].tolist():
+            begin, end = end, end + k * int(counts[k])
+            rows = values[begin:end].reshape(-1, 1, k) @ chances[begin:end].reshape(-1, k, 1)
+            means.append(rows.ravel())
+        found = np.empty(len(jobs))
+        found[order] = np.concatenate(means) if means else 0.0
+        return found
 
     @cached_property
     def curves(self) -> Curves:

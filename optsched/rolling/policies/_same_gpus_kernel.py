@@ -28,13 +28,13 @@ class Placed(NamedTuple):
 
 
 class Before(NamedTuple):
-    """The seats those jobs had: ``node`` (n,), -1 for none, ``configuration`` (n,), and their GPUs,
-    increasing, ``gpus[start[i]] .. gpus[start[i + 1]]``."""
+    """The seats those jobs had: ``node`` (n,), -1 for none, ``configuration`` and ``size`` (n,) in
+    GPUs, and which, increasing, in front in ``gpus`` (n, G)."""
 
     node: Any
     configuration: Any
+    size: Any
     gpus: Any
-    start: Any
 
 
 @njit(cache=True)
@@ -83,8 +83,8 @@ def count_stays(alike: Any, placed: Placed, before: Before, column: Any, stays: 
 
 
 @njit(cache=True)
-def rename(target: Any, placed: Placed, before: Before, gpus: int, names: Any) -> Any:
-    """Fill new numbers of each job's GPUs; returns whether it keeps its seat (n,).
+def rename(target: Any, placed: Placed, before: Before, gpus: Any) -> None:
+    """Fill new numbers of each job's GPUs.
 
     Parameters
     ----------
@@ -92,55 +92,41 @@ def rename(target: Any, placed: Placed, before: Before, gpus: int, names: Any) -
         Where each node's contents go.
     placed : Placed
     before : Before
-    gpus : int
-        The most on a node.
-    names : (sum of sizes,) int
-        Filled.
+    gpus : (n, G) int
+        So many of a row as the job has GPUs are filled.
     """
     count = len(placed.node)
-    leader = np.full((len(target), gpus), -1)  # the first job that was given a node's GPU
-    taken = np.zeros((len(target), gpus), np.bool_)
-    group, start = np.empty(count, np.int64), np.zeros(count + 1, np.int64)
-    named, kept = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    leader = np.full((len(target), gpus.shape[1]), -1)  # who was first given a node's GPU
+    taken = np.zeros((len(target), gpus.shape[1]), np.bool_)
+    group, named = np.empty(count, np.int64), np.zeros(count, np.bool_)
     for i in range(count):
-        start[i + 1] = start[i] + placed.size[i]
         if leader[placed.node[i], placed.first[i]] < 0:
             leader[placed.node[i], placed.first[i]] = i
         group[i] = leader[placed.node[i], placed.first[i]]
-    heads = _members_in_turn(group)
-    for i in heads:
-        n, g = target[placed.node[i]], group[i]
-        a, b = before.start[i], before.start[i + 1]
-        if before.node[i] != n or b - a != placed.size[i] or named[g]:
+    for i in _members_in_turn(group):
+        n, g, size = target[placed.node[i]], group[i], placed.size[i]
+        if before.node[i] != n or before.size[i] != size or named[g]:
             continue
         free = True
-        for k in range(a, b):
-            free = free and not taken[n, before.gpus[k]]
+        for k in range(size):
+            free = free and not taken[n, before.gpus[i, k]]
         if free:
             named[g] = True
-            for k in range(a, b):
-                taken[n, before.gpus[k]] = True
-                names[start[g] + k - a] = before.gpus[k]
+            for k in range(size):
+                taken[n, before.gpus[i, k]] = True
+                gpus[g, k] = before.gpus[i, k]
     following = np.zeros(len(target), np.int64)
     for i in range(count):
         if group[i] == i and not named[i]:
             n = target[placed.node[i]]
-            for k in range(start[i], start[i + 1]):
+            for k in range(placed.size[i]):
                 while taken[n, following[n]]:
                     following[n] += 1
-                names[k] = following[n]
+                gpus[i, k] = following[n]
                 following[n] += 1
     for i in range(count):
-        a, g = before.start[i], start[group[i]]
-        same = (
-            before.node[i] == target[placed.node[i]] and before.start[i + 1] - a == placed.size[i]
-        )
-        same = same and before.configuration[i] == placed.configuration[i]
         for k in range(placed.size[i]):
-            names[start[i] + k] = names[g + k]
-            same = same and before.gpus[a + k] == names[g + k]
-        kept[i] = same
-    return kept
+            gpus[i, k] = gpus[group[i], k]
 
 
 @njit(cache=True)

@@ -8,19 +8,17 @@ On its node a job keeps its GPUs' numbers where they are free. Source: sts, VI-C
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.rolling.policies._same_gpus_kernel import Before, Placed, count_stays, rename
+from optsched.rolling.simulator.seats import Seats
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables
 
 
-def keep_same_gpus(
-    tables: Tables, seats: Mapping[int, Seat], before: Mapping[int, Seat]
-) -> dict[int, Seat]:
+def keep_same_gpus(tables: Tables, seats: Mapping[int, Seat], before: Mapping[int, Seat]) -> Seats:
     """The same assignment on nodes of the same classes, with the fewest jobs moved."""
     return same_gpus(tables, placed_of(seats), before)
 
@@ -31,35 +29,21 @@ def placed_of(seats: Mapping[int, Seat]) -> Placed:
     return Placed(*np.ascontiguousarray(np.array(rows, dtype=np.int64).reshape(-1, 5).T))
 
 
-def same_gpus(tables: Tables, placed: Placed, before: Mapping[int, Seat]) -> dict[int, Seat]:
+def same_gpus(tables: Tables, placed: Placed, before: Mapping[int, Seat]) -> Seats:
     """`keep_same_gpus` of seats in arrays."""
-    jobs = placed.job.tolist()
-    old = _before([before.get(j) for j in jobs])
+    if isinstance(before, Seats):
+        jobs = len(before.node)
+    else:
+        jobs = 1 + max([*placed.job.tolist(), *before], default=-1)
+    held = Seats.of(before, jobs, max(kind.gpus for kind in tables.kinds))
+    theirs, made = held.of_some(placed.job), held.none_of(jobs)
+    old = Before(theirs.node, theirs.configuration, theirs.sizes, theirs.gpus)
     target = _places(tables, placed, old)
-    names = np.empty(int(placed.size.sum()), dtype=np.int64)
-    kept = rename(target, placed, old, max(kind.gpus for kind in tables.kinds), names).tolist()
-    gpus, nodes = names.tolist(), target[placed.node].tolist()
-    sizes, configurations = placed.size.tolist(), placed.configuration.tolist()
-    found, end = {}, 0
-    for i, j in enumerate(jobs):
-        start, end = end, end + sizes[i]
-        if kept[i]:
-            found[j] = before[j]
-        else:
-            found[j] = Seat(nodes[i], tuple(gpus[start:end]), configurations[i])
-    return found
-
-
-_NONE = (-1, -1, 0)
-
-
-def _before(seats: list[Seat | None]) -> Before:
-    rows = [_NONE if s is None else (s.node, s.configuration, len(s.gpus)) for s in seats]
-    node, configuration, size = np.ascontiguousarray(
-        np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    )
-    gpus = np.fromiter(chain.from_iterable(s.gpus for s in seats if s is not None), np.int64)
-    return Before(node, configuration, gpus, np.append(0, size).cumsum())
+    gpus = made.gpus[placed.job]
+    rename(target, placed, old, gpus)
+    made.gpus[placed.job], made.node[placed.job] = gpus, target[placed.node]
+    made.configuration[placed.job] = placed.configuration
+    return made
 
 
 def _places(tables: Tables, placed: Placed, before: Before) -> NDArray[np.int64]:

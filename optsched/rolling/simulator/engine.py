@@ -2,8 +2,7 @@
 
 A decision is made at every arrival and completion, at each job's planned change of speed T_j, and H
 after the last one at the latest; events of one moment are one decision. Jobs may be preempted and
-moved at no cost but `reconfiguration_delay`. Progress is computed from the start of a segment, so a
-job that is left alone accumulates no rounding. Equal (instance, policy, seed) gives equal records.
+moved at no cost but `reconfiguration_delay`. Equal (instance, policy, seed) gives equal records.
 Complexity: O(decisions x (jobs present + policy)). Source: sts, VI-B and VII.
 """
 
@@ -11,27 +10,22 @@ from __future__ import annotations
 
 import gc
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain
 from operator import attrgetter
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.deadline import clock
 from optsched.errors import InputError, SolverError
-from optsched.rolling.instance import RollingInstance
-from optsched.rolling.records import Decision, JobRecord, NodeInterval, Records, Segment
+from optsched.rolling.records import Decision, JobRecord, Records
+from optsched.rolling.simulator.course import Course, Jobs
+from optsched.rolling.simulator.seats import WAITS
 from optsched.rolling.simulator.true_epochs import true_epochs
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
-
-Floats = NDArray[np.float64]
-Jobs = NDArray[np.int64]
 
 SAME_MOMENT = 1e-14
 """Share of the clock's own reading within which events are one: what rounding leaves of a time."""
@@ -82,37 +76,6 @@ class Decider(Protocol):
         ...
 
 
-@dataclass
-class _Active:
-    """A job that has arrived and is not done: what changes only with its seat."""
-
-    seat: Seat | None = None
-    start: float = 0.0
-    first_start: float = math.inf
-    preemptions: int = 0
-    migrations: int = 0
-    changes: int = 0
-
-
-class _Clocks(NamedTuple):
-    """By job: epochs done when its seat was given, and those it needs; from when it makes progress,
-    seconds an epoch (infinite while it waits), and the moments of its end and change of speed."""
-
-    done: Floats
-    target: Floats
-    productive: Floats
-    seconds: Floats
-    finish: Floats
-    change: Floats
-
-    def done_at(self, jobs: Jobs, now: float) -> Floats:
-        """Epochs completed by each."""
-        done, seconds = self.done[jobs], self.seconds[jobs]
-        made = np.maximum(now - self.productive[jobs], 0.0) / seconds
-        running = np.minimum(done + made, self.target[jobs])
-        return np.where(seconds < math.inf, running, done)
-
-
 def simulate_rolling(
     world: World,
     policy: Decider,
@@ -150,16 +113,16 @@ def simulate_rolling(
         while run.step():
             if progress is not None:
                 progress(len(run.finished), len(run.jobs))
-    return Records(
-        instance=world.instance.name,
-        policy=policy.name,
-        seed=seed,
-        options=world.options.to_dict(),
-        segments=tuple(sorted(run.segments, key=attrgetter("start", "job"))),
-        nodes=tuple(sorted(run.intervals, key=lambda i: (i.start, i.node))),
-        jobs=tuple(sorted(run.finished, key=lambda r: r.job)),
-        decisions=tuple(run.decisions),
-    )
+        return Records(
+            instance=world.instance.name,
+            policy=policy.name,
+            seed=seed,
+            options=world.options.to_dict(),
+            segments=run.course.segments(),
+            nodes=tuple(sorted(run.course.intervals, key=attrgetter("start", "node"))),
+            jobs=tuple(sorted(run.finished, key=attrgetter("job"))),
+            decisions=tuple(run.decisions),
+        )
 
 
 def refuse_endless(world: World, policy: Decider) -> None:
@@ -192,21 +155,11 @@ def refuse_endless(world: World, policy: Decider) -> None:
 class _Run:
     def __init__(self, world: World, policy: Decider, targets: tuple[float, ...]) -> None:
         self.world, self.policy = world, policy
-        instance: RollingInstance = world.instance
-        self.jobs, self.delay = instance.jobs, float(instance.reconfiguration_delay)
+        self.jobs, self.course = world.instance.jobs, Course(world, targets)
         self.arrivals = sorted(range(len(self.jobs)), key=lambda j: (self.jobs[j].submit_time, j))
         self.next_arrival, self.idle = 0, 0
         self.timer = math.inf
         self.present: Jobs = np.empty(0, dtype=np.int64)  # increasing
-        self.active: dict[int, _Active] = {}
-        done = np.array([float(job.completed_epochs) for job in self.jobs])
-        never = (np.full(len(done), math.inf) for _ in range(3))
-        self.clocks = _Clocks(done, np.array(targets, dtype=float), np.zeros(len(done)), *never)
-        self.held: dict[int, dict[int, tuple[int, ...]]] = defaultdict(dict)
-        self.touched: set[int] = set()
-        self.in_use: dict[int, tuple[float, int]] = {}
-        self.segments: list[Segment] = []
-        self.intervals: list[NodeInterval] = []
         self.finished: list[JobRecord] = []
         self.decisions: list[Decision] = []
 
@@ -219,41 +172,30 @@ class _Run:
             causes.append("completion")
         if self._admit(now):
             causes.append("arrival")
-        if self.active:
+        if len(self.present):
             self._decide(now, "+".join(sorted(set(causes))))
         else:
             self.timer = math.inf
-            self._note_use(now)
+        self.course.note_use(self.present, now)
         return True
 
     def _next_event(self) -> tuple[float, list[str]]:
         arrival = math.inf
         if self.next_arrival < len(self.arrivals):
             arrival = float(self.jobs[self.arrivals[self.next_arrival]].submit_time)
-        finish = float(self.clocks.finish[self.present].min(initial=math.inf))
-        change = float(self.clocks.change[self.present].min(initial=math.inf))
+        finish = float(self.course.finish[self.present].min(initial=math.inf))
+        change = float(self.course.change[self.present].min(initial=math.inf))
         now = min(arrival, finish, change, self.timer)
         causes = ["change"] if change <= _same_moment(now) else []
         return now, causes + (["interval"] if self.timer <= now else [])
 
     def _complete(self, now: float) -> bool:
-        is_over = self.clocks.finish[self.present] <= _same_moment(now)
-        for j in self.present[is_over].tolist():
-            active, target = self.active.pop(j), float(self.clocks.target[j])
-            self._close(j, active, now, target)
-            self.finished.append(
-                JobRecord(
-                    j,
-                    target,
-                    active.first_start,
-                    now,
-                    active.preemptions,
-                    active.migrations,
-                    active.changes,
-                )
-            )
+        is_over = self.course.finish[self.present] <= _same_moment(now)
+        if not is_over.any():
+            return False
+        self.finished += self.course.complete(self.present[is_over], now)
         self.present = self.present[~is_over]
-        return bool(is_over.any())
+        return True
 
     def _admit(self, now: float) -> bool:
         before = self.next_arrival
@@ -261,7 +203,6 @@ class _Run:
             j = self.arrivals[self.next_arrival]
             if self.jobs[j].submit_time > _same_moment(now):
                 break
-            self.active[j] = _Active()
             self.next_arrival += 1
         came = self.arrivals[before : self.next_arrival]
         if came:
@@ -269,109 +210,37 @@ class _Run:
         return bool(came)
 
     def _decide(self, now: float, cause: str) -> None:
-        jobs, clocks = tuple(self.present.tolist()), self.clocks
-        done = tuple(clocks.done_at(self.present, now).tolist())
-        states = [self.active[j] for j in jobs]
-        due = np.flatnonzero(clocks.change[self.present] <= _same_moment(now))
-        running = {i: a.seat for i, a in enumerate(states) if a.seat is not None}
-        view = View(self.world, now, jobs, done, running, frozenset(due.tolist()))
+        present, course = self.present, self.course
+        done, seats = course.done_at(present, now), course.seats.of_some(present)
+        due = np.flatnonzero(course.change[present] <= _same_moment(now)).tolist()
+        jobs = tuple(present.tolist())
+        view = View(self.world, now, jobs, tuple(done.tolist()), seats, frozenset(due))
         began = clock()
         plan = self.policy.decide(view)
         seconds = clock() - began
-        self.decisions.append(Decision(now, len(jobs), len(plan.seats), cause, seconds))
-        for i, before in running.items():
-            if i not in plan.seats:
-                self._apply(now, jobs[i], states[i], None, done[i])
-            elif plan.seats[i] is not before and plan.seats[i] != before:
-                self._apply(now, jobs[i], states[i], plan.seats[i], done[i])
-        for i, seat in plan.seats.items():
-            if states[i].seat is None:
-                self._apply(now, jobs[i], states[i], seat, done[i])
-        shortest = SHORTEST * self.world.instance.interval
-        clocks.change[self.present] = math.inf
-        for i, after in plan.changes.items():
-            if i < len(states) and states[i].seat is not None:
-                clocks.change[jobs[i]] = _later(now, max(after, shortest))
-        self._note_use(now)
+        self.decisions.append(Decision(now, len(present), len(plan.seats), cause, seconds))
+        course.reseat(present, now, seats, plan.seats, done)
+        self._plan_changes(now, plan.changes)
         self.timer = _later(now, min(self.world.instance.interval, self.policy.wake))
         self._refuse_idling(bool(plan.seats))
 
-    def _apply(self, now: float, j: int, state: _Active, seat: Seat | None, done: float) -> None:
-        """Give a job another seat, or none.
-
-        Parameters
-        ----------
-        now : float
-        j : int
-            The job.
-        state : _Active
-        seat : Seat or None
-        done : float
-            Epochs it has completed.
-        """
-        old, clocks = state.seat, self.clocks
-        started = state.first_start < math.inf
-        if old is not None:
-            self._close(j, state, now, done)
-        state.seat = seat
-        clocks.finish[j] = clocks.seconds[j] = math.inf
-        if seat is None:
-            state.preemptions += 1
+    def _plan_changes(self, now: float, changes: Mapping[int, float]) -> None:
+        """Forget all planned changes of speed but these, of jobs that have a seat."""
+        course = self.course
+        course.change[self.present] = math.inf
+        places = np.fromiter((i for i in changes if i < len(self.present)), np.int64)
+        if not len(places):
             return
-        self.held[seat.node][j] = seat.gpus
-        self.touched.add(seat.node)
-        moved = old is not None and old.node != seat.node
-        changed = old is not None and self._differs(old, seat)
-        state.migrations += moved
-        state.changes += changed and not moved
-        again = started and (old is None or moved or changed)
-        state.start, state.first_start = now, min(state.first_start, now)
-        if again:
-            productive = now + self.delay
-        else:  # at a first start nothing is set up; on other GPUs of its node setting up goes on
-            productive = now if old is None else max(float(clocks.productive[j]), now)
-        kind = self.world.all.kind_of[seat.node]
-        seconds = float(self.world.all.seconds[j, kind, seat.configuration])
-        left = max(float(clocks.target[j]) - float(clocks.done[j]), 0.0)
-        clocks.productive[j], clocks.seconds[j] = productive, seconds
-        clocks.finish[j] = productive + left * seconds
-
-    def _differs(self, old: Seat, seat: Seat) -> bool:
-        kinds = self.world.all.kind_of
-        return kinds[old.node] != kinds[seat.node] or old.configuration != seat.configuration
-
-    def _close(self, j: int, state: _Active, now: float, end: float) -> None:
-        """End the segment a job is in, with so many epochs completed."""
-        assert state.seat is not None
-        seat, done = state.seat, float(self.clocks.done[j])
-        del self.held[seat.node][j]
-        self.touched.add(seat.node)
-        kind = self.world.all.kinds[self.world.all.kind_of[seat.node]]
-        if now > state.start:
-            setup = min(float(self.clocks.productive[j]), now) - state.start
-            fraction = kind.configurations[seat.configuration].share
-            self.segments.append(
-                Segment(j, state.start, now, seat.node, seat.gpus, fraction, setup, end - done)
-            )
-        self.clocks.done[j] = done + (end - done)
-
-    def _note_use(self, now: float) -> None:
-        """Close the intervals of nodes whose GPUs in use have changed."""
-        for node in self.touched:
-            held = len(set(chain.from_iterable(self.held[node].values())))
-            start, used = self.in_use.get(node, (now, 0))
-            if held == used:
-                continue
-            if used and now > start:
-                self.intervals.append(NodeInterval(node, start, now, used))
-            self.in_use[node] = (now, held)
-        self.touched.clear()
+        jobs, after = self.present[places], np.array([changes[i] for i in places.tolist()])
+        runs = course.seats.node[jobs] != WAITS
+        least = max(SHORTEST * self.world.instance.interval, _tick(now))
+        course.change[jobs[runs]] = now + np.maximum(after[runs], least)
 
     def _refuse_idling(self, placed: bool) -> None:
         waiting_for_nothing = not placed and self.next_arrival == len(self.arrivals)
         self.idle = self.idle + 1 if waiting_for_nothing else 0
         if self.idle > MOST_IDLE_DECISIONS:
-            name, count = self.policy.name, len(self.active)
+            name, count = self.policy.name, len(self.present)
             raise StalledError(f"policy {name} leaves {count} jobs waiting on an idle cluster")
 
 
@@ -389,7 +258,12 @@ def _few_collections() -> Iterator[None]:
 
 def _later(now: float, after: float) -> float:
     """A moment that is later also where the clock itself resolves less than `after`."""
-    return now + max(after, 4 * math.ulp(now))
+    return now + max(after, _tick(now))
+
+
+def _tick(now: float) -> float:
+    """What the clock itself resolves."""
+    return 4 * math.ulp(now)
 
 
 def _same_moment(now: float) -> float:

@@ -105,7 +105,7 @@ class World:
         """E[W - w | W > w] of the jobs present; taken anew for those that made progress."""
         done = np.array(view.done)
         changed = np.flatnonzero(self._done[view.index] != done)
-        self._mean[view.index[changed]] = view.works.means_of(changed.tolist())
+        self._mean[view.index[changed]] = view.works.means_of(changed)
         self._done[view.index] = done
         return self._mean[view.index]
 
