@@ -35,10 +35,11 @@ def tables(
 ) -> list[FamilyTable]:
     """A plan's tables, its slow method left out."""
     plan = read_plan(request.param)
+    instances = list(expand(plan))
     path = tmp_path_factory.mktemp("plan") / "results.sqlite"
     with Store(path) as base:
-        base.register(plan.name, plan.sha256, plan.text, expand(plan))
-        for planned in expand(plan):
+        base.register(plan.name, plan.sha256, plan.text, instances)
+        for planned in instances:
             for unit in planned.units:
                 if unit.method not in SLOW:
                     base.add(run_unit(unit, planned.document))

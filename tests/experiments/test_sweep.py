@@ -41,7 +41,7 @@ TOO_LONG = 300
 UNITS = 4 * 3 + 3 * 3 * 2
 TRIVIAL = """
 [limits]
-unit_time = 10.0
+unit_time = 4.0
 unit_memory = 1_000_000_000
 [[families]]
 name = "trivial"
@@ -248,7 +248,7 @@ def test_whatever_a_worker_does_becomes_a_row(
         6: "done",
         7: "done",
     }
-    assert ended[misbehaving.SLEEPS][1] == "ended after its 10 s"
+    assert ended[misbehaving.SLEEPS][1] == "ended after its 4 s"
     assert ended[misbehaving.RAISES][1] == "RuntimeError: two lines"
     monkeypatch.undo()
     assert sweep(plan, store, workers=1).run == 0
