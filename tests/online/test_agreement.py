@@ -71,14 +71,20 @@ def settings_of(name: str, seed: int) -> PolicyOptions:
 
 
 @cache
+def case(seed: int, sliced: bool) -> tuple[Jobs, np.ndarray]:
+    """What every policy is run on; every other seed has delays."""
+    return random_case(seed, delays=seed % 2 == 1, sliced=sliced)
+
+
+@cache
 def bounds_of(seed: int, sliced: bool) -> FlowBounds:
     """Bounds on the flow of any policy; any known flow will do to aim the prices."""
-    jobs, predicted = random_case(seed, delays=seed % 2 == 1, sliced=sliced)
+    jobs, predicted = case(seed, sliced)
     return flow_bounds(jobs, known_flow=simulate_online(jobs, "spjf", predicted).flow.sum())
 
 
 def check(name: str, offer: str, seed: int, sliced: bool = False) -> None:
-    jobs, predicted = random_case(seed, delays=seed % 2 == 1, sliced=sliced)
+    jobs, predicted = case(seed, sliced)
     chosen = settings_of(name, seed)
     settings = PolicyOptions(chosen.tau, chosen.comm_heavy, offer, chosen.hold, chosen.slot)
     records = simulate_online(jobs, name, predicted, settings)
@@ -121,7 +127,7 @@ def test_slices_do_keep_jobs_waiting_whose_gpus_are_free() -> None:
     """FIFO's head waits at moments when as many GPUs as it takes are free."""
     waits = 0
     for seed in range(6):
-        jobs, predicted = random_case(seed, delays=seed % 2 == 1, sliced=True)
+        jobs, predicted = case(seed, sliced=True)
         records = simulate_online(jobs, "fifo", predicted)
         for head, before in zip(records.start[1:], records.start, strict=False):
             held = (records.start <= before) & (records.end > before)
@@ -135,7 +141,7 @@ def test_the_cases_hold_what_they_should() -> None:
     """Ties, mispredictions, unseen jobs, delays, and jobs as large as the cluster."""
     windows = ties = unseen = whole = 0
     for seed in QUICK:
-        jobs, predicted = random_case(seed, delays=seed % 2 == 1)
+        jobs, predicted = case(seed, sliced=False)
         at_once, waited = (
             simulate_online(jobs, "a-srpt", predicted, PolicyOptions(tau=tau)).start
             for tau in (0.0, 100.0)

@@ -7,8 +7,10 @@ event.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +43,7 @@ class Task:
     window: float = INF
     row: int = -1
 
-    @property
+    @cached_property
     def gpus(self) -> int:
         return self.job.gpus
 
@@ -91,6 +93,7 @@ class Simulator:
         self.running: list[Task] = []
         self.to_come = list(self.tasks)
         self.queue: list[Task] = []
+        self.seconds: dict[tuple[Any, ...], float] = {}
         self.machine: dict[int, float] = {}  # row -> remaining work
         self.machine_time = 0.0
         self.now = -INF
@@ -108,6 +111,13 @@ class Simulator:
                 self.arrive(self.to_come.pop(0))
             self.scheduling_pass()
         return self.tasks
+
+    def of_job(self, time: Callable[..., float], task: Task, *more: Any) -> float:
+        """One of the times above: kept by the job's identity, jobs being long to compare."""
+        key = (time, id(task.job), *more)
+        if key not in self.seconds:
+            self.seconds[key] = time(task.job, self.cluster, *more)
+        return self.seconds[key]
 
     # events ------------------------------------------------------------------------------------
 
@@ -132,7 +142,7 @@ class Simulator:
         return self.rule.kind in ("a-srpt", "a-srpt-backfill", "workload-hold")
 
     def work(self, task: Task) -> float:
-        return task.gpus / self.total * task.predicted * alpha_estimate(task.job, self.cluster)
+        return task.gpus / self.total * task.predicted * self.of_job(alpha_estimate, task)
 
     def arrive(self, task: Task) -> None:
         if not self.is_virtual or self.work(task) == 0:
@@ -166,7 +176,7 @@ class Simulator:
             self.queue.sort(key=lambda each: (self.key(each), each.row))
 
     def key(self, task: Task) -> float:
-        seconds = alpha_estimate(task.job, self.cluster)
+        seconds = self.of_job(alpha_estimate, task)
         if self.rule.kind in ("spjf", "wcs-duration"):
             return task.predicted * seconds
         if self.rule.kind in ("wcs-subtime", "fifo", "easy"):
@@ -231,16 +241,16 @@ class Simulator:
         return task.gpus <= sum(self.free) and self.offered_time(task) < INF
 
     def is_heavy(self, task: Task) -> bool:
-        ratio = alpha_worst(task.job, self.cluster) / alpha_estimate(task.job, self.cluster)
+        ratio = self.of_job(alpha_worst, task) / self.of_job(alpha_estimate, task)
         return ratio >= self.rule.comm_heavy
 
     def is_good(self, task: Task, alpha: float) -> bool:
-        return alpha <= self.rule.comm_heavy * alpha_estimate(task.job, self.cluster)
+        return alpha <= self.rule.comm_heavy * self.of_job(alpha_estimate, task)
 
     def is_near(self, task: Task) -> bool:
         """Whether the GPUs offered are close enough to one another, heavy or not."""
         most = max(self.rule.comm_heavy, 1 + 1e-9)
-        return self.offered_time(task) <= most * alpha_estimate(task.job, self.cluster)
+        return self.offered_time(task) <= most * self.of_job(alpha_estimate, task)
 
     def accepts(self, head: Task) -> bool:
         alpha = self.offered_time(head)
@@ -283,7 +293,7 @@ class Simulator:
 
     def offered_time(self, task: Task) -> float:
         counts = tuple(sorted(self.offer(task).values(), reverse=True))
-        return iteration_time(task.job, self.cluster, counts)
+        return self.of_job(iteration_time, task, counts)
 
     def start(self, task: Task) -> None:
         task.alpha = self.offered_time(task)
