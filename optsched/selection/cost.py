@@ -72,6 +72,11 @@ class NodeClass:
     cost_rate: tuple[float, ...]
     nodes: tuple[int, ...]
 
+    @cached_property
+    def alike(self) -> NDArray[np.int64]:
+        """The nodes, in an array."""
+        return np.array(self.nodes)
+
 
 @dataclass(frozen=True, eq=False)
 class Tables:

@@ -144,7 +144,7 @@ def planned_epochs(view: View, average: bool) -> Floats:
     most = view.works.most
     if not average:
         return most
-    mean = view.world.means[view.index] - np.array(view.done)
+    mean = view.world.means[view.index] - view.completed
     return np.where(mean > 0, mean, most)
 
 

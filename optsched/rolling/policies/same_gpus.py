@@ -54,7 +54,7 @@ def _places(tables: Tables, placed: Placed, before: Before) -> NDArray[np.int64]
     for each in tables.classes:
         if len(each.nodes) == 1:
             continue
-        alike = np.array(each.nodes)
+        alike = each.alike
         stays = np.zeros((len(alike), len(alike)))
         if count_stays(alike, placed, before, column, stays):
             continue

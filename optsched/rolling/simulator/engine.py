@@ -228,10 +228,12 @@ class _Run:
         """Forget all planned changes of speed but these, of jobs that have a seat."""
         course = self.course
         course.change[self.present] = math.inf
-        places = np.fromiter((i for i in changes if i < len(self.present)), np.int64)
-        if not len(places):
+        if not changes:
             return
-        jobs, after = self.present[places], np.array([changes[i] for i in places.tolist()])
+        places = np.fromiter(changes.keys(), np.int64, len(changes))
+        after = np.fromiter(changes.values(), float, len(changes))
+        is_present = places < len(self.present)
+        jobs, after = self.present[places[is_present]], after[is_present]
         runs = course.seats.node[jobs] != WAITS
         least = max(SHORTEST * self.world.instance.interval, _tick(now))
         course.change[jobs[runs]] = now + np.maximum(after[runs], least)

@@ -50,9 +50,14 @@ class View:
         return np.array(self.jobs, dtype=np.int64)
 
     @cached_property
+    def completed(self) -> Floats:
+        """Epochs completed by each, in an array."""
+        return np.array(self.done)
+
+    @cached_property
     def works(self) -> Works:
         """What is left of each job: W - w given W > w."""
-        return self.world.works.after(self.index, np.array(self.done), _HAIR)
+        return self.world.works.after(self.index, self.completed, _HAIR)
 
     @cached_property
     def means(self) -> Floats:
@@ -103,10 +108,9 @@ class World:
 
     def means_left(self, view: View) -> Floats:
         """E[W - w | W > w] of the jobs present; taken anew for those that made progress."""
-        done = np.array(view.done)
-        changed = np.flatnonzero(self._done[view.index] != done)
+        changed = np.flatnonzero(self._done[view.index] != view.completed)
         self._mean[view.index[changed]] = view.works.means_of(changed)
-        self._done[view.index] = done
+        self._done[view.index] = view.completed
         return self._mean[view.index]
 
     def tables_at(self, view: View) -> Tables:
