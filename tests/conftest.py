@@ -1,16 +1,36 @@
-"""The day's seed, drawn anew each day and told; and interrupts as on a terminal."""
+"""The day's seed, drawn anew each day and told; interrupts as on a terminal; what goes first."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 SEED_OF_THE_DAY = "OPTSCHED_TEST_SEED"
 """Environment variable that fixes the day's seed, to repeat a run."""
+
+
+FIRST = ("online", "makespan", "selection")
+"""Folders whose kernels take longest to compile, in an order in which two workers of a run, that
+begin at the first test and at the eighth part of all, do not wait for each other's.
+"""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put these folders' tests first; the others stay in their order."""
+    place = {Path(__file__).parent / name: rank for rank, name in enumerate(FIRST)}
+    items.sort(key=lambda item: place.get(item.path.parent, len(FIRST)))
+
+
+def pytest_collection_finish() -> None:
+    """Look for no garbage in what collecting made: half of the time that looking took."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_configure() -> None:
