@@ -248,6 +248,33 @@ def test_a_process_is_told_what_is_left_once_its_file_is_written(
     assert killed == pytest.approx(100 + limit + by_pyomo.GRACE)
 
 
+@pytest.mark.parametrize(
+    ("seconds", "found"), [(6.9, Termination.INFEASIBLE), (7.0, Termination.TIME_LIMIT)]
+)
+def test_infeasible_is_believed_before_the_limit_alone(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, found: Termination
+) -> None:
+    """Of a knapsack that is feasible CBC says otherwise if its time is over as it prepares it."""
+    now, results = [100.0], SolverResults()
+    results.solver.termination_condition = pyo.TerminationCondition.infeasible
+    monkeypatch.setattr(deadline, "clock", lambda: now[0])
+    monkeypatch.setattr(by_pyomo, "clock", lambda: now[0])
+
+    class Infeasible(AnyProcess):
+        def solve(self, _: object, timelimit: float, **__: object) -> SolverResults:
+            with pytest.raises(TimeoutExpired):
+                super().solve(_, timelimit)
+            now[0] += seconds
+            return results
+
+    process = Infeasible(now)
+    monkeypatch.setattr(by_pyomo, "_solver", lambda _: process)
+    settings = Settings(solver="cbc", time_limit=10.0).within(Deadline(10.0, now[0]))
+    answer = solve_with_pyomo(knapsack(), settings, False, 0.0)
+    assert process.told == [7.0]
+    assert (answer.termination, answer.objective, answer.bound) == (found, None, None)
+
+
 def test_a_process_is_not_begun_where_writing_took_the_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

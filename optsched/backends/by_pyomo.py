@@ -10,7 +10,7 @@ import logging
 import math
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -121,8 +121,9 @@ def solve_with_pyomo(
     began = clock()
     with _quiet(), TempfileManager:  # a process killed leaves its files to whoever called it
         solver = _solver(settings.solver)
+        took_all: Callable[[], bool] | None = None
         if left is not None and hasattr(solver, "create_command_line"):
-            _limit_once_written(solver, settings.deadline, family)
+            took_all = _limit_once_written(solver, settings.deadline, family)
         if start and solver.warm_start_capable():
             arguments["warmstart"] = True
         try:
@@ -131,26 +132,33 @@ def solve_with_pyomo(
             return unsolved(settings, build_time)
         except (OSError, RuntimeError, ValueError, pyo.ApplicationError) as error:
             raise SolverError(f"{settings.solver}: {one_line(str(error))}") from None
-        answer = _read(model, results, settings, family, build_time, clock() - began)
+        is_cut = took_all is not None and took_all()
+        answer = _read(model, results, settings, family, build_time, clock() - began, is_cut)
     return answer
 
 
-def _limit_once_written(solver: Any, deadline: Deadline, family: _Family) -> None:
-    """Let a solver have what is left once its file is written, less what reading takes as well."""
-    create, began = solver.create_command_line, clock()
+def _limit_once_written(solver: Any, deadline: Deadline, family: _Family) -> Callable[[], bool]:
+    """Let a solver have what is left once its file is written, less what reading takes as well.
+
+    Returns what says afterwards whether it took all of that.
+    """
+    create, began, end = solver.create_command_line, clock(), math.inf
 
     def command_line(*arguments: Any) -> Any:
+        nonlocal end
         left = deadline.left or 0.0
         told = left - (clock() - began)
         if told <= 0:
             raise OutOfTimeError
         # private: the public interface takes a limit before it writes
         solver._timelimit = max(math.floor(told), 1) if family.whole_seconds else told
+        end = clock() + solver._timelimit
         made = create(*arguments)
         solver._timelimit = left + GRACE - PYOMOS_GRACE
         return made
 
     solver.create_command_line = command_line
+    return lambda: clock() >= end
 
 
 def _read(
@@ -160,27 +168,29 @@ def _read(
     family: _Family,
     build_time: float,
     seconds: float,
+    is_cut: bool,
 ) -> Answer:
     import pyomo.environ as pyo
 
     ended = results.solver.termination_condition
     proved = ended == pyo.TerminationCondition.optimal
-    infeasible = ended in (
+    is_said = ended in (
         pyo.TerminationCondition.infeasible,
         pyo.TerminationCondition.infeasibleOrUnbounded,
     )
+    infeasible = is_said and not is_cut  # CBC says so where its time is over as it prepares
     fractional = ended == pyo.TerminationCondition.intermediateNonInteger  # a limit, and CBC's LP
     objective = bound = None
-    if len(results.solution) and not infeasible and not fractional:
+    if len(results.solution) and not is_said and not fractional:
         model.solutions.load_from(results)
         goal = next(model.component_data_objects(pyo.Objective, active=True))
         objective = float(pyo.value(goal))
-    if not infeasible:
+    if not is_said:
         bound = finite(float(results.problem.lower_bound))
         if bound is None and proved and objective is not None:
             bound = objective - (settings.gap if family.gap else 0.0) * abs(objective)
     limits = (pyo.TerminationCondition.maxTimeLimit, pyo.TerminationCondition.userInterrupt)
-    limited = settings.deadline.is_over or fractional or ended in limits
+    limited = settings.deadline.is_over or fractional or is_said or ended in limits
     if objective is None and not infeasible and not limited and family.gap is not None:
         raise SolverError(f"{settings.solver} ended with {ended}")
     return Answer(
