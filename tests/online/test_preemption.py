@@ -198,6 +198,45 @@ class Remaining:
                 view.start(job, offer)
 
 
+class FairShares:
+    """max-min in a policy's own words, for jobs that work whole seconds."""
+
+    def __init__(self, length: float) -> None:
+        self.length, self.key = length, dict[int, float]()
+
+    def rank(self, view: View, jobs: list[QueuedJob]) -> None:
+        """Keys by time received over time due, at shares min(g, level) that add up to all GPUs."""
+        level, room = np.inf, view.gpus
+        sizes = sorted(job.gpus for job in jobs)
+        for at, size in enumerate(sizes):
+            if size * (len(sizes) - at) >= room:
+                level = room / (len(sizes) - at)
+                break
+            room -= size
+        for job in jobs:
+            worked = view.attained(job) / job.gpus
+            due = min(1.0, level / job.gpus) * (view.now - job.submit)
+            self.key[job.row] = worked / due if worked else 0.0
+
+    def place(self, job: QueuedJob) -> tuple[float, int]:
+        return self.key.get(job.row, 0.0), job.row
+
+    def schedule(self, view: View) -> None:
+        if view.queue and view.now % self.length == 0.0:
+            running, room = [each.job for each in view.running], view.gpus
+            self.rank(view, [*view.queue, *running])
+            for job in sorted([*view.queue, *running], key=self.place):
+                if job.gpus <= room:
+                    room -= job.gpus
+                elif job in running:
+                    view.preempt(job)
+        for job in sorted(view.queue, key=self.place):
+            if (offer := view.offer(job, "most")) is not None:
+                view.start(job, offer)
+        if view.queue:
+            view.wake((view.now // self.length + 1) * self.length)
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("sliced", [False, True])
 def test_own_policies_are_the_compiled_ones(seed: int, sliced: bool) -> None:
@@ -231,6 +270,21 @@ def test_long_lines_are_kept_in_order(name: str) -> None:
     if name == "las":
         own = simulate_policy(jobs, documented_example(4), None, ROUNDS)
         assert list(own) == list(records)
+    assert audit(jobs, records).violations == ()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rounds_of_shares_are_those_of_plain_python(seed: int) -> None:
+    """Whether many or few wait of a size, with equal keys, and a round takes more than the last."""
+    rng = np.random.default_rng([8, seed])
+    gpus = rng.choice([1, 1, 1, 1, 2, 3, 8, 40], 600)
+    iterations = np.ceil(rng.pareto(1.0, 600) * 4)
+    submit = np.sort(rng.choice([0, 1, 40, 41, 60], 600)).astype(float)
+    rows = zip(submit, gpus, iterations, strict=True)
+    jobs = jobs_of(*((float(r), int(g), float(n)) for r, g, n in rows), servers=10, per_server=4)
+    options = PolicyOptions(round=8.0, checkpoint=1.0)
+    records = simulate_online(jobs, "max-min", None, options)
+    assert list(simulate_policy(jobs, FairShares(8.0), None, options)) == list(records)
     assert audit(jobs, records).violations == ()
 
 

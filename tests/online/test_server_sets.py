@@ -7,7 +7,7 @@ import pytest
 
 from optsched.online.records import SERVER, in_server_order
 from optsched.online.simulator.offers import set_free
-from optsched.online.simulator.server_sets import add, all_free, discard, least
+from optsched.online.simulator.server_sets import add, all_free, discard, least, see_free
 
 
 @pytest.mark.parametrize("servers", [1, 31, 32, 33, 1024, 1025, 40_000])
@@ -36,6 +36,21 @@ def test_free_gpus_move_a_server_between_the_sets() -> None:
     assert made.histogram.tolist() == [1, 1, 1, 0, 67]
     assert made.total[0] == 67 * 4 + 3
     assert not made.bits[3].any()
+
+
+@pytest.mark.parametrize("by_index", [False, True])
+def test_sets_made_at_once_are_those_kept_step_by_step(by_index: bool) -> None:
+    rng = np.random.default_rng(7)
+    at_once, steps = (all_free(1100, 4, by_index) for _ in range(2))
+    for _ in range(4):
+        for server in rng.integers(0, 1100, 700).tolist():
+            at_once.free[server] = count = int(rng.integers(0, 5))
+            set_free(steps, server, count)
+        see_free(at_once)
+        for made, kept in zip(at_once[:3], steps[:3], strict=True):
+            assert np.array_equal(made, kept)
+        first = 0 if by_index else 1  # row 0 is not kept else
+        assert np.array_equal(at_once.bits[first:], steps.bits[first:])
 
 
 def test_pieces_are_laid_out_by_job_and_server(monkeypatch: pytest.MonkeyPatch) -> None:

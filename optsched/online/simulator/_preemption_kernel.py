@@ -16,27 +16,21 @@ import numpy as np
 
 from optsched.compiled_loops import njit_borrowing, njit_inlined
 from optsched.online.simulator._engine_kernel import next_multiple
-from optsched.online.simulator.heaps import pop_keyed, push_keyed
 from optsched.online.simulator.iteration_cache import cached_time
-from optsched.online.simulator.offers import give_back, pattern, rule_for, take
-from optsched.online.simulator.preemption import (
-    ALPHA,
+from optsched.online.simulator.offers import pattern, rule_for
+from optsched.online.simulator.preemption_state import (
     ALPHAS,
-    END,
     ENDED,
     ENDS,
     FETCHED,
-    FROM,
     GONE,
     HORIZON,
     INSTANTS,
     KIND,
-    KNOWN,
     LEFT,
     NEXT,
     NONE,
     NOW,
-    PIECE,
     PIECES,
     PLACE,
     QUEUED,
@@ -44,9 +38,18 @@ from optsched.online.simulator.preemption import (
     RESTARTS,
     RUNNING,
     SEGMENTS,
+    SHARE,
     STOPS,
-    TIMES,
-    WORKED,
+)
+from optsched.online.simulator.server_sets import see_free
+from optsched.online.simulator.share_rounds import go_by_shares
+from optsched.online.simulator.starts import (
+    change_ahead,
+    expect_ends,
+    forget_stopped,
+    release,
+    start,
+    stop,
 )
 from optsched.online.simulator.waiting_line import (
     dequeue,
@@ -87,7 +90,7 @@ def advance(rows: Any, packed: Any, rules: Any, state: Any, steps: int) -> int:
             return NEEDS_ROOM
         now = _next_event(rows, rules, state)
         if now > state.clock[HORIZON]:
-            _expect_ends(state, state.index[RUNNING], np.inf)
+            expect_ends(state, state.index[RUNNING], np.inf)
             now = _next_event(rows, rules, state)
         if now == np.inf:
             return DONE
@@ -176,50 +179,12 @@ def _end(rows: Any, rules: Any, state: Any, now: float) -> None:
     while state.index[ENDS] > 0 and state.end_time[0] <= now:
         row = state.end_row[0]
         place = state.number[row, PLACE]
-        _release(rows, rules, state, row, state.running_key[place])
+        release(rows, rules, state, row, state.running_key[place], False)
         state.job[row, LEFT] = GONE
         state.present[rows.bucket[state.number[row, KIND]]] -= 1
         state.index[ENDED] += 1
         leave(state, place)
-        _forget_stopped(state)
-
-
-@njit_inlined
-def _forget_stopped(state: Any) -> None:
-    """Let the first end be that of a job that runs."""
-    while state.index[ENDS] > 0:
-        row = state.end_row[0]
-        runs = state.number[row, TIMES] > 0 and state.job[row, LEFT] != GONE
-        if runs and state.job[row, END] == state.end_time[0]:
-            return
-        pop_keyed(state.end_time, state.end_row, state.index[ENDS])
-        state.index[ENDS] -= 1
-
-
-@njit_inlined
-def _release(rows: Any, rules: Any, state: Any, row: int, key: float) -> None:
-    """Free the GPUs of a job's segment; those that wait behind it have less before them.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    rules : Rules
-        The policy's.
-    state : State
-        The run so far; edited.
-    row : int
-        The job's.
-    key : float
-        Its key, as last seen.
-    """
-    if rules.order == REMAINING:
-        _change_ahead(rows, state, row, key, -rows.gpus[state.number[row, KIND]])
-    piece = state.number[row, PIECE]
-    while state.piece[piece] >= 0:
-        give_back(state.servers, state.piece[piece])
-        piece += 1
-    give_back(state.servers, ~state.piece[piece])
+        forget_stopped(state)
 
 
 @njit_inlined
@@ -235,46 +200,35 @@ def _admit(rows: Any, rules: Any, state: Any, now: float) -> None:
 def _preempt(rows: Any, rules: Any, state: Any, now: float) -> int:
     """Stop the running jobs that are not among the first that fit together.
 
-    Returns how many of those that wait are, which lie in order in `aside`. What is gone through are
-    the last of the running ones; all before them stay.
+    Returns how many of those that wait are, which lie in order in `aside`.
     """
-    if rules.order == REMAINING:
+    free, first = state.servers.total[0], 0
+    if rules.order == SHARE:
+        kept, stopped, aside = go_by_shares(rows, rules, state, now)
+    elif rules.order == REMAINING:
         last, claimed, aside = claims(rows, rules, state, now)
+        first = state.index[RUNNING] - last
+        kept, stopped, aside = go_through(rows, state, first, last, aside, free - claimed)
     else:
-        last, claimed, aside = come_after(rows, rules, state, now), 0, 0
-    room, first = state.servers.total[0] - claimed, state.index[RUNNING] - last
-    kept, stopped, rest, aside = go_through(rows, state, last, aside, room)
-    for at in range(last):
-        if stopped <= at < rest:
-            continue
-        _stop(rows, rules, state, state.order_row[at], state.order_key[at])
+        kept, last = come_after(rows, rules, state, now)
+        kept, stopped, aside = go_through(rows, state, kept, last, 0, free)
+    at_once = stopped >= max(len(state.servers.free), len(state.servers.histogram))
+    for at in range(stopped):
+        stop(rows, rules, state, state.order_row[at], state.order_key[at], at_once)
+    if at_once:
+        see_free(state.servers)
     state.index[RUNNING] = kept
     if rules.order == REMAINING:
         for at in range(first, kept):
             rise(state, at)
     if rules.round > 0.0:
         horizon = _next_boundary(now, rules.round)
-        _expect_ends(
+        expect_ends(
             state, kept, next_multiple(horizon, rules.slot) if rules.slot > 0.0 else horizon
         )
-    elif last > 0:
-        _forget_stopped(state)
+    elif stopped > 0:
+        forget_stopped(state)
     return aside
-
-
-@njit_inlined
-def _stop(rows: Any, rules: Any, state: Any, row: int, key: float) -> None:
-    now = state.clock[NOW]
-    ran = max(0.0, now - state.job[row, FROM])
-    made = ran / state.job[row, ALPHA]
-    state.job[row, LEFT] = max(0.0, state.job[row, LEFT] - made)
-    state.job[row, KNOWN] = max(0.0, state.job[row, KNOWN] - made)
-    state.job[row, WORKED] += ran
-    state.number[row, TIMES] = -state.number[row, TIMES]
-    state.stopped_row[state.index[STOPS]] = row
-    state.index[STOPS] += 1
-    _release(rows, rules, state, row, key)
-    enqueue(rows, state, row, key)
 
 
 @njit_inlined
@@ -317,10 +271,10 @@ def _fill(rows: Any, packed: Any, rules: Any, state: Any, now: float, chosen: in
             alpha = cached_time(state.cache, packed, kind, state.taken, pieces)
         if alpha < np.inf:
             run_at(state, state.index[RUNNING], row, rows.gpus[kind], key)
-            _start(rows, rules, state, row, alpha, now)
+            start(rows, rules, state, row, alpha, now)
             if rules.order == REMAINING:
                 rise(state, state.index[RUNNING] - 1)
-                _change_ahead(rows, state, row, key, rows.gpus[kind])
+                change_ahead(rows, state, row, key, rows.gpus[kind])
             continue
         for each in range(at, chosen):
             enqueue(rows, state, state.aside[each], state.aside_key[each])
@@ -329,71 +283,3 @@ def _fill(rows: Any, packed: Any, rules: Any, state: Any, now: float, chosen: in
         seatless += 1
     for each in range(seatless):
         enqueue(rows, state, state.aside[each], state.aside_key[each])
-
-
-@njit_inlined
-def _change_ahead(rows: Any, state: Any, row: int, key: float, gpus: int) -> None:
-    """Add to the GPUs before the marks, where a job with such a key comes before them.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    state : State
-        The run so far; edited.
-    row : int
-        The job's.
-    key : float
-        Its key.
-    gpus : int
-        More or, below 0, fewer.
-    """
-    for bucket in range(len(rows.sizes)):
-        mark = state.mark_key[bucket]
-        if key < mark or (key == mark and row < state.mark_row[bucket]):
-            state.ahead[bucket] += gpus
-
-
-@njit_inlined
-def _start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float) -> None:
-    kind = state.number[row, KIND]
-    gpus = rows.gpus[kind]
-    rule = rule_for(rules.offer, rows.heavy[kind])
-    first = state.index[PIECES]
-    end = take(state.servers, rule, gpus, state.piece, first)
-    state.index[PIECES] = end
-    state.piece[end - 1] = ~state.piece[end - 1]
-    begin = now
-    if state.number[row, TIMES] == 0:
-        state.start[row] = now
-    else:
-        begin += rules.checkpoint
-        state.index[RESTARTS] += 1
-    state.job[row, FROM], state.job[row, ALPHA] = begin, alpha
-    state.job[row, END] = begin + state.job[row, LEFT] * alpha
-    state.number[row, TIMES], state.number[row, PIECE] = 1 - state.number[row, TIMES], first
-    state.segment_row[state.index[SEGMENTS]] = row
-    state.index[SEGMENTS] += 1
-    if end - first > 1:
-        state.alpha[state.index[ALPHAS]] = alpha
-        state.index[ALPHAS] += 1
-    state.index[RUNNING] += 1
-    if state.job[row, END] <= state.clock[HORIZON]:
-        if state.index[ENDS] == len(state.end_time):
-            _expect_ends(state, state.index[RUNNING] - 1, state.clock[HORIZON])
-        push_keyed(state.end_time, state.end_row, state.index[ENDS], state.job[row, END], row)
-        state.index[ENDS] += 1
-
-
-@njit_inlined
-def _expect_ends(state: Any, running: int, horizon: float) -> None:
-    """Note the ends of so many running jobs up to a time, and forget those of jobs stopped since.
-
-    With rounds few of the jobs that run end before they are stopped.
-    """
-    state.index[ENDS], state.clock[HORIZON] = 0, horizon
-    for row in state.running[:running]:
-        end = state.job[row, END]
-        if end <= horizon:
-            push_keyed(state.end_time, state.end_row, state.index[ENDS], end, row)
-            state.index[ENDS] += 1

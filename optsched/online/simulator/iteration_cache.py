@@ -181,8 +181,10 @@ def _is_key(key: Any, configuration: int, taken: Any) -> bool:
 
 @njit_inlined
 def _hash(configuration: int, taken: Any) -> Any:
-    mixed = np.uint64(configuration + 1) * np.uint64(0x9E3779B97F4A7C15)
+    factor = power = np.uint64(0x9E3779B97F4A7C15)
+    mixed = np.uint64(configuration + 1) * np.uint64(0xBF58476D1CE4E5B9)
     for size in range(1, len(taken)):
-        mixed = (mixed ^ np.uint64(taken[size])) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed ^= mixed >> np.uint64(29)
-    return np.int64(mixed >> np.uint64(20))
+        mixed += np.uint64(taken[size]) * power
+        power *= factor
+    mixed ^= mixed >> np.uint64(29)
+    return np.int64(mixed * factor >> np.uint64(20))

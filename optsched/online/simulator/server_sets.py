@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.compiled_loops import njit_inlined
+from optsched.compiled_loops import njit_borrowing, njit_inlined
 
 Ints = NDArray[np.int64]
 _BITS, _MASK = 5, 31
@@ -77,6 +77,25 @@ def discard(servers: Any, row: int, server: int) -> None:
         if bits[row, word] != 0:
             return
         at >>= _BITS
+
+
+@njit_borrowing
+def see_free(servers: Any) -> None:
+    """Make everything of the free GPUs by server. O(servers (1 + GPUs a server / 32))."""
+    bits, histogram, total = servers.bits, servers.histogram, 0
+    for row in range(len(bits)):
+        histogram[row] = 0
+        for word in range(bits.shape[1]):
+            bits[row, word] = 0
+    for server in range(len(servers.free)):
+        count = servers.free[server]
+        total += count
+        histogram[count] += 1
+        if count > 0:
+            add(servers, count, server)
+            if servers.by_index:
+                add(servers, 0, server)
+    servers.total[0] = total
 
 
 @njit_inlined

@@ -1,8 +1,9 @@
 """The line of policies that stop jobs: keys, and the jobs that wait, by size.
 
-Of each size those whose key is at most a limit are its front, a heap by (key, row); the others are
-listed in no order. Where jobs wait by the hundred thousand, only the front is looked at all the
-time. When it is empty, or has grown too long, it is chosen anew.
+Of each size those whose key is at most a limit are its front; the others are listed in no order.
+Where jobs wait by the hundred thousand, only the front is looked at all the time. When it is empty,
+or has grown too long, it is chosen anew, and put in order; who comes later is kept in a heap beside
+these.
 Source: models/online/README.md, "Preemption".
 """
 
@@ -12,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from optsched.compiled_loops import njit_borrowing, njit_dividing, njit_inlined
+from optsched.compiled_loops import njit_borrowing, njit_inlined
+from optsched.online.simulator.bins import sort_keyed
 from optsched.online.simulator.heaps import pop_keyed, push_keyed
-from optsched.online.simulator.preemption import (
+from optsched.online.simulator.preemption_state import (
     ALPHA,
     ATTAINED,
+    FETCHED,
     KIND,
     KNOWN,
     LEFT,
@@ -32,9 +35,9 @@ SAMPLES = 64
 PART = 16
 """Of those that wait, about one in so many is in front."""
 FEW = 64
-"""Jobs that are all kept in order."""
-SPARE = 16
-"""By shares, the front of a round is half as long again as the last one took, and so many more."""
+"""Jobs that are all in front."""
+TOGETHER = 8
+"""Jobs that are touched before they are needed: a processor waits for one line of each else."""
 
 
 @njit_inlined
@@ -53,31 +56,107 @@ def enqueue(rows: Any, state: Any, row: int, key: float) -> None:
         Its key.
     """
     bucket = rows.bucket[state.number[row, KIND]]
-    begin, front = state.begin[bucket], state.front[bucket]
     state.index[QUEUED] += 1
     if state.size[bucket] == 0:
         state.limit[bucket] = np.inf
     if key > state.limit[bucket]:
         _list(rows, state, bucket, row, key)
         return
+    wait_in_front(state, bucket, key, row)
+    front = state.front[bucket] + state.until[bucket] - state.at[bucket]
+    if front > state.longest[bucket]:
+        list_front(rows, state, bucket)
+        choose_front(state, bucket, state.size[bucket] // PART)
+    elif state.head[bucket] == NONE or not _is_after_head(state, bucket, key, row):
+        state.head_key[bucket], state.head[bucket] = key, row
+
+
+@njit_inlined
+def wait_in_front(state: Any, bucket: int, key: float, row: int) -> None:
+    """Put a job among those in front that came since these were chosen.
+
+    Parameters
+    ----------
+    state : State
+        The run so far; edited.
+    bucket : int
+        Of sizes.
+    key : float
+        The job's.
+    row : int
+        The job's.
+    """
+    begin, front = state.begin[bucket], state.front[bucket]
     push_keyed(state.front_key[begin:], state.front_row[begin:], front, key, row)
     state.front[bucket] = front + 1
-    if front >= state.longest[bucket]:
-        _list_front(rows, state, bucket)
-        _choose_front(state, bucket, state.size[bucket] // PART)
 
 
 @njit_inlined
 def dequeue(state: Any, bucket: int) -> tuple[float, int]:
     """Take the first that waits in a bucket out of it; returns its key and row."""
-    begin, front = state.begin[bucket], state.front[bucket]
-    key, row = pop_keyed(state.front_key[begin:], state.front_row[begin:], front)
-    state.front[bucket] = front - 1
+    key, row, at = state.head_key[bucket], state.head[bucket], state.at[bucket]
+    if at < state.until[bucket] and state.chosen[at] == row:
+        state.at[bucket] = at + 1
+        if at % TOGETHER == 0:
+            _fetch_next(state, at, state.until[bucket])
+    else:
+        begin, front = state.begin[bucket], state.front[bucket]
+        pop_keyed(state.front_key[begin:], state.front_row[begin:], front)
+        state.front[bucket] = front - 1
     state.index[QUEUED] -= 1
     state.gone[bucket] += 1
-    if front == 1 and state.size[bucket] > 0:
-        _choose_front(state, bucket, state.size[bucket] // PART)
+    see_head(state, bucket)
     return key, row
+
+
+@njit_inlined
+def see_head(state: Any, bucket: int) -> None:
+    """Note who is the first that waits in a bucket; where nobody is in front, some are chosen."""
+    at, begin = state.at[bucket], state.begin[bucket]
+    if at < state.until[bucket]:
+        state.head_key[bucket], state.head[bucket] = state.chosen_key[at], state.chosen[at]
+        if state.front[bucket] > 0 and not _is_after_head(
+            state, bucket, state.front_key[begin], state.front_row[begin]
+        ):
+            state.head_key[bucket], state.head[bucket] = (
+                state.front_key[begin],
+                state.front_row[begin],
+            )
+    elif state.front[bucket] > 0:
+        state.head_key[bucket], state.head[bucket] = state.front_key[begin], state.front_row[begin]
+    elif state.size[bucket] > 0:
+        choose_front(state, bucket, state.size[bucket] // PART)
+    else:
+        state.head[bucket] = NONE
+
+
+@njit_inlined
+def _is_after_head(state: Any, bucket: int, key: float, row: int) -> bool:
+    """Whether a job comes after the first that waits in a bucket.
+
+    Parameters
+    ----------
+    state : State
+        The run so far.
+    bucket : int
+        Of sizes.
+    key : float
+        The job's.
+    row : int
+        The job's.
+    """
+    return key > state.head_key[bucket] or (
+        key == state.head_key[bucket] and row > state.head[bucket]
+    )
+
+
+@njit_inlined
+def _fetch_next(state: Any, at: int, until: int) -> None:
+    """Touch the jobs that come next: together, as `fetched` does."""
+    touched = 0.0
+    for row in state.chosen[at + 1 : min(at + 1 + TOGETHER, until)]:
+        touched += state.job[row, LEFT]
+    state.clock[FETCHED] = touched
 
 
 @njit_inlined
@@ -103,20 +182,44 @@ def _list(rows: Any, state: Any, bucket: int, row: int, key: float) -> None:
 
 
 @njit_inlined
-def _list_front(rows: Any, state: Any, bucket: int) -> None:
+def list_front(rows: Any, state: Any, bucket: int) -> None:
     """List who is in a bucket's front."""
     begin = state.begin[bucket]
     for at in range(begin, begin + state.front[bucket]):
         _list(rows, state, bucket, state.front_row[at], state.front_key[at])
-    state.front[bucket] = 0
+    for at in range(state.at[bucket], state.until[bucket]):
+        _list(rows, state, bucket, state.chosen[at], state.chosen_key[at])
+    state.front[bucket], state.at[bucket], state.until[bucket] = 0, begin, begin
 
 
 @njit_borrowing
-def _choose_front(state: Any, bucket: int, wanted: int) -> None:
+def choose_front(state: Any, bucket: int, wanted: int) -> None:
     """Let about as many as wanted of those that are listed be the front: who come first.
 
     There is none before.
     """
+    begin = state.begin[bucket]
+    limit = limit_for(state, bucket, wanted)
+    to, at, end = begin, begin, begin + state.size[bucket]
+    while at < end:
+        if state.key[at] > limit:
+            at += 1
+            continue
+        state.chosen_key[to], state.chosen[to] = state.key[at], state.row[at]
+        to += 1
+        end -= 1
+        unlist(state, at, end)
+    state.size[bucket], state.at[bucket], state.until[bucket] = end - begin, begin, to
+    state.longest[bucket] = max(state.longest[bucket], 2 * (to - begin))
+    sort_keyed(
+        state.chosen_key[begin:to], state.chosen[begin:to], state.spare_key, state.spare, state.bins
+    )
+    state.head_key[bucket], state.head[bucket] = state.chosen_key[begin], state.chosen[begin]
+
+
+@njit_inlined
+def limit_for(state: Any, bucket: int, wanted: int) -> float:
+    """A key that about as many as wanted of those that are listed do not exceed; the limit then."""
     begin, size = state.begin[bucket], state.size[bucket]
     keys, items = state.front_key[begin:], state.front_row[begin:]
     limit = np.inf
@@ -127,19 +230,16 @@ def _choose_front(state: Any, bucket: int, wanted: int) -> None:
             samples += 1
         for left in range(samples, samples - 1 - wanted // step, -1):
             limit, _ = pop_keyed(keys, items, left)
-    front, at, end = 0, begin, begin + size
-    while at < end:
-        if state.key[at] > limit:
-            at += 1
-            continue
-        push_keyed(keys, items, front, state.key[at], state.row[at])
-        front += 1
-        end -= 1
-        state.key[at], state.row[at] = state.key[end], state.row[end]
-        if len(state.served) > 0:
-            state.served[at], state.since[at] = state.served[end], state.since[end]
-    state.size[bucket], state.front[bucket], state.limit[bucket] = end - begin, front, limit
-    state.longest[bucket] = max(state.longest[bucket], 2 * front)
+    state.limit[bucket] = limit
+    return limit
+
+
+@njit_inlined
+def unlist(state: Any, at: int, last: int) -> None:
+    """Let the last that is listed take the place of one that is not any more."""
+    state.key[at], state.row[at] = state.key[last], state.row[last]
+    if len(state.served) > 0:
+        state.served[at], state.since[at] = state.served[last], state.since[last]
 
 
 @njit_inlined
@@ -191,22 +291,6 @@ def _share_key(worked: float, share: float, since: float) -> float:
     return worked / (share * since)
 
 
-@njit_borrowing
-def fair_level(rows: Any, state: Any) -> float:
-    """The level of max-min fair shares min(g, level) of all GPUs among the jobs there are."""
-    rest = len(state.servers.free) * (len(state.servers.histogram) - 1)
-    jobs = 0
-    for count in state.present:
-        jobs += count
-    for bucket in range(len(rows.sizes)):
-        gpus, count = rows.sizes[bucket], state.present[bucket]
-        if count > 0 and gpus * jobs >= rest:
-            return rest / jobs
-        rest -= gpus * count
-        jobs -= count
-    return np.inf
-
-
 @njit_inlined
 def is_sooner(state: Any, key: float, row: int, bucket: int) -> bool:
     """Whether a job comes before the first that waits in a bucket.
@@ -222,10 +306,9 @@ def is_sooner(state: Any, key: float, row: int, bucket: int) -> bool:
     bucket : int
         Of sizes.
     """
-    at = state.begin[bucket]
-    if key != state.front_key[at]:
-        return key < state.front_key[at]
-    return row < state.front_row[at]
+    if key != state.head_key[bucket]:
+        return key < state.head_key[bucket]
+    return row < state.head[bucket]
 
 
 @njit_inlined
@@ -235,64 +318,8 @@ def first_fitting(rows: Any, state: Any, room: int) -> int:
     for bucket in range(len(rows.sizes)):
         if rows.sizes[bucket] > room:
             break  # buckets are in order of size
-        if state.front[bucket] == 0:
+        if state.head[bucket] == NONE:
             continue
-        at = state.begin[bucket]
-        if best != NONE:
-            first = state.begin[best]
-            if state.front_key[at] > state.front_key[first]:
-                continue
-            if (
-                state.front_key[at] == state.front_key[first]
-                and state.front_row[at] > state.front_row[first]
-            ):
-                continue
-        best = bucket
+        if best == NONE or is_sooner(state, state.head_key[bucket], state.head[bucket], best):
+            best = bucket
     return best
-
-
-@njit_dividing
-def _compute_shares(key: Any, served: Any, since: Any, share: float, now: float) -> None:
-    """The keys of some that wait, by shares.
-
-    Parameters
-    ----------
-    key, served, since : (k,) float
-        Of each its key, which is set, seconds worked, and submission.
-    share : float
-        Of GPUs, of their size.
-    now : float
-        The instant.
-    """
-    for at in range(len(key)):
-        due = share * (now - since[at])
-        key[at] = served[at] / (due if due > 0.0 else 1.0)  # none is due where none has worked
-
-
-@njit_borrowing
-def rank_again(rows: Any, state: Any, level: float) -> None:
-    """Order the jobs that wait by their shares now.
-
-    Fronts hold twice as many as the last round took.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    state : State
-        The run so far; edited.
-    level : float
-        Of max-min fair shares.
-    """
-    now = state.clock[NOW]
-    for bucket in range(len(rows.sizes)):
-        begin = state.begin[bucket]
-        _list_front(rows, state, bucket)
-        share = min(1.0, level / rows.sizes[bucket])
-        end = begin + state.size[bucket]
-        _compute_shares(
-            state.key[begin:end], state.served[begin:end], state.since[begin:end], share, now
-        )
-        if state.size[bucket] > 0:
-            _choose_front(state, bucket, state.gone[bucket] * 3 // 2 + SPARE)
-        state.gone[bucket] = 0

@@ -13,20 +13,20 @@ import numpy as np
 
 from optsched.compiled_loops import njit_borrowing, njit_inlined
 from optsched.online.simulator.heaps import part_keyed
-from optsched.online.simulator.preemption import FROM, NONE, PLACE, RUNNING, SHARE
+from optsched.online.simulator.preemption_state import FROM, NONE, PLACE, RUNNING
 from optsched.online.simulator.waiting_line import (
     dequeue,
-    fair_level,
     first_fitting,
     is_sooner,
     key_of,
-    rank_again,
 )
 
 
 @njit_borrowing
-def come_after(rows: Any, rules: Any, state: Any, now: float) -> int:
-    """Put the running jobs that come after the first that waits into `order`; returns how many.
+def come_after(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int]:
+    """Put the running jobs that come after the first that waits into `order`.
+
+    Returns how many stay, and how many are there.
 
     Parameters
     ----------
@@ -39,23 +39,19 @@ def come_after(rows: Any, rules: Any, state: Any, now: float) -> int:
     now : float
         The instant.
     """
-    level = np.inf
-    if rules.order == SHARE:
-        level = fair_level(rows, state)
-        rank_again(rows, state, level)
     first = first_fitting(rows, state, rows.sizes[-1])
     kept, last = 0, 0
     for at in range(state.index[RUNNING]):
         row = state.running[at]
         ran = max(0.0, now - state.job[row, FROM])
-        key = key_of(rows, rules, state, row, ran, level)
+        key = key_of(rows, rules, state, row, ran, np.inf)
         if is_sooner(state, key, row, first):
             run_at(state, kept, row, state.running_gpus[at], key)
             kept += 1
         else:
-            _put(state, last, row, state.running_gpus[at], key)
+            put(state, last, row, state.running_gpus[at], key)
             last += 1
-    return last
+    return kept, last
 
 
 @njit_inlined
@@ -86,12 +82,11 @@ def claims(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int, int
         best = NONE
         for bucket in range(len(rows.sizes)):
             room = every - claimed - rows.sizes[bucket]
-            if state.front[bucket] == 0 or (
+            if state.head[bucket] == NONE or (
                 state.ahead[bucket] > room and _is_marked(state, bucket)
             ):
                 continue
-            at = state.begin[bucket]
-            if best == NONE or is_sooner(state, state.front_key[at], state.front_row[at], best):
+            if best == NONE or is_sooner(state, state.head_key[bucket], state.head[bucket], best):
                 best = bucket
         if best == NONE or (last > 0 and not is_before(state, best, last - 1)):
             break
@@ -103,8 +98,7 @@ def claims(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int, int
             missing -= _add_last(state, last)
             last += 1
         if missing > 0:
-            at = state.begin[best]
-            state.mark_key[best], state.mark_row[best] = state.front_key[at], state.front_row[at]
+            state.mark_key[best], state.mark_row[best] = state.head_key[best], state.head[best]
             state.ahead[best] = every - claimed - rows.sizes[best] + missing
             while last > before:
                 last -= 1
@@ -120,10 +114,9 @@ def claims(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int, int
 @njit_inlined
 def is_before(state: Any, bucket: int, at: int) -> bool:
     """Whether the first that waits in a bucket comes before the running job there in `order`."""
-    first = state.begin[bucket]
-    if state.front_key[first] != state.order_key[at]:
-        return state.front_key[first] < state.order_key[at]
-    return state.front_row[first] < state.order_row[at]
+    if state.head_key[bucket] != state.order_key[at]:
+        return state.head_key[bucket] < state.order_key[at]
+    return state.head[bucket] < state.order_row[at]
 
 
 @njit_inlined
@@ -159,14 +152,14 @@ def leave(state: Any, place: int) -> None:
 
 @njit_inlined
 def go_through(
-    rows: Any, state: Any, last: int, aside: int, room: int
-) -> tuple[int, int, int, int]:
+    rows: Any, state: Any, kept: int, last: int, aside: int, room: int
+) -> tuple[int, int, int]:
     """Go through `order` and those that wait by (key, row): who fits into the room runs.
 
     Where all in a part of `order` fit beside whoever waits and comes before its end, they need not
     be put in order. A part in which somebody may not fit is parted again, about one of its jobs.
-    Returns how many run that ran, how many of those in `order` were passed over, which lie first
-    there, from where on the others are left, and how many are aside.
+    Returns how many run that ran, how many are to be stopped, which lie first in `order`, and how
+    many are aside.
 
     Parameters
     ----------
@@ -174,16 +167,18 @@ def go_through(
         The jobs.
     state : State
         The run so far; edited: who waits and is to run is laid aside.
+    kept : int
+        Jobs that run on.
     last : int
-        Jobs in `order`, which are the last in `running`.
+        Those in `order`.
     aside : int
         Jobs that are aside already.
     room : int
         Free GPUs that nobody has claimed.
     """
-    kept, stopped, at, end, parts = state.index[RUNNING] - last, 0, 0, last, 0
+    stopped, at, end, parts = 0, 0, last, 0
     if last == 0:
-        return kept, stopped, at, aside
+        return kept, stopped, aside
     needed = 0
     for each in range(last):
         needed += state.order_gpus[each]
@@ -214,7 +209,7 @@ def go_through(
                 waiting = first_fitting(rows, state, room)
         elif is_one:
             key, row = state.order_key[at], state.order_row[at]
-            _put(state, stopped, row, state.order_gpus[at], key)
+            put(state, stopped, row, state.order_gpus[at], key)
             stopped += 1
             at = end
         else:
@@ -231,11 +226,14 @@ def go_through(
                 state.parts[parts, 0], state.parts[parts, 1] = end, needed
                 parts += 1
                 end, needed = middle, sooner
-    return kept, stopped, at, aside
+    for each in range(at, last):
+        put(state, stopped, state.order_row[each], state.order_gpus[each], state.order_key[each])
+        stopped += 1
+    return kept, stopped, aside
 
 
 @njit_inlined
-def _put(state: Any, at: int, row: int, gpus: int, key: float) -> None:
+def put(state: Any, at: int, row: int, gpus: int, key: float) -> None:
     """Put a running job at a place in `order`.
 
     Parameters
@@ -255,10 +253,9 @@ def _put(state: Any, at: int, row: int, gpus: int, key: float) -> None:
 @njit_inlined
 def _is_marked(state: Any, bucket: int) -> bool:
     """Whether the first that waits in a bucket comes no sooner than its mark."""
-    at = state.begin[bucket]
-    if state.front_key[at] != state.mark_key[bucket]:
-        return state.front_key[at] > state.mark_key[bucket]
-    return state.front_row[at] >= state.mark_row[bucket]
+    if state.head_key[bucket] != state.mark_key[bucket]:
+        return state.head_key[bucket] > state.mark_key[bucket]
+    return state.head[bucket] >= state.mark_row[bucket]
 
 
 @njit_inlined
@@ -296,7 +293,7 @@ def _add_last(state: Any, count: int) -> int:
     key, row, gpus = state.running_key[0], state.running[0], state.running_gpus[0]
     _sink(state, 0, end, state.running[end], state.running_gpus[end], state.running_key[end])
     run_at(state, end, row, gpus, key)
-    _put(state, count, row, gpus, key)
+    put(state, count, row, gpus, key)
     return gpus
 
 
