@@ -168,6 +168,19 @@ class State(NamedTuple):
 
 
 def new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State:
+    """A run before its first event.
+
+    Parameters
+    ----------
+    jobs : Jobs
+        The workload's.
+    rows : Rows
+        The same as the loop sees them.
+    rules : Rules
+        The policy's.
+    predicted : (n,) float
+        Iterations.
+    """
     cluster, many = jobs.cluster, len(jobs)
     room = cluster.gpus + many + many // 4 + 1024
     running = min(many, cluster.gpus)

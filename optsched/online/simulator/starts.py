@@ -39,6 +39,23 @@ from optsched.online.simulator.waiting_line import enqueue
 
 @njit_inlined
 def start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float) -> None:
+    """Let a job that waits run, from now on or once it is restored.
+
+    Parameters
+    ----------
+    rows : Rows
+        The jobs.
+    rules : Rules
+        The policy's.
+    state : State
+        The run so far; edited.
+    row : int
+        The job's.
+    alpha : float
+        Seconds an iteration takes on what it is offered.
+    now : float
+        The instant.
+    """
     kind = state.number[row, KIND]
     gpus = rows.gpus[kind]
     rule = rule_for(rules.offer, rows.heavy[kind])
