@@ -22,6 +22,8 @@ NEXT, RUNNING, SEGMENTS, PIECES, QUEUED, ENDED, ENDS, STOPS, RESTARTS, INSTANTS,
 COUNTERS = 11
 NOW, HORIZON, FETCHED, REACHED = range(4)
 LEFT, KNOWN, WORKED, FROM, END, ALPHA = range(6)
+SUBMITTED = KNOWN
+"""By shares, for which nothing need be known."""
 TIMES, PIECE, PLACE, KIND = range(12, 16)
 COLUMNS = 8
 """Of a job: 64 bytes, which a processor fetches together; four whole numbers are the last two."""
@@ -70,8 +72,9 @@ class State(NamedTuple):
         Now; until when all ends are in `end_time`; what nobody looks at; and by shares, the key of
         the last job that was chosen in a round.
     job : (n, COLUMNS) float
-        As of the last stop: iterations to go, those predicted to go, and seconds worked. Of running
-        jobs: when iterations begin and end, and seconds each takes.
+        As of the last stop: iterations to go, those predicted to go (by shares, when it was
+        submitted), and seconds worked. Of running jobs: when iterations begin and end, and seconds
+        each takes.
     number : (n, 2 COLUMNS) int
         The same memory. Of running jobs: the how manieth segment this is (below 0 once it is
         stopped), where its pieces begin, and where it is in `running`; of all: its configuration.
@@ -189,7 +192,8 @@ def new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State:
     table = np.zeros((many + 1) * COLUMNS)
     skipped = -table.ctypes.data // table.itemsize % COLUMNS  # up to where a line of cache begins
     job = table[skipped : skipped + many * COLUMNS].reshape(many, COLUMNS)
-    job[:, LEFT], job[:, KNOWN] = jobs.iterations, predicted
+    job[:, LEFT] = jobs.iterations
+    job[:, KNOWN] = predicted if rules.order != SHARE else jobs.submit
     number = job.view(np.int32)
     number[:, KIND] = rows.configuration
     return State(

@@ -121,7 +121,7 @@ def _gather(rows: Any, state: Any, level: float) -> tuple[int, float]:
     """
     now, count, most = state.clock[NOW], 0, -1.0
     for bucket in range(len(rows.sizes)):
-        list_front(rows, state, bucket)
+        list_front(state, bucket)
         begin = state.begin[bucket]
         end = begin + state.size[bucket]
         share = min(1.0, level / rows.sizes[bucket])

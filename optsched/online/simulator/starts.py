@@ -108,7 +108,8 @@ def stop(rows: Any, rules: Any, state: Any, row: int, key: float, at_once: bool)
     ran = max(0.0, now - state.job[row, FROM])
     made = ran / state.job[row, ALPHA]
     state.job[row, LEFT] = max(0.0, state.job[row, LEFT] - made)
-    state.job[row, KNOWN] = max(0.0, state.job[row, KNOWN] - made)
+    if rules.order == REMAINING:
+        state.job[row, KNOWN] = max(0.0, state.job[row, KNOWN] - made)
     state.job[row, WORKED] += ran
     state.number[row, TIMES] = -state.number[row, TIMES]
     state.stopped_row[state.index[STOPS]] = row

@@ -27,6 +27,7 @@ from optsched.online.simulator.preemption_state import (
     NOW,
     QUEUED,
     REMAINING,
+    SUBMITTED,
     WORKED,
 )
 
@@ -60,12 +61,12 @@ def enqueue(rows: Any, state: Any, row: int, key: float) -> None:
     if state.size[bucket] == 0:
         state.limit[bucket] = np.inf
     if key > state.limit[bucket]:
-        _list(rows, state, bucket, row, key)
+        _list(state, bucket, row, key)
         return
     wait_in_front(state, bucket, key, row)
     front = state.front[bucket] + state.until[bucket] - state.at[bucket]
     if front > state.longest[bucket]:
-        list_front(rows, state, bucket)
+        list_front(state, bucket)
         choose_front(state, bucket, state.size[bucket] // PART)
     elif state.head[bucket] == NONE or not _is_after_head(state, bucket, key, row):
         state.head_key[bucket], state.head[bucket] = key, row
@@ -160,13 +161,11 @@ def _fetch_next(state: Any, at: int, until: int) -> None:
 
 
 @njit_inlined
-def _list(rows: Any, state: Any, bucket: int, row: int, key: float) -> None:
+def _list(state: Any, bucket: int, row: int, key: float) -> None:
     """Let a job wait behind the front.
 
     Parameters
     ----------
-    rows : Rows
-        The jobs.
     state : State
         The run so far; edited.
     bucket, row : int
@@ -178,17 +177,17 @@ def _list(rows: Any, state: Any, bucket: int, row: int, key: float) -> None:
     state.size[bucket] += 1
     state.key[at], state.row[at] = key, row
     if len(state.served) > 0:
-        state.served[at], state.since[at] = state.job[row, WORKED], rows.submit[row]
+        state.served[at], state.since[at] = state.job[row, WORKED], state.job[row, SUBMITTED]
 
 
 @njit_inlined
-def list_front(rows: Any, state: Any, bucket: int) -> None:
+def list_front(state: Any, bucket: int) -> None:
     """List who is in a bucket's front."""
     begin = state.begin[bucket]
     for at in range(begin, begin + state.front[bucket]):
-        _list(rows, state, bucket, state.front_row[at], state.front_key[at])
+        _list(state, bucket, state.front_row[at], state.front_key[at])
     for at in range(state.at[bucket], state.until[bucket]):
-        _list(rows, state, bucket, state.chosen[at], state.chosen_key[at])
+        _list(state, bucket, state.chosen[at], state.chosen_key[at])
     state.front[bucket], state.at[bucket], state.until[bucket] = 0, begin, begin
 
 
@@ -280,7 +279,7 @@ def key_of(rows: Any, rules: Any, state: Any, row: int, ran: float, level: float
             known = max(0.0, known - ran / state.job[row, ALPHA])
         return gpus * known * rows.estimate[kind]
     share = min(1.0, level / gpus)
-    return _share_key(worked, share, state.clock[NOW] - rows.submit[row])
+    return _share_key(worked, share, state.clock[NOW] - state.job[row, SUBMITTED])
 
 
 @njit_inlined
