@@ -17,6 +17,8 @@ from optsched.uncertainty.survival import Curves
 Floats = NDArray[np.float64]
 BLOCK = 128
 """Numbers that numpy adds up at a stretch."""
+FEW = 8
+"""Jobs that are sooner taken one by one."""
 
 
 class Works(Sequence[Distribution]):
@@ -60,7 +62,11 @@ class Works(Sequence[Distribution]):
         return self.means_of(np.arange(len(self)))
 
     def means_of(self, jobs: NDArray[np.int64]) -> Floats:
-        """E[W - w | W > w] of some jobs, `dot`'s to the last bit, those of equal size at once."""
+        """E[W - w | W > w] of some jobs, `dot`'s to the last bit, many of equal size at once."""
+        if len(jobs) <= FEW:
+            bounds = zip(self.start[jobs].tolist(), self.start[jobs + 1].tolist(), strict=True)
+            each = [self.values[a:b].dot(self.probabilities[a:b]) for a, b in bounds]
+            return np.array(each, dtype=float)
         size = self.start[jobs + 1] - self.start[jobs]
         order = np.argsort(size, kind="stable")
         sorted_size = size[order]

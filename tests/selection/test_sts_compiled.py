@@ -77,6 +77,7 @@ def test_means_are_each_jobs_own_product_to_the_last_bit() -> None:
     assert np.array_equal(works.means, plain)
     some = rng.permutation(len(sizes))[:40]
     assert np.array_equal(works.means_of(some), plain[some])
+    assert np.array_equal(works.means_of(some[:5]), plain[some[:5]])
     assert len(works.means_of(some[:0])) == 0
 
 
