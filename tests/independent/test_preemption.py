@@ -32,52 +32,66 @@ def _settings(case: Case, policy: str) -> dict[str, Any]:
     return settings if policy == "srpt-preemptive" else {**settings, "round": unit}
 
 
+def _compare(case: Case, policy: str, seen: Counter[str]) -> None:
+    """Every segment of every job; the audit accepts the run, and three bounds lie below it."""
+    guess = case.guesses()
+    given = np.array([guess[name] for name in _in_row_order(case)])
+    bounds = online.flow_bounds(case.jobs)
+    settings = _settings(case, policy)
+    records = online.simulate_online(case.jobs, policy, given, online.PolicyOptions(**settings))
+    asked = {"round_" if name == "round" else name: value for name, value in settings.items()}
+    simulation = PreemptiveSimulation(
+        case.rows, case.drawn["catalogue"], case.drawn["cluster"], policy, guess, **asked
+    )
+    rows = simulation.run()
+    where = f"{policy} {settings} {guess} {case.where}"
+    scale = max(row.end for row in rows)
+    for at, (row, segments) in enumerate(zip(rows, simulation.segments(), strict=True)):
+        record = records[at]
+        assert record.job_id == row.name, where
+        assert math.isclose(record.alpha, row.alpha, rel_tol=1e-9), f"{record} {row} {where}"
+        found = [(s.start, s.end, dict(s.servers)) for s in record.segments] or [
+            (record.start, record.end, dict(record.servers))
+        ]
+        same = len(found) == len(segments) and all(
+            abs(a[0] - b[0]) + abs(a[1] - b[1]) <= 1e-9 * scale and a[2] == b[2]
+            for a, b in zip(found, segments, strict=True)
+        )
+        assert same, f"{found} {segments} {where}"
+        seen["stops"] += len(segments) - 1
+    assert not audit(case.jobs, records).violations, where
+    flow = sum(row.end - row.submit for row in rows)
+    for name in ("durations", "fast_machine", "mean_busy_time"):
+        assert getattr(bounds, name) <= flow * (1 + 1e-9), f"{name} {flow} {where}"
+    metrics = online.compute_metrics(records)
+    assert math.isclose(metrics.total_flow_time, flow, rel_tol=1e-9), where
+    held = sum(
+        row.gpus * (end - start)
+        for row, spans in zip(rows, simulation.segments(), strict=True)
+        for start, end, _ in spans
+    )
+    assert math.isclose(metrics.utilisation, held / (simulation.total * scale), rel_tol=1e-8)
+    seen[policy] += 1
+
+
 @pytest.mark.parametrize("numbers", batches(2000, default=60, size=30))
 def test_records_are_the_oracles(numbers: range, tmp_path: Path) -> None:
-    """Every segment of every job; the audit accepts the run, and three bounds lie below it."""
     seen: Counter[str] = Counter()
     for number in numbers:
-        case = Case(number, tmp_path)
-        guess = case.guesses()
-        given = np.array([guess[name] for name in _in_row_order(case)])
-        bounds = online.flow_bounds(case.jobs)
-        policy = POLICIES[number % len(POLICIES)]
-        settings = _settings(case, policy)
-        records = online.simulate_online(case.jobs, policy, given, online.PolicyOptions(**settings))
-        asked = {"round_" if name == "round" else name: value for name, value in settings.items()}
-        simulation = PreemptiveSimulation(
-            case.rows, case.drawn["catalogue"], case.drawn["cluster"], policy, guess, **asked
-        )
-        rows = simulation.run()
-        where = f"{policy} {settings} {guess} {case.where}"
-        scale = max(row.end for row in rows)
-        for at, (row, segments) in enumerate(zip(rows, simulation.segments(), strict=True)):
-            record = records[at]
-            assert record.job_id == row.name, where
-            assert math.isclose(record.alpha, row.alpha, rel_tol=1e-9), f"{record} {row} {where}"
-            found = [(s.start, s.end, dict(s.servers)) for s in record.segments] or [
-                (record.start, record.end, dict(record.servers))
-            ]
-            same = len(found) == len(segments) and all(
-                abs(a[0] - b[0]) + abs(a[1] - b[1]) <= 1e-9 * scale and a[2] == b[2]
-                for a, b in zip(found, segments, strict=True)
-            )
-            assert same, f"{found} {segments} {where}"
-            seen["stops"] += len(segments) - 1
-        assert not audit(case.jobs, records).violations, where
-        flow = sum(row.end - row.submit for row in rows)
-        for name in ("durations", "fast_machine", "mean_busy_time"):
-            assert getattr(bounds, name) <= flow * (1 + 1e-9), f"{name} {flow} {where}"
-        metrics = online.compute_metrics(records)
-        assert math.isclose(metrics.total_flow_time, flow, rel_tol=1e-9), where
-        held = sum(
-            row.gpus * (end - start)
-            for row, spans in zip(rows, simulation.segments(), strict=True)
-            for start, end, _ in spans
-        )
-        assert math.isclose(metrics.utilisation, held / (simulation.total * scale), rel_tol=1e-8)
-        seen[policy] += 1
+        _compare(Case(number, tmp_path), POLICIES[number % len(POLICIES)], seen)
     assert min(seen[policy] for policy in POLICIES) >= len(numbers) // len(POLICIES), seen
+    assert seen["stops"] >= 10 * len(numbers), seen
+
+
+@pytest.mark.parametrize("numbers", batches(600, default=36, size=18))
+def test_records_of_crowds_are_the_oracles(numbers: range, tmp_path: Path) -> None:
+    """Where more wait of a size than are kept in order."""
+    seen: Counter[str] = Counter()
+    for number in numbers:
+        case = Case(10_000 + number, tmp_path, most_jobs=500)
+        _compare(case, POLICIES[number % len(POLICIES)], seen)
+        seen["crowds"] += len(case.rows) > 128
+    assert 2 * seen["crowds"] >= len(numbers), seen
     assert seen["stops"] >= 10 * len(numbers), seen
 
 
