@@ -74,7 +74,7 @@ def test_a_start_reaches_highs() -> None:
     """HiGHS says so in its log, and its first incumbent is the start's value."""
     model, value = started_model()
     answer = solve_model(model, Settings(gap=0.0), start=True)
-    assert "MIP start solution is feasible, objective value is 1" in answer.log
+    assert "MIP start solution is feasible" in answer.log
     assert answer.trace[0].incumbent == pytest.approx(value, rel=1e-8)
 
 

@@ -39,11 +39,10 @@ def solve_arrays(problem: MilpArrays, settings: Settings) -> Answer:
     SolverError
         If the solver fails.
     """
-    import highspy
+    from optsched.backends.quiet import QuietHighs
 
     began = clock()
-    highs = highspy.Highs()
-    highs.silent()
+    highs = QuietHighs()
     set_options(highs, settings)
     highs.passModel(_highs_lp(problem))
     built = clock()
@@ -76,11 +75,10 @@ class GrowingLp:
     """A linear programme in HiGHS that gains columns between solves and keeps its basis."""
 
     def __init__(self, problem: MilpArrays, settings: Settings) -> None:
-        import highspy
+        from optsched.backends.quiet import QuietHighs
 
-        self._highs = highspy.Highs()
+        self._highs = QuietHighs()
         self._deadline = settings.deadline
-        self._highs.silent()
         set_options(self._highs, settings)
         self._highs.passModel(_highs_lp(problem))
 

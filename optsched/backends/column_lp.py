@@ -12,6 +12,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.backends.quiet import QuietHighs
 from optsched.backends.running import run_lp
 from optsched.deadline import Deadline
 from optsched.errors import SolverError
@@ -23,8 +24,7 @@ class ColumnLp:
     """The programme, solved again from its last basis after columns are added."""
 
     def __init__(self, demand: Sequence[float], limit: Sequence[float]) -> None:
-        self._highs = highspy.Highs()
-        self._highs.silent()
+        self._highs = QuietHighs()
         self._highs.setOptionValue("threads", 1)
         self._highs.setOptionValue("presolve", "off")
         self._rows = len(demand)

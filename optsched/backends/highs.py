@@ -146,7 +146,12 @@ def _ended(highs: Any, settings: Settings, coarse: float) -> Ended | str:
     limited = status in limits or settings.deadline.is_over
     if status not in told and not limited:
         return str(highs.modelStatusToString(status))
-    incumbent = info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible)
+    known_solution = highspy.SolutionStatus
+    incumbent = info.primal_solution_status == int(known_solution.kSolutionStatusFeasible)
+    refused = info.primal_solution_status == int(known_solution.kSolutionStatusInfeasible)
+    if status == known.kInfeasible and refused and info.mip_node_count >= 0:
+        # It found a solution that its own rounding makes miss the tolerance: no proof of anything.
+        return f"Infeasible but for {info.max_primal_infeasibility:.1g}"
     objective = float(info.objective_function_value) if incumbent else None
     values = np.array(highs.getSolution().col_value) if incumbent else None
     if info.mip_node_count >= 0:

@@ -202,9 +202,12 @@ def _solve_with_highs(
     )
 
 
-@dataclass
+@dataclass(eq=False)
 class _Recorder:
-    """Collects log and trace from HiGHS's callbacks, which come from the thread of the solver."""
+    """Collects log and trace from HiGHS's callbacks, which come from the thread of the solver.
+
+    It is itself a callback, and equal to itself only: HiGHS 1.16 keeps callbacks in a dictionary.
+    """
 
     heard: Heard | None = None
     began: float = field(default_factory=clock)
