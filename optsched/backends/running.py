@@ -7,6 +7,7 @@ it is interrupted. One that does not stop is left alone: it ends when it next lo
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -50,7 +51,16 @@ class InterruptibleScip:
 
     def optimize(self) -> None:
         """Solve without holding Python up."""
-        _run_aside(self._model.optimizeNogil, self._model.interruptSolve, self._deadline)
+        run, stop = self._model.optimizeNogil, self._model.interruptSolve
+        _run_aside(run, stop, self._deadline, begin=_begin_in_a_thread_that_stays)
+
+
+def _begin_in_a_new_thread(work: Callable[[], None], tell: Callable[[], None]) -> None:
+    def work_and_tell() -> None:
+        work()
+        tell()
+
+    threading.Thread(target=work_and_tell, daemon=True, name="solver").start()
 
 
 def _run_aside(
@@ -58,6 +68,7 @@ def _run_aside(
     stop: Callable[[], object],
     deadline: Deadline,
     meanwhile: Callable[[], None] | None = None,
+    begin: Callable[[Callable[[], None], Callable[[], None]], None] = _begin_in_a_new_thread,
 ) -> None:
     """Run in another thread; whatever it raises is raised here."""
     # A bare lock: an interrupt amid the wait of `threading.Event` leaves its lock broken, and
@@ -71,10 +82,9 @@ def _run_aside(
             run()
         except BaseException as raised:
             errors.append(raised)
-        working.release()
 
     try:
-        threading.Thread(target=work, daemon=True, name="solver").start()
+        begin(work, working.release)
         while not working.acquire(timeout=LOOK):
             if deadline.is_over:
                 stop()
@@ -85,3 +95,43 @@ def _run_aside(
         raise
     for error in errors:
         raise error
+
+
+class _ThreadThatStays:
+    """A thread that works for one caller after another, until Python ends."""
+
+    def __init__(self) -> None:
+        self._told = threading.Lock()
+        self._told.acquire()
+        self._task: tuple[Callable[[], None], Callable[[], None]] | None = None
+        threading.Thread(target=self._serve, daemon=True, name="solver").start()
+
+    def begin(self, work: Callable[[], None], tell: Callable[[], None]) -> None:
+        """Let it work, be idle, and tell."""
+        self._task = (work, tell)
+        self._told.release()
+
+    def _serve(self) -> None:
+        while True:
+            self._told.acquire()
+            if self._task is not None:
+                work, tell = self._task
+                self._task = None
+                work()
+                _idle.append(self)  # before whoever waits goes on, and may want one again
+                tell()
+                del work, tell  # a model is not kept until the next
+
+
+_idle: list[_ThreadThatStays] = []
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_idle.clear)
+
+
+def _begin_in_a_thread_that_stays(work: Callable[[], None], tell: Callable[[], None]) -> None:
+    """For SCIP, whose tables of derivatives (CppAD's) have room for the first 64 threads only."""
+    try:
+        thread = _idle.pop()
+    except IndexError:  # none yet, or another caller's works, or one that did not stop
+        thread = _ThreadThatStays()
+    thread.begin(work, tell)

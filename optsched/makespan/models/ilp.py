@@ -210,12 +210,16 @@ class Pipeline:
         self.build_time += answer.build_time
 
     def _search_on(self) -> None:
-        """Spend the rest of the time on the heuristics; the model could not be built."""
-        if not self.deadline.left or not self.searching:
+        """Spend the rest of the time on the heuristics, or what they take unlimited.
+
+        The model could not be built.
+        """
+        if self.deadline.is_over or not self.searching:
             return
         found = self.found
         if applies(found.instance):
-            self._anneal(None, self.deadline, self.settings.seed + 1)
+            most = MOST_MOVES if self.deadline.limit is None else None
+            self._anneal(most, self.deadline, self.settings.seed + 1)
             return
         outcome = local_search(found.instance, MakespanOptions(), self.settings)
         if outcome.solution is not None:
