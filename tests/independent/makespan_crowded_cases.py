@@ -32,6 +32,8 @@ def draw(seed: int, number: int, most_states: int = 2000) -> Case:
     family = FAMILIES[number % len(FAMILIES)]
     while True:
         instance = _instance(rng, family, number)
+        if any(_is_a_toss_up(instance, job) for job in instance["jobs"]):
+            continue
         least = [oracle.least_slots(instance, job) for job in instance["jobs"]]
         slots = [each for each in least if each is not None]
         if len(slots) < len(least) or max(slots) > 20:
@@ -46,6 +48,21 @@ def draw(seed: int, number: int, most_states: int = 2000) -> Case:
         area = -(-held // sum(instance["servers"]))
         if optimum > max(area, *slots) or rng.random() < 0.05:
             return Case(family, instance, optimum, rng)
+
+
+def _is_a_toss_up(instance: dict, job: dict) -> bool:
+    """Whether how many iterations fit a slot hangs on the order of a sum of floats.
+
+    The model counts what misses a whole number by 1e-9 as whole; here it misses it by just that.
+    """
+    levels, servers = len(instance["jobs"]), len(instance["servers"])
+    for spread in range(1, servers + 1):
+        for level in range(levels + 1):
+            tau = oracle.iteration_seconds(instance, job, spread, level)
+            fit = instance["slot"] / tau + 1e-9
+            if abs(fit - round(fit)) <= 1e-12 * max(fit, 1.0):
+                return True
+    return False
 
 
 def forged(rng: np.random.Generator, instance: dict, deadline: int) -> dict[str, Any]:

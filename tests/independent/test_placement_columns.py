@@ -157,7 +157,9 @@ def _cut(case: cases.Case, instance: Any, best: float | None, counts: Counter[st
     if not oracle.saves_inside(case.instance):
         return
     seconds = float(case.rng.choice(CUT))
-    found = optsched.solve(instance, "columns", options=case.options, time_limit=seconds)
+    found = optsched.solve(
+        instance, "columns", options=case.options, gap=case.gap, time_limit=seconds
+    )
     if found.termination.value == "time-limit" and found.objective is None:
         assert optsched.solve(instance, "heavy-edge").objective is None
     else:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched.online.records import SERVER, in_server_order
+from optsched.online.records import SERVER
 from optsched.online.simulator.offers import set_free
+from optsched.online.simulator.pieces import lay_out_pieces
 from optsched.online.simulator.server_sets import add, all_free, discard, least, see_free
 
 
@@ -53,9 +54,8 @@ def test_sets_made_at_once_are_those_kept_step_by_step(by_index: bool) -> None:
         assert np.array_equal(at_once.bits[first:], steps.bits[first:])
 
 
-def test_pieces_are_laid_out_by_job_and_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As sorting them says, also where they are laid out a few jobs at a time."""
-    monkeypatch.setattr("optsched.online.records._AT_ONCE", 7)
+def test_pieces_are_laid_out_by_job_and_server() -> None:
+    """As sorting them says."""
     rng = np.random.default_rng(3)
     pieces = rng.integers(1, 5, 50)
     order = rng.permutation(50)
@@ -64,7 +64,11 @@ def test_pieces_are_laid_out_by_job_and_server(monkeypatch: pytest.MonkeyPatch) 
     server = rng.integers(0, 2**20, pieces.sum()).astype(np.int32)
     taken = rng.integers(1, 1025, pieces.sum()).astype(np.int32)
     kept = np.flatnonzero(rng.random(50) < 0.8)
-    first, by_server, gpus = in_server_order(first_piece, pieces, (server << SERVER) | taken, kept)
+    first, heap = np.empty(len(kept) + 1, np.int64), np.empty(pieces.max(), np.int64)
+    by_server, gpus = np.empty((2, pieces[kept].sum()), np.int32)
+    piece = (server << SERVER) | taken
+    lay_out_pieces(kept, first_piece, pieces, piece, heap, (first, by_server, gpus))
+    assert first[-1] == len(gpus)
     for at, job in enumerate(kept):
         held = range(first_piece[job], first_piece[job] + pieces[job])
         there = slice(first[at], first[at + 1])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from optsched.errors import InputError
 from optsched.online.data.jobs import Jobs
 from optsched.online.policies.by_name import Policy, PolicyOptions, find_policy
-from optsched.online.records import Records, in_server_order
+from optsched.online.records import Records
 from optsched.online.simulator.offers import RULES
 from optsched.online.simulator.preemption import PreemptiveRun
 from optsched.online.simulator.state import (
@@ -127,7 +127,7 @@ class _Run:
         state, jobs = self.state, self.jobs
         has_started = ~np.isnan(state.start)
         kept = slice(None) if has_started.all() else np.flatnonzero(has_started)
-        first, server, taken = in_server_order(state.first_piece, state.pieces, state.piece, kept)
+        first, server, taken = self._pieces(np.flatnonzero(has_started))
         return Records.of(
             jobs,
             kept,
@@ -142,6 +142,18 @@ class _Run:
             taken=taken,
             complete=complete,
         )
+
+    def _pieces(self, kept: Ints) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
+        """`first`, `server` and `taken` of the jobs that are kept, as in `Records`."""
+        from optsched.online.simulator.pieces import lay_out_pieces
+
+        state = self.state
+        first = np.empty(len(kept) + 1, dtype=np.int64)
+        server, taken = np.empty((2, int(state.pieces[kept].sum())), dtype=np.int32)
+        heap = np.empty(len(state.servers.free), dtype=np.int64)
+        columns = first, server, taken
+        lay_out_pieces(kept, state.first_piece, state.pieces, state.piece, heap, columns)
+        return columns
 
 
 def _rules(policy: Policy, options: PolicyOptions) -> Rules:

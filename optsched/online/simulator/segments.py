@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from optsched.compiled_loops import njit_borrowing, njit_dividing, njit_inlined
-from optsched.online.records import GPUS, SERVER
-from optsched.online.simulator.heaps import pop, push
+from optsched.compiled_loops import njit_borrowing, njit_dividing
+from optsched.online.simulator.pieces import count_pieces, put_in_order
 
 
 class Log(NamedTuple):
@@ -99,36 +98,13 @@ def lay_out(log: Any, begin: Any, free: Any, heap: Any, columns: Any) -> None:
             left -= 1
             columns.start[segment] = log.instant[instant]
         columns.first[segment] = to
-        pieces = _put_in_order(log.piece[at:], heap, columns.server[to:], columns.taken[to:])
+        pieces = count_pieces(log.piece[at:])
+        put_in_order(log.piece[at:], pieces, heap, columns.server[to:], columns.taken[to:])
         if pieces > 1:
             columns.alpha[segment] = log.alpha[several]
             several += 1
         free[row, 1] = to + pieces
         at += pieces
-
-
-@njit_inlined
-def _put_in_order(piece: Any, heap: Any, server: Any, taken: Any) -> int:
-    """Lay out the pieces of a segment by server; returns how many it has.
-
-    Parameters
-    ----------
-    piece : (p,) int
-        As recorded; those of the segment come first.
-    heap : (servers,) int
-        Room.
-    server, taken : (k,) int
-        Edited.
-    """
-    pieces, word = 0, 0
-    while word >= 0:
-        word = piece[pieces]
-        push(heap, pieces, word if word >= 0 else ~word)
-        pieces += 1
-    for each in range(pieces):
-        word = pop(heap, pieces - each)
-        server[each], taken[each] = word >> SERVER, word & GPUS
-    return pieces
 
 
 @njit_dividing
@@ -159,7 +135,10 @@ def lay_out_last(log: Any, last: Any, iterations: Any, heap: Any, columns: Any) 
             alpha[job] = worked / iterations[job]
             several += 1
         first[job] = to
-        to += _put_in_order(log.piece[last.piece[job] :], heap, server[to:], taken[to:])
+        piece = log.piece[last.piece[job] :]
+        pieces = count_pieces(piece)
+        put_in_order(piece, pieces, heap, server[to:], taken[to:])
+        to += pieces
     first[len(end)] = to
     return several
 

@@ -67,7 +67,7 @@ def enqueue(rows: Any, state: Any, row: int, key: float) -> None:
     front = state.front[bucket] + state.until[bucket] - state.at[bucket]
     if front > state.longest[bucket]:
         list_front(state, bucket)
-        choose_front(state, bucket, state.size[bucket] // PART)
+        _choose_front(state, bucket, state.size[bucket] // PART)
     elif state.head[bucket] == NONE or not _is_after_head(state, bucket, key, row):
         state.head_key[bucket], state.head[bucket] = key, row
 
@@ -126,7 +126,7 @@ def see_head(state: Any, bucket: int) -> None:
     elif state.front[bucket] > 0:
         state.head_key[bucket], state.head[bucket] = state.front_key[begin], state.front_row[begin]
     elif state.size[bucket] > 0:
-        choose_front(state, bucket, state.size[bucket] // PART)
+        _choose_front(state, bucket, state.size[bucket] // PART)
     else:
         state.head[bucket] = NONE
 
@@ -192,7 +192,7 @@ def list_front(state: Any, bucket: int) -> None:
 
 
 @njit_borrowing
-def choose_front(state: Any, bucket: int, wanted: int) -> None:
+def _choose_front(state: Any, bucket: int, wanted: int) -> None:
     """Let about as many as wanted of those that are listed be the front: who come first.
 
     There is none before.
