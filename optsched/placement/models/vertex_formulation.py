@@ -17,6 +17,7 @@ from optsched.backends import require_solver, state_and_solve
 from optsched.backends.relations import stated
 from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.deadline import Deadline, clock
+from optsched.placement.bounds.combinatorial import combinatorial_bound
 from optsched.placement.cost import (
     CostTables,
     Ints,
@@ -39,12 +40,16 @@ from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings
 
+FARTHEST = 1e-3
+"""The unit is no smaller a share of the longest time that matters: coefficients stay near 1."""
+
 
 @dataclass(frozen=True)
 class VertexModelData:
-    """The cost tables, the offers g_m, Heavy-Edge's placement, its time (the unit), the reading.
+    """The cost tables, the offers g_m, Heavy-Edge's placement, the unit of time, the reading.
 
-    Where Heavy-Edge leaves replicas over the unit is a time that no placement exceeds.
+    Tables are capped above Heavy-Edge's time; where it leaves replicas over, above a time that no
+    placement exceeds.
     """
 
     tables: CostTables
@@ -117,20 +122,25 @@ def model(instance: PlacementInstance, options: PlacementOptions) -> pyo.Concret
 
 
 def vertex_data(instance: PlacementInstance, options: PlacementOptions) -> VertexModelData:
-    """Gather the model's data; Heavy-Edge gives the unit of time, and the solver nothing."""
+    """Gather the model's data; Heavy-Edge's time caps what takes longer, and is no start.
+
+    The unit of time is a lower bound: a solver's tolerances, absolute in the model, are then as
+    small beside the optimum.
+    """
     bottleneck = options.all_reduce_bandwidth == "bottleneck"
     refuse_many_nonzeros("ilp-vertex", replica_nonzeros(instance, bottleneck), "use ilp")
     bottleneck = bottleneck and not instance.job.micro_batches
     tables = tables_of(instance, options)
     greedy = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
     known = None if unplaced(instance, greedy) else greedy
-    unit = longest(tables) if known is None else placement_time(tables, known, options)
-    unit = unit or 1.0
+    longest_time = longest(tables) if known is None else placement_time(tables, known, options)
+    cap = longest_time or 1.0
+    bound = combinatorial_bound(instance, tables).value
     return VertexModelData(
-        told_apart(tables, unit),
+        told_apart(tables, cap),
         instance.free_gpus,
         known,
-        unit,
+        min(max(bound, FARTHEST * cap), cap),
         bottleneck,
     )
 
