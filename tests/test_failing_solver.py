@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pyomo.environ as pyo
@@ -11,6 +12,7 @@ import pytest
 from oracles import placement as oracle
 
 from optsched.backends import highs, solve_model
+from optsched.backends.highs import Ended
 from optsched.deadline import Deadline
 from optsched.errors import SolverError
 from optsched.placement.cost import tables_of
@@ -73,6 +75,28 @@ def test_an_incumbent_outlives_a_failure(monkeypatch: pytest.MonkeyPatch) -> Non
     answer = solve_model(model, Settings())
     assert (answer.termination, answer.objective) == (Termination.FEASIBLE, 3.0)
     assert pyo.value(model.cost) == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(("limit", "ends"), [(0.0, Termination.TIME_LIMIT), (60.0, None)])
+def test_infeasible_of_a_refused_solution_proves_nothing(
+    limit: float, ends: Termination | None
+) -> None:
+    """As HiGHS 1.16 says it of `uncapped`: after a limit that was the limit, else a failure."""
+    import highspy
+
+    statuses, nothing = highspy.SolutionStatus, SimpleNamespace(mip_dual_bound=float("inf"))
+    solver = SimpleNamespace(
+        getModelStatus=lambda: highspy.HighsModelStatus.kInfeasible,
+        modelStatusToString=lambda _: "Infeasible",
+        getInfo=lambda: nothing,
+    )
+    nothing.mip_node_count = 0
+    nothing.primal_solution_status = int(statuses.kSolutionStatusInfeasible)
+    ended = highs._ended(solver, Settings(time_limit=limit), 0.0)
+    assert ended == (Ended(ends, None, None, None) if ends else "Infeasible without a solution")
+    nothing.primal_solution_status = int(statuses.kSolutionStatusNone)
+    ended = highs._ended(solver, Settings(time_limit=limit), 0.0)
+    assert ended == Ended(Termination.INFEASIBLE, None, None, None)
 
 
 @pytest.mark.parametrize(

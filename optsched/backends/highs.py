@@ -146,21 +146,19 @@ def _ended(highs: Any, settings: Settings, coarse: float) -> Ended | str:
     limited = status in limits or settings.deadline.is_over
     if status not in told and not limited:
         return str(highs.modelStatusToString(status))
-    known_solution = highspy.SolutionStatus
-    incumbent = info.primal_solution_status == int(known_solution.kSolutionStatusFeasible)
-    refused = info.primal_solution_status == int(known_solution.kSolutionStatusInfeasible)
-    if status == known.kInfeasible and refused and info.mip_node_count >= 0:
-        # It found a solution that its own rounding makes miss the tolerance: no proof of anything.
-        return f"Infeasible but for {info.max_primal_infeasibility:.1g}"
+    is_mip, solution = info.mip_node_count >= 0, highspy.SolutionStatus
+    incumbent = info.primal_solution_status == int(solution.kSolutionStatusFeasible)
+    # One that its own rounding made miss the tolerance: "infeasible" proves nothing then.
+    refused = is_mip and info.primal_solution_status == int(solution.kSolutionStatusInfeasible)
     objective = float(info.objective_function_value) if incumbent else None
     values = np.array(highs.getSolution().col_value) if incumbent else None
-    if info.mip_node_count >= 0:
+    if is_mip:
         bound = finite(info.mip_dual_bound)
     else:  # a linear programme: optimal is its own bound
         bound = objective if status == known.kOptimal else None
     if bound is not None:
         bound -= coarse * max(abs(bound), 1.0)
-    infeasible = status == known.kInfeasible
+    infeasible = status == known.kInfeasible and not refused
     if objective is None and not infeasible and not limited:
         return f"{highs.modelStatusToString(status)} without a solution"
     if bound is None and status == known.kOptimal:  # presolve shut the incumbent out by rounding

@@ -18,6 +18,8 @@ from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.check_certificate import check_certificate
 from optsched.makespan.contention import evaluate
 from optsched.makespan.exact.starting_schedules import candidates
+from optsched.makespan.incumbent import Incumbent
+from optsched.makespan.models import ilp
 from optsched.result import Settings, Termination
 
 SHIPPED = shipped_folder() / "makespan"
@@ -113,6 +115,18 @@ def test_best_known_values_stand_up(name: str) -> None:
             assert check_certificate(instance, bound.certificate) == []
     if name.startswith(("fig2", "contended", "uniform")):
         assert optsched.solve(instance).objective == entry["objective"] == entry["bound"]
+
+
+@pytest.mark.parametrize("name", ["must-span-8x6", "mixed-24x8"])
+def test_where_no_model_can_be_built_it_searches_on_without_a_limit(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ilp, "MOST_MOVES", 100_000)
+    instance = optsched.load(f"makespan/{name}")
+    found = Incumbent(instance, Settings())
+    with found.working():
+        ilp.Pipeline(found)._search_on()
+    assert found.value <= 1.1 * BEST[name]["objective"]
 
 
 @pytest.mark.full

@@ -40,8 +40,8 @@ from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings
 
-FARTHEST = 1e-3
-"""The unit is no smaller a share of the longest time that matters: coefficients stay near 1."""
+LEAST_UNIT = 1e-3
+"""Of the longest time that matters: so far apart may the model's coefficients be."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def vertex_data(instance: PlacementInstance, options: PlacementOptions) -> Verte
         told_apart(tables, cap),
         instance.free_gpus,
         known,
-        min(max(bound, FARTHEST * cap), cap),
+        min(max(bound, LEAST_UNIT * cap), cap),
         bottleneck,
     )
 
