@@ -120,6 +120,21 @@ class Oracle:
         late = math.fsum(p * max(0.0, w * time - self.due(job)) for w, p in self.left[job])
         return self.jobs[job]["tardiness_weight"] * late
 
+    def paid_in_any_case(self) -> float:
+        """What the jobs cost at the least, each for itself, without energy."""
+        least = []
+        for job, choices in enumerate(self.choices):
+            roles = [
+                self.late_cost(job, (node, c)) for node, each in enumerate(choices) for c in each
+            ]
+            least.append(min([self.waiting_cost(job), *roles]))
+        return math.fsum(least)
+
+    def is_told(self, value: float) -> bool:
+        """Whether what is left to decide is a ten thousandth of the mean cost of waiting."""
+        waiting = math.fsum(self.waiting_cost(job) for job in range(len(self.jobs)))
+        return value - self.paid_in_any_case() >= 1e-4 * waiting / len(self.jobs)
+
     def expected_time(self, job: int, place: Placement) -> float:
         """E[t W], which decides who ends first."""
         return self.choices[job][place[0]][place[1]] * math.fsum(w * p for w, p in self.left[job])
