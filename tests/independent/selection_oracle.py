@@ -130,10 +130,27 @@ class Oracle:
             least.append(min([self.waiting_cost(job), *roles]))
         return math.fsum(least)
 
+    def unit(self, opening: str = "free") -> float:
+        """Dollars that models count in, where a solver's tolerances are absolute.
+
+        The mean cost of waiting; where so many nodes must open, also of the longest that a job
+        runs on the dearest node.
+        """
+        jobs = range(len(self.jobs))
+        waiting = math.fsum(self.waiting_cost(job) for job in jobs) / len(self.jobs)
+        if opening != "printed":
+            return waiting
+        longest = max(
+            self.expected_time(job, (node, c))
+            for job in jobs
+            for node, each in enumerate(self.choices[job])
+            for c in each
+        )
+        return max(waiting, longest * max(node["cost_rate"][-1] for node in self.nodes))
+
     def is_told(self, value: float) -> bool:
-        """Whether what is left to decide is a ten thousandth of the mean cost of waiting."""
-        waiting = math.fsum(self.waiting_cost(job) for job in range(len(self.jobs)))
-        return value - self.paid_in_any_case() >= 1e-4 * waiting / len(self.jobs)
+        """Whether what is left to decide is a ten thousandth of the unit."""
+        return value - self.paid_in_any_case() >= 1e-4 * self.unit()
 
     def expected_time(self, job: int, place: Placement) -> float:
         """E[t W], which decides who ends first."""
