@@ -120,6 +120,11 @@ class PatternProgramme:
         times = time_matrix(self.tables, np.ascontiguousarray(patterns.T), STANDARD)
         return np.asarray(times.max(axis=0))
 
+    def read_anew(self, tables: CostTables) -> None:
+        """Take other times of the same job's counts, of the pool's patterns too."""
+        self.tables, self._centre = tables, None
+        self.times = self.times_of(self.counts).tolist()
+
     def within(self, pricing: Pricing) -> Ints:
         """Indices of the pool's patterns that take at most theta and no more than is demanded."""
         demand = pricing.demand

@@ -25,6 +25,7 @@ from optsched.placement.bounds.patterns import PatternProgramme
 from optsched.placement.bounds.pricing import Pricing
 from optsched.placement.cost import CostTables, Floats, Ints, iteration_time, tables_of
 from optsched.placement.exact.covers import Covers
+from optsched.placement.exact.least_counts import LeastCounts
 from optsched.placement.exact.repair import Repair
 from optsched.placement.exact.start import between_bounds
 from optsched.placement.heuristics.repartition import improve
@@ -218,11 +219,6 @@ class _Search:
     def _try(self, theta: float, failures: int) -> bool:
         """Whether there is a better placement, or none within theta."""
         pricing = self.programme.price(theta)
-        if self.covers.bottleneck:  # few patterns, without what a slower all-reduce would need
-            few = pricing.needed(self._prices, FEW_PATTERNS)
-            _, found = (None, None) if few is None else self._probe(few, pricing)
-            if found is not None and self._take(found):
-                return True
         most = MOST_PATTERNS if pricing.free.any() else SOME_PATTERNS
         needed = self.covers.needed(pricing, self._prices, most)
         cycle, place = divmod(failures, len(SPLITS))
@@ -274,20 +270,37 @@ class _Search:
     def _place(self, pricing: Pricing) -> bool:
         """Whether a dive and its repairs find a placement, or stages that cannot be in time."""
         prices = self._prices if self._prices.any() else np.ones(len(self._prices))
-        repair = Repair(self.programme, pricing, prices, self.settings, self.random)
+        programme, whole, least = self.programme, pricing, None
+        if self.covers.bottleneck:
+            programme = PatternProgramme(self.instance, self.tables, self.settings.deadline)
+            least = LeastCounts(programme, self.tables, pricing.theta)
+            chosen = least.choose()
+            if chosen is None:
+                if least.refuted:
+                    self._refuted(pricing.theta)
+                return least.refuted
+            whole = chosen
+        repair = Repair(programme, whole, prices, self.settings, self.random, least)
         if not repair.dive():
             return False
         asked: set[int] = set()
         while repair.stale < STALE and not self.settings.deadline.is_over:
             if repair.mend():
-                return self._take(repair.fixed)
+                return self._take(self._used_by(repair))
             if repair.stale:
                 for s in np.flatnonzero(repair.missing).tolist():
                     if s not in asked and self._refute(pricing, s):
                         return True
                     asked.add(s)
-        self._round(repair.fixed)
+        self._round(self._used_by(repair))
         return False
+
+    def _used_by(self, repair: Repair) -> list[int]:
+        """Its patterns in the pool."""
+        if repair.programme is self.programme:
+            return repair.fixed
+        kinds, counts = np.array(repair.programme.classes), repair.programme.counts
+        return self.programme.indices(kinds[repair.fixed], counts[repair.fixed]).tolist()
 
     def _refute(self, pricing: Pricing, stage: int) -> bool:
         """Whether a stage and those around it cannot be in time; then the bound rises to where."""

@@ -22,8 +22,9 @@ import numpy as np
 from optsched.backends import MilpArrays, solve_arrays
 from optsched.deadline import Deadline
 from optsched.placement.bounds.patterns import PatternProgramme
-from optsched.placement.bounds.pricing import ROUNDING, Pricing
+from optsched.placement.bounds.pricing import Pricing
 from optsched.placement.cost import Floats, Ints
+from optsched.placement.exact.least_counts import needed_counts, needs_of, with_least_counts
 from optsched.result import Settings, Termination
 
 AROUND = 2
@@ -98,7 +99,9 @@ class Covers:
         limits, zeros = demand.limits[classes].astype(float), np.zeros(len(classes))
         problem = MilpArrays(zeros, matrix, least, most, zeros, limits, zeros == 0)
         if self.bottleneck:
-            problem = self._with_least_counts(problem, counts, pricing)
+            needs = needs_of(needed_counts(self.programme.tables, pricing), counts)
+            replicas = self.programme.tables.replicas
+            problem = with_least_counts(problem, needs, counts, replicas)
         answer = solve_arrays(problem, replace(settings, gap=0.0))
         if answer.values is None:
             return answer.termination, None
@@ -148,38 +151,12 @@ class Covers:
                 high = middle
         return low
 
-    def _least_counts(self, pricing: Pricing) -> Ints:
-        """Which count everywhere keeps a stage within theta: by stage, v, u and w of `stage_time`.
-
-        More than v where none does, 0 where there is no replica. Free stages are always.
-        """
-        tables = self.programme.tables
-        size = tables.all_reduce.shape[1]
-        v, u, w = np.ix_(*[np.arange(size)] * 3)
-
-        def by_stage(values: Floats | Ints) -> Floats | Ints:
-            return values[:, None, None, None]
-
-        replicas = by_stage(tables.replicas)
-        left = pricing.theta * (1 + ROUNDING) - tables.near_work[:, :, None, None]
-        left = left - by_stage(tables.before) * (np.roll(replicas, 1, axis=0) - u)
-        left = left - by_stage(tables.after) * (np.roll(replicas, -1, axis=0) - w)
-        least = np.ones(left.shape, dtype=np.int64)
-        for each in range(1, size):
-            late = by_stage(tables.all_reduce[:, each]) > left
-            least += late & (v >= each) & (v < replicas)
-        most = tables.replicas.clip(max=size - 1)
-        whole = tables.all_reduce[np.arange(len(most)), most]
-        least += np.where((by_stage(whole) > left) & (v == replicas), v, 0)
-        least[pricing.free] = 1
-        least[:, 0] = 0
-        return least
-
     def _without_idle(self, pricing: Pricing, patterns: Patterns) -> Patterns:
         """The patterns less the replicas of free stages that nobody needs, each once."""
         classes, counts = patterns
         beside = np.pad(counts, ((0, 0), (2, 2)))  # column s + 2 is of stage s
-        least, stages = self._least_counts(pricing), counts.shape[1]
+        least = needed_counts(self.programme.tables, pricing)
+        stages = counts.shape[1]
 
         def needs(rows: Ints, s: int) -> Ints:
             """Of the stages before and after s, by pattern."""
@@ -200,34 +177,3 @@ class Covers:
                 rows = rows[beside[rows, s + 2] > 0]
         found = np.unique(np.column_stack((classes, beside[:, 2:-2])), axis=0)
         return found[:, 0], found[:, 1:]
-
-    def _with_least_counts(self, problem: MilpArrays, counts: Ints, pricing: Pricing) -> MilpArrays:
-        """The programme with a variable a stage and count, 1 where fewer are nowhere."""
-        from scipy.sparse import csr_array, hstack, vstack
-
-        stage, beside = np.arange(counts.shape[1]), np.pad(counts, ((0, 0), (1, 1)))
-        least = self._least_counts(pricing)[stage, counts, beside[:, :-2], beside[:, 2:]]
-        replicas = self.programme.tables.replicas
-        rows, switches = [], []
-        for s in range(counts.shape[1]):
-            for count in range(2, int(least[:, s].max(initial=0)) + 1):
-                asks, has_less = least[:, s] >= count, (counts[:, s] > 0) & (counts[:, s] < count)
-                if has_less.any():
-                    rows += [asks, has_less]
-                    switches += [-float(replicas[s] // count), float(replicas[s])]
-        if not rows:
-            return problem
-        new = len(rows) // 2
-        place = np.arange(len(rows))
-        switch = csr_array((switches, (place, place // 2)), shape=(len(rows), new))
-        beside = csr_array((problem.matrix.shape[0], new))
-        below = hstack([csr_array(np.array(rows, dtype=float)), switch])
-        return MilpArrays(
-            np.concatenate((problem.cost, np.zeros(new))),
-            csr_array(vstack([hstack([problem.matrix, beside]), below], format="csr")),
-            np.concatenate((problem.row_lower, np.full(len(rows), -np.inf))),
-            np.concatenate((problem.row_upper, np.maximum(switches, 0.0))),
-            np.concatenate((problem.lower, np.zeros(new))),
-            np.concatenate((problem.upper, np.ones(new))),
-            np.ones(len(problem.cost) + new, dtype=bool),
-        )

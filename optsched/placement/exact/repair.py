@@ -18,6 +18,7 @@ from optsched.deadline import Deadline
 from optsched.placement.bounds.patterns import PatternProgramme, Relaxed
 from optsched.placement.bounds.pricing import Pricing
 from optsched.placement.cost import Floats, Ints
+from optsched.placement.exact.least_counts import LeastCounts
 from optsched.result import Settings
 
 FEW_SERVERS = 8
@@ -27,9 +28,9 @@ STEPS = 16
 TRIES = 3
 """Single patterns tried in a row that leave the linear programme without a solution."""
 CHANCE = 0.15
-RELEASED = 30
+RELEASED = 40
 """Servers of a repair."""
-NEAR = (2.0, 8.0)
+NEAR = (0.7, 3.0)
 """Stages from the missing one, within which replicas make a server likely to be released."""
 SPREAD = 0.7
 """Of the chance in which servers are released: standard deviation of a likelihood's logarithm."""
@@ -58,6 +59,8 @@ class Repair:
         By which new patterns are drawn.
     fixed : list of int
         Patterns of the pool, one for each server that has its own.
+    least : LeastCounts, optional
+        Under the "bottleneck" reading: a repair chooses those of its stages anew.
     stale : int
         Repairs in a row that left as many replicas over.
     """
@@ -67,6 +70,7 @@ class Repair:
     prices: Floats
     settings: Settings
     random: np.random.Generator
+    least: LeastCounts | None = None
     fixed: list[int] = field(default_factory=list)
     stale: int = 0
 
@@ -105,6 +109,8 @@ class Repair:
         out = set(order[: max(0, RELEASED - left)].tolist())
         kept = [i for place, i in enumerate(self.fixed) if place not in out]
         released = [i for place, i in enumerate(self.fixed) if place in out]
+        if self.least is not None:
+            self.whole = self.least.beside(kept)
         pricing = self._left(kept)
         found = self._fewest_over(pricing, self._columns(pricing, released))
         self.stale += 1
@@ -190,15 +196,15 @@ class Repair:
         cost[needs:] = TIE * self.random.random(len(columns))
         most[: needs - 1] = pricing.demand.replicas
         integer[needs:] = True
+        problem = replace(problem, cost=cost, row_upper=most, integer=integer)
+        if self.least is not None:
+            problem = self.least.joined(problem, columns)
         deadline = Deadline(SECONDS)
         if self.settings.deadline.left is not None:
             deadline = Deadline(min(SECONDS, self.settings.deadline.left))
-        answer = solve_arrays(
-            replace(problem, cost=cost, row_upper=most, integer=integer),
-            replace(self.settings, gap=0.0).within(deadline),
-        )
+        answer = solve_arrays(problem, replace(self.settings, gap=0.0).within(deadline))
         if answer.values is None:
             return None
-        often = np.rint(answer.values[needs:]).astype(int)
+        often = np.rint(answer.values[needs : needs + len(columns)]).astype(int)
         over = int(np.rint(answer.values[:needs].sum()))
         return np.repeat(columns, often).tolist(), over

@@ -1,0 +1,234 @@
+"""The least count of each stage, which the "bottleneck" reading makes common to its servers.
+
+A stage's all-reduce takes as long on every server as where it has the fewest replicas. Once these
+least counts are chosen, a server's time depends on its own counts alone, as under "own": patterns,
+dives and repairs do. A pattern *needs* the least count that keeps its replicas of a stage within
+theta, and it *stands for* its own count or, where there are replicas enough for another server,
+fewer.
+
+Guarantee: none of its own; the counts are chosen by the linear programme, and released by repairs.
+Complexity: a linear programme a choice, and O(P S g) for P patterns. Beyond the paper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.backends import MilpArrays
+from optsched.placement.bounds.certificate import PatternCertificate
+from optsched.placement.bounds.patterns import PatternProgramme, Relaxed
+from optsched.placement.bounds.pricing import ROUNDING, Pricing
+from optsched.placement.cost import CostTables, Floats, Ints
+
+Open = NDArray[np.bool_]
+"""(S, V + 1): the least counts that a stage may still have."""
+MET = 1e-6
+"""Share of a stage's replicas that may lie in other patterns, for rounding."""
+MOSTLY = 0.95
+"""Share from which on the counts of several stages are chosen at once."""
+MOST_NODES = 300
+"""Linear programmes of a choice."""
+
+
+def needed_counts(tables: CostTables, pricing: Pricing) -> Ints:
+    """Which count everywhere keeps a stage within theta: by stage, v, u and w of `stage_time`.
+
+    More than v where none does, 0 where there is no replica. Free stages are always.
+
+    Parameters
+    ----------
+    tables : CostTables
+        Of the job, with the all-reduce of a server's own count.
+    pricing : Pricing
+        Of theta.
+    """
+    size = tables.all_reduce.shape[1]
+    v, u, w = np.ix_(*[np.arange(size)] * 3)
+
+    def by_stage(values: Floats | Ints) -> Floats | Ints:
+        return values[:, None, None, None]
+
+    replicas = by_stage(tables.replicas)
+    left = pricing.theta * (1 + ROUNDING) - tables.near_work[:, :, None, None]
+    left = left - by_stage(tables.before) * (np.roll(replicas, 1, axis=0) - u)
+    left = left - by_stage(tables.after) * (np.roll(replicas, -1, axis=0) - w)
+    least = np.ones(left.shape, dtype=np.int64)
+    for each in range(1, size):
+        late = by_stage(tables.all_reduce[:, each]) > left
+        least += late & (v >= each) & (v < replicas)
+    most = tables.replicas.clip(max=size - 1)
+    whole = tables.all_reduce[np.arange(len(most)), most]
+    least += np.where((by_stage(whole) > left) & (v == replicas), v, 0)
+    least[pricing.free] = 1
+    least[:, 0] = 0
+    return least
+
+
+def needs_of(needed: Ints, patterns: Ints) -> Ints:
+    """What patterns, shape (P, S), need of each stage."""
+    beside = np.pad(patterns, ((0, 0), (1, 1)))
+    return np.asarray(needed[np.arange(patterns.shape[1]), patterns, beside[:, :-2], beside[:, 2:]])
+
+
+def with_least_counts(
+    problem: MilpArrays, needs: Ints, counts: Ints, replicas: Ints, first: int = 0
+) -> MilpArrays:
+    """A programme over patterns with a variable a stage and count, 1 where fewer are nowhere.
+
+    Parameters
+    ----------
+    problem : MilpArrays
+        A column a pattern, from the first on.
+    needs, counts : (P, S) int
+        What the patterns need of each stage, and their replicas.
+    replicas : (S,) int
+        Of the stages.
+    first : int
+        Columns before the patterns.
+    """
+    from scipy.sparse import csr_array, hstack, vstack
+
+    rows, switches = [], []
+    for s in range(counts.shape[1]):
+        for count in range(2, int(needs[:, s].max(initial=0)) + 1):
+            asks, has_less = needs[:, s] >= count, (counts[:, s] > 0) & (counts[:, s] < count)
+            if has_less.any():
+                rows += [asks, has_less]
+                switches += [-float(replicas[s] // count), float(replicas[s])]
+    if not rows:
+        return problem
+    new = len(rows) // 2
+    place = np.arange(len(rows))
+    switch = csr_array((switches, (place, place // 2)), shape=(len(rows), new))
+    beside = csr_array((problem.matrix.shape[0], new))
+    before = csr_array((len(rows), first))
+    below = hstack([before, csr_array(np.array(rows, dtype=float)), switch])
+    return MilpArrays(
+        np.concatenate((problem.cost, np.zeros(new))),
+        csr_array(vstack([hstack([problem.matrix, beside]), below], format="csr")),
+        np.concatenate((problem.row_lower, np.full(len(rows), -np.inf))),
+        np.concatenate((problem.row_upper, np.maximum(switches, 0.0))),
+        np.concatenate((problem.lower, np.zeros(new))),
+        np.concatenate((problem.upper, np.ones(new))),
+        np.concatenate((problem.integer, np.ones(new, dtype=bool))),
+    )
+
+
+@dataclass
+class LeastCounts:
+    """The least counts that stages may have in placements within theta.
+
+    Attributes
+    ----------
+    programme : PatternProgramme
+        A pool of patterns whose times are those of the counts that are open.
+    tables : CostTables
+        Of the job, with the all-reduce of a server's own count.
+    theta : float
+        Seconds.
+    refuted : bool
+        Whether no choice leaves the linear programme a solution: no placement is within theta.
+    """
+
+    programme: PatternProgramme
+    tables: CostTables
+    theta: float
+    refuted: bool = False
+    free: NDArray[np.bool_] = field(init=False)
+    needed: Ints = field(init=False)
+
+    def __post_init__(self) -> None:
+        pricing = self._price(self._every)
+        self.free = pricing.free
+        self.needed = needed_counts(self.tables, pricing)
+
+    def choose(self) -> Pricing | None:
+        """Branch on counts, by the shares of replicas that the linear programme gives them.
+
+        None where no choice was found that leaves it a solution; `refuted` where there is none.
+        """
+        open_nodes, nodes = [self._every], 0
+        while open_nodes and nodes < MOST_NODES:
+            still, nodes = open_nodes.pop(), nodes + 1
+            found = self.programme.relax(self._price(still))
+            if found is None:
+                return None
+            if isinstance(found, PatternCertificate):
+                continue
+            shares = np.where(still, self._shares(found), -1.0)
+            best, most = shares.argmax(axis=1), shares.max(axis=1)
+            unmet = np.flatnonzero(~self.free & (still.sum(axis=1) > 1) & (most < 1 - MET))
+            if not len(unmet):
+                return self._price(np.where(self.free[:, None], still, _only(still, best)))
+            likely = unmet[np.argsort(-most[unmet])]
+            together = max(1, int((most[unmet] >= MOSTLY).sum()))
+            for s in likely[:together].tolist():  # all of them, or all but one that has another
+                other = still.copy()
+                other[s, best[s]] = False
+                open_nodes.append(other)
+                still[s] = False
+                still[s, best[s]] = True
+            open_nodes.append(still)
+        self.refuted = not open_nodes
+        return None
+
+    def beside(self, fixed: list[int]) -> Pricing:
+        """What prices patterns beside some of the pool: least counts that these can have."""
+        counts = self.programme.counts[fixed]
+        needs = needs_of(self.needed, counts).max(axis=0, initial=0)
+        size = self.tables.all_reduce.shape[1]
+        fewest = np.where(counts > 0, counts, size).min(axis=0, initial=size)
+        count = np.arange(size)
+        can = (count >= needs[:, None]) & (count <= fewest[:, None])
+        return self._price(self._every & (can | self.free[:, None]))
+
+    def joined(self, problem: MilpArrays, columns: Ints) -> MilpArrays:
+        """A repair's programme, whose last columns are patterns of the pool, with least counts."""
+        counts = self.programme.counts[columns]
+        needs = needs_of(self.needed, counts)
+        first = len(problem.cost) - len(columns)
+        return with_least_counts(problem, needs, counts, self.tables.replicas, first)
+
+    @property
+    def _every(self) -> Open:
+        still = np.ones(self.tables.all_reduce.shape, dtype=bool)
+        still[:, 0] = False
+        return still
+
+    def _price(self, still: Open) -> Pricing:
+        """What prices patterns, each stage's all-reduce at the largest count open to it."""
+        seconds = np.where(still, self.tables.all_reduce, np.inf)[:, None, :]
+        seconds = np.where(self._stands_for, seconds, np.inf).min(axis=2)
+        seconds[:, 0] = 0.0
+        self.programme.read_anew(replace(self.tables, all_reduce=seconds))
+        return self.programme.price(self.theta)
+
+    @property
+    def _stands_for(self) -> NDArray[np.bool_]:
+        """(S, V + 1, V + 1): whether v replicas on a server can have c as the least anywhere.
+
+        All of a stage have themselves; else there is room for c elsewhere.
+        """
+        c = np.arange(self.tables.all_reduce.shape[1])
+        v = c[:, None]
+        replicas: Ints = self.tables.replicas[:, None, None]
+        return ((c <= v) & (v + c <= replicas)) | ((v == c) & (c == replicas))
+
+    def _shares(self, found: Relaxed) -> Floats:
+        """By stage and least count, the share of its replicas in patterns that can have it."""
+        used = found.values > 0
+        values, patterns = found.values[used], self.programme.counts[found.columns[used]]
+        needs, stage = needs_of(self.needed, patterns), np.arange(patterns.shape[1])
+        shares = np.zeros_like(self.tables.all_reduce)
+        for count in range(1, self.tables.all_reduce.shape[1]):
+            can = (needs <= count) & self._stands_for[stage, patterns, count]
+            shares[:, count] = values @ np.where(can, patterns, 0)
+        return shares / self.tables.replicas[:, None]
+
+
+def _only(still: Open, count: Ints) -> Open:
+    """Nothing but one count of each stage, where that is open."""
+    return still & (np.arange(still.shape[1]) == count[:, None])
