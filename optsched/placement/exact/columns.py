@@ -6,6 +6,7 @@ programme in integers over all patterns that may be used says whether any placem
 else a dive through the linear programme and repairs look for one, and where replicas of a stage
 stay over, a programme in integers says whether that stage and those around it can be within theta
 at all: if not, the bound rises.
+Under the "bottleneck" reading the stages' least counts are branched on before, by `least_counts`.
 Guarantee: the bound of prices carries a certificate that needs no solver; "optimal" where placement
 and bound meet. Complexity: O(S g^3) a pricing round; the programmes have a row a stage and a row an
 offer. Without a time limit a programme in integers takes at most ten seconds, so that two runs need
@@ -269,20 +270,9 @@ class _Search:
 
     def _place(self, pricing: Pricing) -> bool:
         """Whether a dive and its repairs find a placement, or stages that cannot be in time."""
-        prices = self._prices if self._prices.any() else np.ones(len(self._prices))
-        programme, whole, least = self.programme, pricing, None
-        if self.covers.bottleneck:
-            programme = PatternProgramme(self.instance, self.tables, self.settings.deadline)
-            least = LeastCounts(programme, self.tables, pricing.theta)
-            chosen = least.choose()
-            if chosen is None:
-                if least.refuted:
-                    self._refuted(pricing.theta)
-                return least.refuted
-            whole = chosen
-        repair = Repair(programme, whole, prices, self.settings, self.random, least)
-        if not repair.dive():
-            return False
+        bound, repair = self.bound, self._repair(pricing)
+        if repair is None or not repair.dive():
+            return self.bound is not bound
         asked: set[int] = set()
         while repair.stale < STALE and not self.settings.deadline.is_over:
             if repair.mend():
@@ -294,6 +284,20 @@ class _Search:
                     asked.add(s)
         self._round(self._used_by(repair))
         return False
+
+    def _repair(self, pricing: Pricing) -> Repair | None:
+        """What places within theta; None where no least counts are found, or none can be."""
+        prices = self._prices if self._prices.any() else np.ones(len(self._prices))
+        if not self.covers.bottleneck:
+            return Repair(self.programme, pricing, prices, self.settings, self.random)
+        programme = PatternProgramme(self.instance, self.tables, self.settings.deadline)
+        least = LeastCounts(programme, self.tables, pricing.theta)
+        whole = least.choose()
+        if least.refuted:
+            self._refuted(pricing.theta)
+        if whole is None:
+            return None
+        return Repair(programme, whole, prices, self.settings, self.random, least)
 
     def _used_by(self, repair: Repair) -> list[int]:
         """Its patterns in the pool."""
