@@ -49,7 +49,8 @@ def test_every_method_against_every_way_to_hand_out(numbers: range, tmp_path: Pa
         with told(seed_of_the_day(), number, {**case.instance, "options": case.options}):
             _examine(case, number, tmp_path, counts)
     cases_held = len(numbers) - counts["no placement"]
-    assert 0 < counts["no placement"] <= 0.15 * len(numbers)
+    assert counts["no placement"] <= 0.15 * len(numbers)
+    assert counts["no placement"] > 0 or len(numbers) < 150
     assert counts["no linear programme proves"] >= 0.15 * len(numbers)
     assert counts["by tables"] >= 0.1 * len(numbers)
     assert counts["proved by exact"] == cases_held
@@ -182,7 +183,7 @@ def _holds(case: cases.Case, instance: Any, found: Any, counts: Counter[str]) ->
 def _said_wrong(case: cases.Case, instance: Any, best: float) -> None:
     """A bound, a value or a certificate above the optimum is found out, whoever brings it."""
     solution = optsched.solve(instance, "heavy-edge", options=case.options, bound=False)
-    if solution.objective is None:
+    if not solution.objective:  # what is 1% above 0 is no forgery
         return
     value = solution.objective
     above = PatternCertificate(value * 1.01, (1,) * len(case.instance["job"]["stages"]))
