@@ -101,8 +101,7 @@ def _who_waits(case: Case, seen: Counter[str]) -> None:
     where = f"{result.objective} {result.details} {least} {case.where}"
     assert len(case.instance["jobs"]) - len(case.ran(result)) == least[0], where
     assert result.objective == pytest.approx(least[1], rel=1.5e-6, abs=case.rounding), where
-    most = least[1] * (1 + SOLVED) + max(case.rounding, case.tolerance)
-    assert result.details["least_cost_bound"] <= most, where
+    assert result.details["least_cost_bound"] <= least[1] * (1 + SOLVED) + case.rounding, where
     seen["fewest"] += 1
     if case.opening == "printed":
         return

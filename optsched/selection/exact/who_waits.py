@@ -184,7 +184,8 @@ def _judged(
     value = expected_cost(tables, seats)
     room = max(settings.gap * abs(value), tables.rounding, ARITHMETIC * unit)
     proved, late = least is not None and value - least <= room, settings.deadline.is_over
-    bound = None if least is None else min(least, value)
+    # the solver's tolerance is absolute in its unit: what it leaves open is not claimed
+    bound = None if least is None else min(max(least - ARITHMETIC * unit, 0.0), value)
     return replace(
         shell,
         solution=solution_of(tables, seats),
