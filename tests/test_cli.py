@@ -18,6 +18,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from pydantic_core import SchemaError, SchemaValidator
 
 from optsched import interpreted
 from optsched.cli import _code
@@ -888,5 +889,31 @@ def test_an_error_because_of_an_interrupt_is_the_interrupt(
             raise ImportError("initialization failed") from error
 
     monkeypatch.setattr("optsched.methods.solve", interrupted)
+    assert _code(["solve", "placement/fig2"]) == 130
+    assert capsys.readouterr().err.strip() == "optsched: interrupted"
+
+
+def test_an_interrupt_of_which_words_are_left_is_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where a class of pydantic's is made, an interrupt becomes a SchemaError without a cause."""
+
+    class Interrupted(type):
+        @property
+        def __name__(cls) -> str:
+            raise KeyboardInterrupt
+
+    def made(*_: object, **__: object) -> None:
+        model: Any = {
+            "type": "model",
+            "cls": Interrupted("Model", (), {}),
+            "schema": {"type": "int"},
+        }
+        SchemaValidator({"type": "nullable", "schema": model})
+
+    with pytest.raises(SchemaError) as found:
+        made()
+    assert found.value.__cause__ is found.value.__context__ is None
+    monkeypatch.setattr("optsched.methods.solve", made)
     assert _code(["solve", "placement/fig2"]) == 130
     assert capsys.readouterr().err.strip() == "optsched: interrupted"

@@ -102,9 +102,12 @@ def _code(arguments: list[str]) -> int:
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Whether it was raised because of an interrupt, as compiled modules do while imported."""
+    """Whether it was raised because of an interrupt, as compiled modules do while imported.
+
+    Where classes of pydantic's are made, of what went wrong in the midst only the words are left.
+    """
     while error is not None:
-        if isinstance(error, KeyboardInterrupt):
+        if isinstance(error, KeyboardInterrupt) or KeyboardInterrupt.__name__ in str(error):
             return True
         error = error.__cause__ or error.__context__
     return interrupts.came()
