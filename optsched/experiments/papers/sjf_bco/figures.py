@@ -234,7 +234,7 @@ FIGURES = (
         ),
         of_policies,
         claim="SJF-BCO has the least makespan and mean completion time of four policies",
-        runtime="15 s; --quick 8 s",
+        runtime="50 s on two cores; --quick 10 s",
     ),
     _figure(
         5,
@@ -259,7 +259,7 @@ FIGURES = (
         ),
         of_kappas,
         claim="as kappa grows, SJF-BCO's makespan drops, rises and drops again",
-        runtime="5 s; --quick 3 s",
+        runtime="50 s on two cores; --quick 10 s",
     ),
     _figure(
         6,
@@ -290,7 +290,7 @@ FIGURES = (
         ),
         partial(of_policies, counts=SERVER_COUNTS),
         claim="makespans fall from 10 to 20 servers, First-Fit's most",
-        runtime="20 s; --quick 5 s",
+        runtime="5 min on two cores; --quick 45 s",
     ),
     _figure(
         7,
@@ -313,6 +313,6 @@ FIGURES = (
         ),
         of_lambdas,
         claim="with kappa = 1, SJF-BCO's makespan falls as lambda grows",
-        runtime="3 s; --quick 2 s",
+        runtime="50 s on two cores; --quick 10 s",
     ),
 )
