@@ -51,11 +51,10 @@ def check_certificate(
 
     Notes
     -----
-    A stage's share of a NIC is taken as its server's own, which is never less than the least over
-    servers: what holds under the "own" reading holds under "bottleneck". A job of micro-batches
-    takes no less than the asynchronous one: every stage works on all of them and all-reduces, and
-    the first of them passes the stages whose backward passes hide its all-reduce. Complexity:
-    O(S g^3).
+    Under the "bottleneck" reading the least count of a stage over servers is at most its server's
+    own, and at most what is left for another server. A job of micro-batches takes no less than the
+    asynchronous one: every stage works on all of them and all-reduces, and the first of them passes
+    the stages whose backward passes hide its all-reduce. Complexity: O(S g^3).
     """
     fault = _malformed(instance, certificate)
     if fault:
@@ -149,6 +148,7 @@ def _in_time(
     inside = (v - 1) / k / cluster.intra_bandwidth
     time += stage.expert_bytes * ((k - v) / k / nic + inside)
     volume = 2 * (k - 1) / k * stage.parameter_bytes
-    bandwidth = q * cluster.intra_bandwidth if v == k else v * nic
+    least = min(v, k - v) if options.all_reduce_bandwidth == "bottleneck" else v
+    bandwidth = q * cluster.intra_bandwidth if v == k else least * nic
     time += options.all_reduce_overlap * volume / bandwidth
     return np.asarray(time <= certificate.threshold * (1 + ROUNDING))

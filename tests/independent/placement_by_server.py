@@ -3,6 +3,8 @@
 Under the "own" reading a server's time depends on its own replicas alone: a pattern x, one count a
 stage. What all servers need together is the least, over ways to hand out the replicas, of the
 slowest pattern; after each server only the replicas left and the slowest pattern so far matter.
+Under "bottleneck" the fewest replicas of a stage on any server set its pace: no more than here,
+and, if some are elsewhere, no more than those. A pattern's time is the least that it can take.
 
 A replica of stage s sends and takes 2 d / k[n] bytes with each of the k[n] replicas of a neighbour
 n, at 1 / B_intra seconds a byte with the x[n] beside it, at g / (q B_inter) with the others.
@@ -66,7 +68,10 @@ def stage_seconds(instance: dict, s: int, x: np.ndarray, options: Mapping[str, A
         routed = stage.get("expert_bytes", 0.0) / k
         here += routed * ((x[:, s] - 1) * near + (k - x[:, s]) * far)
         ring = 2 * stage["parameter_bytes"] * (1 - 1 / k)
-        reduce = np.where(x[:, s] == k, ring * near / q, ring * far / np.maximum(x[:, s], 1))
+        here_or_fewer = x[:, s]
+        if options.get("all_reduce_bandwidth") == "bottleneck":  # another server has the rest
+            here_or_fewer = np.minimum(x[:, s], k - x[:, s])
+        reduce = np.where(x[:, s] == k, ring * near / q, ring * far / np.maximum(here_or_fewer, 1))
         here += options.get("all_reduce_overlap", 1.0) * reduce
     return here
 

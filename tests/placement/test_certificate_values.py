@@ -88,6 +88,19 @@ def test_overlapped_passes_and_all_reduces() -> None:
     assert not within(12.5 * (1 - 1e-9), 1, 1, (1, 1), **overlaps).any()
 
 
+def test_where_the_fewest_replicas_set_the_pace_there_are_no_more_than_are_elsewhere() -> None:
+    # beside two of B's three one is elsewhere: 8 bytes at 2 a second, 4 s instead of 2
+    takes = np.array(SECONDS[4][2]) + 2
+    bottleneck = {"all_reduce_bandwidth": "bottleneck"}
+    for each in takes.ravel():
+        assert np.array_equal(within(each, 1, 2, takes.shape, **bottleneck), takes <= each)
+    # one of A's two has one elsewhere, one of B's three no more than its own; all three are here
+    for s, v, seconds in (SECONDS[1], SECONDS[3], SECONDS[5]):
+        same = np.array(seconds, dtype=float)
+        for each in same.ravel():
+            assert np.array_equal(within(each, s, v, same.shape, **bottleneck), same <= each)
+
+
 def test_what_is_above_by_rounding_is_in_time() -> None:
     for above, proved in ((1e-12, False), (1.5e-12, True)):
         made = instance({"replicas": 2, "forward_time": 1 + above}, free=(2,))
@@ -150,6 +163,8 @@ def test_prices_prove() -> None:
     assert missing(0.5, 0, 0, 0) is None
     # without backward passes B B takes 12.125
     assert missing(12.5, 200, 700, 300, backward_overlap=0.0) == 100
+    # B B takes 15.125 where the third B sets the pace: 2 x 1300 + 400
+    assert missing(13.125, 200, 700, 300, all_reduce_bandwidth="bottleneck") is None
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ programme in integers over all patterns that may be used says whether any placem
 else a dive through the linear programme and repairs look for one, and where replicas of a stage
 stay over, a programme in integers says whether that stage and those around it can be within theta
 at all: if not, the bound rises.
-Under the "bottleneck" reading the stages' least counts are branched on before, by `least_counts`.
+Under the "bottleneck" reading the bound's patterns are as fast as the largest least count that they
+leave possible, and the stages' least counts are branched on before a dive, by `least_counts`.
 Guarantee: the bound of prices carries a certificate that needs no solver; "optimal" where placement
 and bound meet. Complexity: O(S g^3) a pricing round; the programmes have a row a stage and a row an
 offer. Without a time limit a programme in integers takes at most ten seconds, so that two runs need
@@ -26,7 +27,7 @@ from optsched.placement.bounds.patterns import PatternProgramme
 from optsched.placement.bounds.pricing import Pricing
 from optsched.placement.cost import CostTables, Floats, Ints, iteration_time, tables_of
 from optsched.placement.exact.covers import Covers
-from optsched.placement.exact.least_counts import LeastCounts
+from optsched.placement.exact.least_counts import LeastCounts, at_most, every_count
 from optsched.placement.exact.repair import Repair
 from optsched.placement.exact.start import between_bounds
 from optsched.placement.heuristics.repartition import improve
@@ -101,8 +102,9 @@ def between(
     Outcome
         The best placement, and what is proved of it.
     """
-    programme = PatternProgramme(instance, tables_of(instance, options), settings.deadline)
-    search = _Search(instance, options, settings, programme, start, bound)
+    tables = tables_of(instance, options)
+    programme = PatternProgramme(instance, tables, settings.deadline)
+    search = _Search(instance, options, settings, tables, programme, start, bound)
     search.note()
     search.raise_bound(settings.deadline.share(BOUND_SHARE))
     search.lower_placement()
@@ -116,6 +118,7 @@ class _Search:
     instance: PlacementInstance
     options: PlacementOptions
     settings: Settings
+    tables: CostTables
     programme: PatternProgramme
     counts: Ints
     bound: Bound
@@ -133,16 +136,12 @@ class _Search:
         self.random = np.random.default_rng(self.settings.seed)
         self.value = iteration_time(self.instance, self.counts, self.options)
         bottleneck = self.options.all_reduce_bandwidth == "bottleneck"
-        self.covers = Covers(self.programme, bottleneck)
+        self.covers = Covers(self.programme, self.tables, bottleneck)
         self.programme.add_placement(self.counts)
 
     @property
     def closed(self) -> bool:
         return is_proved(self.value, self.bound.value, self.settings.gap)
-
-    @property
-    def tables(self) -> CostTables:
-        return self.programme.tables
 
     def note(self) -> None:
         seconds = clock() - self.began
@@ -167,7 +166,8 @@ class _Search:
 
     def raise_bound(self, deadline: Deadline) -> None:
         """Bisect between the bound and the best placement, or its fractional likeness."""
-        self.programme.deadline = deadline
+        programme = self._bounding()
+        programme.deadline = deadline
         self.fractional = self.value
         last = False
         while not self.closed and not deadline.is_over:
@@ -176,7 +176,7 @@ class _Search:
                 theta = high * (1 - STRICTLY_BELOW)
             else:
                 theta = float(np.sqrt(low * high))
-            found = self.programme.relax(self.programme.price(theta))
+            found = programme.relax(programme.price(theta))
             if found is None:
                 break
             if isinstance(found, PatternCertificate):
@@ -184,10 +184,20 @@ class _Search:
                 if last:
                     break
             else:
-                self.fractional = self._longest(found.columns[found.values > 0], theta)
+                used = found.columns[found.values > 0].tolist()
+                self.fractional = min(max(programme.times[i] for i in used), theta)
             last = self.fractional <= self.bound.value * (1 + PRECISION)
             self.note()
-        self.programme.deadline = self.settings.deadline
+        programme.deadline = self.settings.deadline
+
+    def _bounding(self) -> PatternProgramme:
+        """The pool that raises the bound; under "bottleneck" none is faster than it could be."""
+        if not self.covers.bottleneck:
+            return self.programme
+        tables = at_most(self.tables, every_count(self.tables))
+        programme = PatternProgramme(self.instance, tables, self.settings.deadline)
+        programme.add_placement(self.counts)
+        return programme
 
     def _certified(self, found: PatternCertificate) -> None:
         value = self.tables.rounded_down(found.threshold)
@@ -195,9 +205,6 @@ class _Search:
             self.bound = Bound(value, "pattern prices")
             self.certificate = found
             self.programme.certified.append(np.array(found.prices, dtype=float))
-
-    def _longest(self, used: Ints, theta: float) -> float:
-        return min(max(self.programme.times[i] for i in used.tolist()), theta)
 
     # The placement: dives, then programmes in integers over all patterns that may be used.
 
@@ -207,8 +214,8 @@ class _Search:
         while not (self.closed or self.settings.deadline.is_over) and failures < FAILURES:
             low = max(self.bound.value, min(self.fractional, self.value))
             split = SPLITS[failures % len(SPLITS)]
-            if not failures:  # the nearer to the placement the oftener the bound has risen
-                split = 1 - (1 - split) / 2**rises
+            if not failures and not self.covers.bottleneck:
+                split = 1 - (1 - split) / 2**rises  # nearer the oftener the bound has risen
             theta = low + (self.value - low) * split
             below = self.value * (1 - STRICTLY_BELOW)
             theta = below if low * (1 + PRECISION) > self.value else min(theta, below)

@@ -33,6 +33,40 @@ MOST_NODES = 300
 """Linear programmes of a choice."""
 
 
+def at_most(tables: CostTables, still: Open) -> CostTables:
+    """Tables by which each stage's all-reduce is at the largest count open to it: none is faster.
+
+    Parameters
+    ----------
+    tables : CostTables
+        Of the job, with the all-reduce of a server's own count.
+    still : (S, V + 1) bool
+        The counts.
+    """
+    seconds = np.where(still, tables.all_reduce, np.inf)[:, None, :]
+    seconds = np.where(stands_for(tables), seconds, np.inf).min(axis=2)
+    seconds[:, 0] = 0.0
+    return replace(tables, all_reduce=seconds)
+
+
+def every_count(tables: CostTables) -> Open:
+    """All counts, of all stages."""
+    still = np.ones(tables.all_reduce.shape, dtype=bool)
+    still[:, 0] = False
+    return still
+
+
+def stands_for(tables: CostTables) -> NDArray[np.bool_]:
+    """(S, V + 1, V + 1): whether v replicas on a server can have c as the least anywhere.
+
+    All of a stage have themselves; else there is room for c elsewhere.
+    """
+    c = np.arange(tables.all_reduce.shape[1])
+    v = c[:, None]
+    replicas: Ints = tables.replicas[:, None, None]
+    return ((c <= v) & (v + c <= replicas)) | ((v == c) & (c == replicas))
+
+
 def needed_counts(tables: CostTables, pricing: Pricing) -> Ints:
     """Which count everywhere keeps a stage within theta: by stage, v, u and w of `stage_time`.
 
@@ -141,7 +175,7 @@ class LeastCounts:
     needed: Ints = field(init=False)
 
     def __post_init__(self) -> None:
-        pricing = self._price(self._every)
+        pricing = self._price(every_count(self.tables))
         self.free = pricing.free
         self.needed = needed_counts(self.tables, pricing)
 
@@ -150,7 +184,7 @@ class LeastCounts:
 
         None where no choice was found that leaves it a solution; `refuted` where there is none.
         """
-        open_nodes, nodes = [self._every], 0
+        open_nodes, nodes = [every_count(self.tables)], 0
         while open_nodes and nodes < MOST_NODES:
             still, nodes = open_nodes.pop(), nodes + 1
             found = self.programme.relax(self._price(still))
@@ -183,7 +217,7 @@ class LeastCounts:
         fewest = np.where(counts > 0, counts, size).min(axis=0, initial=size)
         count = np.arange(size)
         can = (count >= needs[:, None]) & (count <= fewest[:, None])
-        return self._price(self._every & (can | self.free[:, None]))
+        return self._price(every_count(self.tables) & (can | self.free[:, None]))
 
     def joined(self, problem: MilpArrays, columns: Ints) -> MilpArrays:
         """A repair's programme, whose last columns are patterns of the pool, with least counts."""
@@ -192,39 +226,20 @@ class LeastCounts:
         first = len(problem.cost) - len(columns)
         return with_least_counts(problem, needs, counts, self.tables.replicas, first)
 
-    @property
-    def _every(self) -> Open:
-        still = np.ones(self.tables.all_reduce.shape, dtype=bool)
-        still[:, 0] = False
-        return still
-
     def _price(self, still: Open) -> Pricing:
         """What prices patterns, each stage's all-reduce at the largest count open to it."""
-        seconds = np.where(still, self.tables.all_reduce, np.inf)[:, None, :]
-        seconds = np.where(self._stands_for, seconds, np.inf).min(axis=2)
-        seconds[:, 0] = 0.0
-        self.programme.read_anew(replace(self.tables, all_reduce=seconds))
+        self.programme.read_anew(at_most(self.tables, still))
         return self.programme.price(self.theta)
-
-    @property
-    def _stands_for(self) -> NDArray[np.bool_]:
-        """(S, V + 1, V + 1): whether v replicas on a server can have c as the least anywhere.
-
-        All of a stage have themselves; else there is room for c elsewhere.
-        """
-        c = np.arange(self.tables.all_reduce.shape[1])
-        v = c[:, None]
-        replicas: Ints = self.tables.replicas[:, None, None]
-        return ((c <= v) & (v + c <= replicas)) | ((v == c) & (c == replicas))
 
     def _shares(self, found: Relaxed) -> Floats:
         """By stage and least count, the share of its replicas in patterns that can have it."""
         used = found.values > 0
         values, patterns = found.values[used], self.programme.counts[found.columns[used]]
         needs, stage = needs_of(self.needed, patterns), np.arange(patterns.shape[1])
+        stands = stands_for(self.tables)
         shares = np.zeros_like(self.tables.all_reduce)
         for count in range(1, self.tables.all_reduce.shape[1]):
-            can = (needs <= count) & self._stands_for[stage, patterns, count]
+            can = (needs <= count) & stands[stage, patterns, count]
             shares[:, count] = values @ np.where(can, patterns, 0)
         return shares / self.tables.replicas[:, None]
 
