@@ -214,7 +214,7 @@ class _Search:
         while not (self.closed or self.settings.deadline.is_over) and failures < FAILURES:
             low = max(self.bound.value, min(self.fractional, self.value))
             split = SPLITS[failures % len(SPLITS)]
-            if not failures and not self.covers.bottleneck:
+            if not failures and (self.probes or not self.covers.bottleneck):
                 split = 1 - (1 - split) / 2**rises  # nearer the oftener the bound has risen
             theta = low + (self.value - low) * split
             below = self.value * (1 - STRICTLY_BELOW)
