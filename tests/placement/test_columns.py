@@ -267,7 +267,7 @@ def test_stages_are_refuted_only_below_what_they_alone_allow(seed: int, reading:
         for each in counts_of(instance)
     ]
     least, high = min(times), 10 * min(times)
-    covers = Covers(programme, tables, reading == "bottleneck")
+    covers = Covers(programme, reading == "bottleneck")
     for low in (0.5 * least, 0.999 * least):
         refuted = covers.refuted_by(stage, programme.price(low), high, Settings())
         assert refuted == pytest.approx(least, rel=2e-5)

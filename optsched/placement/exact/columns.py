@@ -102,9 +102,8 @@ def between(
     Outcome
         The best placement, and what is proved of it.
     """
-    tables = tables_of(instance, options)
-    programme = PatternProgramme(instance, tables, settings.deadline)
-    search = _Search(instance, options, settings, tables, programme, start, bound)
+    programme = PatternProgramme(instance, tables_of(instance, options), settings.deadline)
+    search = _Search(instance, options, settings, programme, start, bound)
     search.note()
     search.raise_bound(settings.deadline.share(BOUND_SHARE))
     search.lower_placement()
@@ -118,7 +117,6 @@ class _Search:
     instance: PlacementInstance
     options: PlacementOptions
     settings: Settings
-    tables: CostTables
     programme: PatternProgramme
     counts: Ints
     bound: Bound
@@ -136,8 +134,12 @@ class _Search:
         self.random = np.random.default_rng(self.settings.seed)
         self.value = iteration_time(self.instance, self.counts, self.options)
         bottleneck = self.options.all_reduce_bandwidth == "bottleneck"
-        self.covers = Covers(self.programme, self.tables, bottleneck)
+        self.covers = Covers(self.programme, bottleneck)
         self.programme.add_placement(self.counts)
+
+    @property
+    def tables(self) -> CostTables:
+        return self.programme.tables
 
     @property
     def closed(self) -> bool:

@@ -23,7 +23,7 @@ from optsched.backends import MilpArrays, solve_arrays
 from optsched.deadline import Deadline
 from optsched.placement.bounds.patterns import PatternProgramme
 from optsched.placement.bounds.pricing import Pricing
-from optsched.placement.cost import CostTables, Floats, Ints
+from optsched.placement.cost import Floats, Ints
 from optsched.placement.exact.least_counts import needed_counts, needs_of, with_least_counts
 from optsched.result import Settings, Termination
 
@@ -48,14 +48,11 @@ class Covers:
     ----------
     programme : PatternProgramme
         The pool, which gains the patterns used.
-    tables : CostTables
-        Of the job, with the all-reduce of a server's own count.
     bottleneck : bool
         Whether the least count of a stage anywhere makes its all-reduce.
     """
 
     programme: PatternProgramme
-    tables: CostTables
     bottleneck: bool = False
 
     def needed(
@@ -102,8 +99,8 @@ class Covers:
         limits, zeros = demand.limits[classes].astype(float), np.zeros(len(classes))
         problem = MilpArrays(zeros, matrix, least, most, zeros, limits, zeros == 0)
         if self.bottleneck:
-            needs = needs_of(needed_counts(self.tables, pricing), counts)
-            problem = with_least_counts(problem, needs, counts, self.tables.replicas)
+            needs = needs_of(needed_counts(self.programme.tables, pricing), counts)
+            problem = with_least_counts(problem, needs, counts, self.programme.tables.replicas)
         answer = solve_arrays(problem, replace(settings, gap=0.0))
         if answer.values is None:
             return answer.termination, None
@@ -157,7 +154,7 @@ class Covers:
         """The patterns less the replicas of free stages that nobody needs, each once."""
         classes, counts = patterns
         beside = np.pad(counts, ((0, 0), (2, 2)))  # column s + 2 is of stage s
-        least = needed_counts(self.tables, pricing)
+        least = needed_counts(self.programme.tables, pricing)
         stages = counts.shape[1]
 
         def needs(rows: Ints, s: int) -> Ints:
