@@ -78,6 +78,19 @@ def test_a_start_reaches_highs() -> None:
     assert answer.trace[0].incumbent == pytest.approx(value, rel=1e-8)
 
 
+def test_a_finer_unit_changes_nothing_that_is_told() -> None:
+    """Start, values, objective and bound are in the model's own unit."""
+    model, value = started_model()
+    plain = solve_model(model, Settings(gap=0.0), start=True)
+    model, _ = started_model()
+    finer = solve_model(model, Settings(gap=0.0), start=True, finer=32.0)
+    assert "MIP start solution is feasible" in finer.log
+    assert finer.trace[0].incumbent == pytest.approx(value, rel=1e-8)
+    assert finer.objective == pytest.approx(plain.objective, rel=1e-8)
+    assert finer.bound == pytest.approx(plain.bound, rel=1e-8)
+    assert pyo.value(model.alpha) == pytest.approx(plain.objective, rel=1e-8)
+
+
 def test_without_a_start_there_is_none() -> None:
     model, _ = started_model()
     assert "MIP start" not in solve_model(model, Settings(gap=0.0)).log

@@ -31,6 +31,7 @@ def solve_model(
     start: bool = False,
     build_time: float = 0.0,
     restarts: bool = True,
+    finer: float = 1.0,
     heard: Heard | None = None,
 ) -> Answer:
     """Solve a Pyomo model and load its incumbent, integers rounded, into its variables.
@@ -50,6 +51,9 @@ def solve_model(
     restarts : bool
         Whether HiGHS may presolve again at the root. What 1.15 then infers of big-M rows has cut
         optima off.
+    finer : float
+        HiGHS is handed the continuous variables in a unit so many times smaller: where they stay
+        below 1, 1.15 and 1.16 have cut optima off.
     heard : callable, optional
         Hears of incumbents and bounds, in the model's unit; of the last ones only where the
         solver is not HiGHS.
@@ -63,7 +67,7 @@ def solve_model(
     if not settings.deadline.has(build_time):
         return unsolved(settings, build_time)
     if settings.solver == "highs":
-        return _solve_with_highs(model, settings, start, build_time, restarts, heard)
+        return _solve_with_highs(model, settings, start, build_time, restarts, finer, heard)
     if settings.solver == "scip":
         answer = _solve_with_scip(model, settings, build_time)
     else:
@@ -83,6 +87,7 @@ def state_and_solve(
     began: float,
     start: bool = False,
     restarts: bool = True,
+    finer: float = 1.0,
     heard: Heard | None = None,
 ) -> tuple[Answer, pyo.ConcreteModel | None]:
     """Build a model and solve it as `solve_model` does; no model where there is no time to.
@@ -101,6 +106,8 @@ def state_and_solve(
         Whether the model's values are a first solution.
     restarts : bool, optional
         Whether the solver may restart.
+    finer : float, optional
+        How many times as large HiGHS sees continuous variables.
     heard : Heard, optional
         Who hears of incumbents and bounds.
 
@@ -114,7 +121,13 @@ def state_and_solve(
         model = build()
         spent = clock() - began
         answer = solve_model(
-            model, settings, start=start, build_time=spent, restarts=restarts, heard=heard
+            model,
+            settings,
+            start=start,
+            build_time=spent,
+            restarts=restarts,
+            finer=finer,
+            heard=heard,
         )
     except OutOfTimeError:
         return unsolved(settings, clock() - began), None
@@ -163,6 +176,7 @@ def _solve_with_highs(
     start: bool,
     build_time: float,
     restarts: bool,
+    finer: float,
     heard: Heard | None,
 ) -> Answer:
     from pyomo.contrib.solver.common.factory import SolverFactory
@@ -174,7 +188,8 @@ def _solve_with_highs(
     highs.setOptionValue("log_to_console", False)
     set_options(highs, settings)
     highs.setOptionValue("mip_allow_restart", restarts)
-    value = _hand_over_start(solver, highs, model) if start else None
+    scale = _made_finer(highs, finer)
+    value = _hand_over_start(solver, highs, model, scale) if start else None
     recorder = _Recorder(heard)
     highs.cbMipLogging.subscribe(recorder)
     highs.cbMipImprovingSolution.subscribe(recorder)
@@ -187,7 +202,7 @@ def _solve_with_highs(
         heard(ended.objective, ended.bound)
     if ended.values is not None:
         for identity, column in solver._pyomo_var_to_solver_var_map.items():
-            found = float(ended.values[column])
+            found = float(ended.values[column] / scale[column])
             solver._vars[identity][0].set_value(found, skip_validation=True)
         _round_integers(model)
     return Answer(
@@ -231,8 +246,29 @@ class _Recorder:
             self.heard(self.points[-1].incumbent, self.points[-1].bound)
 
 
-def _hand_over_start(solver: Any, highs: Any, model: pyo.ConcreteModel) -> float | None:
-    """Hand the variables' values over; returns the objective's value there."""
+def _made_finer(highs: Any, times: float) -> NDArray[np.float64]:
+    """Let continuous columns be so many times as large; returns the scale of every column."""
+    import highspy
+
+    lp = highs.getLp()
+    whole = np.array([kind == highspy.HighsVarType.kInteger for kind in lp.integrality_], bool)
+    scale = np.where(whole, 1.0, times) if len(whole) else np.ones(lp.num_col_)
+    if (scale == 1.0).all():
+        return scale
+    matrix, lower, upper = lp.a_matrix_, np.array(lp.col_lower_), np.array(lp.col_upper_)
+    column = np.array(matrix.index_)
+    if matrix.format_ == highspy.MatrixFormat.kColwise:
+        column = np.repeat(np.arange(lp.num_col_), np.diff(matrix.start_))
+    matrix.value_ = np.array(matrix.value_) / scale[column]
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = lp.col_cost_ / scale, lower * scale, upper * scale
+    highs.passModel(lp)
+    return scale
+
+
+def _hand_over_start(
+    solver: Any, highs: Any, model: pyo.ConcreteModel, scale: NDArray[np.float64]
+) -> float | None:
+    """Hand the variables' values over, scaled; returns the objective's value there."""
     import highspy
     import pyomo.environ as pyo
 
@@ -241,7 +277,7 @@ def _hand_over_start(solver: Any, highs: Any, model: pyo.ConcreteModel) -> float
         value = solver._vars[identity][0].value
         values[column] = 0.0 if value is None else value
     solution = highspy.HighsSolution()
-    solution.col_value = list(values)
+    solution.col_value = list(values * scale)
     highs.setSolution(solution)
     objective = next(model.component_data_objects(pyo.Objective, active=True))
     value = pyo.value(objective, exception=False)

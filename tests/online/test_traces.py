@@ -15,6 +15,7 @@ from optsched.errors import InputError
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import prepare_jobs
 from optsched.online.traces import FORMATS
+from optsched.online.traces.formats import read_gavel
 from optsched.online.traces.importing import import_trace, workload_of_trace
 from optsched.online.traces.trace import Trace
 
@@ -131,11 +132,32 @@ def test_muri_chronus_gavel_swf(tmp_path: Path) -> None:
     assert sample(tmp_path, "chronus").report.dropped == {"0 GPUs": 1}
     gavel = sample(tmp_path, "gavel")
     assert gavel.iterations.tolist() == [500]
-    assert set(gavel.report.dropped) == {"no positive number of iterations", "fewer than 7 fields"}
+    assert set(gavel.report.dropped) == {
+        "no positive number of iterations",
+        "not 7, 9, 10 or 11 fields",
+    }
     swf = sample(tmp_path, "swf")
     assert swf.job_id.tolist() == ["1", "3"]
     assert swf.gpus.tolist() == [4, 2]
     assert set(swf.report.dropped) == {"no positive duration", "not 18 fields"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "A\tcd x\t-n\t1\t500\t10.0\t2",
+        "A\tcd x\t-n\t1\t500\t2\t1\t-1.0\t10.0",
+        "A\tcd x\tfolder\t-n\t1\t500\t2\t1\t-1.0\t10.0",
+        "A\tcd x\tfolder\t-n\t1\t500\t2\tstatic\t1\t-1.0\t10.0",
+    ],
+    ids=["7", "9", "10", "11"],
+)
+def test_every_layout_of_gavel_says_the_same(tmp_path: Path, line: str) -> None:
+    """500 steps on 2 GPUs from second 10 on; what follows the scale factor is not read."""
+    path = tmp_path / "t.trace"
+    path.write_text(f"{line}\n")
+    [row] = read_gavel(path)
+    assert (row.iterations, row.gpus, row.submit, row.group) == (500, 2, 10, "A/2")
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -12,7 +12,8 @@ from optsched.online.traces.trace import Rejected, TraceRow
 
 Reader = Callable[[str | Path], Iterator[TraceRow | Rejected]]
 MILLISECOND = 1e-3
-GAVEL_TYPE, GAVEL_STEPS, GAVEL_ARRIVAL, GAVEL_SCALE = 0, 4, 5, 6
+GAVEL_LAYOUTS = {7: (4, 5, 6), 9: (4, 8, 5), 10: (5, 9, 6), 11: (5, 10, 6)}
+"""By the number of fields, where steps, arrival and scale factor are; the job type comes first."""
 SWF_FIELDS = 18
 
 
@@ -138,28 +139,30 @@ def read_chronus(line: int, row: dict[str, str]) -> TraceRow:
 
 
 def read_gavel(path: str | Path) -> Iterator[TraceRow | Rejected]:
-    """Gavel's .trace: job type, command, steps argument, data flag (left out by some), steps, ...
+    """Gavel's .trace, tab-separated, in its layouts of 7, 9, 10 and 11 fields.
 
-    Tab-separated; then arrival time (s), scale factor, and more fields in later versions. It states
-    steps and no duration, so the steps are the iterations. It has no user; the group is (job type,
-    GPUs).
+    7: job type, command, steps argument, data flag, steps, arrival (s), scale factor. 9: after the
+    steps scale factor, priority, SLO, arrival; 10: also a working folder after the command; 11: and
+    a mode after the scale factor (Shockwave's). It states steps and no duration, so the steps are
+    the iterations. It has no user; the group is (job type, GPUs).
     """
     for line, text in lines_of(path):
         if not text.strip():
             continue
         fields = text.split("\t")
-        if len(fields) <= GAVEL_SCALE:
-            yield Rejected(line, "fewer than 7 fields")
+        if len(fields) not in GAVEL_LAYOUTS:
+            yield Rejected(line, "not 7, 9, 10 or 11 fields")
             continue
-        steps = real_of(fields[GAVEL_STEPS])
+        at_steps, at_arrival, at_scale = GAVEL_LAYOUTS[len(fields)]
+        steps = real_of(fields[at_steps])
         yield TraceRow(
             line,
             f"g{line}",
-            real_of(fields[GAVEL_ARRIVAL]),
+            real_of(fields[at_arrival]),
             None,
-            real_of(fields[GAVEL_SCALE]),
+            real_of(fields[at_scale]),
             "",
-            f"{fields[GAVEL_TYPE]}/{fields[GAVEL_SCALE]}",
+            f"{fields[0]}/{fields[at_scale]}",
             iterations=0.0 if steps is None else steps,
         )
 

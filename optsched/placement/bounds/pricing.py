@@ -207,11 +207,13 @@ class Pricing:
         """
         worth, _ = self.worth(prices)
         spare = -part * self._surplus(prices, worth)
+        total = float(np.abs(prices) @ self.demand.replicas)
+        rounding = SPARE * abs(spare) + 4 * len(prices) * float(np.spacing(total))
         classes: list[Ints] = []
         found: list[Ints] = []
         for kind in np.flatnonzero(self.demand.limits > 0).tolist():
             best = float(worth[kind])
-            least = best - spare - SPARE * (abs(best) + abs(spare))
+            least = best - spare - SPARE * abs(best) - rounding
             each = self.valuable(prices, kind, least, most)
             if each is None:
                 return None
