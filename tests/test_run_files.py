@@ -59,6 +59,12 @@ def test_a_run_passes_as_written(
     jsonschema.validate(document, json_schema(f"{kind}-solution"))
 
 
+@pytest.mark.parametrize("kind", FILES)
+def test_what_solve_finds_says_of_which_instance(kind: str) -> None:
+    result = optsched.solve(FILES[kind], "fifo")
+    assert result.solution.instance_sha256 == result.instance_sha256
+
+
 @pytest.mark.parametrize("policy", ["a-srpt", "a-srpt-backfill", "wcs-workload"])
 @pytest.mark.parametrize(
     "options",

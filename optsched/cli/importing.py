@@ -167,4 +167,7 @@ def _import(
     if not stands:
         write_document(machine, reference.to_dict())
     note(f"{'left' if stands else 'wrote'} {machine}: {size}")
+    large = int((workload.gpus > reference.gpus).sum())
+    if large:
+        note(f"{large} of {len(workload)} jobs ask for more GPUs than that: simulate refuses them")
     return DONE

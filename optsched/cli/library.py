@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -151,7 +152,8 @@ def verify(
         str | None, typer.Option("--solution", metavar="F", help="A solution file.")
     ] = None,
     certificate: Annotated[
-        str | None, typer.Option("--certificate", metavar="F", help="What proves a bound.")
+        str | None,
+        typer.Option("--certificate", metavar="F", help="What proves a bound, by default options."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="The whole library.")] = False,
     sample: Annotated[
@@ -170,6 +172,8 @@ def verify(
         raise InputError("verify", "", "none or several", "one of NAME|FILE, --all, --sample N")
     if sample is not None and sample < 1:
         raise InputError("verify", "--sample", shown(sample), "1 or more")
+    if store is not None and not Path(store).is_dir():
+        raise InputError("verify", "--store", shown(store), "a folder of records")
     if name is not None:
         answers = verify_files(name, solution, certificate)
         if answers:

@@ -101,7 +101,7 @@ def sample(count: int, seed: int = 0) -> list[Entry]:
 def verify_files(
     reference: str, solution: str | None = None, certificate: str | None = None
 ) -> list[Answer]:
-    """Check a solution's file and verify a certificate's, of any instance."""
+    """Check a solution's file by its options, and verify a certificate's by the default ones."""
     from optsched.files import read_document
 
     instance = load(reference)

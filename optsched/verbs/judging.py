@@ -44,12 +44,13 @@ def result_of(
     from optsched.backends import solver_version
 
     report, solution = None, outcome.solution
-    termination = outcome.termination
+    termination, sha256 = outcome.termination, instance_sha256(instance.to_dict())
     if solution is not None:
         report = _report(problem, instance, options, outcome)
-        solution = solution.model_copy(
-            update={"objective": report.objective, "options": options.to_dict()}
-        )
+        told = {"objective": report.objective, "options": options.to_dict()}
+        if "instance_sha256" in type(solution).model_fields:
+            told["instance_sha256"] = sha256
+        solution = solution.model_copy(update=told)
         if not report.feasible:
             termination = Termination.ERROR
         elif callable(method.run):
@@ -57,7 +58,7 @@ def result_of(
     return Result(
         problem=problem.name,
         instance=instance.name,
-        instance_sha256=instance_sha256(instance.to_dict()),
+        instance_sha256=sha256,
         method=method.name,
         solver=outcome.solver,
         solver_version=None if outcome.solver is None else solver_version(outcome.solver),

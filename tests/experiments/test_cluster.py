@@ -136,3 +136,5 @@ def test_nobody_at_the_address(
     assert _code(["sweep", str(plan), "--store", str(tmp_path / "s"), "--dask", address]) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert "expected a Dask scheduler" in error
+    assert _code(["sweep", str(plan), "--store", str(tmp_path / "s"), "--dask", "nope"]) == 2
+    assert "--dask nope: found no scheduler (missing port" in capsys.readouterr().err

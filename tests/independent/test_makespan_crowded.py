@@ -34,9 +34,15 @@ def test_every_method_against_every_state(numbers: range, tmp_path: Path) -> Non
         with told(seed_of_the_day(), number, case.instance):
             _examine(case, number, tmp_path, counts, solvers=len(numbers) > 12)
     assert counts["proved by exact"] == counts["proved by state-search"] == len(numbers)
-    assert counts["searched"] >= 0.2 * len(numbers) - 1
     assert counts["verified"] >= len(numbers)
     assert counts["refused forgeries"] == counts["forgeries"] > 0
+
+
+def test_these_cases_are_left_to_the_search(tmp_path: Path) -> None:
+    """Of the days' cases 39 in 100 are (30 days measured); a day's twelve may be one or ten."""
+    drawn = [cases.draw(1, number) for number in range(len(cases.FAMILIES))]
+    results = [optsched.solve(loaded(tmp_path, case.instance), "exact") for case in drawn]
+    assert sum(result.bound_source == "state-search" for result in results) >= 3
 
 
 def _examine(
@@ -63,7 +69,6 @@ def _examine(
         ):
             proves(result, optimum, 0.0)
             counts[f"proved by {method}"] += 1
-            counts["searched"] += method == "exact" and result.bound_source == "state-search"
         if result.certificate is not None:
             certificate = result.certificate.to_dict()
             assert result.bound == verify(case.instance, certificate), f"{method}: {certificate}"

@@ -169,6 +169,17 @@ def test_what_it_returns(numbers: range, tmp_path: Path, monkeypatch: pytest.Mon
     assert counts["beyond the horizon"] <= 0.1 * len(numbers)
 
 
+@pytest.mark.usefixtures("hasty")
+def test_a_last_move_from_within_the_target(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It looked for ever for a move to make: found as case 5 of seed 105."""
+    monkeypatch.setattr(nested, "MANY_JOBS", 10)
+    _, document = draw(105, 5)
+    found = optsched.solve(loaded(tmp_path, document), "nested", iterations=150, seed=5)
+    assert 0 < found.details["moves"] <= 150
+
+
 def _examine(document: dict, number: int, folder: Path, counts: Counter[str]) -> None:
     instance = loaded(folder, document)
     events: list[Any] = []

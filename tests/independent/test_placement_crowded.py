@@ -20,6 +20,7 @@ import optsched
 from optsched.errors import NotApplicableError
 from optsched.library.certificates import best_certificate
 from optsched.library.verify import RefusedError, patterns_within, verify
+from optsched.placement.check_certificate import check_certificate
 
 EXACT = ("dp", "threshold", "columns", "ilp", "exact")
 SOLVERS = {"cp-sat": 6, "ilp-vertex": 3}
@@ -74,6 +75,9 @@ def _examine(case: cases.Case, number: int | None, folder: Path, counts: Counter
             proves(result, best, max(case.gap, SOLVED if result.solver else 0.0))
             counts[f"proved by {method}"] += 1
         if result.certificate is not None:
+            broken = check_certificate(instance, result.certificate, case.options)
+            assert not broken, f"{method}: {broken}"
+        if result.certificate is not None and not case.options:  # verify knows the defaults alone
             value = verify(case.instance, result.certificate.to_dict())
             assert close(value, result.bound), f"{method}: {value} is certified, not {result.bound}"
     if best is not None:

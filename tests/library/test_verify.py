@@ -65,7 +65,8 @@ def test_the_command_draws_and_says_what_holds(capsys: pytest.CaptureFixture[str
     verdicts = json.loads(capsys.readouterr().out)
     assert [v["name"] for v in verdicts] == [entry.name for entry in sample(2, 3)]
     assert all(v["holds"] for v in verdicts)
-    for wrong in ([], ["--all", "--sample", "2"], ["--sample", "0"], ["no/such-1/001"]):
+    nowhere = ["--sample", "1", "--store", "no-such-folder"]
+    for wrong in ([], ["--all", "--sample", "2"], ["--sample", "0"], ["no/such-1/001"], nowhere):
         assert _code(["verify", *wrong]) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
 

@@ -208,6 +208,12 @@ def test_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
                                    "intra_bandwidth": 3e11}))  # fmt: skip
     assert _code(["simulate", str(target), "--cluster", str(cluster), "--policy", "all",
                   "--predictor", "perfect", "--audit"]) == 0  # fmt: skip
+    document = json.loads(cluster.read_text())
+    cluster.write_text(json.dumps({**document, "servers": 1, "gpus_per_server": 2}))
+    assert _code(["import", "swf", str(trace), "-o", str(target)]) == 0
+    assert "1 of 1 jobs ask for more GPUs than that" in capsys.readouterr().err
+    assert _code(["simulate", str(target), "--policy", "fifo"]) == 2
+    assert "gpus: found 4, expected at most the cluster's 2" in capsys.readouterr().err
 
 
 def test_generate_like(folder: Path, tmp_path: Path) -> None:

@@ -130,6 +130,7 @@ def test_bad_arguments() -> None:
     for arguments in (
         {"name": "oracle"},
         {"name": "group-mean", "training_share": 1.5},
+        {"name": "group-mean", "training_share": 0.0},  # nothing to learn from
         {"name": "online-group-mean", "refit_interval": 0.0},
         {"name": "online-group-mean", "unseen": "none"},
     ):

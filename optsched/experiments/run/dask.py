@@ -47,8 +47,10 @@ class ClusterPool:
     def __init__(self, address: str, problems: tuple[str, ...]) -> None:
         require_extras(["distributed"])
         from distributed import Client
+        from distributed.comm.addressing import get_address_host_port, normalize_address
 
         try:
+            get_address_host_port(normalize_address(address))  # a client waits 40 s to say it
             self._client = Client(address, timeout=PATIENCE, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             found = f"no scheduler ({str(error)[:100]})"

@@ -171,8 +171,10 @@ class Annealing:
                 self.now.position[:] = self.reached_position
             blocks = self.blocks if step.pairs else self.aligned
             target = min(target, self.reached - self._least_step())
+            before = self.moves
             if not self._anneal(blocks, target, moves, deadline, HEATS[step.start == "hot"]):
                 return True
+            self.moves = max(self.moves, before + 1)  # within its target already, it made none
             self.restarts += 1
         return False
 
