@@ -28,6 +28,7 @@ from optsched.backends import (
     solver_version,
 )
 from optsched.backends.by_pyomo import solve_with_pyomo
+from optsched.backends.highs import BRANCHING
 from optsched.backends.running import run_highs
 from optsched.deadline import Deadline
 from optsched.errors import InputError, MissingExtraError
@@ -78,17 +79,35 @@ def test_a_start_reaches_highs() -> None:
     assert answer.trace[0].incumbent == pytest.approx(value, rel=1e-8)
 
 
-def test_a_finer_unit_changes_nothing_that_is_told() -> None:
+def test_caution_changes_nothing_that_is_told() -> None:
     """Start, values, objective and bound are in the model's own unit."""
     model, value = started_model()
     plain = solve_model(model, Settings(gap=0.0), start=True)
     model, _ = started_model()
-    finer = solve_model(model, Settings(gap=0.0), start=True, finer=32.0)
-    assert "MIP start solution is feasible" in finer.log
-    assert finer.trace[0].incumbent == pytest.approx(value, rel=1e-8)
-    assert finer.objective == pytest.approx(plain.objective, rel=1e-8)
-    assert finer.bound == pytest.approx(plain.bound, rel=1e-8)
+    cautious = solve_model(model, Settings(gap=0.0), start=True, cautious=True)
+    assert "MIP start solution is feasible" in cautious.log
+    assert cautious.trace[0].incumbent == pytest.approx(value, rel=1e-8)
+    assert cautious.objective == pytest.approx(plain.objective, rel=1e-8)
+    assert cautious.bound == pytest.approx(plain.bound, rel=1e-8)
     assert pyo.value(model.alpha) == pytest.approx(plain.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("gap", "cautious", "first"),
+    [(1e-6, False, 1e-9), (1e-6, True, 1e-7), (1e-2, True, 1e-7), (0.0, True, 1e-9)],
+)
+def test_highs_branches_with_the_tolerance_asked(
+    gap: float, cautious: bool, first: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And runs again with it, where a run fails: here each does, since none begins."""
+    seen = []
+    monkeypatch.setattr(
+        "optsched.backends.highs.run_highs",
+        lambda highs, *_: seen.append(highs.getOptionValue(BRANCHING)[1]),
+    )
+    model, _ = started_model()
+    solve_model(model, Settings(gap=gap), start=True, cautious=cautious)
+    assert seen == pytest.approx([first, first, first, 1e-7, 1e-6])
 
 
 def test_without_a_start_there_is_none() -> None:

@@ -16,6 +16,9 @@ from optsched.result import Settings, Termination
 
 _threads_in_use: int | None = None
 
+BRANCHING = "mip_feasibility_tolerance"
+"""Of integers, and of what is inferred while branching; at least 1e-10."""
+
 
 def set_options(highs: Any, settings: Settings) -> None:
     """Hand our settings to HiGHS, the time that is left among them.
@@ -37,7 +40,7 @@ def set_options(highs: Any, settings: Settings) -> None:
         "random_seed": settings.seed % 2**31,
         "mip_rel_gap": settings.gap,
         "mip_abs_gap": 0.0,
-        "mip_feasibility_tolerance": FEASIBILITY,
+        BRANCHING: FEASIBILITY,
         "primal_feasibility_tolerance": FEASIBILITY,
         "dual_feasibility_tolerance": FEASIBILITY,
     }
@@ -55,10 +58,20 @@ _COARSE = dict.fromkeys(("primal_feasibility_tolerance", "dual_feasibility_toler
 SECOND_TRIES: tuple[dict[str, Any], ...] = (
     {"presolve": "off"},
     {"presolve": "off", "simplex_scale_strategy": 4},
-    {**_COARSE, "mip_feasibility_tolerance": COARSE},
-    {**_COARSE, "mip_feasibility_tolerance": 10 * COARSE, "presolve": "off"},
+    {**_COARSE, BRANCHING: COARSE},
+    {**_COARSE, BRANCHING: 10 * COARSE, "presolve": "off"},
 )
 """Options after a run that failed, in turn: what breaks one path seldom breaks another."""
+
+
+def slack_of(branching: float) -> float:
+    """By how much a bound may be above the optimum: what is less better is not looked for."""
+    return branching if branching > FEASIBILITY else 0.0
+
+
+def lowered(bound: float | None, slack: float) -> float | None:
+    """A bound that holds, of one that is good to a slack, relative above 1."""
+    return None if bound is None else bound - slack * max(abs(bound), 1.0)
 
 
 @dataclass(frozen=True)
@@ -97,15 +110,15 @@ def run_steadily(
     """
     given = np.array(highs.getSolution().col_value) if start is not None else None
     best = Ended(Termination.FEASIBLE, start, None, given)
-    failures = []
+    failures, branching = [], highs.getOptionValue(BRANCHING)[1]
     for options in ({}, *SECOND_TRIES):
         if options:
             highs.clearSolver()
             set_options(highs, settings)
-            for name, value in options.items():
+            for name, value in {BRANCHING: branching, **options}.items():
                 highs.setOptionValue(name, value)
         run_highs(highs, settings.deadline, meanwhile)
-        ended = _ended(highs, settings, COARSE if len(options) > 2 else 0.0)
+        ended = _ended(highs, settings, COARSE if len(options) > 2 else slack_of(branching))
         if isinstance(ended, Ended):
             better = best.objective is not None and ended.objective is None
             kept = ended.termination is Termination.INFEASIBLE or not better
@@ -156,8 +169,7 @@ def _ended(highs: Any, settings: Settings, coarse: float) -> Ended | str:
         bound = finite(info.mip_dual_bound)
     else:  # a linear programme: optimal is its own bound
         bound = objective if status == known.kOptimal else None
-    if bound is not None:
-        bound -= coarse * max(abs(bound), 1.0)
+    bound = lowered(bound, coarse)
     infeasible = status == known.kInfeasible and not refused
     if objective is None and not infeasible and not limited:
         return f"{highs.modelStatusToString(status)} without a solution"

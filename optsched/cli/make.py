@@ -37,6 +37,6 @@ def export(
     from optsched.verbs.exporting import export as run
 
     require_outputs([output], files_behind(file))
-    run(file, method, file_format, output, options=read_options(option))
-    note(f"wrote {output}")
+    objective = run(file, method, file_format, output, options=read_options(option))
+    note(f"wrote {output}: {objective}")
     return DONE

@@ -21,7 +21,7 @@ def export(
     path: str | Path,
     *,
     options: Mapping[str, Any] | None = None,
-) -> None:
+) -> str:
     """Write the model as MPS, LP or NL, whole or not at all.
 
     Parameters
@@ -37,6 +37,11 @@ def export(
     options : mapping, optional
         The problem's own options.
 
+    Returns
+    -------
+    str
+        The objective, and the unit it is in where the model scales it.
+
     Raises
     ------
     InputError
@@ -44,6 +49,8 @@ def export(
     """
     if file_format not in FORMATS:
         raise InputError("export", "--format", shown(file_format), " or ".join(FORMATS))
+    import pyomo.environ as pyo
+
     model = build_model(instance, method, options)
     labels = {"symbolic_solver_labels": file_format != "nl"}
     try:
@@ -53,3 +60,5 @@ def export(
             write_bytes(path, made.read_bytes())
     except OSError as error:
         raise InputError(str(path), "", error.strerror or str(error), "a writable file") from None
+    (objective,) = model.component_data_objects(pyo.Objective, active=True)
+    return str(objective.parent_component().doc)

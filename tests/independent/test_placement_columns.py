@@ -300,7 +300,8 @@ def test_one_percent_off_is_found(number: int, tmp_path: Path) -> None:
     """The judge above finds what it is there to find."""
     case = cases.draw(seed_of_the_day(), number, MOST_STEPS)
     best = _optimum(case, Counter())
-    found = optsched.solve(loaded(tmp_path, case.instance), "columns", options=case.options)
+    instance = loaded(tmp_path, case.instance)
+    found = optsched.solve(instance, "columns", options=case.options, gap=case.gap)
     if best is None or found.objective is None or found.bound is None or best == 0:
         return
     _judge(case, found, best)
@@ -314,6 +315,16 @@ def test_one_percent_off_is_found(number: int, tmp_path: Path) -> None:
     ):
         with pytest.raises(AssertionError):
             _judge(case, replace(found, **wrong), best)
+
+
+@pytest.mark.parametrize("method", ["ilp", "exact"])
+def test_no_seed_ends_above_the_optimum(method: str, tmp_path: Path) -> None:
+    """HiGHS did in a fifth of its runs, at a tolerance of 1e-9: found as case 64 of seed 107."""
+    case = cases.draw(107, 64, MOST_STEPS)
+    best = tables.optimum(case.instance, case.options)
+    instance = loaded(tmp_path, case.instance)
+    for seed in range(12):
+        _judge(case, optsched.solve(instance, method, options=case.options, seed=seed), best)
 
 
 @pytest.mark.parametrize("method", PROVING)

@@ -37,19 +37,21 @@ def test_every_method_against_all_tables(numbers: range, tmp_path: Path) -> None
         with told(seed_of_the_day(), number, {**case.instance, "options": case.options}):
             _examine(case, tmp_path, counts)
     held = len(numbers) - counts["no table"]
-    assert 0.02 * len(numbers) <= counts["no table"] <= 0.5 * len(numbers)
+    assert counts["no table"] <= 0.5 * len(numbers)
     assert counts["proved by ilp-vertex"] == held
     assert counts["proved by exact"] + counts["refused by exact"] >= held
     assert counts["refused by exact"] <= 0.15 * len(numbers)
     assert counts["proved by ilp"] >= 0.7 * held
-    assert counts["refused by dp"] >= 0.6 * len(numbers)
-    assert counts["proved by dp"] >= 0.05 * len(numbers)
-    assert counts["proved by threshold"] >= 0.02 * len(numbers)
-    assert counts["heuristic above the optimum"] >= 0.1 * held
-    assert counts["lost by heavy-edge"] <= 0.2 * held
     assert counts["other claims"] >= 0.3 * held
     assert counts["rejected tables"] >= 0.5 * len(numbers)
     assert counts["accepted tables"] >= 0.1 * len(numbers)
+    if len(numbers) > 20:  # of a day's twenty there may be none
+        assert counts["no table"] >= 0.02 * len(numbers)
+        assert counts["refused by dp"] >= 0.6 * len(numbers)
+        assert counts["proved by dp"] >= 0.05 * len(numbers)
+        assert counts["proved by threshold"] >= 0.02 * len(numbers)
+        assert counts["heuristic above the optimum"] >= 0.1 * held
+        assert counts["lost by heavy-edge"] <= 0.2 * held
 
 
 @pytest.mark.parametrize("numbers", batches(nightly=48, default=1, size=12))
@@ -197,10 +199,10 @@ def test_values_worked_by_hand(worked: Worked, tmp_path: Path) -> None:
     parts = "micro_batches" in worked.instance["job"]
     slow = oracle.saves_inside(worked.instance) is False
     for method in ("ilp-vertex",) if slow else ("exact", "ilp", "ilp-vertex"):
-        proves(optsched.solve(instance, method), worked.optimum, SOLVED)
+        proves(optsched.solve(instance, method, gap=0.0), worked.optimum, SOLVED)
     if not parts:
         for method in ("dp",) if slow else ("dp", "threshold", "columns"):
-            proves(optsched.solve(instance, method), worked.optimum, SOLVED)
+            proves(optsched.solve(instance, method, gap=0.0), worked.optimum, SOLVED)
 
 
 @pytest.mark.parametrize("method", [*EXACT, *HEURISTICS])

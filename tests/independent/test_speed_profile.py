@@ -109,12 +109,12 @@ def _optimum(instance: dict, slack: float) -> tuple[float | None, float | None]:
     deadline = Decimal(instance["deadline"])
     best = oracle.optimum(instance)
     later = oracle.optimum(_with(instance, deadline * (1 + Decimal(slack))))
-    low = None if later.energy is None else float(later.energy)
+    low = None if later.energy is None else max(float(later.energy), 0.0)  # of 50 digits
     # a deadline that float64's work / speed meets must not be called infeasible
     met = best.least_time <= deadline * (1 + Decimal("1e-15"))
     tight = max(deadline * (1 - Decimal("1e-12")), best.least_time)
     earlier = oracle.optimum(_with(instance, tight))
-    high = float(earlier.energy) if met and earlier.energy is not None else None
+    high = max(float(earlier.energy), 0.0) if met and earlier.energy is not None else None
     return low, high
 
 

@@ -148,7 +148,7 @@ def build(data: PlacementModelData, deadline: Deadline | None = None) -> pyo.Con
     model = pyo.ConcreteModel(name="placement")
     _declare_sets(model, data)
     _declare_variables(model, data)
-    model.iteration_time = pyo.Objective(expr=model.alpha, doc="min alpha")
+    model.iteration_time = pyo.Objective(expr=model.alpha, doc=f"min alpha, in {data.unit!r} s")
     times = (_slowest_work, _slowest_work_at_best, _slowest_all_reduce, _pipeline)
     for state in (
         _every_replica_is_placed,

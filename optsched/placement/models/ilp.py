@@ -20,10 +20,6 @@ from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import SOLVED, Outcome, Settings, Termination, ended, is_proved
 
-FINER = 32.0
-"""Of 450 runs of HiGHS 1.16 on three models whose best known time is 1, 17 ended above the optimum,
-as "optimal"; of 1,500 where it is so many, none. With 1.15 it was 1 of 450."""
-
 
 def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
     """Solve the strengthened MILP.
@@ -54,7 +50,7 @@ def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settin
         settings,
         began=began,
         start=True,
-        finer=FINER,
+        cautious=True,
         heard=settings.progress.of_model(data.unit),
     )
     counts = formulation.read_counts(model) if answer.has_solution else start

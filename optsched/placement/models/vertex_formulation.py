@@ -151,7 +151,7 @@ def build(data: VertexModelData, deadline: Deadline | None = None) -> pyo.Concre
     model = pyo.ConcreteModel(name="placement-vertex")
     _declare_sets(model, data)
     _declare_variables(model, data)
-    model.iteration_time = pyo.Objective(expr=model.alpha, doc="min alpha")
+    model.iteration_time = pyo.Objective(expr=model.alpha, doc=f"min alpha, in {data.unit!r} s")
     times = (_slowest_work, _slowest_all_reduce, _pipeline)
     for state in (
         _replicas_and_servers,

@@ -30,7 +30,8 @@ def model(instance: SelectionInstance, options: SelectionOptions) -> pyo.Concret
         raise NotApplicableError("columns", found, f"at most {MOST_LEADERS} in one model")
     arrays, model = skeleton.with_integers(leaders), pyo.ConcreteModel(name="selection-arc-flow")
     columns = _name_columns(model, skeleton, leaders)
-    model.cost = pyo.Objective(expr=_linear(arrays.cost, columns), doc="(P1.1)")
+    doc = f"(P1.1), in {skeleton.unit!r} dollars"
+    model.cost = pyo.Objective(expr=_linear(arrays.cost, columns), doc=doc)
     _name_rows(model, skeleton, arrays, columns)
     return model
 

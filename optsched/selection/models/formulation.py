@@ -170,7 +170,8 @@ def build_model(
         clock.check()
         state(model, data)
     model.cost = pyo.Objective(
-        expr=_penalties(model, data) + pyo.quicksum(model.paid.values()), doc="(P1.1)"
+        expr=_penalties(model, data) + pyo.quicksum(model.paid.values()),
+        doc=f"(P1.1), in {data.dollars_unit!r} dollars",
     )
     return model
 

@@ -3,8 +3,7 @@
 Guarantee: optimal at the gap asked when it ends as "optimal". The integers count node patterns, so
 they do not grow with nodes or jobs of given classes; they do grow with the number of classes and
 with K (531 patterns a class at K = 8, 13,092 at K = 16 with two fractions): there, and where the
-time left is too short to state the model, `columns` takes over, and the outcome says so. The
-mathematics, with the symbol table, is models/selection/README.md.
+time left is too short, `columns` takes over and says so. Mathematics: models/selection/README.md.
 """
 
 from __future__ import annotations
@@ -291,7 +290,8 @@ def _minimise_cost(model: pyo.ConcreteModel, data: PatternData) -> None:
         for j, v, c, used in model.leader
     ]
     variables = [*model.postponed.values(), *model.follower.values(), *model.leader.values()]
-    model.cost = pyo.Objective(expr=_linear(coefficients, variables), doc="(P1.1)")
+    expr = _linear(coefficients, variables)
+    model.cost = pyo.Objective(expr=expr, doc=f"(P1.1), in {unit!r} dollars")
 
 
 def _every_job_once(model: pyo.ConcreteModel, _: PatternData) -> None:
