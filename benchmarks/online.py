@@ -10,9 +10,10 @@ seeds 0 to 4: generated, prepared and run by every policy), memory (peaks of one
 bound (how far the bound on total flow is from the best policy, and why), flow (total flow of the
 best policy over others', 30,000 jobs on 250 x 8 GPUs).
 Workloads come from the generator at its defaults (load 0.8; seed 0, for paper also seeds 1 to 19,
-one run each), predictions are online group means. Times are medians with [min-max]; every run of a
-row gives the same records. Memory is the peak resident set of a process of its own that does the
-case once, from workload file in memory to records.
+one run each), predictions are those of `optsched simulate` by default: online group means, and of
+a job like none known the mean of all. Times are medians with [min-max]; every run of a row gives
+the same records. Memory is the peak resident set of a process of its own that does the case once,
+from workload file in memory to records.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ from optsched.online.traces.importing import import_trace, workload_of_trace
 
 SEED, SEEDS, FEW, LOAD, MILLION = 0, 20, 5, 0.8, 1_000_000
 CLUSTER = OnlineCluster.of(250)
-SHAPE = WorkloadShape(load=LOAD, small_groups=(1.0,))
+SHAPE = WorkloadShape(load=LOAD)
 CHOSEN: list[str] = []
 
 
@@ -90,10 +91,9 @@ def main() -> None:
 def workload(jobs: int, servers_: int, seed: int = SEED) -> tuple[Jobs, np.ndarray]:
     """Jobs of the generator on so many 8-GPU servers, and their online group means."""
     cluster = OnlineCluster.of(servers_)
-    shape = WorkloadShape(load=LOAD, small_groups=(1.0,))
-    made, catalogue = generate_workload(jobs, cluster, shape, seed=seed)
+    made, catalogue = generate_workload(jobs, cluster, SHAPE, seed=seed)
     prepared = prepare_jobs(made, catalogue, cluster)
-    return prepared, predict(prepared, "online-group-mean", unseen="zero").iterations
+    return prepared, predict(prepared, "online-group-mean").iterations
 
 
 def timed(run: Callable[[], object], runs: int) -> str:
@@ -145,7 +145,7 @@ def million(runs: int) -> None:
         times.setdefault("generate", []).append(spent)
         prepared, spent = busy(lambda m=made, c=catalogue: prepare_jobs(m, c, CLUSTER))
         times.setdefault("prepare", []).append(spent)
-        predicted, spent = busy(lambda p=prepared: predict(p, "online-group-mean", unseen="zero"))
+        predicted, spent = busy(lambda p=prepared: predict(p, "online-group-mean"))
         times.setdefault("predict", []).append(spent)
         for name in CHOSEN or POLICIES:
             run = partial(simulate_online, prepared, name, predicted.iterations)
@@ -207,7 +207,7 @@ def bound(runs: int) -> None:
         for seed in range(10):
             made, catalogue = generate_workload(jobs, cluster, WorkloadShape(load=LOAD), seed=seed)
             prepared = prepare_jobs(made, catalogue, cluster)
-            guessed = predict(prepared, "online-group-mean", unseen="zero").iterations
+            guessed = predict(prepared, "online-group-mean").iterations
             told = min(_flows(prepared, prepared.iterations))[0]
             flows = _flows(prepared, guessed)
             blind, name = min(flows)
@@ -252,7 +252,7 @@ def flow(runs: int) -> None:
                 30_000, CLUSTER, WorkloadShape(load=load), seed=seed
             )
             prepared = prepare_jobs(made, catalogue, CLUSTER)
-            guessed = predict(prepared, "online-group-mean", unseen="zero").iterations
+            guessed = predict(prepared, "online-group-mean").iterations
             by = {name: flow for flow, name in _flows(prepared, guessed)}
             least = flow_bounds(prepared, known_flow=min(by.values())).best
             own, nearest = by[NEAR], by[f"{NEAR} 1.0"]
@@ -397,7 +397,7 @@ def predictors(runs: int) -> None:
 
 def _predictor_rows(prepared: Jobs) -> None:
     for name in [*FITTED, *(ONLINE + name for name in ("group-mean", "group-median"))]:
-        made = report(predict(prepared, name, training_share=0.8, unseen="zero", seed=SEED))
+        made = report(predict(prepared, name, training_share=0.8, seed=SEED))
         print(
             f"  {name:22} MAE {made.mean_absolute_error:10.1f}, within 10% "
             f"{100 * made.within_tenth:5.1f}%, exact {100 * made.exact:5.1f}%, fit "

@@ -1,6 +1,7 @@
 """Sorted lists of queued ranks from which any entry may leave: O(log n) by shortcuts.
 
-A backfilling pass lists the buckets that fit once, then draws from them the least rank each time.
+Around a reservation a pass lists the buckets that fit once, then draws from them the least rank
+each time; a backfilling one looks at all that fit after each start.
 
 Source of the shortcuts: path halving in disjoint-set forests (Tarjan and van Leeuwen, 1984).
 """
@@ -9,7 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.compiled_loops import njit_borrowing, njit_inner
+from optsched.compiled_loops import njit_borrowing, njit_inlined, njit_inner
+from optsched.online.simulator.iteration_cache import cached_time
+from optsched.online.simulator.offers import pattern, rule_for
 
 
 @njit_inner
@@ -21,7 +24,7 @@ def list_fitting(queue: Any, free: int, behind: int) -> int:
             break  # buckets are in order of size
         if queue.waiting[bucket] == 0:
             continue
-        rank = _first_behind(queue, bucket, behind)
+        rank = first_behind(queue, bucket, behind)
         if rank < len(queue.row_at):
             queue.fitting[count], queue.upcoming[count] = bucket, rank
             count += 1
@@ -37,7 +40,7 @@ def next_behind(queue: Any, count: int, behind: int) -> int:
     best, chosen = len(queue.row_at), -1
     for at in range(count):
         if queue.upcoming[at] <= behind:
-            queue.upcoming[at] = _first_behind(queue, queue.fitting[at], behind)
+            queue.upcoming[at] = first_behind(queue, queue.fitting[at], behind)
         if queue.upcoming[at] < best:
             best, chosen = queue.upcoming[at], at
     return chosen
@@ -51,6 +54,78 @@ def still_fitting(queue: Any, count: int, free: int) -> int:
     return count
 
 
+@njit_inlined
+def next_suited(packed: Any, rules: Any, queue: Any, state: Any, behind: int) -> tuple[int, int]:
+    """The least rank above `behind` that fits and, if heavy, is offered GPUs close enough.
+
+    And its bucket, or -1. A bucket holds light jobs of one size or heavy jobs of one configuration,
+    so that its jobs are offered the same.
+
+    Parameters
+    ----------
+    packed : Packed
+        The configurations.
+    rules : Rules
+        The policy's.
+    queue : Queue
+        Who waits; edited: what was refused.
+    state : State
+        The run so far.
+    behind : int
+        A rank.
+    """
+    best, chosen, gpus, pieces = len(queue.row_at), -1, 0, 0
+    for bucket in range(len(queue.size)):
+        if queue.gpus[bucket] > state.servers.total[0]:
+            break  # buckets are in order of size
+        if queue.waiting[bucket] == 0 or is_before(queue, bucket, behind):
+            continue
+        if queue.configuration[bucket] >= 0:
+            if gpus != queue.gpus[bucket]:
+                gpus = queue.gpus[bucket]
+                rule = rule_for(rules.offer, True)
+                pieces = pattern(state.servers, rule, gpus, state.taken, state.scratch)
+            if not _suits(packed, rules, queue, state, bucket, pieces):
+                continue
+        rank = first_behind(queue, bucket, behind)
+        if rank < best:
+            best, chosen = rank, bucket
+    return best, chosen
+
+
+@njit_inlined
+def _suits(packed: Any, rules: Any, queue: Any, state: Any, bucket: int, pieces: int) -> bool:
+    """Whether an offer is good enough for the heavy jobs of a bucket.
+
+    Parameters
+    ----------
+    packed : Packed
+        The configurations.
+    rules : Rules
+        The policy's.
+    queue : Queue
+        Who waits; edited: what was refused last, which is refused again unseen.
+    state : State
+        The run so far; the offer's pieces by size in `taken`.
+    bucket : int
+        The jobs'.
+    pieces : int
+        How many there are.
+    """
+    refused, same = queue.refused[bucket], True
+    for size in range(1, len(state.taken)):
+        same &= refused[size] == state.taken[size]
+    if same:
+        return False
+    configuration = queue.configuration[bucket]
+    alpha = cached_time(state.cache, packed, configuration, state.taken, pieces)
+    if alpha <= rules.comm_heavy * packed.estimate[configuration]:
+        return True
+    for size in range(1, len(state.taken)):
+        refused[size] = state.taken[size]
+    return False
+
+
 @njit_borrowing
 def forget(queue: Any, bucket: int, rank: int) -> None:
     """Take a rank out of its bucket."""
@@ -59,12 +134,19 @@ def forget(queue: Any, bucket: int, rank: int) -> None:
     queue.skip[queue.begin[bucket] + at] = at + 1
 
 
+@njit_inlined
+def is_before(queue: Any, bucket: int, rank: int) -> bool:
+    """Whether nobody in a bucket has a rank above `rank`."""
+    size = queue.size[bucket]
+    return size == 0 or queue.heap[queue.begin[bucket] + size - 1] <= rank
+
+
 @njit_borrowing
-def _first_behind(queue: Any, bucket: int, rank: int) -> int:
+def first_behind(queue: Any, bucket: int, rank: int) -> int:
     """The least queued rank of a bucket above `rank`, or one above every rank."""
-    begin, size = queue.begin[bucket], queue.size[bucket]
-    if size == 0 or queue.heap[begin + size - 1] <= rank:
+    if is_before(queue, bucket, rank):
         return len(queue.row_at)
+    begin, size = queue.begin[bucket], queue.size[bucket]
     at = _present(queue, bucket, queue.front[bucket])
     queue.front[bucket] = at
     if at < size and queue.heap[begin + at] <= rank:

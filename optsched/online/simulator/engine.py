@@ -207,6 +207,7 @@ def _rows_and_queue(
         skip=np.concatenate([order[:0], *skip]),
         front=np.zeros(len(sizes), dtype=np.int64),
         waiting=np.zeros(len(sizes), dtype=np.int64),
+        refused=np.full((len(sizes), jobs.cluster.gpus_per_server + 1), -1, dtype=np.int64),
         fitting=np.empty(len(sizes), dtype=np.int64),
         upcoming=np.empty(len(sizes), dtype=np.int64),
         failed=np.full(len(sizes), -1, dtype=np.int64),

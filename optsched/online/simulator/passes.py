@@ -14,6 +14,7 @@ from optsched.online.simulator.backfilling import (
     forget,
     list_fitting,
     next_behind,
+    next_suited,
     still_fitting,
 )
 from optsched.online.simulator.heaps import pop, push, push_keyed
@@ -229,34 +230,19 @@ def _next_suited(rows: Any, packed: Any, rules: Any, queue: Any, state: Any) -> 
 def _backfill(
     rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: float, seen: int
 ) -> None:
-    """Start later jobs in queue order that fit now: heavy ones only on an offer good enough.
-
-    A bucket holds light jobs of one size or heavy jobs of one configuration, so that its jobs
-    fail together until a start changes what is free.
-    """
+    """Start later jobs in queue order that fit now: heavy ones only on an offer good enough."""
     behind = max(state.index[HEAD], seen - 1)
-    count, failed = list_fitting(queue, state.servers.total[0], behind), 0
     while True:
-        at = next_behind(queue, count, behind)
-        if at < 0:
+        behind, bucket = next_suited(packed, rules, queue, state, behind)
+        if bucket < 0:
             return
-        behind, bucket = queue.upcoming[at], queue.fitting[at]
         row = queue.row_at[behind]
         alpha = _offered_time(rows, packed, rules, state, row)
-        if queue.configuration[bucket] >= 0 and not _is_good(rows, packed, rules, row, alpha):
-            queue.upcoming[at] = len(queue.row_at)
-            queue.failed[failed] = at
-            failed += 1
-            continue
         if alpha == np.inf:
             continue
         forget(queue, bucket, behind)
         state.index[QUEUED] -= 1
         _start(rows, rules, state, row, alpha, now)
-        count = still_fitting(queue, count, state.servers.total[0])
-        for at in queue.failed[:failed]:
-            queue.upcoming[at] = behind
-        failed = 0
 
 
 @njit_borrowing

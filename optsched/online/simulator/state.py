@@ -75,10 +75,15 @@ class Queue(NamedTuple):
         1 for the buckets listed in `fitting`.
     waiting : (B,) int
         With backfilling: how many of its entries have not started.
-    fitting, upcoming, failed : (B,) int
-        Of a backfilling pass: buckets that fit, the next rank of each, and where among these are
-        those that have failed since the last start. Where passes scan on: buckets with jobs; and
-        how many changes of what is free there had been when a bucket last failed.
+    refused : (B, gpus a server + 1) int
+        With backfilling: pieces by size of the last offer that was too bad for a bucket's heavy
+        jobs; none, -1.
+    fitting, upcoming : (B,) int
+        Around a reservation: buckets that fit, and the next rank of each. Where passes scan on:
+        buckets with jobs.
+    failed : (B,) int
+        Where passes scan on: how many changes of what is free there had been when a bucket last
+        failed.
     """
 
     row_at: Any
@@ -90,6 +95,7 @@ class Queue(NamedTuple):
     skip: Any
     front: Any
     waiting: Any
+    refused: Any
     fitting: Any
     upcoming: Any
     failed: Any
