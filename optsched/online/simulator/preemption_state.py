@@ -185,7 +185,7 @@ def new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State:
         Iterations.
     """
     cluster, many = jobs.cluster, len(jobs)
-    room = cluster.gpus + many + many // 4 + 1024
+    room = cluster.gpus + 8 * many + 1024  # no page of it is taken before it is met
     running = min(many, cluster.gpus)
     sizes = np.bincount(rows.bucket[rows.configuration], minlength=len(rows.sizes))
     by_shares = many if rules.order == SHARE else 0
