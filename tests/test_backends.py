@@ -6,8 +6,10 @@ import io
 import logging
 import shutil
 import sys
+from contextlib import suppress
 from subprocess import TimeoutExpired
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
@@ -28,10 +30,10 @@ from optsched.backends import (
     solver_version,
 )
 from optsched.backends.by_pyomo import solve_with_pyomo
-from optsched.backends.highs import BRANCHING
+from optsched.backends.highs import BRANCHING, holding
 from optsched.backends.running import run_highs
 from optsched.deadline import Deadline
-from optsched.errors import InputError, MissingExtraError
+from optsched.errors import InputError, MissingExtraError, SolverError
 from optsched.generators.placement import generate_placement
 from optsched.placement.bounds.combinatorial import combinatorial_bound
 from optsched.placement.cost import iteration_time, tables_of
@@ -92,10 +94,8 @@ def test_caution_changes_nothing_that_is_told() -> None:
     assert pyo.value(model.alpha) == pytest.approx(plain.objective, rel=1e-8)
 
 
-@pytest.mark.parametrize(
-    ("gap", "cautious", "first"),
-    [(1e-6, False, 1e-9), (1e-6, True, 1e-7), (1e-2, True, 1e-7), (0.0, True, 1e-9)],
-)
+@pytest.mark.parametrize(("cautious", "first"), [(False, 1e-9), (True, 1e-7)])
+@pytest.mark.parametrize("gap", [0.0, 1e-6, 1e-2])
 def test_highs_branches_with_the_tolerance_asked(
     gap: float, cautious: bool, first: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +108,38 @@ def test_highs_branches_with_the_tolerance_asked(
     model, _ = started_model()
     solve_model(model, Settings(gap=gap), start=True, cautious=cautious)
     assert seen == pytest.approx([first, first, first, 1e-7, 1e-6])
+
+
+def test_caution_makes_all_but_integers_larger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """x + 3 k + 2, x - 5 k >= 1, x <= 7: 64 times as large x' + 192 k + 128, x'/64 - 5 k >= 1."""
+    seen = {}
+
+    def look(highs: Any, *_: object) -> None:
+        lp = highs.getLp()
+        columns = zip(
+            lp.integrality_, lp.col_cost_, lp.col_upper_, lp.a_matrix_.value_, strict=True
+        )
+        seen.update({kind.name: rest for kind, *rest in columns}, offset=lp.offset_)
+
+    monkeypatch.setattr("optsched.backends.highs.run_highs", look)
+    model = pyo.ConcreteModel()
+    model.x, model.k = pyo.Var(bounds=(0, 7)), pyo.Var(bounds=(0, 4), domain=pyo.Integers)
+    model.row = pyo.Constraint(expr=model.x - 5 * model.k >= 1)
+    model.cost = pyo.Objective(expr=model.x + 3 * model.k + 2)
+    with suppress(SolverError):
+        solve_model(model, Settings(), cautious=True)
+    assert seen == {"kContinuous": [1, 7 * 64, 1 / 64], "kInteger": [192, 4, -5], "offset": 128}
+
+
+@pytest.mark.parametrize(
+    ("branching", "coarse", "holds"),
+    [(1e-9, True, 32.0), (1e-3, False, 31.999), (1e-3, True, 31.968)],
+)
+def test_a_bound_is_lowered_by_what_is_not_looked_for(
+    branching: float, coarse: bool, holds: float
+) -> None:
+    """32 less 0.001, or less 32 x 0.001; nothing where the tolerance is that of all else."""
+    assert holding(32.0, branching, coarse) == pytest.approx(holds, rel=1e-12)
 
 
 def test_without_a_start_there_is_none() -> None:

@@ -64,14 +64,15 @@ SECOND_TRIES: tuple[dict[str, Any], ...] = (
 """Options after a run that failed, in turn: what breaks one path seldom breaks another."""
 
 
-def slack_of(branching: float) -> float:
-    """By how much a bound may be above the optimum: what is less better is not looked for."""
-    return branching if branching > FEASIBILITY else 0.0
+def holding(bound: float | None, branching: float, coarse: bool = False) -> float | None:
+    """A bound that holds, of one that was found with such a tolerance while branching.
 
-
-def lowered(bound: float | None, slack: float) -> float | None:
-    """A bound that holds, of one that is good to a slack, relative above 1."""
-    return None if bound is None else bound - slack * max(abs(bound), 1.0)
+    What is less better than that is not looked for. `coarse`: it is relative above 1, since those
+    of the linear programmes are coarse, too.
+    """
+    if bound is None or branching <= FEASIBILITY:
+        return bound
+    return bound - branching * (max(abs(bound), 1.0) if coarse else 1.0)
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def run_steadily(
             for name, value in {BRANCHING: branching, **options}.items():
                 highs.setOptionValue(name, value)
         run_highs(highs, settings.deadline, meanwhile)
-        ended = _ended(highs, settings, COARSE if len(options) > 2 else slack_of(branching))
+        ended = _ended(highs, settings, coarse=_COARSE.items() <= options.items())
         if isinstance(ended, Ended):
             better = best.objective is not None and ended.objective is None
             kept = ended.termination is Termination.INFEASIBLE or not better
@@ -146,8 +147,8 @@ def _with_incumbent(highs: Any, best: Ended) -> Ended:
     return replace(best, objective=value, values=np.array(highs.getSolution().col_value))
 
 
-def _ended(highs: Any, settings: Settings, coarse: float) -> Ended | str:
-    """How a run ended, or the words of its failure; its bound is good to `coarse`."""
+def _ended(highs: Any, settings: Settings, coarse: bool) -> Ended | str:
+    """How a run ended, with tolerances `coarse` or not, or the words of its failure."""
     import highspy
 
     status, info = highs.getModelStatus(), highs.getInfo()
@@ -169,7 +170,7 @@ def _ended(highs: Any, settings: Settings, coarse: float) -> Ended | str:
         bound = finite(info.mip_dual_bound)
     else:  # a linear programme: optimal is its own bound
         bound = objective if status == known.kOptimal else None
-    bound = lowered(bound, coarse)
+    bound = holding(bound, highs.getOptionValue(BRANCHING)[1], coarse)
     infeasible = status == known.kInfeasible and not refused
     if objective is None and not infeasible and not limited:
         return f"{highs.modelStatusToString(status)} without a solution"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from optsched.backends.answer import FEASIBILITY, Answer, finite, judged, unsolved
 from optsched.backends.by_pyomo import solve_with_pyomo
-from optsched.backends.highs import BRANCHING, COARSE, lowered, run_steadily, set_options, slack_of
+from optsched.backends.highs import BRANCHING, COARSE, holding, run_steadily, set_options
 from optsched.backends.running import InterruptibleScip
 from optsched.backends.sizes import require_time
 from optsched.backends.solvers import require_solver
@@ -23,10 +23,11 @@ from optsched.result import Settings, Termination, TracePoint
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
-FINER = 32.0
-"""Of HiGHS 1.16, three models whose best known time is 1, and tolerances of 1e-9: of 450 runs 17
-ended above the optimum, as "optimal"; in a unit so many times smaller none of 1,500, but 12 of 60
-of a fourth. There, with `COARSE`, none of 200, and none of 120 each of two of the others."""
+FINER = 64.0
+"""HiGHS 1.15 and 1.16, tolerances of 1e-9, models whose best known time is 1: "optimal" above the
+optimum in all of 100 runs on one, 17 of 450 on three others, 12 of 60 of a fifth in a unit 32 times
+smaller. In one 64 times smaller, and branching with `COARSE`, in none of 320 on the two worst of
+these, and of 18,884 on drawn ones."""
 
 
 def solve_model(
@@ -57,9 +58,8 @@ def solve_model(
         Whether HiGHS may presolve again at the root. What 1.15 then infers of big-M rows has cut
         optima off.
     cautious : bool
-        Hand HiGHS the continuous variables in a unit `FINER` times smaller, and let it branch with
-        a tolerance of a tenth of the gap, at most `COARSE`: else 1.15 and 1.16 have cut optima off
-        where times are below 1.
+        Hand HiGHS the objective and the continuous variables in a unit `FINER` times smaller, and
+        let it branch with `COARSE`: else 1.15 and 1.16 have cut optima off where times are below 1.
     heard : callable, optional
         Hears of incumbents and bounds, in the model's unit; of the last ones only where the
         solver is not HiGHS.
@@ -194,23 +194,22 @@ def _solve_with_highs(
     highs.setOptionValue("log_to_console", False)
     set_options(highs, settings)
     highs.setOptionValue("mip_allow_restart", restarts)
-    scale = np.ones(highs.getNumCol())
-    branching = FEASIBILITY
+    scale, finer, branching = np.ones(highs.getNumCol()), 1.0, FEASIBILITY
     if cautious:
-        branching = max(FEASIBILITY, min(COARSE, settings.gap / 10))
+        scale, finer, branching = _made_finer(highs), FINER, COARSE
         highs.setOptionValue(BRANCHING, branching)
-        scale = _made_finer(highs)
-    value = _hand_over_start(solver, highs, model, scale) if start else None
-    recorder = _Recorder(heard, slack_of(branching))
+    value = _hand_over_start(solver, highs, model, scale, finer) if start else None
+    recorder = _Recorder(heard, branching, finer)
     highs.cbMipLogging.subscribe(recorder)
     highs.cbMipImprovingSolution.subscribe(recorder)
     highs.cbLogging.subscribe(lambda event: recorder.log.append(event.message))
     built = recorder.began = clock()
     # Not by the interface: it would catch what a listener prints.
     ended = run_steadily(highs, settings, value, recorder.tell)
+    objective, bound = _in_unit(ended.objective, finer), _in_unit(ended.bound, finer)
     solved = clock()
     if heard is not None:
-        heard(ended.objective, ended.bound)
+        heard(objective, bound)
     if ended.values is not None:
         for identity, column in solver._pyomo_var_to_solver_var_map.items():
             found = float(ended.values[column] / scale[column])
@@ -218,14 +217,19 @@ def _solve_with_highs(
         _round_integers(model)
     return Answer(
         ended.termination,
-        ended.objective,
-        ended.bound,
+        objective,
+        bound,
         build_time + built - began,
         solved - built,
         "highs",
-        trace=(*recorder.points, TracePoint(solved - built, ended.objective, ended.bound)),
+        trace=(*recorder.points, TracePoint(solved - built, objective, bound)),
         log="".join(recorder.log),
     )
+
+
+def _in_unit(value: float | None, finer: float) -> float | None:
+    """A value in the model's own unit, of one in a unit so many times smaller."""
+    return None if value is None else value / finer
 
 
 @dataclass(eq=False)
@@ -236,7 +240,8 @@ class _Recorder:
     """
 
     heard: Heard | None = None
-    slack: float = 0.0
+    branching: float = FEASIBILITY
+    finer: float = 1.0
     began: float = field(default_factory=clock)
     points: list[TracePoint] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
@@ -245,8 +250,8 @@ class _Recorder:
         out = event.data_out
         point = TracePoint(
             clock() - self.began,
-            finite(out.mip_primal_bound),
-            lowered(finite(out.mip_dual_bound), self.slack),
+            _in_unit(finite(out.mip_primal_bound), self.finer),
+            _in_unit(holding(finite(out.mip_dual_bound), self.branching), self.finer),
         )
         last = self.points[-1] if self.points else None
         if last is None or (last.incumbent, last.bound) != (point.incumbent, point.bound):
@@ -259,28 +264,39 @@ class _Recorder:
 
 
 def _made_finer(highs: Any) -> NDArray[np.float64]:
-    """Let continuous columns be `FINER` times as large; returns the scale of every column."""
+    """Let objective and continuous columns be `FINER` times as large; returns columns' scale."""
     import highspy
 
     lp = highs.getLp()
     whole = np.array([kind == highspy.HighsVarType.kInteger for kind in lp.integrality_], bool)
     scale = np.where(whole, 1.0, FINER) if len(whole) else np.ones(lp.num_col_)
-    if (scale == 1.0).all():
-        return scale
     matrix, lower, upper = lp.a_matrix_, np.array(lp.col_lower_), np.array(lp.col_upper_)
     column = np.array(matrix.index_)
     if matrix.format_ == highspy.MatrixFormat.kColwise:
         column = np.repeat(np.arange(lp.num_col_), np.diff(matrix.start_))
     matrix.value_ = np.array(matrix.value_) / scale[column]
-    lp.col_cost_, lp.col_lower_, lp.col_upper_ = lp.col_cost_ / scale, lower * scale, upper * scale
+    lp.col_lower_, lp.col_upper_ = lower * scale, upper * scale
+    lp.col_cost_, lp.offset_ = FINER * np.array(lp.col_cost_) / scale, FINER * lp.offset_
     highs.passModel(lp)
     return scale
 
 
 def _hand_over_start(
-    solver: Any, highs: Any, model: pyo.ConcreteModel, scale: NDArray[np.float64]
+    solver: Any, highs: Any, model: pyo.ConcreteModel, scale: NDArray[np.float64], finer: float
 ) -> float | None:
-    """Hand the variables' values over, scaled; returns the objective's value there."""
+    """Hand the variables' values over, scaled; returns the objective's there, as HiGHS sees it.
+
+    Parameters
+    ----------
+    solver, highs : object
+        Pyomo's and HiGHS's own.
+    model : ConcreteModel
+        What they solve.
+    scale : (columns,) float
+        Of the variables.
+    finer : float
+        Of the objective.
+    """
     import highspy
     import pyomo.environ as pyo
 
@@ -293,7 +309,7 @@ def _hand_over_start(
     highs.setSolution(solution)
     objective = next(model.component_data_objects(pyo.Objective, active=True))
     value = pyo.value(objective, exception=False)
-    return None if value is None else float(value)
+    return None if value is None else float(value) * finer
 
 
 def _solve_with_scip(model: pyo.ConcreteModel, settings: Settings, build_time: float) -> Answer:

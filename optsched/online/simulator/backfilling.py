@@ -24,7 +24,7 @@ def list_fitting(queue: Any, free: int, behind: int) -> int:
             break  # buckets are in order of size
         if queue.waiting[bucket] == 0:
             continue
-        rank = first_behind(queue, bucket, behind)
+        rank = _first_behind(queue, bucket, behind)
         if rank < len(queue.row_at):
             queue.fitting[count], queue.upcoming[count] = bucket, rank
             count += 1
@@ -40,7 +40,7 @@ def next_behind(queue: Any, count: int, behind: int) -> int:
     best, chosen = len(queue.row_at), -1
     for at in range(count):
         if queue.upcoming[at] <= behind:
-            queue.upcoming[at] = first_behind(queue, queue.fitting[at], behind)
+            queue.upcoming[at] = _first_behind(queue, queue.fitting[at], behind)
         if queue.upcoming[at] < best:
             best, chosen = queue.upcoming[at], at
     return chosen
@@ -55,11 +55,13 @@ def still_fitting(queue: Any, count: int, free: int) -> int:
 
 
 @njit_inlined
-def next_suited(packed: Any, rules: Any, queue: Any, state: Any, behind: int) -> tuple[int, int]:
-    """The least rank above `behind` that fits and, if heavy, is offered GPUs close enough.
+def next_to_backfill(
+    packed: Any, rules: Any, queue: Any, state: Any, behind: int
+) -> tuple[int, int]:
+    """The least rank above `behind` of no more GPUs than are free, close enough if it is heavy.
 
     And its bucket, or -1. A bucket holds light jobs of one size or heavy jobs of one configuration,
-    so that its jobs are offered the same.
+    so that its jobs are offered the same; buckets of one size follow one another, with one offer.
 
     Parameters
     ----------
@@ -78,7 +80,7 @@ def next_suited(packed: Any, rules: Any, queue: Any, state: Any, behind: int) ->
     for bucket in range(len(queue.size)):
         if queue.gpus[bucket] > state.servers.total[0]:
             break  # buckets are in order of size
-        if queue.waiting[bucket] == 0 or is_before(queue, bucket, behind):
+        if queue.waiting[bucket] == 0 or _is_before(queue, bucket, behind):
             continue
         if queue.configuration[bucket] >= 0:
             if gpus != queue.gpus[bucket]:
@@ -87,7 +89,7 @@ def next_suited(packed: Any, rules: Any, queue: Any, state: Any, behind: int) ->
                 pieces = pattern(state.servers, rule, gpus, state.taken, state.scratch)
             if not _suits(packed, rules, queue, state, bucket, pieces):
                 continue
-        rank = first_behind(queue, bucket, behind)
+        rank = _first_behind(queue, bucket, behind)
         if rank < best:
             best, chosen = rank, bucket
     return best, chosen
@@ -135,16 +137,16 @@ def forget(queue: Any, bucket: int, rank: int) -> None:
 
 
 @njit_inlined
-def is_before(queue: Any, bucket: int, rank: int) -> bool:
+def _is_before(queue: Any, bucket: int, rank: int) -> bool:
     """Whether nobody in a bucket has a rank above `rank`."""
     size = queue.size[bucket]
     return size == 0 or queue.heap[queue.begin[bucket] + size - 1] <= rank
 
 
 @njit_borrowing
-def first_behind(queue: Any, bucket: int, rank: int) -> int:
+def _first_behind(queue: Any, bucket: int, rank: int) -> int:
     """The least queued rank of a bucket above `rank`, or one above every rank."""
-    if is_before(queue, bucket, rank):
+    if _is_before(queue, bucket, rank):
         return len(queue.row_at)
     begin, size = queue.begin[bucket], queue.size[bucket]
     at = _present(queue, bucket, queue.front[bucket])

@@ -14,7 +14,7 @@ from optsched.online.simulator.backfilling import (
     forget,
     list_fitting,
     next_behind,
-    next_suited,
+    next_to_backfill,
     still_fitting,
 )
 from optsched.online.simulator.heaps import pop, push, push_keyed
@@ -233,7 +233,7 @@ def _backfill(
     """Start later jobs in queue order that fit now: heavy ones only on an offer good enough."""
     behind = max(state.index[HEAD], seen - 1)
     while True:
-        behind, bucket = next_suited(packed, rules, queue, state, behind)
+        behind, bucket = next_to_backfill(packed, rules, queue, state, behind)
         if bucket < 0:
             return
         row = queue.row_at[behind]
