@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 FINER = 64.0
 """HiGHS 1.15 and 1.16, tolerances of 1e-9, models whose best known time is 1: "optimal" above the
-optimum in all of 100 runs on one, 17 of 450 on three others, 12 of 60 of a fifth in a unit 32 times
-smaller. In one 64 times smaller, and branching with `COARSE`, in none of 320 on the two worst of
-these, and of 18,884 on drawn ones."""
+optimum in 17 of 450 runs on three, in all of 100 and 12 of 60 on two more in a unit 32 times
+smaller. In one 64 times smaller, and branching with `COARSE`, in none of 320 on these two, and of
+18,884 on drawn ones."""
 
 
 def solve_model(
