@@ -119,7 +119,8 @@ def run_steadily(
             for name, value in {BRANCHING: branching, **options}.items():
                 highs.setOptionValue(name, value)
         run_highs(highs, settings.deadline, meanwhile)
-        ended = _ended(highs, settings, coarse=_COARSE.items() <= options.items())
+        tolerance, coarse = options.get(BRANCHING, branching), _COARSE.items() <= options.items()
+        ended = _ended(highs, settings, tolerance, coarse)
         if isinstance(ended, Ended):
             better = best.objective is not None and ended.objective is None
             kept = ended.termination is Termination.INFEASIBLE or not better
@@ -147,8 +148,20 @@ def _with_incumbent(highs: Any, best: Ended) -> Ended:
     return replace(best, objective=value, values=np.array(highs.getSolution().col_value))
 
 
-def _ended(highs: Any, settings: Settings, coarse: bool) -> Ended | str:
-    """How a run ended, with tolerances `coarse` or not, or the words of its failure."""
+def _ended(highs: Any, settings: Settings, branching: float, coarse: bool = False) -> Ended | str:
+    """How a run ended, or the words of its failure; its bound holds, whatever the tolerances.
+
+    Parameters
+    ----------
+    highs : object
+        The solver.
+    settings : Settings
+        Limits of the run, and its clock.
+    branching : float
+        Its tolerance while branching.
+    coarse : bool
+        Whether those of the linear programmes are coarse, too.
+    """
     import highspy
 
     status, info = highs.getModelStatus(), highs.getInfo()
@@ -170,7 +183,7 @@ def _ended(highs: Any, settings: Settings, coarse: bool) -> Ended | str:
         bound = finite(info.mip_dual_bound)
     else:  # a linear programme: optimal is its own bound
         bound = objective if status == known.kOptimal else None
-    bound = holding(bound, highs.getOptionValue(BRANCHING)[1], coarse)
+    bound = holding(bound, branching, coarse)
     infeasible = status == known.kInfeasible and not refused
     if objective is None and not infeasible and not limited:
         return f"{highs.modelStatusToString(status)} without a solution"
