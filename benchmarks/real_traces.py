@@ -68,7 +68,9 @@ TOLD = (
     "Flow over the best baseline's, told the same (beside las and max-min: the true lengths).",
     "Inflation is the GPU time that jobs took over that of good placements, the median with true",
     "lengths: las and max-min place a job anew at each of its turns, srpt-preemptive leaves it",
-    "where it is until another stops it.",
+    "where it is until another stops it. All three drain the servers with most free GPUs, and put",
+    "the last piece on the smallest that holds it (`best-fit-last`); the paper's baselines put it",
+    "on the next (`most`).",
 )
 APART = {
     "a-srpt": POLICIES["a-srpt"],

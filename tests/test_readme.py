@@ -264,7 +264,8 @@ def test_what_stops_jobs_on_real_traces_is_that_of_the_page() -> None:
     first = [rows["muri-1"], rows["muri-2"]]
     turns = [row[at] for row in first for at in (0, 1)]
     assert f"{min(turns):.2f} to {max(turns):.2f} of the best baseline's flow" in stated
-    assert {round(row[at], 1) for row in first for at in (4, 5)} == {1.1}
+    held = [row[at] for row in first for at in (4, 5)]
+    assert f"with {min(held):.1f} to {max(held):.1f} times the GPU time" in stated
     takes = [row[7] for row in first]
     assert f"takes {min(takes):.0f} to {max(takes):.0f} times" in stated
     third = rows["muri-3"]

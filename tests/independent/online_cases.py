@@ -103,6 +103,19 @@ def _model(rng: np.random.Generator, exact: bool, unit: float, most: int) -> dic
     }
 
 
+def widened(rng: np.random.Generator, drawn: dict[str, Any], most: int) -> dict[str, Any]:
+    """The same on many servers, most jobs of one GPU, of up to so many at once."""
+    gpus = int(rng.integers(most // 2, most + 1))
+    drawn["cluster"]["servers"] = -(-gpus // drawn["cluster"]["gpus_per_server"])
+    models = drawn["catalogue"]["models"]
+    stage = {**models["m0"]["stages"][0], "replicas": 1, "output_bytes": 0.0}
+    models["alone"] = {**models["m0"], "stages": [stage]}
+    for row in drawn["rows"]:
+        if rng.random() < 0.8:
+            row.update(model="alone", gpus=1, iterations=row["iterations"] * pick(rng, (4, 16, 64)))
+    return drawn
+
+
 def with_slices(rng: np.random.Generator, drawn: dict[str, Any]) -> dict[str, Any]:
     """The same with slices, experts and micro-batches, and clusters that hold what they ask for.
 

@@ -31,7 +31,8 @@ ORDERS = {
     "easy": "submission",
 }
 OFFERS = {"a-srpt": "adaptive", "a-srpt-perfect": "adaptive", "a-srpt-backfill": "adaptive"}
-OFFERS["srpt-workload-hold"] = OFFERS["spwf-consolidated"] = "best-fit-last"
+OFFERS |= dict.fromkeys(("srpt-workload-hold", "spwf-consolidated"), "best-fit-last")
+OFFERS |= dict.fromkeys(("las", "srpt-preemptive", "max-min"), "best-fit-last")
 
 
 def iteration_time(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from independent.day import batches, seed_of_the_day
-from independent.online_cases import draw_workload, pick, with_slices
+from independent.online_cases import draw_workload, pick, widened, with_slices
 from independent.online_oracle import ORDERS, Row, Simulation, heavy_edge, least_flow
 from oracles.offline import offline_optimum
 
@@ -32,10 +32,17 @@ class Case:
     """A drawn workload in files, with predictions and settings."""
 
     def __init__(
-        self, number: int, folder: Path, most_jobs: int = 40, slices: bool = False
+        self,
+        number: int,
+        folder: Path,
+        most_jobs: int = 40,
+        slices: bool = False,
+        most_gpus: int | None = None,
     ) -> None:
         self.rng = np.random.default_rng([seed_of_the_day(), number])
         self.drawn = draw_workload(self.rng, most_jobs)
+        if most_gpus is not None:
+            self.drawn = widened(self.rng, self.drawn, most_gpus)
         if slices:
             self.drawn = with_slices(self.rng, self.drawn)
         self.rows = self.drawn["rows"]

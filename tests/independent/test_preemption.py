@@ -32,8 +32,11 @@ def _settings(case: Case, policy: str) -> dict[str, Any]:
     return settings if policy == "srpt-preemptive" else {**settings, "round": unit}
 
 
-def _compare(case: Case, policy: str, seen: Counter[str]) -> None:
-    """Every segment of every job; the audit accepts the run, and three bounds lie below it."""
+def _compare(case: Case, policy: str, seen: Counter[str]) -> int:
+    """Every segment of every job; the audit accepts the run, and three bounds lie below it.
+
+    Returns how many run at once at most.
+    """
     guess = case.guesses()
     given = np.array([guess[name] for name in _in_row_order(case)])
     bounds = online.flow_bounds(case.jobs)
@@ -65,13 +68,16 @@ def _compare(case: Case, policy: str, seen: Counter[str]) -> None:
         assert getattr(bounds, name) <= flow * (1 + 1e-9), f"{name} {flow} {where}"
     metrics = online.compute_metrics(records)
     assert math.isclose(metrics.total_flow_time, flow, rel_tol=1e-9), where
-    held = sum(
-        row.gpus * (end - start)
-        for row, spans in zip(rows, simulation.segments(), strict=True)
-        for start, end, _ in spans
-    )
+    spans = [
+        (row.gpus, start, end)
+        for row, segments in zip(rows, simulation.segments(), strict=True)
+        for start, end, _ in segments
+    ]
+    held = sum(gpus * (end - start) for gpus, start, end in spans)
     assert math.isclose(metrics.utilisation, held / (simulation.total * scale), rel_tol=1e-8)
     seen[policy] += 1
+    changes = sorted(change for _, start, end in spans for change in ((start, 1), (end, -1)))
+    return int(np.cumsum([change for _, change in changes]).max())
 
 
 @pytest.mark.parametrize("numbers", batches(2000, default=60, size=30))
@@ -93,6 +99,17 @@ def test_records_of_crowds_are_the_oracles(numbers: range, tmp_path: Path) -> No
         seen["crowds"] += len(case.rows) > 128
     assert 2 * seen["crowds"] >= len(numbers), seen
     assert seen["stops"] >= 10 * len(numbers), seen
+
+
+@pytest.mark.parametrize("numbers", batches(400, default=18, size=9))
+def test_records_of_many_that_run_are_the_oracles(numbers: range, tmp_path: Path) -> None:
+    """Where more run than are kept in order by their keys, or by when they end."""
+    seen: Counter[str] = Counter()
+    for number in numbers:
+        case = Case(20_000 + number, tmp_path, most_jobs=1200, most_gpus=160)
+        seen["many"] += _compare(case, POLICIES[number % len(POLICIES)], seen) > 64
+    assert seen["many"], seen
+    assert seen["stops"] >= len(numbers), seen
 
 
 @pytest.mark.parametrize("numbers", batches(200, default=10, size=10))

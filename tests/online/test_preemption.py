@@ -194,7 +194,7 @@ class Remaining:
             elif job in running:
                 view.preempt(job)
         for job in sorted(view.queue, key=key):
-            if (offer := view.offer(job, "most")) is not None:
+            if (offer := view.offer(job, "best-fit-last")) is not None:
                 view.start(job, offer)
 
 
@@ -231,7 +231,7 @@ class FairShares:
                 elif job in running:
                     view.preempt(job)
         for job in sorted(view.queue, key=self.place):
-            if (offer := view.offer(job, "most")) is not None:
+            if (offer := view.offer(job, "best-fit-last")) is not None:
                 view.start(job, offer)
         if view.queue:
             view.wake((view.now // self.length + 1) * self.length)

@@ -144,18 +144,21 @@ _ALL = (
         "las",
         "preemptive: least attained service (GPU-seconds) first, by rounds",
         order="attained",
+        offer="best-fit-last",
         preempts="rounds",
     ),
     Policy(
         "srpt-preemptive",
         "preemptive: smallest remaining predicted workload first, at every event",
         order="remaining",
+        offer="best-fit-last",
         preempts="events",
     ),
     Policy(
         "max-min",
         "preemptive: Gavel's max-min fair shares of the GPUs, by rounds",
         order="share",
+        offer="best-fit-last",
         preempts="rounds",
     ),
 )

@@ -27,7 +27,7 @@ rounds of six minutes, which is the `las` of the command line:
                 elif view.now % 360 == 0 and job.row not in first:
                     view.preempt(job)
             for job in sorted(view.queue, key=lambda job: (view.attained(job), job.row)):
-                if (offer := view.offer(job, "most")) is not None:
+                if (offer := view.offer(job, "best-fit-last")) is not None:
                     view.start(job, offer)
             if view.queue:
                 view.wake((view.now // 360 + 1) * 360)

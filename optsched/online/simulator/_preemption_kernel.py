@@ -3,7 +3,7 @@
 A full pass goes through all jobs by (key, row), keeps or chooses those that fit together, stops the
 running ones that are left over, then fills: waiting jobs start in order where they fit.
 Complexity: O(R + changed log n) a full pass for R running jobs; by remaining work O(sizes) where
-nobody who waits can have come to the front, else O(log n) for each job looked at.
+nobody who waits can have come to the front, else O(log n + sqrt R) for each job looked at.
 O(started log n) a fill; with max-min's shares a full pass looks at every job that waits.
 Source: models/online/README.md, "Preemption".
 """
@@ -16,7 +16,9 @@ import numpy as np
 
 from optsched.compiled_loops import njit_borrowing, njit_inlined
 from optsched.online.simulator._engine_kernel import next_multiple
+from optsched.online.simulator.ends import expect_ends, forget_stopped, next_end
 from optsched.online.simulator.iteration_cache import cached_time
+from optsched.online.simulator.last_running import leave, run_at, run_by_key, run_last
 from optsched.online.simulator.offers import pattern, rule_for
 from optsched.online.simulator.preemption_state import (
     ALPHAS,
@@ -27,12 +29,13 @@ from optsched.online.simulator.preemption_state import (
     HORIZON,
     INSTANTS,
     KIND,
+    KNOWN,
+    LAST,
     LEFT,
     NEXT,
     NONE,
     NOW,
     PIECES,
-    PLACE,
     QUEUED,
     REMAINING,
     RESTARTS,
@@ -40,13 +43,12 @@ from optsched.online.simulator.preemption_state import (
     SEGMENTS,
     SHARE,
     STOPS,
+    SUBMITTED,
 )
 from optsched.online.simulator.server_sets import see_free
 from optsched.online.simulator.share_rounds import go_by_shares
 from optsched.online.simulator.starts import (
     change_ahead,
-    expect_ends,
-    forget_stopped,
     release,
     start,
     stop,
@@ -58,7 +60,7 @@ from optsched.online.simulator.waiting_line import (
     first_fitting,
     key_of,
 )
-from optsched.online.simulator.walk import claims, come_after, go_through, leave, rise, run_at
+from optsched.online.simulator.walk import claims, come_after, go_through
 
 DONE, MORE, NEEDS_ROOM = 0, 1, 2
 FINEST = 2.0**53
@@ -85,12 +87,17 @@ def advance(rows: Any, packed: Any, rules: Any, state: Any, steps: int) -> int:
         Instants.
     """
     most = len(state.servers.free) * (len(state.servers.histogram) - 1)
+    sure = 0
     for _ in range(steps):
-        if _room(state) < most:
+        if sure == 0:
+            sure = _recordable(state, most)
+        if sure == 0:
             return NEEDS_ROOM
+        sure -= 1
         now = _next_event(rows, rules, state)
-        if now > state.clock[HORIZON]:
-            expect_ends(state, state.index[RUNNING], np.inf)
+        while now > state.clock[HORIZON]:
+            least = now if now < np.inf else -np.inf
+            expect_ends(state, state.index[RUNNING] - state.index[LAST], least, np.inf)
             now = _next_event(rows, rules, state)
         if now == np.inf:
             return DONE
@@ -108,15 +115,13 @@ def advance(rows: Any, packed: Any, rules: Any, state: Any, steps: int) -> int:
 
 
 @njit_inlined
-def _room(state: Any) -> int:
-    """How many segments or pieces can be recorded."""
-    instants = len(state.instant) - state.index[INSTANTS] - 1
-    if instants < 0:
-        return -1
+def _recordable(state: Any, most: int) -> int:
+    """How many instants can be recorded, if each has at most so many segments or pieces."""
     room = len(state.segment_row) - state.index[SEGMENTS]
     room = min(room, len(state.stopped_row) - state.index[STOPS])
     room = min(room, len(state.alpha) - state.index[ALPHAS])
-    return min(room, len(state.piece) - state.index[PIECES])
+    room = min(room, len(state.piece) - state.index[PIECES])
+    return min(room // most, len(state.instant) - state.index[INSTANTS])
 
 
 @njit_inlined
@@ -145,8 +150,7 @@ def _next_event(rows: Any, rules: Any, state: Any) -> float:
     at = np.inf
     if state.index[NEXT] < len(rows.submit):
         at = rows.submit[state.index[NEXT]]
-    if state.index[ENDS] > 0:
-        at = min(at, state.end_time[0])
+    at = min(at, next_end(state))
     if rules.round > 0.0 and state.index[QUEUED] > 0:
         at = min(at, _next_boundary(state.clock[NOW], rules.round))
     return next_multiple(at, rules.slot) if rules.slot > 0.0 else at
@@ -176,14 +180,12 @@ def _is_boundary(now: float, rules: Any) -> bool:
 
 @njit_inlined
 def _end(rows: Any, rules: Any, state: Any, now: float) -> None:
-    while state.index[ENDS] > 0 and state.end_time[0] <= now:
-        row = state.end_row[0]
-        place = state.number[row, PLACE]
-        release(rows, rules, state, row, state.running_key[place], False)
+    while next_end(state) <= now:
+        row = state.end_row[state.index[ENDS] - 1]
+        release(rows, rules, state, row, leave(state, row), False)
         state.job[row, LEFT] = GONE
         state.present[rows.bucket[state.number[row, KIND]]] -= 1
         state.index[ENDED] += 1
-        leave(state, place)
         forget_stopped(state)
 
 
@@ -192,7 +194,13 @@ def _admit(rows: Any, rules: Any, state: Any, now: float) -> None:
     while state.index[NEXT] < len(rows.submit) and rows.submit[state.index[NEXT]] <= now:
         row = state.index[NEXT]
         state.index[NEXT] = row + 1
-        state.present[rows.bucket[state.number[row, KIND]]] += 1
+        kind = rows.configuration[row]
+        state.number[row, KIND], state.job[row, LEFT] = kind, rows.iterations[row]
+        if rules.order == SHARE:
+            state.job[row, SUBMITTED] = rows.submit[row]
+        else:
+            state.job[row, KNOWN] = rows.predicted[row]
+        state.present[rows.bucket[kind]] += 1
         enqueue(rows, state, row, key_of(rows, rules, state, row, 0.0, np.inf))
 
 
@@ -207,7 +215,7 @@ def _preempt(rows: Any, rules: Any, state: Any, now: float) -> int:
         kept, stopped, aside = go_by_shares(rows, rules, state, now)
     elif rules.order == REMAINING:
         last, claimed, aside = claims(rows, rules, state, now)
-        first = state.index[RUNNING] - last
+        first = state.index[RUNNING] - state.index[LAST]
         kept, stopped, aside = go_through(rows, state, first, last, aside, free - claimed)
     else:
         kept, last = come_after(rows, rules, state, now)
@@ -217,15 +225,16 @@ def _preempt(rows: Any, rules: Any, state: Any, now: float) -> int:
         stop(rows, rules, state, state.order_row[at], state.order_key[at], at_once)
     if at_once:
         see_free(state.servers)
-    state.index[RUNNING] = kept
     if rules.order == REMAINING:
+        state.index[RUNNING] = kept + state.index[LAST]
         for at in range(first, kept):
-            rise(state, at)
+            run_last(state, state.running[at], state.running_key[at])
+    else:
+        state.index[RUNNING] = kept
     if rules.round > 0.0:
-        horizon = _next_boundary(now, rules.round)
-        expect_ends(
-            state, kept, next_multiple(horizon, rules.slot) if rules.slot > 0.0 else horizon
-        )
+        until = _next_boundary(now, rules.round)
+        until = next_multiple(until, rules.slot) if rules.slot > 0.0 else until
+        expect_ends(state, kept, -np.inf, until)
     elif stopped > 0:
         forget_stopped(state)
     return aside
@@ -270,11 +279,13 @@ def _fill(rows: Any, packed: Any, rules: Any, state: Any, now: float, chosen: in
             pieces = pattern(state.servers, rule, rows.gpus[kind], state.taken, state.scratch)
             alpha = cached_time(state.cache, packed, kind, state.taken, pieces)
         if alpha < np.inf:
-            run_at(state, state.index[RUNNING], row, rows.gpus[kind], key)
             start(rows, rules, state, row, alpha, now)
+            place = state.index[RUNNING] - 1 - state.index[LAST]
             if rules.order == REMAINING:
-                rise(state, state.index[RUNNING] - 1)
+                run_by_key(rows, state, place, row, key)
                 change_ahead(rows, state, row, key, rows.gpus[kind])
+            else:
+                run_at(state, place, row, rows.gpus[kind], key)
             continue
         for each in range(at, chosen):
             enqueue(rows, state, state.aside[each], state.aside_key[each])

@@ -139,8 +139,7 @@ def forget(queue: Any, bucket: int, rank: int) -> None:
 @njit_inlined
 def _is_before(queue: Any, bucket: int, rank: int) -> bool:
     """Whether nobody in a bucket has a rank above `rank`."""
-    size = queue.size[bucket]
-    return size == 0 or queue.heap[queue.begin[bucket] + size - 1] <= rank
+    return queue.newest[bucket] <= rank
 
 
 @njit_borrowing

@@ -18,6 +18,25 @@ NARROW = 1e-300
 """A width that is not divided into bins."""
 
 
+@njit_inlined
+def insert_keyed(keys: Any, items: Any, at: int, key: float, item: int) -> None:
+    """Put an item where it belongs beside the first so many of a list in order by (key, item).
+
+    Parameters
+    ----------
+    keys, items : (N,) float and int
+        The list; edited.
+    at : int
+        How many.
+    key, item : float and int
+        The new one.
+    """
+    while at > 0 and (keys[at - 1] > key or (keys[at - 1] == key and items[at - 1] > item)):
+        keys[at], items[at] = keys[at - 1], items[at - 1]
+        at -= 1
+    keys[at], items[at] = key, item
+
+
 @njit_borrowing
 def sort_keyed(keys: Any, items: Any, spare_keys: Any, spare_items: Any, ends: Any) -> None:
     """Put a list in order by (key, item).
@@ -88,11 +107,7 @@ def _bin(above: float, scale: float, count: int) -> int:
 @njit_inlined
 def _sort_few(keys: Any, items: Any) -> None:
     for each in range(1, len(keys)):
-        key, item, at = keys[each], items[each], each
-        while at > 0 and (keys[at - 1] > key or (keys[at - 1] == key and items[at - 1] > item)):
-            keys[at], items[at] = keys[at - 1], items[at - 1]
-            at -= 1
-        keys[at], items[at] = key, item
+        insert_keyed(keys, items, each, keys[each], items[each])
 
 
 @njit_inlined

@@ -205,6 +205,7 @@ def _rows_and_queue(
         gpus=gpus,
         configuration=configuration,
         skip=np.concatenate([order[:0], *skip]),
+        newest=np.full(len(sizes), -1),
         front=np.zeros(len(sizes), dtype=np.int64),
         waiting=np.zeros(len(sizes), dtype=np.int64),
         refused=np.full((len(sizes), jobs.cluster.gpus_per_server + 1), -1, dtype=np.int64),

@@ -97,7 +97,7 @@ def take(servers: Any, rule: int, gpus: int, piece: Any, at: int) -> int:
     size = 1 if rule == LEAST else largest
     while left > 0:
         if rule == FIRST_FIT:
-            row = 0
+            row = len(servers.histogram)
         else:
             while servers.histogram[size] == 0:
                 size += 1 if rule == LEAST else -1
@@ -130,27 +130,25 @@ def set_free(servers: Any, server: int, count: int) -> None:
     servers.total[0] += count - before
     servers.histogram[before] -= 1
     servers.histogram[count] += 1
-    if before > 0:
-        discard(servers, before, server)
-    if count > 0:
-        add(servers, count, server)
+    discard(servers, before, server)
+    add(servers, count, server)
     if servers.by_index and count == 0:
-        discard(servers, 0, server)
+        discard(servers, len(servers.histogram), server)
     elif servers.by_index and before == 0:
-        add(servers, 0, server)
+        add(servers, len(servers.histogram), server)
 
 
 @njit_borrowing
 def _first_fit_pattern(servers: Any, gpus: int, taken: Any, scratch: Any) -> int:
-    left, pieces = gpus, 0
+    left, pieces, any_free = gpus, 0, len(servers.histogram)
     while left > 0:
-        server = least(servers, 0)
-        discard(servers, 0, server)
+        server = least(servers, any_free)
+        discard(servers, any_free, server)
         scratch[pieces] = server
         given = min(servers.free[server], left)
         taken[given] += 1
         pieces += 1
         left -= given
     for piece in range(pieces):
-        add(servers, 0, scratch[piece])
+        add(servers, any_free, scratch[piece])
     return pieces

@@ -72,6 +72,7 @@ def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     if rules.scan >= BACKFILL:  # ranks come in ascending order
         queue.heap[queue.begin[bucket] + queue.size[bucket]] = rank
         queue.waiting[bucket] += 1
+        queue.newest[bucket] = rank
     else:
         push(queue.heap[queue.begin[bucket] :], queue.size[bucket], rank)
     queue.size[bucket] += 1

@@ -27,6 +27,10 @@ def put_in_order(piece: Any, pieces: int, heap: Any, server: Any, taken: Any) ->
     server, taken : (k,) int
         Edited.
     """
+    if pieces == 1:
+        word = piece[0] if piece[0] >= 0 else ~piece[0]
+        server[0], taken[0] = word >> SERVER, word & GPUS
+        return
     for each in range(pieces):
         word = piece[each]
         push(heap, each, word if word >= 0 else ~word)

@@ -64,6 +64,8 @@ class PreemptiveRun:
         sizes, bucket = np.unique(made.gpus, return_inverse=True)
         self.rows = Rows(
             submit=jobs.submit,
+            iterations=jobs.iterations,
+            predicted=predicted,
             configuration=jobs.configuration,
             gpus=made.gpus,
             estimate=made.estimate,
@@ -71,7 +73,7 @@ class PreemptiveRun:
             heavy=made.worst / made.estimate >= options.comm_heavy,
             sizes=sizes,
         )
-        self.state = new_state(jobs, self.rows, self.rules, predicted)
+        self.state = new_state(jobs, self.rows, self.rules)
 
     def until_done(self, steps: int, progress: Callable[[int, int], None] | None) -> bool:
         """Run to the end, looking up every so many instants; False if interrupted."""

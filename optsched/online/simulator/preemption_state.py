@@ -19,8 +19,9 @@ from optsched.online.simulator.server_sets import FreeServers, all_free
 Floats = NDArray[np.float64]
 NONE = -1
 NEXT, RUNNING, SEGMENTS, PIECES, QUEUED, ENDED, ENDS, STOPS, RESTARTS, INSTANTS, ALPHAS = range(11)
-COUNTERS = 11
-NOW, HORIZON, FETCHED, REACHED = range(4)
+LAST, LIMIT_ROW, MOST_ENDS, MOST_LAST = range(11, 15)
+COUNTERS = 15
+NOW, HORIZON, FETCHED, REACHED, LIMIT = range(5)
 LEFT, KNOWN, WORKED, FROM, END, ALPHA = range(6)
 SUBMITTED = KNOWN
 """By shares, for which nothing need be known."""
@@ -46,12 +47,14 @@ class Rules(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The jobs in row order: r and configuration; and of these g, alpha~, bucket of sizes, heavy.
+    """The jobs in row order: r, n, n~ and configuration; of these g, alpha~, bucket, and if heavy.
 
     `sizes` are the distinct g in ascending order.
     """
 
     submit: Any
+    iterations: Any
+    predicted: Any
     configuration: Any
     gpus: Any
     estimate: Any
@@ -66,33 +69,39 @@ class State(NamedTuple):
     Attributes
     ----------
     index : (COUNTERS,) int
-        Next arrival, running jobs, segments, pieces, queued, ended, entries of `end_time`; stops,
-        restarts, entries of `instant`, entries of `alpha`.
-    clock : (4,) float
-        Now; until when all ends are in `end_time`; what nobody looks at; and by shares, the key of
-        the last job that was chosen in a round.
+        Next arrival, running jobs, segments, pieces, queued, ended, entries of `end_key`; stops,
+        restarts, entries of `instant`, entries of `alpha`; running jobs in `last_row`, the row that
+        goes with LIMIT, and of how many entries `end_key` and `last_key` are shortened.
+    clock : (5,) float
+        Now; until when all ends are in `end_key`; what nobody looks at; by shares, the key of the
+        last job that was chosen in a round; and by remaining work, after which key running jobs
+        are in `last_row`, not in `running`.
     job : (n, COLUMNS) float
         As of the last stop: iterations to go, those predicted to go (by shares, when it was
         submitted), and seconds worked. Of running jobs: when iterations begin and end, and seconds
         each takes.
     number : (n, 2 COLUMNS) int
         The same memory. Of running jobs: the how manieth segment this is (below 0 once it is
-        stopped), where its pieces begin, and where it is in `running`; of all: its configuration.
+        stopped), where its pieces begin, and where it is in `running`, or NONE; of all: its
+        configuration.
     start : (n,) float
         Of jobs that have begun.
     running, running_gpus, running_key : (R,)
-        Rows, their GPUs and keys as last seen. By remaining work a heap by (key, row), the last
-        first.
-    end_time, end_row
-        Heap of ends of running jobs, and of some that were stopped: the first is no such.
+        Rows, their GPUs and keys as last seen.
+    last_key, last_row
+        By remaining work, the running jobs that come last, in order by (key, row) as last seen.
+    end_key, end_row
+        Minus the ends of the running jobs that end soon, in order, and of some that were stopped:
+        the last is no such.
     key, row, served, since, begin, size
         Jobs that wait behind the front, of each bucket b size[b] from begin[b] on; by shares, with
         seconds worked and submission.
     chosen_key, chosen, at, until, limit, longest
-        In order by (key, row), from at[b] to until[b], those that wait with keys up to limit[b]; as
-        of when these were chosen. Together with those that came since at most longest[b] or so.
+        In order by (key, row), from at[b] to until[b], those that wait with keys up to limit[b]: as
+        of when these were chosen, and of those that came since who comes soon. With those of the
+        heap at most longest[b] or so.
     front_key, front_row, front
-        From begin[b] on, a heap by (key, row) of the front[b] with such keys that came since.
+        From begin[b] on, a heap by (key, row) of the front[b] others with such keys.
     head_key, head, gone : (B,)
         The first of both, NONE where nobody waits; how many have left, by shares in this round.
     present : (B,) int
@@ -121,7 +130,9 @@ class State(NamedTuple):
     running: Any
     running_gpus: Any
     running_key: Any
-    end_time: Any
+    last_key: Any
+    last_row: Any
+    end_key: Any
     end_row: Any
     key: Any
     row: Any
@@ -170,7 +181,7 @@ class State(NamedTuple):
     cache: IterationCache
 
 
-def new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State:
+def new_state(jobs: Jobs, rows: Rows, rules: Rules) -> State:
     """A run before its first event.
 
     Parameters
@@ -181,8 +192,6 @@ def new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State:
         The same as the loop sees them.
     rules : Rules
         The policy's.
-    predicted : (n,) float
-        Iterations.
     """
     cluster, many = jobs.cluster, len(jobs)
     room = cluster.gpus + 8 * many + 1024  # no page of it is taken before it is met
@@ -192,20 +201,19 @@ def new_state(jobs: Jobs, rows: Rows, rules: Rules, predicted: Floats) -> State:
     table = np.zeros((many + 1) * COLUMNS)
     skipped = -table.ctypes.data // table.itemsize % COLUMNS  # up to where a line of cache begins
     job = table[skipped : skipped + many * COLUMNS].reshape(many, COLUMNS)
-    job[:, LEFT] = jobs.iterations
-    job[:, KNOWN] = predicted if rules.order != SHARE else jobs.submit
     number = job.view(np.int32)
-    number[:, KIND] = rows.configuration
     return State(
         index=np.zeros(COUNTERS, dtype=np.int64),
-        clock=np.array([-np.inf, np.inf, 0.0, 0.0]),
+        clock=np.array([-np.inf, np.inf, 0.0, 0.0, np.inf]),
         job=job,
         number=number,
         start=np.empty(many),
         running=np.empty(running, dtype=np.int64),
         running_gpus=np.empty(running, dtype=np.int64),
         running_key=np.empty(running),
-        end_time=np.empty(2 * running),
+        last_key=np.empty(running),
+        last_row=np.empty(running, dtype=np.int64),
+        end_key=np.empty(2 * running),
         end_row=np.empty(2 * running, dtype=np.int64),
         key=_by_page(many, np.float64),
         row=_by_page(many, np.int64),

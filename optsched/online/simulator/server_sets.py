@@ -26,8 +26,8 @@ _LOWEST = np.array(
 class FreeServers(NamedTuple):
     """Free GPUs by server.
 
-    Row c > 0 of `bits` is the set of the servers with c free GPUs; row 0, kept where `by_index`, of
-    those with any.
+    Row c of `bits` is the set of the servers with c free GPUs; the last row, kept where `by_index`,
+    of those with any.
     """
 
     free: Any
@@ -45,12 +45,12 @@ def all_free(servers: int, gpus_per_server: int, by_index: bool) -> FreeServers:
         free=np.full(servers, gpus_per_server, dtype=np.int64),
         total=np.array([servers * gpus_per_server], dtype=np.int64),
         histogram=np.zeros(gpus_per_server + 1, dtype=np.int64),
-        bits=np.zeros((gpus_per_server + 1, level[-1]), dtype=np.int64),
+        bits=np.zeros((gpus_per_server + 2, level[-1]), dtype=np.int64),
         level=level,
         by_index=by_index,
     )
     made.histogram[gpus_per_server] = servers
-    made.bits[0] = made.bits[gpus_per_server] = _everything(servers, level)
+    made.bits[gpus_per_server : gpus_per_server + 1 + by_index] = _everything(servers, level)
     return made
 
 
@@ -59,11 +59,7 @@ def add(servers: Any, row: int, server: int) -> None:
     """Put a server into a row's set."""
     bits, level, at = servers.bits, servers.level, np.int64(server)  # 1 << 31 is no int32
     for each in range(len(level) - 1):
-        word = level[each] + (at >> _BITS)
-        before = bits[row, word]
-        bits[row, word] = before | (1 << (at & _MASK))
-        if before != 0:
-            return
+        bits[row, level[each] + (at >> _BITS)] |= 1 << (at & _MASK)
         at >>= _BITS
 
 
@@ -71,11 +67,12 @@ def add(servers: Any, row: int, server: int) -> None:
 def discard(servers: Any, row: int, server: int) -> None:
     """Take a server out of a row's set."""
     bits, level, at = servers.bits, servers.level, np.int64(server)  # 1 << 31 is no int32
+    emptied = np.int64(1)
     for each in range(len(level) - 1):
         word = level[each] + (at >> _BITS)
-        bits[row, word] &= ~(1 << (at & _MASK))
-        if bits[row, word] != 0:
-            return
+        left = bits[row, word] & ~(emptied << (at & _MASK))
+        bits[row, word] = left
+        emptied = np.int64(left == 0)
         at >>= _BITS
 
 
@@ -83,18 +80,18 @@ def discard(servers: Any, row: int, server: int) -> None:
 def see_free(servers: Any) -> None:
     """Make everything of the free GPUs by server. O(servers (1 + GPUs a server / 32))."""
     bits, histogram, total = servers.bits, servers.histogram, 0
+    for count in range(len(histogram)):
+        histogram[count] = 0
     for row in range(len(bits)):
-        histogram[row] = 0
         for word in range(bits.shape[1]):
             bits[row, word] = 0
     for server in range(len(servers.free)):
         count = servers.free[server]
         total += count
         histogram[count] += 1
-        if count > 0:
-            add(servers, count, server)
-            if servers.by_index:
-                add(servers, 0, server)
+        add(servers, count, server)
+        if servers.by_index and count > 0:
+            add(servers, len(histogram), server)
     servers.total[0] = total
 
 

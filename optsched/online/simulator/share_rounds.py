@@ -15,6 +15,7 @@ import numpy as np
 
 from optsched.compiled_loops import njit_borrowing, njit_dividing, njit_inlined
 from optsched.online.simulator.bins import sort_keyed, spread
+from optsched.online.simulator.last_running import run_at
 from optsched.online.simulator.preemption_state import FROM, KIND, NOW, QUEUED, REACHED, RUNNING
 from optsched.online.simulator.waiting_line import (
     key_of,
@@ -24,7 +25,7 @@ from optsched.online.simulator.waiting_line import (
     unlist,
     wait_in_front,
 )
-from optsched.online.simulator.walk import go_through, put, run_at
+from optsched.online.simulator.walk import go_through, put
 
 MORE = 16
 """Of a size, half as many again as left the line in a round are candidates, and so many more."""

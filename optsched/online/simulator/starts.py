@@ -1,6 +1,6 @@
 """Starting and stopping a job: its segment, its GPUs, and when it is expected to end.
 
-Complexity: O(pieces) and O(log R) for R running jobs.
+Complexity: O(pieces), and what `ends` says.
 Source: models/online/README.md, "Preemption".
 """
 
@@ -10,18 +10,16 @@ from typing import Any
 
 from optsched.compiled_loops import njit_inlined
 from optsched.online.records import GPUS, SERVER
-from optsched.online.simulator.heaps import pop_keyed, push_keyed
+from optsched.online.simulator.ends import expect_end
 from optsched.online.simulator.offers import give_back, rule_for, take
 from optsched.online.simulator.preemption_state import (
     ALPHA,
     ALPHAS,
     END,
-    ENDS,
     FROM,
-    GONE,
-    HORIZON,
     KIND,
     KNOWN,
+    LAST,
     LEFT,
     NOW,
     PIECE,
@@ -78,11 +76,7 @@ def start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float)
         state.alpha[state.index[ALPHAS]] = alpha
         state.index[ALPHAS] += 1
     state.index[RUNNING] += 1
-    if state.job[row, END] <= state.clock[HORIZON]:
-        if state.index[ENDS] == len(state.end_time):
-            expect_ends(state, state.index[RUNNING] - 1, state.clock[HORIZON])
-        push_keyed(state.end_time, state.end_row, state.index[ENDS], state.job[row, END], row)
-        state.index[ENDS] += 1
+    expect_end(state, state.index[RUNNING] - 1 - state.index[LAST], row)
 
 
 @njit_inlined
@@ -171,31 +165,5 @@ def change_ahead(rows: Any, state: Any, row: int, key: float, gpus: int) -> None
     """
     for bucket in range(len(rows.sizes)):
         mark = state.mark_key[bucket]
-        if key < mark or (key == mark and row < state.mark_row[bucket]):
-            state.ahead[bucket] += gpus
-
-
-@njit_inlined
-def expect_ends(state: Any, running: int, horizon: float) -> None:
-    """Note the ends of so many running jobs up to a time, and forget those of jobs stopped since.
-
-    With rounds few of the jobs that run end before they are stopped.
-    """
-    state.index[ENDS], state.clock[HORIZON] = 0, horizon
-    for row in state.running[:running]:
-        end = state.job[row, END]
-        if end <= horizon:
-            push_keyed(state.end_time, state.end_row, state.index[ENDS], end, row)
-            state.index[ENDS] += 1
-
-
-@njit_inlined
-def forget_stopped(state: Any) -> None:
-    """Let the first end be that of a job that runs."""
-    while state.index[ENDS] > 0:
-        row = state.end_row[0]
-        runs = state.number[row, TIMES] > 0 and state.job[row, LEFT] != GONE
-        if runs and state.job[row, END] == state.end_time[0]:
-            return
-        pop_keyed(state.end_time, state.end_row, state.index[ENDS])
-        state.index[ENDS] -= 1
+        is_before = (key < mark) | ((key == mark) & (row < state.mark_row[bucket]))
+        state.ahead[bucket] += gpus * is_before

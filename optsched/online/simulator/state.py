@@ -70,6 +70,8 @@ class Queue(NamedTuple):
         configuration: of buckets of heavy jobs, with backfilling; else -1.
     skip : (n,) int
         With backfilling: the next entry of the bucket that has not started, with shortcuts.
+    newest : (B,) int
+        With backfilling: the last entry's rank, or -1.
     front : (B,) int
         With backfilling: no entry of the bucket before this one is left. In a pass that scans on:
         1 for the buckets listed in `fitting`.
@@ -93,6 +95,7 @@ class Queue(NamedTuple):
     gpus: Any
     configuration: Any
     skip: Any
+    newest: Any
     front: Any
     waiting: Any
     refused: Any

@@ -2,8 +2,8 @@
 
 Of each size those whose key is at most a limit are its front; the others are listed in no order.
 Where jobs wait by the hundred thousand, only the front is looked at all the time. When it is empty,
-or has grown too long, it is chosen anew, and put in order; who comes later is kept in a heap beside
-these.
+or has grown too long, it is chosen anew, and put in order; who comes later is put among these where
+few of them come before, or else kept in a heap beside them.
 Source: models/online/README.md, "Preemption".
 """
 
@@ -37,6 +37,8 @@ PART = 16
 """Of those that wait, about one in so many is in front."""
 FEW = 64
 """Jobs that are all in front."""
+NEAR = 16
+"""Of those in order in front, so many are looked at for the place of who comes later."""
 TOGETHER = 8
 """Jobs that are touched before they are needed: a processor waits for one line of each else."""
 
@@ -74,7 +76,7 @@ def enqueue(rows: Any, state: Any, row: int, key: float) -> None:
 
 @njit_inlined
 def wait_in_front(state: Any, bucket: int, key: float, row: int) -> None:
-    """Put a job among those in front that came since these were chosen.
+    """Put a job among those in front: in order where few come before it, else beside these.
 
     Parameters
     ----------
@@ -87,7 +89,27 @@ def wait_in_front(state: Any, bucket: int, key: float, row: int) -> None:
     row : int
         The job's.
     """
-    begin, front = state.begin[bucket], state.front[bucket]
+    begin, at, until = state.begin[bucket], state.at[bucket], state.until[bucket]
+    if at == until:
+        at = until = min(begin + NEAR, state.begin[bucket + 1])
+        state.until[bucket] = until
+    place, last = at, min(until, at + NEAR)
+    while place < last and (
+        state.chosen_key[place] < key
+        or (state.chosen_key[place] == key and state.chosen[place] < row)
+    ):
+        place += 1
+    if at > begin and (place < last or last == until):
+        for each in range(at, place):
+            state.chosen_key[each - 1], state.chosen[each - 1] = (
+                state.chosen_key[each],
+                state.chosen[each],
+            )
+        state.chosen_key[place - 1], state.chosen[place - 1] = key, row
+        state.at[bucket] = at - 1
+        return
+    state.at[bucket] = at
+    front = state.front[bucket]
     push_keyed(state.front_key[begin:], state.front_row[begin:], front, key, row)
     state.front[bucket] = front + 1
 
@@ -197,9 +219,10 @@ def _choose_front(state: Any, bucket: int, wanted: int) -> None:
 
     There is none before.
     """
-    begin = state.begin[bucket]
+    begin, size = state.begin[bucket], state.size[bucket]
     limit = limit_for(state, bucket, wanted)
-    to, at, end = begin, begin, begin + state.size[bucket]
+    first = begin + min(NEAR, state.begin[bucket + 1] - begin - size)
+    to, at, end = first, begin, begin + size
     while at < end:
         if state.key[at] > limit:
             at += 1
@@ -208,12 +231,12 @@ def _choose_front(state: Any, bucket: int, wanted: int) -> None:
         to += 1
         end -= 1
         unlist(state, at, end)
-    state.size[bucket], state.at[bucket], state.until[bucket] = end - begin, begin, to
-    state.longest[bucket] = max(state.longest[bucket], 2 * (to - begin))
+    state.size[bucket], state.at[bucket], state.until[bucket] = end - begin, first, to
+    state.longest[bucket] = max(state.longest[bucket], 2 * (to - first))
     sort_keyed(
-        state.chosen_key[begin:to], state.chosen[begin:to], state.spare_key, state.spare, state.bins
+        state.chosen_key[first:to], state.chosen[first:to], state.spare_key, state.spare, state.bins
     )
-    state.head_key[bucket], state.head[bucket] = state.chosen_key[begin], state.chosen[begin]
+    state.head_key[bucket], state.head[bucket] = state.chosen_key[first], state.chosen[first]
 
 
 @njit_inlined
@@ -313,12 +336,12 @@ def is_sooner(state: Any, key: float, row: int, bucket: int) -> bool:
 @njit_inlined
 def first_fitting(rows: Any, state: Any, room: int) -> int:
     """The bucket of the first job in line that waits and takes no more GPUs than that; or NONE."""
-    best = NONE
+    best, best_key, best_row = NONE, np.inf, NONE
     for bucket in range(len(rows.sizes)):
         if rows.sizes[bucket] > room:
             break  # buckets are in order of size
-        if state.head[bucket] == NONE:
-            continue
-        if best == NONE or is_sooner(state, state.head_key[bucket], state.head[bucket], best):
-            best = bucket
+        key, row = state.head_key[bucket], state.head[bucket]
+        is_sooner = (key < best_key) | ((key == best_key) & (row < best_row)) | (best == NONE)
+        if (row != NONE) & is_sooner:
+            best, best_key, best_row = bucket, key, row
     return best

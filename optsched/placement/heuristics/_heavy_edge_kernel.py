@@ -72,8 +72,9 @@ def grow_servers(graph: JobGraph, free: Any, servers: Any) -> Any:
                 if unassigned[v]:
                     counts[stage_of[v], m] += 1
             break
-        attraction[:] = NO_EDGE
         room = free[m]
+        if room > 1:
+            attraction[:] = NO_EDGE
         while room > 0:
             if free[m] == 1:
                 v = _lightest(graph, total, unassigned)
@@ -89,7 +90,8 @@ def grow_servers(graph: JobGraph, free: Any, servers: Any) -> Any:
             room -= graph.gpus[s]
             remaining -= graph.gpus[s]
             counts[s, m] += 1
-            _attract(graph, v, attraction)
+            if room > 0:
+                _attract(graph, v, attraction)
     return counts
 
 
