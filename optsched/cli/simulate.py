@@ -63,7 +63,7 @@ def simulate(
         typer.Option(
             metavar="RULE",
             help="most, least, first-fit, adaptive or best-fit-last, for every policy; by default "
-            "each its own (a-srpt adaptive, baselines most).",
+            "each its own (a-srpt adaptive, baselines most, those that stop jobs best-fit-last).",
         ),
     ] = None,
     tau: Annotated[float, typer.Option(help="The delay's window is tau L.")] = 100.0,

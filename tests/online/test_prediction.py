@@ -131,6 +131,7 @@ def test_bad_arguments() -> None:
         {"name": "oracle"},
         {"name": "group-mean", "training_share": 1.5},
         {"name": "group-mean", "training_share": 0.0},  # nothing to learn from
+        {"name": "group-mean", "training_share": 0.1},  # of fewer than ten jobs
         {"name": "online-group-mean", "refit_interval": 0.0},
         {"name": "online-group-mean", "unseen": "none"},
     ):

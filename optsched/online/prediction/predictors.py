@@ -188,9 +188,11 @@ def _cut(jobs: Jobs, name: str, share: float | None) -> int:
         share = 0.0 if name == PERFECT or name.startswith(ONLINE) else 0.8
     if not 0 <= share <= 1:
         raise InputError("predict", "training share", shown(share), "a number in [0, 1]")
-    if share == 0 and name in FITTED:
-        raise InputError("predict", "training share", "0", f"above 0, jobs that {name} learns from")
-    return int(share * len(jobs))
+    cut = int(share * len(jobs))
+    if name in FITTED and (share == 0 or (cut == 0 and len(jobs) > 0)):
+        found = f"{share:g}, of {len(jobs)} jobs {cut}"
+        raise InputError("predict", "training share", found, f"jobs that {name} learns from")
+    return cut
 
 
 def _known(

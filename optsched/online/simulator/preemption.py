@@ -156,9 +156,12 @@ class _Ran:
             restarts=state.restarts[:instants],
             stops=state.stops[:instants],
         )
-        self.jobs, self.is_kept = jobs, state.number[:, TIMES] > 0
-        self.heap = np.empty(len(state.servers.free), dtype=np.int64)
-        self.rows = slice(None) if self.is_kept.all() else np.flatnonzero(self.is_kept)
+        self.jobs, self.heap = jobs, np.empty(len(state.servers.free), dtype=np.int64)
+        is_whole = state.index[ENDED] == len(jobs.submit)
+        self.is_kept = (
+            np.ones(len(jobs.submit), dtype=np.bool_) if is_whole else state.number[:, TIMES] > 0
+        )
+        self.rows = slice(None) if is_whole else np.flatnonzero(self.is_kept)
 
     def by_job(self) -> Segments:
         """Laid out by job, and then time."""
