@@ -275,6 +275,16 @@ def test_what_stops_jobs_on_real_traces_is_that_of_the_page() -> None:
     assert f"{min(remaining):.1f} to {max(remaining):.1f} times on the first two" in stated
 
 
+def test_what_offers_cost_who_stops_jobs_is_that_of_the_page() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    found = re.findall(r"(?m)^  ([\w-]+), most +.*; total flow ([\d.]+) \[.*-(.*)\] times$", page)
+    medians = {name: f"{float(ratio):.1f}" for name, ratio, _ in found}
+    stated = " ".join(RESULTS.split())
+    told = ", ".join(medians[name] for name in ("las", "srpt-preemptive"))
+    assert f"spend {told} and {medians['max-min']} times as long" in stated
+    assert f"up to {max(float(most) for *_, most in found):,.0f} times" in stated
+
+
 def test_the_measured_times_are_those_of_their_page() -> None:
     page = (Path(__file__).parents[1] / "docs" / "measured.md").read_text(encoding="utf-8")
     means = [float(value) for value in re.findall(r"(?m)^\| mean \| ([\d.]+)% \|", page)]

@@ -50,6 +50,7 @@ def test_the_last_by_the_keys_of_now(seed: int, few: int, monkeypatch: pytest.Mo
     made = crowd(rng)
     rows, rules, state = made.rows, made.rules, made.state
     now, waiting, running = 0.0, list(range(MANY)), dict[int, float]()
+    begun = dict[int, float]()
 
     def key(row: int) -> float:
         gone = max(0.0, now - running[row])
@@ -63,11 +64,12 @@ def test_the_last_by_the_keys_of_now(seed: int, few: int, monkeypatch: pytest.Mo
             running[row] = state.job[row, FROM] = now + rng.integers(2)
             place = state.index[RUNNING] - state.index[LAST]
             state.index[RUNNING] += 1
-            last_running.run_by_key(rows, state, place, row, key(row))
+            begun[row] = key(row)
+            last_running.run_by_key(rows, state, place, row, begun[row])
         elif running and what < 0.6:
             row = [*running][rng.integers(len(running))]
             seen = last_running.leave(state, row)
-            assert seen >= key(row)
+            assert key(row) <= seen <= begun[row]
             waiting.append(row)
             del running[row]
         elif running and what < 0.9:
