@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from optsched.compiled_loops import njit_borrowing, njit_inlined, njit_inner
 from optsched.online.simulator.iteration_cache import cached_time
 from optsched.online.simulator.offers import pattern, rule_for
+from optsched.online.simulator.server_sets import BITS, MASK, lowest
 
 
 @njit_inner
@@ -70,29 +73,58 @@ def next_to_backfill(
     rules : Rules
         The policy's.
     queue : Queue
-        Who waits; edited: what was refused.
+        Who waits; edited: what was offered and refused.
     state : State
         The run so far.
     behind : int
         A rank.
     """
-    best, chosen, gpus, pieces = len(queue.row_at), -1, 0, 0
-    for bucket in range(len(queue.size)):
-        if queue.gpus[bucket] > state.servers.total[0]:
-            break  # buckets are in order of size
-        if queue.waiting[bucket] == 0 or _is_before(queue, bucket, behind):
-            continue
-        if queue.configuration[bucket] >= 0:
-            if gpus != queue.gpus[bucket]:
-                gpus = queue.gpus[bucket]
-                rule = rule_for(rules.offer, True)
-                pieces = pattern(state.servers, rule, gpus, state.taken, state.scratch)
-            if not _suits(packed, rules, queue, state, bucket, pieces):
+    best, chosen, size, pieces, offer = len(queue.row_at), -1, -1, 0, 0
+    for word in range(len(queue.some)):
+        left = queue.some[word]
+        while left != 0:
+            bucket = (word << BITS) | lowest(left)
+            left &= left - 1
+            if queue.gpus[bucket] > state.servers.total[0]:
+                return best, chosen  # buckets are in order of size
+            if _is_before(queue, bucket, behind):
                 continue
-        rank = _first_behind(queue, bucket, behind)
-        if rank < best:
-            best, chosen = rank, bucket
+            if queue.configuration[bucket] >= 0:
+                if size != queue.size_of[bucket]:
+                    size, rule = queue.size_of[bucket], rule_for(rules.offer, True)
+                    gpus = queue.gpus[bucket]
+                    pieces = pattern(state.servers, rule, gpus, state.taken, state.scratch)
+                    offer = _which_offer(queue, state.taken, size)
+                if queue.refused[bucket] == offer:
+                    continue
+                if not _suits(packed, rules, queue, state, bucket, pieces):
+                    queue.refused[bucket] = offer
+                    continue
+            rank = _first_behind(queue, bucket, behind)
+            if rank < best:
+                best, chosen = rank, bucket
     return best, chosen
+
+
+@njit_inlined
+def _which_offer(queue: Any, taken: Any, size: int) -> int:
+    """The number of an offer: another one than that of the last, if that differed.
+
+    Parameters
+    ----------
+    queue : Queue
+        Who waits; edited: the last offer.
+    taken : (gpus a server + 1,) int
+        Pieces by size.
+    size : int
+        Which of the sizes of jobs it is made for.
+    """
+    last, differs = queue.offered[size], False
+    for each in range(1, len(taken)):
+        differs |= last[each] != taken[each]
+        last[each] = taken[each]
+    last[0] += differs
+    return last[0]
 
 
 @njit_inlined
@@ -106,7 +138,7 @@ def _suits(packed: Any, rules: Any, queue: Any, state: Any, bucket: int, pieces:
     rules : Rules
         The policy's.
     queue : Queue
-        Who waits; edited: what was refused last, which is refused again unseen.
+        Who waits.
     state : State
         The run so far; the offer's pieces by size in `taken`.
     bucket : int
@@ -114,18 +146,18 @@ def _suits(packed: Any, rules: Any, queue: Any, state: Any, bucket: int, pieces:
     pieces : int
         How many there are.
     """
-    refused, same = queue.refused[bucket], True
-    for size in range(1, len(state.taken)):
-        same &= refused[size] == state.taken[size]
-    if same:
-        return False
     configuration = queue.configuration[bucket]
     alpha = cached_time(state.cache, packed, configuration, state.taken, pieces)
-    if alpha <= rules.comm_heavy * packed.estimate[configuration]:
-        return True
-    for size in range(1, len(state.taken)):
-        refused[size] = state.taken[size]
-    return False
+    return alpha <= rules.comm_heavy * packed.estimate[configuration]
+
+
+@njit_inlined
+def remember(queue: Any, bucket: int, rank: int) -> None:
+    """Put a rank, larger than all before, into its bucket."""
+    queue.heap[queue.begin[bucket] + queue.size[bucket]] = rank
+    queue.waiting[bucket] += 1
+    queue.newest[bucket] = rank
+    queue.some[bucket >> BITS] |= np.int64(1) << (bucket & MASK)
 
 
 @njit_borrowing
@@ -134,6 +166,8 @@ def forget(queue: Any, bucket: int, rank: int) -> None:
     at = _place(queue, bucket, rank)
     queue.waiting[bucket] -= 1
     queue.skip[queue.begin[bucket] + at] = at + 1
+    if queue.waiting[bucket] == 0:
+        queue.some[bucket >> BITS] &= ~(np.int64(1) << (bucket & MASK))
 
 
 @njit_inlined

@@ -25,7 +25,7 @@ from optsched.online.simulator.preemption_state import (
 
 FEW = 64
 """Jobs whose ends are all in order."""
-LONG = 256
+LONG = 128
 """Ends that are kept in order at most, or twice as many as there were at first."""
 
 

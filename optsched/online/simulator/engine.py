@@ -17,6 +17,7 @@ from optsched.online.policies.by_name import Policy, PolicyOptions, find_policy
 from optsched.online.records import Records
 from optsched.online.simulator.offers import RULES
 from optsched.online.simulator.preemption import PreemptiveRun
+from optsched.online.simulator.server_sets import BITS, MASK
 from optsched.online.simulator.state import (
     BACKFILL,
     HOLDS,
@@ -185,6 +186,7 @@ def _rows_and_queue(
         rank[:] = order
     bucket, sizes, gpus, configuration = _buckets(jobs, policy, heavy)
     begin = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    distinct, size_of = np.unique(gpus, return_inverse=True)
     skip = [np.arange(size, dtype=np.int32) for size in sizes if policy.backfills]
     rows = Rows(
         submit=jobs.submit,
@@ -208,7 +210,10 @@ def _rows_and_queue(
         newest=np.full(len(sizes), -1),
         front=np.zeros(len(sizes), dtype=np.int64),
         waiting=np.zeros(len(sizes), dtype=np.int64),
-        refused=np.full((len(sizes), jobs.cluster.gpus_per_server + 1), -1, dtype=np.int64),
+        some=np.zeros((len(sizes) + MASK) >> BITS, dtype=np.int64),
+        size_of=size_of.reshape(-1).astype(np.int64),
+        offered=np.zeros((len(distinct), jobs.cluster.gpus_per_server + 1), dtype=np.int64),
+        refused=np.full(len(sizes), -1, dtype=np.int64),
         fitting=np.empty(len(sizes), dtype=np.int64),
         upcoming=np.empty(len(sizes), dtype=np.int64),
         failed=np.full(len(sizes), -1, dtype=np.int64),

@@ -29,7 +29,7 @@ from optsched.online.simulator.waiting_line import key_of
 
 FEW = 64
 """Jobs that are all among the last."""
-LONG = 256
+LONG = 128
 """The last ones that are kept at most, or twice as many as there were at first; of more, half are
 let go."""
 

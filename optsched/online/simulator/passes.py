@@ -15,6 +15,7 @@ from optsched.online.simulator.backfilling import (
     list_fitting,
     next_behind,
     next_to_backfill,
+    remember,
     still_fitting,
 )
 from optsched.online.simulator.heaps import pop, push, push_keyed
@@ -70,9 +71,7 @@ def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
     state.index[QUEUED] += 1
     bucket = rows.bucket[row]
     if rules.scan >= BACKFILL:  # ranks come in ascending order
-        queue.heap[queue.begin[bucket] + queue.size[bucket]] = rank
-        queue.waiting[bucket] += 1
-        queue.newest[bucket] = rank
+        remember(queue, bucket, rank)
     else:
         push(queue.heap[queue.begin[bucket] :], queue.size[bucket], rank)
     queue.size[bucket] += 1

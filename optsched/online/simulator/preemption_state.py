@@ -30,7 +30,7 @@ COLUMNS = 8
 """Of a job: 64 bytes, which a processor fetches together; four whole numbers are the last two."""
 GONE = -1.0
 """What is left of a job that has ended."""
-LONGEST_FRONT = 2**13
+LONGEST_FRONT = 2**9
 """Jobs of one size that are kept in order while they wait: they fit into a processor's cache."""
 ATTAINED, REMAINING, SHARE = 0, 1, 2
 ORDERS = {"attained": ATTAINED, "remaining": REMAINING, "share": SHARE}
@@ -109,6 +109,8 @@ class State(NamedTuple):
     mark_key, mark_row, ahead : (B,)
         By remaining work, a place in line, and no more than the GPUs of the running jobs that come
         before it.
+    forward : (B + 1,) int
+        Of a pass: buckets whose first may come before jobs that run.
     order_key, order_row, order_gpus, parts, aside, aside_key
         Of a pass: running jobs that may be stopped, ends and GPUs of parts of these that are yet to
         be gone through, and room for rows laid aside.
@@ -156,6 +158,7 @@ class State(NamedTuple):
     mark_key: Any
     mark_row: Any
     ahead: Any
+    forward: Any
     order_key: Any
     order_row: Any
     order_gpus: Any
@@ -237,6 +240,7 @@ def new_state(jobs: Jobs, rows: Rows, rules: Rules) -> State:
         mark_key=np.full(len(sizes), np.inf),
         mark_row=np.zeros(len(sizes), dtype=np.int64),
         ahead=np.zeros(len(sizes), dtype=np.int64),
+        forward=np.zeros(len(sizes) + 1, dtype=np.int64),
         order_key=np.empty(running),
         order_row=np.empty(running, dtype=np.int64),
         order_gpus=np.empty(running, dtype=np.int64),

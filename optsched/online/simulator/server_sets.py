@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from optsched.compiled_loops import njit_borrowing, njit_inlined
 
 Ints = NDArray[np.int64]
-_BITS, _MASK = 5, 31
+BITS, MASK = 5, 31
 _LOWEST = np.array(
     [0, 1, 28, 2, 29, 14, 24, 3, 30, 22, 20, 15, 25, 17, 4, 8,
      31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6, 11, 5, 10, 9]
@@ -59,8 +59,8 @@ def add(servers: Any, row: int, server: int) -> None:
     """Put a server into a row's set."""
     bits, level, at = servers.bits, servers.level, np.int64(server)  # 1 << 31 is no int32
     for each in range(len(level) - 1):
-        bits[row, level[each] + (at >> _BITS)] |= 1 << (at & _MASK)
-        at >>= _BITS
+        bits[row, level[each] + (at >> BITS)] |= 1 << (at & MASK)
+        at >>= BITS
 
 
 @njit_inlined
@@ -69,11 +69,11 @@ def discard(servers: Any, row: int, server: int) -> None:
     bits, level, at = servers.bits, servers.level, np.int64(server)  # 1 << 31 is no int32
     emptied = np.int64(1)
     for each in range(len(level) - 1):
-        word = level[each] + (at >> _BITS)
-        left = bits[row, word] & ~(emptied << (at & _MASK))
+        word = level[each] + (at >> BITS)
+        left = bits[row, word] & ~(emptied << (at & MASK))
         bits[row, word] = left
         emptied = np.int64(left == 0)
-        at >>= _BITS
+        at >>= BITS
 
 
 @njit_borrowing
@@ -100,16 +100,21 @@ def least(servers: Any, row: int) -> int:
     """The least server of a row's set, which is not empty."""
     bits, level, at = servers.bits, servers.level, 0
     for each in range(len(level) - 2, -1, -1):
-        word = bits[row, level[each] + at]
-        at = (at << _BITS) | _LOWEST[((word & -word) * 0x077CB531 & 0xFFFFFFFF) >> 27]
+        at = (at << BITS) | lowest(bits[row, level[each] + at])
     return at
+
+
+@njit_inlined
+def lowest(word: int) -> int:
+    """Place of the lowest bit that is set in a word of 32, which is not 0."""
+    return _LOWEST[((word & -word) * 0x077CB531 & 0xFFFFFFFF) >> 27]
 
 
 def _levels(servers: int) -> Ints:
     """Where the words of each level begin in a row, and where the last one ends."""
     begin, words = [0], servers
     while words > 1 or len(begin) == 1:
-        words = (words + _MASK) >> _BITS
+        words = (words + MASK) >> BITS
         begin.append(begin[-1] + words)
     return np.array(begin, dtype=np.int64)
 
@@ -118,7 +123,7 @@ def _everything(servers: int, level: Ints) -> Ints:
     """The row that holds all servers."""
     row, members = np.zeros(level[-1], dtype=np.int64), servers
     for begin, end in pairwise(level):
-        row[begin:end] = (1 << _MASK + 1) - 1
-        row[end - 1] = (1 << members - ((end - begin - 1) << _BITS)) - 1
+        row[begin:end] = (1 << MASK + 1) - 1
+        row[end - 1] = (1 << members - ((end - begin - 1) << BITS)) - 1
         members = end - begin
     return row

@@ -77,9 +77,15 @@ class Queue(NamedTuple):
         1 for the buckets listed in `fitting`.
     waiting : (B,) int
         With backfilling: how many of its entries have not started.
-    refused : (B, gpus a server + 1) int
-        With backfilling: pieces by size of the last offer that was too bad for a bucket's heavy
-        jobs; none, -1.
+    some : (B / 32,) int
+        With backfilling: a bit for each bucket with such entries.
+    size_of : (B,) int
+        With backfilling: which of the numbers of GPUs, in ascending order, the bucket's is.
+    offered : (sizes, gpus a server + 1) int
+        With backfilling: the last offer to heavy jobs of each size, pieces by size; how many
+        different ones there were before comes first.
+    refused : (B,) int
+        With backfilling: which offer was too bad for a bucket's heavy jobs last; none, -1.
     fitting, upcoming : (B,) int
         Around a reservation: buckets that fit, and the next rank of each. Where passes scan on:
         buckets with jobs.
@@ -98,6 +104,9 @@ class Queue(NamedTuple):
     newest: Any
     front: Any
     waiting: Any
+    some: Any
+    size_of: Any
+    offered: Any
     refused: Any
     fitting: Any
     upcoming: Any

@@ -79,8 +79,9 @@ def claims(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int, int
     free = state.servers.total[0]
     every = len(state.servers.free) * (len(state.servers.histogram) - 1)
     last, held, claimed, aside = 0, 0, 0, 0
+    forward = _come_forward(rows, state, every)
     while True:
-        best = _first_not_marked(rows, state, every - claimed)
+        best = _first_forward(rows, state, forward, every - claimed)
         if best == NONE or (last > 0 and not is_before(state, best, last - 1)):
             break
         before, missing = last, claimed + rows.sizes[best] - free - held
@@ -219,18 +220,59 @@ def put(state: Any, at: int, row: int, gpus: int, key: float) -> None:
 
 
 @njit_inlined
-def _first_not_marked(rows: Any, state: Any, room: int) -> int:
-    """The bucket of the first in line that may fit into the room beside all that come sooner.
+def _come_forward(rows: Any, state: Any, room: int) -> int:
+    """List the buckets whose first may fit into the room beside all that come sooner.
 
-    A processor guesses at branches, here in vain: there is none. NONE where nobody may.
+    A processor guesses at branches, here in vain: there is none. Returns how many.
+    """
+    count = 0
+    for bucket in range(len(rows.sizes)):
+        state.forward[count] = bucket
+        count += _may_fit(rows, state, bucket, room)
+    return count
+
+
+@njit_inlined
+def _first_forward(rows: Any, state: Any, count: int, room: int) -> int:
+    """The bucket of the first in line of those listed that may still fit; NONE where nobody may.
+
+    Parameters
+    ----------
+    rows : Rows
+        The jobs.
+    state : State
+        The run so far.
+    count : int
+        Buckets in `forward`.
+    room : int
+        GPUs, no more than when they were listed.
     """
     best, best_key, best_row = NONE, np.inf, NONE
-    for bucket in range(len(rows.sizes)):
+    for each in range(count):
+        bucket = state.forward[each]
         key, row = state.head_key[bucket], state.head[bucket]
-        mark, mark_row = state.mark_key[bucket], state.mark_row[bucket]
-        may_fit = (state.ahead[bucket] + rows.sizes[bucket] <= room) | (key < mark)
-        may_fit |= (key == mark) & (row < mark_row)
         is_sooner = (key < best_key) | ((key == best_key) & (row < best_row)) | (best == NONE)
-        if (row != NONE) & may_fit & is_sooner:
+        if _may_fit(rows, state, bucket, room) & is_sooner:
             best, best_key, best_row = bucket, key, row
     return best
+
+
+@njit_inlined
+def _may_fit(rows: Any, state: Any, bucket: int, room: int) -> bool:
+    """Whether somebody waits in a bucket, and may fit beside all that come sooner.
+
+    Parameters
+    ----------
+    rows : Rows
+        The jobs.
+    state : State
+        The run so far.
+    bucket : int
+        Of sizes.
+    room : int
+        GPUs.
+    """
+    key, row = state.head_key[bucket], state.head[bucket]
+    mark, mark_row = state.mark_key[bucket], state.mark_row[bucket]
+    comes_before = (key < mark) | ((key == mark) & (row < mark_row))
+    return (row != NONE) & (comes_before | (state.ahead[bucket] + rows.sizes[bucket] <= room))
