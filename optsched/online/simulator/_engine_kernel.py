@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from optsched.compiled_loops import njit_borrowing, njit_inlined
-from optsched.online.simulator.heaps import pop_keyed
 from optsched.online.simulator.offers import give_back
 from optsched.online.simulator.passes import current_head, enqueue, predicted_end, schedule
 from optsched.online.simulator.reservation import expect_no_more
 from optsched.online.simulator.state import NEXT, PIECES, RESERVE, RUNNING
+from optsched.online.simulator.sure_ends import next_end, pop_end
 from optsched.online.simulator.virtual_machine import arrive, complete, next_completion
 
 DONE, MORE, NEEDS_ROOM = 0, 1, 2
@@ -71,8 +71,7 @@ def _next_event(rows: Any, rules: Any, queue: Any, state: Any) -> float:
     at = np.inf
     if state.index[NEXT] < len(rows.submit):
         at = rows.submit[state.index[NEXT]]
-    if state.index[RUNNING] > 0:
-        at = min(at, state.end_time[0])
+    at = min(at, next_end(state.ends))
     if rules.virtual:
         at = min(at, next_completion(state.machine))
     if rules.delays:
@@ -95,8 +94,8 @@ def next_multiple(time: float, slot: float) -> float:
 
 @njit_inlined
 def _free_ended(rows: Any, rules: Any, state: Any, now: float) -> None:
-    while state.index[RUNNING] > 0 and state.end_time[0] <= now:
-        _, row = pop_keyed(state.end_time, state.end_row, state.index[RUNNING])
+    while next_end(state.ends) <= now:
+        row = pop_end(state.ends)
         state.index[RUNNING] -= 1
         if rules.scan == RESERVE and state.end[row] > state.start[row]:
             expect_no_more(state, predicted_end(rows, state, row), rows.gpus[row])

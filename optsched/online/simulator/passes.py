@@ -18,7 +18,7 @@ from optsched.online.simulator.backfilling import (
     remember,
     still_fitting,
 )
-from optsched.online.simulator.heaps import pop, push, push_keyed
+from optsched.online.simulator.heaps import pop, push
 from optsched.online.simulator.iteration_cache import cached_time
 from optsched.online.simulator.offers import pattern, rule_for, take
 from optsched.online.simulator.reservation import expect, reservation
@@ -39,6 +39,7 @@ from optsched.online.simulator.state import (
     SEEN_STARTED,
     STARTED,
 )
+from optsched.online.simulator.sure_ends import push_end
 
 IMPROVEMENT = 1e-9
 """A better offer's alpha is below kappa (1 - 1e-9)."""
@@ -338,7 +339,7 @@ def _start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float
     state.start[row] = now
     state.alpha[row] = alpha
     state.end[row] = now + rows.iterations[row] * alpha
-    push_keyed(state.end_time, state.end_row, state.index[RUNNING], state.end[row], row)
+    push_end(state.ends, state.end[row], row)
     state.index[RUNNING] += 1
     if rules.scan == RESERVE and state.end[row] > now:
         expect(state, predicted_end(rows, state, row), rows.gpus[row])

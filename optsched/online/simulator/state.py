@@ -9,6 +9,7 @@ import numpy as np
 from optsched.online.simulator.iteration_cache import IterationCache, empty_cache
 from optsched.online.simulator.offers import FIRST_FIT
 from optsched.online.simulator.server_sets import FreeServers, all_free
+from optsched.online.simulator.sure_ends import Ends, no_ends
 from optsched.online.simulator.virtual_machine import Machine, idle_machine
 
 STOP_AT_MISFIT, SCAN_ON, BACKFILL, RESERVE = 0, 1, 2, 3
@@ -124,8 +125,8 @@ class State(NamedTuple):
         buckets listed in `fitting` where passes scan on.
     now : (1,) float
         The clock, in seconds.
-    end_time, end_row
-        Heap of the running jobs.
+    ends
+        Of the running jobs.
     due_time, due_gpus, overdue_at
         Where the head has a reservation: ends predicted after `overdue_at`, the next one last, and
         the GPUs of the jobs.
@@ -144,8 +145,7 @@ class State(NamedTuple):
 
     index: Any
     now: Any
-    end_time: Any
-    end_row: Any
+    ends: Ends
     due_time: Any
     due_gpus: Any
     overdue_at: Any
@@ -191,8 +191,7 @@ def new_state(rows: int, servers: int, gpus_per_server: int, rules: Rules) -> St
     return State(
         index=np.zeros(COUNTERS, dtype=np.int64),
         now=np.full(1, -np.inf),
-        end_time=np.empty(running),
-        end_row=np.empty(running, dtype=np.int32),
+        ends=no_ends(running),
         due_time=np.empty(running if reserving else 0),
         due_gpus=np.empty(running if reserving else 0, dtype=np.int32),
         overdue_at=np.full(1, -np.inf),
