@@ -2,7 +2,8 @@
 
 Events are the ends of jobs, completions of the virtual machine, arrivals and the end of the
 head's window; passes happen only there. With slots an event acts at the next multiple.
-Complexity: O(log n) an event and O(gpus a server + pieces) an offer; flat in servers.
+Complexity: O(log n) an event, O(sqrt R) an end of R running jobs, and O(gpus a server + pieces) an
+offer; flat in servers.
 Source: models/online/README.md, "Semantics".
 """
 
