@@ -315,7 +315,10 @@ class Simulation:
         return self.rows
 
     def _acts(self, time: float) -> float:
-        return math.ceil(time / self.slot) * self.slot if self.slot else time
+        if not self.slot:
+            return time
+        multiples = (k * self.slot for k in itertools.count(math.ceil(time / self.slot) - 1))
+        return next(multiple for multiple in multiples if multiple >= time)
 
     def _events(self, arrivals: Sequence[int]) -> Iterator[float]:
         yield from (self.rows[at].end for at in self.running)

@@ -20,14 +20,20 @@ from optsched.online.audit import audit
 
 
 def _settings(case: Case, policy: str) -> dict[str, Any]:
-    """Rounds of about a job's length: powers of two, so that ends and arrivals fall on them."""
+    """Rounds of about a job's length: powers of two, so that ends and arrivals fall on them.
+
+    Others, too: what rounds begin at, and multiples of slots, are then rounded.
+    """
     probe = case.simulation("spjf", {row["job_id"]: row["iterations"] for row in case.rows})
     length = float(np.median([row.iterations * row.estimate for row in probe.rows]))
     unit = 2.0 ** round(math.log2(length)) * pick(case.rng, (0.125, 0.25, 0.5, 1.0, 4.0))
+    slot = unit
+    if case.rng.random() < 0.3:
+        unit, slot = unit * pick(case.rng, (1.0, 1.3, 0.7)), slot * pick(case.rng, (0.7, 1.3, 2.1))
     settings = {
         "offer": pick(case.rng, OFFERS),
         "checkpoint": unit * pick(case.rng, (0.0, 0.0, 0.25, 0.5)),
-        "slot": unit * pick(case.rng, (0.0, 0.0, 0.0, 0.25, 0.75, 2.0)),
+        "slot": slot * pick(case.rng, (0.0, 0.0, 0.0, 0.25, 0.75, 2.0)),
     }
     return settings if policy == "srpt-preemptive" else {**settings, "round": unit}
 

@@ -35,6 +35,7 @@ from optsched.online.prediction.predictors import predict
 from optsched.online.record_files import write_records
 from optsched.online.records import Records, Segment, Segments
 from optsched.online.runs import run_policies
+from optsched.online.simulator._engine_kernel import next_multiple
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.heaps import part_keyed
 from optsched.online.simulator.preemption import PreemptiveRun, _Ran
@@ -112,6 +113,34 @@ def test_in_slots_events_and_rounds_act_at_the_next_multiple() -> None:
     records = simulate_online(jobs, "srpt-preemptive", None, PolicyOptions(checkpoint=1, slot=5))
     assert stretches(records) == [[(0, 9)], [(10, 14)]]
     assert audit(jobs, records).violations == ()
+
+
+@pytest.mark.parametrize("slot", [0.1, 1.3])
+def test_no_round_is_lost_where_its_begin_is_rounded(slot: float) -> None:
+    """7 x 1.3 / 1.3 and 30 x 360.1 / 360.1 are less than 7 and 30: both begin a round."""
+    jobs = jobs_of((0, 2, 6.5), (0, 2, 6.5))
+    settings = PolicyOptions(checkpoint=0, round=1.3)
+    turns = simulate_online(jobs, "las", None, settings).segments
+    same = simulate_online(jobs, "las", None, replace(settings, slot=slot)).segments
+    assert same.job.tolist() == turns.job.tolist()
+    assert same.start == pytest.approx(turns.start)
+    assert np.isclose(turns.start[turns.job == 0], 9.1).any()
+    jobs = jobs_of((0, 2, 6000), (0, 2, 6000))
+    settings = PolicyOptions(checkpoint=0, round=360.1, slot=1)
+    later = [start for start, _ in stretches(simulate_online(jobs, "las", None, settings))[1]]
+    assert {10083, 10803, 11762} >= set(later[-2:]) == {10803, 11762}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_multiple_of_the_slot_is_its_own_next_one(seed: int) -> None:
+    """0.1 x 3 / 0.1 is more than 3: an event then does not wait for 0.1 x 4."""
+    rng = np.random.default_rng(seed)
+    slot = float(rng.choice([0.1, 0.7, 1.3, 1 / 3, 2.1, rng.uniform(0.01, 400)]))
+    for count in rng.integers(0, 10**6, 300).tolist():
+        assert next_multiple(count * slot, slot) == count * slot
+        time = float(rng.uniform(0, 10**4))
+        near = [each * slot for each in range(int(time / slot) - 2, int(time / slot) + 4)]
+        assert next_multiple(time, slot) == min(each for each in near if each >= time)
 
 
 def test_between_rounds_jobs_start_where_they_fit_and_none_is_stopped() -> None:

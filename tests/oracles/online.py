@@ -132,7 +132,7 @@ class Simulator:
         slot = self.rule.slot
         if slot == 0:
             return time
-        multiple = int(np.ceil(time / slot))
+        multiple = int(np.ceil(time / slot)) - 1
         while multiple * slot < time:
             multiple += 1
         return multiple * slot

@@ -84,12 +84,17 @@ def _next_event(rows: Any, rules: Any, queue: Any, state: Any) -> float:
 
 @njit_inlined
 def next_multiple(time: float, slot: float) -> float:
-    """The first multiple of the slot from a time on; the time itself where the clock is coarser."""
+    """The first multiple of the slot from a time on; the time itself where the clock is coarser.
+
+    A multiple is the number that the product rounds to, so that those are their own next ones.
+    """
     count = np.ceil(time / slot)
     if count >= FINEST:
         return time
     if count * slot < time:
         count += 1.0
+    elif (count - 1.0) * slot >= time:
+        count -= 1.0
     return max(count * slot, time)
 
 

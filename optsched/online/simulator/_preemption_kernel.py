@@ -175,6 +175,8 @@ def _is_boundary(now: float, rules: Any) -> bool:
     count = np.floor(now / rules.round)
     if count * rules.round > now:
         count -= 1.0
+    elif (count + 1.0) * rules.round <= now:
+        count += 1.0
     return next_multiple(count * rules.round, rules.slot) == now
 
 
