@@ -57,16 +57,6 @@ def njit_inlined(function: Callable[..., Any]) -> Any:
     return _compiled(function, counts=False, no_cpython_wrapper=True, forceinline=True)
 
 
-def njit_apart(function: Callable[..., Any]) -> Any:
-    """Compile one that borrows, and that is left to LLVM to inline or not.
-
-    numba hands `forceinline` down to whoever is compiled first for a caller that has it: what a
-    loop consists of would depend on what was compiled before, and one a third longer was a seventh
-    slower.
-    """
-    return _compiled(function, counts=False, forceinline=False)
-
-
 def njit_owning(function: Callable[..., Any]) -> Any:
     """Compile a function that makes arrays though borrowing ones call it."""
     return _compiled(function, counts=True)

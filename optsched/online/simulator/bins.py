@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.compiled_loops import njit_apart, njit_inlined
+from optsched.compiled_loops import njit_borrowing, njit_inlined
 from optsched.online.simulator.heaps import pop_keyed, push_keyed
 
 MANY = 16
@@ -37,7 +37,7 @@ def insert_keyed(keys: Any, items: Any, at: int, key: float, item: int) -> None:
     keys[at], items[at] = key, item
 
 
-@njit_apart
+@njit_borrowing
 def sort_keyed(keys: Any, items: Any, spare_keys: Any, spare_items: Any, ends: Any) -> None:
     """Put a list in order by (key, item).
 
@@ -67,7 +67,7 @@ def sort_keyed(keys: Any, items: Any, spare_keys: Any, spare_items: Any, ends: A
         begin = end
 
 
-@njit_apart
+@njit_borrowing
 def spread(keys: Any, items: Any, to: Any, ends: Any, low: float, high: float) -> None:
     """Put k entries into k bins of the same width between two keys.
 
