@@ -142,9 +142,10 @@ def _footer(out: Console, runs: Sequence[OnlineRun]) -> None:
         if told := preempted(run.records):
             s = run.records.options
             rounds = "" if s.round is None else f", rounds of {s.round:g} s"
+            stops = f"{told['preemptions']} preemption" + "s" * (told["preemptions"] != 1)
             out.print(
-                f"{run.records.policy}: {told['preemptions']} preemptions{rounds}; resuming takes "
-                f"{s.restore:g} s, {told['restoring'] / 3600:.1f} GPU-hours in all",
+                f"{run.records.policy}: {stops}{rounds}; resuming takes {s.restore:g} s, "
+                f"{told['restoring'] / 3600:.1f} GPU-hours in all",
                 markup=False,
             )
     bounds = next((run.bounds for run in runs if run.bounds is not None), None)

@@ -1,7 +1,8 @@
 """Sorted lists of queued ranks from which any entry may leave: O(log n) by shortcuts.
 
 Around a reservation a pass lists the buckets that fit once, then draws from them the least rank
-each time; a backfilling one looks at all that fit after each start.
+each time; a backfilling one looks at all that fit after each start, by the bits of those somebody
+waits in. An offer that was refused is known again by its number.
 
 Source of the shortcuts: path halving in disjoint-set forests (Tarjan and van Leeuwen, 1984).
 """
