@@ -6,6 +6,9 @@ that has taken as long. Compiling is no work of a method's: deadlines stand stil
 A run's state is some fifty arrays in tuples. Counting references to all of them at every call took
 half of a run's time; functions that only read and write arrays of their caller can do without. The
 option that says so is a private one of numba's: where it is unknown, they count, and are slower.
+
+What is compiled for a caller would have its options: code would be what was compiled before. Each
+function has those that stand at its own definition, whoever calls it first.
 """
 
 from __future__ import annotations
@@ -27,6 +30,9 @@ from numba.core.registry import CPUDispatcher
 from optsched.deadline import standing_still
 from optsched.interpreted import STEPS, TooLongError, interpreted, is_small, twin_for
 from optsched.progress import compiling
+
+FOR_ITSELF = {"forceinline": False, "error_model": "python"}
+"""What numba hands down to functions that do not say, as they are by default."""
 
 
 def njit(*, cache: bool) -> Callable[[Callable[..., Any]], Any]:
@@ -157,7 +163,7 @@ def _compiled(function: Callable[..., Any], counts: bool, **options: Any) -> Any
 
 
 def _kept(function: Callable[..., Any], **options: Any) -> Any:
-    options |= {"no_cfunc_wrapper": True}  # each takes as long as a small function
+    options = FOR_ITSELF | options | {"no_cfunc_wrapper": True}  # as long as a small function
     if function.__name__.startswith("_"):
         options |= {"no_cpython_wrapper": True}
     try:

@@ -169,6 +169,35 @@ def test_python_calls_no_compiled_function_that_has_no_way_in() -> None:
         assert not private & _names_outside_compiled(tree), file
 
 
+def test_what_is_compiled_first_decides_nothing(tmp_path: Path) -> None:
+    """Compiled for a caller that is inlined, or that looks for no 0, a function is neither."""
+    (tmp_path / "first.py").write_text(
+        "from optsched.compiled_loops import *\n\n"
+        "@njit_borrowing\ndef ratio(x, y):\n    return x / y\n\n"
+        "@njit_dividing\ndef divides(x, y):\n    return ratio(x, y)\n\n"
+        "@njit_borrowing\ndef more(x):\n    return x + 1.0\n\n"
+        "@njit_inlined\ndef inlined(x):\n    return more(x)\n\n"
+        "@njit_borrowing\ndef calls(x):\n    return inlined(x)\n"
+    )
+    code = (
+        "import first\nfrom optsched.compiled_loops import compiled_at_once\n"
+        "with compiled_at_once():\n"
+        "    print(first.divides(3.0, 2.0), first.calls(1.0))\n"
+        "    for each in first.more, first.inlined:\n"
+        "        print('alwaysinline' in next(iter(each.inspect_llvm().values())))\n"
+        "    try:\n        print(first.divides(1.0, 0.0))\n"
+        "    except ZeroDivisionError:\n        print('refused')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(PACKAGE.parent)])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["1.5", "2.0", "False", "True", "refused"]
+
+
 def test_kept_code_is_as_new_as_what_it_calls(tmp_path: Path) -> None:
     """An edit of another file's compiled function reaches its callers, kept on disk or not."""
     (tmp_path / "caller.py").write_text(

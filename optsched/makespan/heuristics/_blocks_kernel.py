@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import njit, njit_inlined, njit_inner
+from optsched.compiled_loops import njit, njit_inlined
 
 
 class Blocks(NamedTuple):
@@ -92,7 +92,7 @@ def loads_of(blocks: Blocks, position: Any, load: Any) -> None:
         put(load, at, blocks.width[j], blocks.duration[j])
 
 
-@njit_inner
+@njit_inlined
 def add(load: Any, at: int, width: int, by: float) -> None:
     """Give `width` GPUs from `at` on `by` more.
 
@@ -134,7 +134,7 @@ def change_on(load: Any, at: int, width: int, by: float, target: float) -> float
     return change
 
 
-@njit_inner
+@njit_inlined
 def put(load: Any, at: Any, width: int, by: float) -> None:
     """Give the GPUs of a block `by` more.
 
@@ -157,7 +157,7 @@ def put(load: Any, at: Any, width: int, by: float) -> None:
         add(load, at[0] + half + at[1], half, by)
 
 
-@njit_inner
+@njit_inlined
 def change_on_block(load: Any, at: Any, width: int, by: float, target: float) -> float:
     """Change of cost when the GPUs of a block get `by` more.
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import njit_borrowing, njit_inlined, njit_inner, njit_owning
+from optsched.compiled_loops import njit_borrowing, njit_inlined, njit_owning
 from optsched.makespan.heuristics._blocks_kernel import (
     Blocks,
     Positions,
@@ -103,7 +103,7 @@ def anneal(blocks: Blocks, now: Positions, target: float, temperature: float, mo
     return made
 
 
-@njit_inner
+@njit_inlined
 def _allowed(odds: Odds) -> float:
     """The most by which the cost may rise: Metropolis's rule, drawn beforehand."""
     return -odds.temperature * math.log(1.0 - odds.drawn)
@@ -239,7 +239,7 @@ def _exchange(blocks: Blocks, now: Positions, odds: Odds) -> float:
     return change
 
 
-@njit_inner
+@njit_inlined
 def _split(blocks: Blocks, now: Positions, odds: Odds, j: int) -> float:
     """Swap a job of width w with one or two of width w / 2 that share an aligned block of w."""
     position, load, random, target = now.position, now.load, now.random, odds.target
@@ -280,7 +280,7 @@ def _split(blocks: Blocks, now: Positions, odds: Odds, j: int) -> float:
     return change
 
 
-@njit_inner
+@njit_inlined
 def _one_at(blocks: Blocks, position: Any, kind: int, at: int, random: Any) -> int:
     """A random job of that width standing exactly there, or -1; sometimes -1 though there is."""
     found, seen = -1, 1 if draw(random) < 0.3 else 0

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from optsched.compiled_loops import njit_borrowing, njit_inlined, njit_inner
+from optsched.compiled_loops import njit_inlined
 from optsched.online.simulator.iteration_cache import cached_time
 from optsched.online.simulator.offers import pattern, rule_for
 from optsched.online.simulator.server_sets import BITS, MASK, lowest
 
 
-@njit_inner
+@njit_inlined
 def list_fitting(queue: Any, free: int, behind: int) -> int:
     """List the buckets with a rank above `behind` that fit, with that rank; returns how many."""
     count = 0
@@ -35,7 +35,7 @@ def list_fitting(queue: Any, free: int, behind: int) -> int:
     return count
 
 
-@njit_inner
+@njit_inlined
 def next_behind(queue: Any, count: int, behind: int) -> int:
     """Where on the list the least rank above `behind` is, or -1.
 
@@ -50,7 +50,7 @@ def next_behind(queue: Any, count: int, behind: int) -> int:
     return chosen
 
 
-@njit_inner
+@njit_inlined
 def still_fitting(queue: Any, count: int, free: int) -> int:
     """How many of the list fit after a start; they are the first ones."""
     while count > 0 and queue.gpus[queue.fitting[count - 1]] > free:
@@ -161,7 +161,7 @@ def remember(queue: Any, bucket: int, rank: int) -> None:
     queue.some[bucket >> BITS] |= np.int64(1) << (bucket & MASK)
 
 
-@njit_borrowing
+@njit_inlined
 def forget(queue: Any, bucket: int, rank: int) -> None:
     """Take a rank out of its bucket."""
     at = _place(queue, bucket, rank)
@@ -177,7 +177,7 @@ def _is_before(queue: Any, bucket: int, rank: int) -> bool:
     return queue.newest[bucket] <= rank
 
 
-@njit_borrowing
+@njit_inlined
 def _first_behind(queue: Any, bucket: int, rank: int) -> int:
     """The least queued rank of a bucket above `rank`, or one above every rank."""
     if _is_before(queue, bucket, rank):
@@ -192,7 +192,7 @@ def _first_behind(queue: Any, bucket: int, rank: int) -> int:
     return queue.heap[begin + at]
 
 
-@njit_borrowing
+@njit_inlined
 def _place(queue: Any, bucket: int, rank: int) -> int:
     """Index in the bucket of the first entry, present or not, that is at least `rank`."""
     begin = queue.begin[bucket]
@@ -206,7 +206,7 @@ def _place(queue: Any, bucket: int, rank: int) -> int:
     return low
 
 
-@njit_borrowing
+@njit_inlined
 def _present(queue: Any, bucket: int, at: int) -> int:
     """The first entry from `at` on that has not left, or the size."""
     begin, size = queue.begin[bucket], queue.size[bucket]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.compiled_loops import njit_borrowing, njit_inlined
+from optsched.compiled_loops import njit_inlined
 from optsched.online.simulator.backfilling import (
     forget,
     list_fitting,
@@ -156,7 +156,7 @@ def _seen(state: Any) -> int:
     return seen
 
 
-@njit_borrowing
+@njit_inlined
 def _scan_on(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: float) -> None:
     """Start every job that fits, in the queue's order, and that its offer suits.
 
@@ -227,7 +227,7 @@ def _next_suited(rows: Any, packed: Any, rules: Any, queue: Any, state: Any) -> 
     return chosen, found
 
 
-@njit_borrowing
+@njit_inlined
 def _backfill(
     rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: float, seen: int
 ) -> None:
@@ -246,7 +246,7 @@ def _backfill(
         _start(rows, rules, state, row, alpha, now)
 
 
-@njit_borrowing
+@njit_inlined
 def _fill_around(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: float) -> None:
     """Start later jobs in queue order that fit now and leave the head its reservation.
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from optsched.compiled_loops import njit, njit_inner
+from optsched.compiled_loops import njit, njit_inlined
 
 NO_EDGE = -1.0
 
@@ -95,7 +95,7 @@ def grow_servers(graph: JobGraph, free: Any, servers: Any) -> Any:
     return counts
 
 
-@njit_inner
+@njit_inlined
 def _lightest(graph: JobGraph, total: Any, unassigned: Any) -> int:
     best = -1
     for v in range(len(total)):
@@ -105,7 +105,7 @@ def _lightest(graph: JobGraph, total: Any, unassigned: Any) -> int:
     return best
 
 
-@njit_inner
+@njit_inlined
 def _most_attracted(graph: JobGraph, attraction: Any, unassigned: Any, room: int) -> int:
     """The vertex that fits with the heaviest edge from the server; without one, the lowest."""
     best = -1
@@ -116,7 +116,7 @@ def _most_attracted(graph: JobGraph, attraction: Any, unassigned: Any, room: int
     return best
 
 
-@njit_inner
+@njit_inlined
 def _heaviest_end(graph: JobGraph, unassigned: Any, left: Any, room: int) -> int:
     """Lower end of the heaviest edge whose ends are free and fit; without one, the lowest vertex.
 
@@ -142,7 +142,7 @@ def _heaviest_end(graph: JobGraph, unassigned: Any, left: Any, room: int) -> int
     return best
 
 
-@njit_inner
+@njit_inlined
 def _attract(graph: JobGraph, v: int, attraction: Any) -> None:
     """Let the edges of a vertex that has been taken draw its neighbours."""
     s, first, neighbour = graph.stage_of[v], graph.first, graph.neighbour
