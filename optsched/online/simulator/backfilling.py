@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from optsched.compiled_loops import njit_inlined
+from optsched.online.simulator.bits import BITS, MASK, lowest
 from optsched.online.simulator.iteration_cache import cached_time
 from optsched.online.simulator.offers import pattern, rule_for
-from optsched.online.simulator.server_sets import BITS, MASK, lowest
 
 
 @njit_inlined

@@ -14,6 +14,10 @@ from optsched.online.simulator.heaps import pop_keyed, push_keyed
 
 MANY = 16
 """Entries that are put in order one by one; more go into bins of their own, or through a heap."""
+FEW = 64
+"""A list of so many is all kept in order; of more, those that come first."""
+LONG = 128
+"""Of these are kept in order at most so many, or twice as many as there were at first."""
 NARROW = 1e-300
 """A width that is not divided into bins."""
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from optsched.compiled_loops import njit_borrowing, njit_inlined
-from optsched.online.simulator.bins import insert_keyed, sort_keyed
+from optsched.online.simulator.bins import FEW, LONG, insert_keyed, sort_keyed
 from optsched.online.simulator.preemption_state import (
     END,
     ENDS,
@@ -22,11 +22,6 @@ from optsched.online.simulator.preemption_state import (
     MOST_ENDS,
     TIMES,
 )
-
-FEW = 64
-"""Jobs whose ends are all in order."""
-LONG = 128
-"""Ends that are kept in order at most, or twice as many as there were at first."""
 
 
 @njit_inlined

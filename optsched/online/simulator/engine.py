@@ -15,9 +15,9 @@ from optsched.errors import InputError
 from optsched.online.data.jobs import Jobs
 from optsched.online.policies.by_name import Policy, PolicyOptions, find_policy
 from optsched.online.records import Records
+from optsched.online.simulator.bits import BITS, MASK
 from optsched.online.simulator.offers import RULES
 from optsched.online.simulator.preemption import PreemptiveRun
-from optsched.online.simulator.server_sets import BITS, MASK
 from optsched.online.simulator.state import (
     BACKFILL,
     HOLDS,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from optsched.compiled_loops import njit_borrowing, njit_inlined
-from optsched.online.simulator.bins import insert_keyed, sort_keyed
+from optsched.online.simulator.bins import FEW, LONG, insert_keyed, sort_keyed
 from optsched.online.simulator.preemption_state import (
     FROM,
     KIND,
@@ -26,12 +26,6 @@ from optsched.online.simulator.preemption_state import (
     RUNNING,
 )
 from optsched.online.simulator.waiting_line import key_of
-
-FEW = 64
-"""Jobs that are all among the last."""
-LONG = 128
-"""The last ones that are kept at most, or twice as many as there were at first; of more, half are
-let go."""
 
 
 @njit_inlined

@@ -13,14 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.compiled_loops import njit_borrowing, njit_inlined
+from optsched.online.simulator.bits import BITS, MASK, lowest
 
 Ints = NDArray[np.int64]
-BITS, MASK = 5, 31
-_LOWEST = np.array(
-    [0, 1, 28, 2, 29, 14, 24, 3, 30, 22, 20, 15, 25, 17, 4, 8,
-     31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6, 11, 5, 10, 9]
-)  # fmt: skip
-"""Place of the one bit that is set, by the first bits of its product with a de Bruijn sequence."""
 
 
 class FreeServers(NamedTuple):
@@ -102,12 +97,6 @@ def least(servers: Any, row: int) -> int:
     for each in range(len(level) - 2, -1, -1):
         at = (at << BITS) | lowest(bits[row, level[each] + at])
     return at
-
-
-@njit_inlined
-def lowest(word: int) -> int:
-    """Place of the lowest bit that is set in a word of 32, which is not 0."""
-    return _LOWEST[((word & -word) * 0x077CB531 & 0xFFFFFFFF) >> 27]
 
 
 def _levels(servers: int) -> Ints:

@@ -11,13 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from optsched.compiled_loops import njit_borrowing, njit_inlined
-from optsched.online.simulator.bins import insert_keyed, sort_keyed
+from optsched.online.simulator.bins import FEW, LONG, insert_keyed, sort_keyed
 
-FEW = 64
-"""Ends that are all in order."""
-LONG = 128
-"""Ends that are kept in order at most, or twice as many as there were at first; of more, half are
-listed with the others."""
 SOON, LATER, MOST = range(3)
 
 
