@@ -245,9 +245,10 @@ def print_row(row: Row) -> None:
     """One line: case, seed, seconds and spread, makespan, bound, excess, ratios, status."""
     r = row.result
     excess = "no schedule" if row.excess is None else f"{row.excess:6.2f}%"
+    makespan = "none" if r.objective is None else f"{r.objective:.1f}"
     print(
         f"{row.label:24} seed {row.seed:2} {median(row.seconds):9.4f} s "
-        f"[{min(row.seconds):.4f}-{max(row.seconds):.4f}] makespan {r.objective or 0:7.1f} "
+        f"[{min(row.seconds):.4f}-{max(row.seconds):.4f}] makespan {makespan:>7} "
         f"bound {r.bound or 0:7.1f} ({r.bound_source}) excess {excess} "
         f"to list-scheduling {shown(row.to_list)} to first-fit {shown(row.to_first_fit)} "
         f"{r.termination.value} {r.details.get('stopped_at', '')}",

@@ -10,8 +10,10 @@ from typing import Any
 import pyomo.environ as pyo
 import pytest
 from oracles import placement as oracle
+from pyomo.common.errors import ApplicationError
 
-from optsched.backends import highs, solve_model
+from optsched.backends import by_pyomo, highs, solve_model
+from optsched.backends.by_pyomo import solve_with_pyomo
 from optsched.backends.highs import Ended
 from optsched.deadline import Deadline
 from optsched.errors import SolverError
@@ -63,6 +65,22 @@ def test_a_start_outlives_every_failure(monkeypatch: pytest.MonkeyPatch) -> None
     passed = Settings(time_limit=1.0).within(Deadline(1.0, began=Deadline().began - 2.0))
     late = solve_model(uncapped(), passed, start=True)
     assert late.termination is Termination.TIME_LIMIT
+
+
+def test_a_start_outlives_a_process_that_crashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CBC ends with a segmentation fault, now and then, when its time is short."""
+
+    def crash(*_: object, **__: object) -> None:
+        raise ApplicationError("Solver (cbc) did not exit normally")
+
+    crashing = SimpleNamespace(solve=crash, warm_start_capable=lambda: False)
+    monkeypatch.setattr(by_pyomo, "_solver", lambda _: crashing)
+    model = uncapped()
+    answer = solve_with_pyomo(model, Settings(solver="cbc"), True, 0.0)
+    assert (answer.termination, answer.bound) == (Termination.FEASIBLE, None)
+    assert answer.objective == pytest.approx(1.0, abs=1e-6)
+    with pytest.raises(SolverError, match=r"cbc: Solver .* did not exit"):
+        solve_with_pyomo(model, Settings(solver="cbc"), False, 0.0)
 
 
 def test_an_incumbent_outlives_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

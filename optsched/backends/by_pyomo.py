@@ -104,9 +104,9 @@ def solve_with_pyomo(
     Raises
     ------
     SolverError
-        If it fails.
+        If it fails and there is no first solution, which stands otherwise.
     """
-    import pyomo.environ as pyo
+    from pyomo.common.errors import ApplicationError
     from pyomo.common.tempfiles import TempfileManager
 
     left = settings.deadline.left
@@ -130,8 +130,10 @@ def solve_with_pyomo(
             results = solver.solve(model, **arguments)
         except (subprocess.TimeoutExpired, OutOfTimeError):
             return unsolved(settings, build_time)
-        except (OSError, RuntimeError, ValueError, pyo.ApplicationError) as error:
-            raise SolverError(f"{settings.solver}: {one_line(str(error))}") from None
+        except (OSError, RuntimeError, ValueError, ApplicationError) as error:
+            if not start:
+                raise SolverError(f"{settings.solver}: {one_line(str(error))}") from None
+            return _start_alone(model, settings, build_time, clock() - began)
         is_cut = took_all is not None and took_all()
         answer = _read(model, results, settings, family, build_time, clock() - began, is_cut)
     return answer
@@ -183,8 +185,7 @@ def _read(
     objective = bound = None
     if len(results.solution) and not is_said and not fractional:
         model.solutions.load_from(results)
-        goal = next(model.component_data_objects(pyo.Objective, active=True))
-        objective = float(pyo.value(goal))
+        objective = _value(model)
     if not is_said:
         bound = finite(float(results.problem.lower_bound))
         if bound is None and proved and objective is not None:
@@ -202,6 +203,23 @@ def _read(
         settings.solver,
         trace=(TracePoint(seconds, objective, bound),),
     )
+
+
+def _start_alone(
+    model: pyo.ConcreteModel, settings: Settings, build_time: float, seconds: float
+) -> Answer:
+    """The answer of a run that failed: the first solution, which the variables still have."""
+    value = _value(model)
+    ended = judged(value, None, settings, infeasible=False, limited=settings.deadline.is_over)
+    trace = (TracePoint(seconds, value, None),)
+    return Answer(ended, value, None, build_time, seconds, settings.solver, trace=trace)
+
+
+def _value(model: pyo.ConcreteModel) -> float:
+    """The objective at the variables' values."""
+    import pyomo.environ as pyo
+
+    return float(pyo.value(next(model.component_data_objects(pyo.Objective, active=True))))
 
 
 def _family(name: str) -> _Family | None:

@@ -251,12 +251,14 @@ def _outcome(world: World, policy: Decider, settings: Settings, began: float) ->
     metrics = compute_metrics(world.instance, records)
     seconds = clock() - began
     epochs = true_epochs(world.instance, settings.seed)
+    said = getattr(policy, "said", None)
     return Outcome(
         RollingSolution.of(records, metrics.total_cost),
         Termination.FEASIBLE,
         claimed=metrics.total_cost,
         solve_time=seconds,
         details={
+            **({} if said is None else {"message": said}),
             **{key: getattr(metrics, key) for key in DETAILS},
             "jobs": len(records.jobs),
             "offered_load": offered_load(world.instance),

@@ -27,7 +27,7 @@ BEST = read_best_known(SHIPPED / "best_known.json")
 NAMES = sorted(path.stem for path in SHIPPED.glob("*.json") if path.stem != "best_known")
 
 
-@pytest.mark.parametrize("method", ["ilp", "ilp-relaxed", "state-search", "exact"])
+@pytest.mark.parametrize("method", ["ilp", "ilp-relaxed", "state-search"])
 def test_slotted_methods_refuse_continuous_progress_by_name(method: str) -> None:
     document = optsched.load("makespan/contended-3x3").to_dict()
     instance = type(optsched.load("makespan/contended-3x3")).from_dict(
@@ -35,6 +35,24 @@ def test_slotted_methods_refuse_continuous_progress_by_name(method: str) -> None
     )
     with pytest.raises(NotApplicableError, match=f"method {method}.*continuous"):
         optsched.solve(instance, method)
+
+
+@pytest.mark.parametrize("limit", [None, 0.01, 2.0])
+def test_exact_hands_back_what_heuristics_find_of_continuous_progress(limit: float | None) -> None:
+    """No exact method knows it: the schedule and the bound stand, and it is as good as theirs."""
+    given = generate_makespan(
+        20, 3, server_sizes=[4, 8], largest_job=8, contention="strong", seed=5, horizon=9000
+    )
+    instance = type(given).from_dict({**given.to_dict(), "progress": "continuous"})
+    result = optsched.solve(instance, "exact", time_limit=limit)
+    assert result.check.feasible
+    assert result.bound <= result.objective
+    if limit != 0.01:
+        quick = optsched.solve(instance, "local-search", iterations=2_000)
+        assert result.objective <= quick.objective
+    if limit is None:
+        assert result.status in ("optimal", "feasible")
+        assert result.details["stopped_at"] == "search: the models work slot by slot"
 
 
 def test_the_pipeline_says_where_it_stopped() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from rolling.small import instance, job
 from scales import in_units
 
+import optsched
 from optsched.errors import InputError
 from optsched.generators.rolling import generate_rolling, rolling_settings
 from optsched.result import Settings
@@ -189,6 +192,41 @@ def test_a_decision_without_an_answer_falls_back_on_sts(monkeypatch: pytest.Monk
     monkeypatch.setattr(each, "_solve", lambda *_: Outcome(None, Termination.TIME_LIMIT))
     assert set(each.decide(view).seats) == set(sts_assignment(view.tables))
     assert (each.cut, each.fallen_back) == (1, 1)
+
+
+def test_each_decision_has_its_own_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a limit of the run's no decision is cut because others took their time before it."""
+    from optsched.result import Outcome, Termination
+    from optsched.rolling.policies import interval_optimum
+    from optsched.rolling.simulator.world import View
+
+    world, given = World(workload(3)), []
+
+    def slow(_: object, __: object, settings: Settings) -> Outcome:
+        given.append(settings.deadline.left)
+        time.sleep(0.3)
+        return Outcome(None, Termination.OPTIMAL if given[-1] else Termination.TIME_LIMIT)
+
+    monkeypatch.setattr(interval_optimum, "A_DECISION", 0.5)
+    for limit in (None, 0.5):
+        each = interval_optimum.IntervalOptimum(world, "patterns", time_limit=limit)
+        monkeypatch.setattr(each, "_solve", slow)
+        for now in (0.0, 1.0, 2.0):
+            each.decide(View(world, now, (0, 1), (0.0, 0.0), {}, frozenset()))
+        assert each.decided == 3
+        assert (each.cut == 0) == (limit is None) == (each.said is None)
+    assert all(0.0 < left <= 0.5 for left in given[:3])
+    assert given[-1] == 0.0
+
+
+def test_a_run_says_how_many_decisions_its_limit_cut() -> None:
+    result = optsched.solve(workload(8), "patterns", time_limit=0.0)
+    told = re.fullmatch(
+        r"(\d+) of (\d+) decisions not proved optimal in time", result.details["message"]
+    )
+    assert told is not None
+    assert 0 < int(told[1]) <= int(told[2]) == result.details["decisions"]
+    assert "message" not in optsched.solve(workload(8), "patterns").details
 
 
 def test_heaps_of_nodes_fit_as_looking_at_each_does() -> None:

@@ -1,15 +1,14 @@
 """Method ``exact``: bounds against heuristics first, then whichever exact method fits.
 
 `state-search` for a handful of jobs on a handful of GPUs, `ilp` otherwise. The outcome says which
-it was. Under continuous progress there is no exact method: only where bound and heuristic meet, or
-the bound lies beyond the horizon, is there an answer.
+it was. Under continuous progress, which no exact method knows, the heuristics go on: optimal where
+they meet the bound, otherwise the best schedule and the bound stand.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from optsched.errors import NotApplicableError
 from optsched.makespan.exact.starting_schedules import take_starting_schedules
 from optsched.makespan.exact.state_search import search_states
 from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
@@ -22,13 +21,7 @@ FEW_JOBS, FEW_SERVERS, FEW_GPUS, FEW_SLOTS = 5, 4, 16, 60
 
 
 def exact(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
-    """Schedule optimally.
-
-    Raises
-    ------
-    NotApplicableError
-        Under continuous progress, unless a heuristic meets the bound or none can.
-    """
+    """Schedule optimally; under continuous progress as well as heuristics can."""
     found = Incumbent(instance, settings)
     with found.working():
         take_starting_schedules(found, settings)
@@ -37,9 +30,7 @@ def exact(instance: MakespanInstance, options: MakespanOptions, settings: Settin
         status = Termination.OPTIMAL if found.met else Termination.TIME_LIMIT
         return found.outcome(status, chosen=found.name or None)
     if not instance.slotted:
-        raise NotApplicableError(
-            "exact", "progress=continuous", "floor: the exact methods work slot by slot"
-        )
+        return replace(Pipeline(found).search_alone(), chosen=found.name or None)
     if is_tiny(found):
         return replace(search_states(found), chosen="state-search")
     return replace(Pipeline(found).run(), chosen="ilp")

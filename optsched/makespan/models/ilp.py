@@ -109,6 +109,18 @@ class Pipeline:
                     break
         return self._outcome(stage)
 
+    def search_alone(self) -> Outcome:
+        """Only let the heuristics go on: under continuous progress, which no model knows."""
+        with self.found.working():
+            self._search()
+            if not self._met():
+                self._search_on()
+        found = self.found
+        late = found.settings.deadline.is_over or found.best is None
+        status = Termination.TIME_LIMIT if late else Termination.FEASIBLE
+        details = {"stopped_at": "search: the models work slot by slot"}
+        return found.outcome(Termination.OPTIMAL if found.met else status, details)
+
     def _search(self) -> None:
         """Cut by moves, so that it repeats, or by the deadline."""
         if not self.searching:

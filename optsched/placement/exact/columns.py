@@ -68,8 +68,8 @@ def columns(instance: PlacementInstance, options: PlacementOptions, settings: Se
     Raises
     ------
     NotApplicableError
-        For micro-batches, if g/B_inter < 1/B_intra, or where the table of the chain programme
-        would not fit.
+        For micro-batches, if two stages exchange data sooner between servers than inside one, or
+        where the table of the chain programme would not fit.
     """
     require_asynchronous("columns", instance)
     return between_bounds(instance, options, settings, between)

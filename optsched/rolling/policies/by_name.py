@@ -89,7 +89,8 @@ def make_policy(name: str, world: World, settings: Settings) -> Decider:
         The instance, prepared.
     settings : Settings
         The seed; `iterations` are the passes of ``rg`` at each decision (default 20),
-        `time_limit` the seconds of an optimum, or of price-patterns' seats, at each decision.
+        `time_limit` the seconds of all optima, or of all of price-patterns' seats: decisions that
+        come after it has passed are the heuristic's. One optimum takes at most 5 s in any case.
 
     Returns
     -------

@@ -1,8 +1,9 @@
 """Policies ``patterns``, ``milp``, ``minlp``, ``columns``, ``exact``: rolling optima of intervals.
 
-Guarantee: each decision is optimal for (P1) when its solve ends within the limit (relative gap
-1e-4); the run as a whole is not, since (19) freezes the configuration while STS plans to speed up.
-A decision that finds nothing in time falls back on STS's; `cut` and `fallen_back` count both.
+Guarantee: each decision is optimal for (P1) when its solve ends within `A_DECISION` seconds and the
+run's limit (relative gap 1e-4); the run as a whole is not, since (19) freezes the configuration
+while STS plans to speed up. A decision that is cut has the best selection known, one that finds
+nothing STS's; `cut` and `fallen_back` count both.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from optsched.deadline import Deadline
+from optsched.display import counted
 from optsched.errors import NotApplicableError
 from optsched.problem import resolve
 from optsched.result import Outcome, Settings, Termination
@@ -31,7 +34,8 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 GAP = 1e-4
-TIME_LIMIT = 5.0
+A_DECISION = 5.0
+"""Seconds that one may take, whatever the run's limit."""
 _CLOSE = 1e-9
 
 Solve = Callable[[SelectionInstance, SelectionOptions, Settings], Outcome]
@@ -48,16 +52,21 @@ class IntervalOptimum:
     wake = math.inf
 
     def __init__(self, world: World, name: str, *, time_limit: float | None, seed: int = 0) -> None:
-        limit = TIME_LIMIT if time_limit is None else time_limit
-        self.world, self.name = world, name
-        self.settings = Settings(time_limit=limit, gap=GAP, seed=seed)
-        self.cut, self.fallen_back = 0, 0
+        self.world, self.name, self.seed = world, name, seed
+        self.time_limit = time_limit
+        self.deadline: Deadline | None = None
+        self.decided, self.cut, self.fallen_back = 0, 0, 0
         self._solve: Solve = resolve(SELECTION.method(name).run)
 
     def decide(self, view: View) -> Plan:
-        """Solve (P1) for the jobs present."""
+        """Solve (P1) for the jobs present; the run's clock starts at the first decision."""
+        self.deadline = self.deadline or Deadline(self.time_limit)
+        left = self.deadline.left
+        limit = A_DECISION if left is None else min(A_DECISION, left)
+        settings = Settings(time_limit=limit, gap=GAP, seed=self.seed)
+        self.decided += 1
         try:
-            outcome = self._solve(moment_of(view), self.world.readings, self.settings)
+            outcome = self._solve(moment_of(view), self.world.readings, settings)
         except NotApplicableError:  # such as more patterns than the model takes
             outcome = Outcome(None, Termination.ERROR)
         self.cut += outcome.termination is not Termination.OPTIMAL
@@ -67,6 +76,13 @@ class IntervalOptimum:
         else:
             seats = seats_of(view.tables, outcome.solution)
         return Plan(keep_same_gpus(view.tables, seats, view.running))
+
+    @property
+    def said(self) -> str | None:
+        """What there is to say of a run some of whose decisions are no optima."""
+        if self.cut == 0:
+            return None
+        return f"{self.cut} of {counted(self.decided, 'decision')} not proved optimal in time"
 
 
 def first_model(name: str, instance: RollingInstance, options: RollingOptions) -> pyo.ConcreteModel:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.deadline import Deadline
 from optsched.result import Settings
 from optsched.rolling.options import PriceConstants
 from optsched.rolling.policies._price_kernel import (
@@ -81,6 +82,7 @@ class Price:
         self.constants = constants or PriceConstants()
         self.wake = self.constants.wake
         self.by_patterns, self.time_limit = by_patterns, time_limit
+        self.deadline: Deadline | None = None
         self.rates, gpus = _type_rates(world)
         self.mean_prices = np.zeros(len(self.rates))
         self.multiplier = np.zeros(len(world.instance.jobs))
@@ -93,7 +95,8 @@ class Price:
         self.seating = Seating(world.all)
 
     def decide(self, view: View) -> Plan:
-        """Value, price, seat."""
+        """Value, price, seat; the clock of a limit starts at the first decision."""
+        self.deadline = self.deadline or Deadline(self.time_limit)
         tables = self.world.all
         values = self._values(view)
         self.mean_prices = (
@@ -103,7 +106,7 @@ class Price:
         speeds = self.ways.speed[view.index].reshape(values.gain.shape)
         gain = values.gain + worth[:, None, None] * speeds
         if self.by_patterns:
-            placed = seat_by_patterns(view.tables, gain, self.time_limit)
+            placed = seat_by_patterns(view.tables, gain, self.deadline.left)
         else:
             urgency = values.epoch * self.fastest[view.index]
             placed = self.seating.by_gain(gain, values.prices, urgency)

@@ -78,6 +78,10 @@ def seat_by_patterns(tables: Tables, gain: Floats, time_limit: float | None) -> 
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_matrix
 
+    urgency = np.where(np.isfinite(gain), gain, 0.0).reshape(tables.jobs, -1).max(axis=1)
+    greedy = Seating(tables).by_gain(gain, np.zeros(len(tables.kinds)), urgency)
+    if time_limit == 0.0:
+        return greedy
     columns = _columns(tables, gain)
     worth = np.zeros(columns.count)
     worth[: len(columns.seats)] = [gain[key] for key in columns.seats]
@@ -99,8 +103,6 @@ def seat_by_patterns(tables: Tables, gain: Floats, time_limit: float | None) -> 
         constraints=LinearConstraint(matrix, -np.inf, np.array(rows.limit)),
         options=options,
     )
-    urgency = np.where(np.isfinite(gain), gain, 0.0).reshape(tables.jobs, -1).max(axis=1)
-    greedy = Seating(tables).by_gain(gain, np.zeros(len(tables.kinds)), urgency)
     if answer.x is None or _total(tables, gain, greedy) >= -answer.fun * unit:
         return greedy
     return placed_of(_laid_out(tables, columns, answer.x))

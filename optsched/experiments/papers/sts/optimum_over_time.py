@@ -44,7 +44,6 @@ def plan(scale: Scale) -> list[Family]:
             seed,
             POLICIES,
             bound=50,
-            time_limit=5.0,
         )
     ]
 

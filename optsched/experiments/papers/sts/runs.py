@@ -56,7 +56,7 @@ def workload(
     generator : str
         What makes the workload.
     **limits
-        Of a decision: `time_limit` in seconds, and `iterations`, the passes of ``rg``.
+        Such as `iterations`, the passes of ``rg`` at a decision.
     """
     name = f"{case}; {arguments['nodes']}"
     for repeat in range(repeats):
