@@ -36,7 +36,7 @@ HEURISTICS = (
     "nested",
     "ilp-schedules",
 )
-SLOTTED = ("exact", "ilp", "state-search", "ilp-relaxed")
+SLOTTED = ("ilp", "state-search", "ilp-relaxed")
 """They refuse continuous progress by name."""
 COSTLY = {"ilp": 4, "ilp-relaxed": 2, "theta": 4, "ilp-schedules": 4}
 """Methods that build a Pyomo model run on every so many cases: the nightly run is minutes."""
@@ -55,7 +55,7 @@ def test_every_method_against_every_state(numbers: range, tmp_path: Path) -> Non
     assert counts["cases"] == len(numbers)
     assert counts["cases"] == slotted + counts["continuous"] + counts["refused files"]
     assert counts["one job beyond the horizon"] >= 0.02 * slotted
-    assert counts["refused by exact"] <= counts["continuous"]
+    assert counts["continuous with a schedule"] >= 0.8 * counts["continuous"]
     assert counts["within the horizon"] >= 0.3 * slotted
     assert counts["beyond the horizon"] >= 0.08 * slotted
     assert counts["proved by state-search"] == slotted
@@ -96,10 +96,12 @@ def _examine(case: cases.Case, number: int, folder: Path, counts: Counter[str]) 
             assert method in SLOTTED, f"{method} refuses continuous progress"
             counts[f"refused by {method}"] += 1
             continue
-        if best is None and method == "exact":  # a heuristic meets a bound
-            assert result.termination.value == "optimal"
-            assert close(result.objective, result.bound, GAP)
-        assert best is not None or method not in SLOTTED[1:], f"{method} is not slotted"
+        if best is None and method == "exact":  # its heuristics alone
+            assert result.termination.value in ("optimal", "feasible", "infeasible", "time-limit")
+            is_met = result.objective is not None and close(result.objective, result.bound, GAP)
+            assert (result.termination.value == "optimal") == is_met
+            counts["continuous with a schedule"] += result.objective is not None
+        assert best is not None or method not in SLOTTED, f"{method} is not slotted"
         bounds.append((method, result.bound))
         if result.objective is not None:
             _judge(case, result)
