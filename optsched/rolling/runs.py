@@ -251,10 +251,10 @@ def _outcome(world: World, policy: Decider, settings: Settings, began: float) ->
     metrics = compute_metrics(world.instance, records)
     seconds = clock() - began
     epochs = true_epochs(world.instance, settings.seed)
-    said = getattr(policy, "said", None)
+    said, is_late = getattr(policy, "said", None), getattr(policy, "late", 0) > 0
     return Outcome(
         RollingSolution.of(records, metrics.total_cost),
-        Termination.FEASIBLE,
+        Termination.TIME_LIMIT if is_late else Termination.FEASIBLE,
         claimed=metrics.total_cost,
         solve_time=seconds,
         details={

@@ -221,12 +221,15 @@ def test_each_decision_has_its_own_seconds(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_run_says_how_many_decisions_its_limit_cut() -> None:
     result = optsched.solve(workload(8), "patterns", time_limit=0.0)
-    told = re.fullmatch(
-        r"(\d+) of (\d+) decisions not proved optimal in time", result.details["message"]
-    )
+    told = re.fullmatch(r"(\d+) of (\d+) decisions not proved optimal", result.details["message"])
     assert told is not None
     assert 0 < int(told[1]) <= int(told[2]) == result.details["decisions"]
-    assert "message" not in optsched.solve(workload(8), "patterns").details
+    assert result.status == "time-limit"
+    whole = optsched.solve(workload(8), "patterns")
+    assert (whole.status, whole.details.get("message")) == ("feasible", None)
+    assert optsched.solve(workload(8), "price-patterns", time_limit=0.0).status == "time-limit"
+    assert optsched.solve(workload(8), "price-patterns").status == "feasible"
+    assert optsched.solve(workload(8), "price", time_limit=0.0).status == "feasible"
 
 
 def test_heaps_of_nodes_fit_as_looking_at_each_does() -> None:

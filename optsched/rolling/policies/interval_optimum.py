@@ -3,7 +3,7 @@
 Guarantee: each decision is optimal for (P1) when its solve ends within `A_DECISION` seconds and the
 run's limit (relative gap 1e-4); the run as a whole is not, since (19) freezes the configuration
 while STS plans to speed up. A decision that is cut has the best selection known, one that finds
-nothing STS's; `cut` and `fallen_back` count both.
+nothing STS's; `cut` and `fallen_back` count both, `late` those that time cut.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class IntervalOptimum:
         self.world, self.name, self.seed = world, name, seed
         self.time_limit = time_limit
         self.deadline: Deadline | None = None
-        self.decided, self.cut, self.fallen_back = 0, 0, 0
+        self.decided, self.cut, self.late, self.fallen_back = 0, 0, 0, 0
         self._solve: Solve = resolve(SELECTION.method(name).run)
 
     def decide(self, view: View) -> Plan:
@@ -70,6 +70,7 @@ class IntervalOptimum:
         except NotApplicableError:  # such as more patterns than the model takes
             outcome = Outcome(None, Termination.ERROR)
         self.cut += outcome.termination is not Termination.OPTIMAL
+        self.late += outcome.termination is Termination.TIME_LIMIT
         if outcome.solution is None:
             self.fallen_back += 1
             seats = sts_assignment(view.tables)
@@ -82,7 +83,7 @@ class IntervalOptimum:
         """What there is to say of a run some of whose decisions are no optima."""
         if self.cut == 0:
             return None
-        return f"{self.cut} of {counted(self.decided, 'decision')} not proved optimal in time"
+        return f"{self.cut} of {counted(self.decided, 'decision')} not proved optimal"
 
 
 def first_model(name: str, instance: RollingInstance, options: RollingOptions) -> pyo.ConcreteModel:

@@ -83,6 +83,7 @@ class Price:
         self.wake = self.constants.wake
         self.by_patterns, self.time_limit = by_patterns, time_limit
         self.deadline: Deadline | None = None
+        self.late = 0
         self.rates, gpus = _type_rates(world)
         self.mean_prices = np.zeros(len(self.rates))
         self.multiplier = np.zeros(len(world.instance.jobs))
@@ -107,6 +108,7 @@ class Price:
         gain = values.gain + worth[:, None, None] * speeds
         if self.by_patterns:
             placed = seat_by_patterns(view.tables, gain, self.deadline.left)
+            self.late += self.deadline.is_over
         else:
             urgency = values.epoch * self.fastest[view.index]
             placed = self.seating.by_gain(gain, values.prices, urgency)
