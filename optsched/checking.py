@@ -32,21 +32,7 @@ CANCELLATION = ULPS * sys.float_info.epsilon
 
 
 def slack(length: float, *readings: float) -> float:
-    """What rounding may change of a stretch that is read off a clock.
-
-    Parameters
-    ----------
-    length : float
-        The stretch itself: a run's duration, a job's epochs.
-    *readings : float
-        The times, or other values of one scale, between which it lies.
-
-    Returns
-    -------
-    float
-        1e-9 of the length, or 64 units in the last place of the largest reading where floats can
-        hold no more.
-    """
+    """What rounding may change of a stretch that is read off a clock."""
     finest = max((math.ulp(reading) for reading in readings), default=0.0)
     return max(TIME_TOLERANCE * abs(length), ULPS * finest)
 
@@ -130,15 +116,7 @@ class CheckReport(Displayed):
 
 
 def another_instance(told: Any, name: str, sha256: Callable[[], str]) -> CheckReport | None:
-    """The verdict on a run's file that is about another instance; None if it is about this one.
-
-    Parameters
-    ----------
-    told : object
-        What the file says: its `instance` by name and, unless None, its `instance_sha256`.
-    name, sha256
-        Of the instance at hand; the hash is worked out only if it is needed.
-    """
+    """The verdict on a run's file that is about another instance; None if it is about this one."""
     if told.instance != name:
         found = f"instance {told.instance!r}"
     elif told.instance_sha256 is None or told.instance_sha256 == sha256():
@@ -149,17 +127,7 @@ def another_instance(told: Any, name: str, sha256: Callable[[], str]) -> CheckRe
 
 
 def claim_violation(claimed: float, recomputed: float, rounding: float = 0.0) -> Violation | None:
-    """The violation of a claimed objective that differs from the recomputed one, or None.
-
-    Parameters
-    ----------
-    claimed : float
-        What the file or the method says.
-    recomputed : float
-        What the checker finds.
-    rounding : float
-        What rounding may have left of the recomputed one.
-    """
+    """The violation of a claimed objective that differs from the recomputed one, or None."""
     off = abs(claimed - recomputed)
     if off <= max(CLAIM_TOLERANCE * abs(recomputed), rounding):
         return None
@@ -168,17 +136,7 @@ def claim_violation(claimed: float, recomputed: float, rounding: float = 0.0) ->
 
 
 def bound_violation(bound: float, objective: float, rounding: float = 0.0) -> Violation | None:
-    """The violation of a lower bound above a feasible objective, or None.
-
-    Parameters
-    ----------
-    bound : float
-        What a method says that nothing is below.
-    objective : float
-        Of a feasible solution, in the same unit.
-    rounding : float, optional
-        Relative, that is let pass.
-    """
+    """The violation of a lower bound above a feasible objective, or None."""
     above = bound - objective
     if above <= max(BOUND_TOLERANCE * abs(objective), rounding):
         return None
@@ -187,26 +145,6 @@ def bound_violation(bound: float, objective: float, rounding: float = 0.0) -> Vi
 
 
 def share_of(difference: float, one: float, other: float) -> float:
-    """A difference relative to the larger of two values, 2 at most; 1 where one is no number.
-
-    Parameters
-    ----------
-    difference : float
-        Between the two.
-    one : float
-        A value.
-    other : float
-        Another.
-
-    Returns
-    -------
-    float
-        From 0 to 2.
-
-    Examples
-    --------
-    >>> share_of(1.0, 4.0, 5.0)
-    0.2
-    """
+    """A difference relative to the larger of two values, 2 at most; 1 where one is no number."""
     share = difference / max(abs(one), abs(other))
     return share if math.isfinite(share) else 1.0

@@ -101,13 +101,7 @@ class Tiered(CPUDispatcher):  # type: ignore[misc]
             return super()._compile_for_args(*args)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """What a compiled caller calls: one version whatever constants it passes, not one for each.
-
-        Parameters
-        ----------
-        args, kws : sequence and mapping of type
-            numba's types of what it passes.
-        """
+        """Compile one version for a compiled caller, whatever constants it passes."""
         return super().get_call_template(tuple(map(numba.types.unliteral, args)), kws)
 
     def _interpreted(self, *args: Any) -> Any:

@@ -82,15 +82,7 @@ class Conflict(Explanation):
         return "; ".join(part for part in (self.reason, self.remedy) if part)
 
     def with_rows(self, rows: Sequence[Member], proof: Proof) -> Conflict:
-        """The same with the rows of a model that conflict.
-
-        Parameters
-        ----------
-        rows : sequence of Member
-            Of the model, by name.
-        proof : Proof
-            How it is known that they conflict.
-        """
+        """The same with the rows of a model that conflict."""
         return replace(self, rows=tuple(rows), rows_proof=proof)
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,20 +122,6 @@ def smallest_conflict(
     can be left out; then every smaller set is ruled out by sets that fit: a conflict has, of each
     set that fits, an object that is not in it (the hitting sets of Reiter, "A theory of diagnosis
     from first principles", 1987, for objects of which there are several alike).
-
-    Parameters
-    ----------
-    most : sequence of int
-        How many of each object there are; all of them together do not fit.
-    fits : callable
-        Monotone. What it does not know counts as fitting.
-    tries : int
-        How often `fits` may be asked; what is proved by then stands.
-
-    Returns
-    -------
-    (counts, proof)
-        How many of each object are in conflict.
     """
     search = _Search(tuple(most), fits, tries)
     found = search.cut_down()

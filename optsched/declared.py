@@ -65,20 +65,7 @@ class Between:
         )
 
     def takes(self, value: Any, whole: bool) -> bool:
-        """Whether a value is such a number.
-
-        Parameters
-        ----------
-        value : object
-            What was given.
-        whole : bool
-            Whether only integers are taken.
-
-        Examples
-        --------
-        >>> Between(0, 1, below=True).takes(1.0, False)
-        False
-        """
+        """Whether a value is such a number."""
         if not isinstance(value, int if whole else _REAL) or isinstance(value, bool):
             return False
         if not self.low <= value <= self.high:  # NaN is not
@@ -137,13 +124,7 @@ class Options:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Make options of names and values; text is read as numbers where a number belongs.
-
-        Raises
-        ------
-        InputError
-            If a name is unknown or a value is out of range.
-        """
+        """Make options of names and values; text is read as numbers where a number belongs."""
         made_of: Any = cls
         known = _names(made_of)
         for name in values:
@@ -166,17 +147,7 @@ class Options:
 
 
 def require_declared(source: str, given: Any, place: Callable[[str], str] = str) -> None:
-    """Refuse a data class one of whose values is not as its field declares; raises InputError.
-
-    Parameters
-    ----------
-    source : str
-        What error lines name, such as a file.
-    given : object
-        The data class.
-    place : callable, optional
-        What error lines call a field.
-    """
+    """Refuse a data class one of whose values is not as its field declares; raises InputError."""
     made_of: Any = type(given)
     for name, refusal in _refusals(made_of).items():
         value = getattr(given, name)
@@ -186,41 +157,14 @@ def require_declared(source: str, given: Any, place: Callable[[str], str] = str)
 
 
 def require(source: str, where: str, value: Any, hint: Any) -> None:
-    """Refuse a value that a field of this annotation does not take; raises InputError.
-
-    Parameters
-    ----------
-    source : str
-        What error lines name, such as a file.
-    where : str
-        The place in it.
-    value : object
-        What was given.
-    hint : object
-        The field's annotation.
-
-    Raises
-    ------
-    InputError
-        If the field does not take the value.
-    """
+    """Refuse a value that a field of this annotation does not take; raises InputError."""
     expected = expected_of(hint, value)
     if expected is not None:
         raise InputError(source, where, shown(value), expected)
 
 
 def require_arguments(source: str, function: Any, given: Mapping[str, Any]) -> None:
-    """Refuse an argument that is not as the function's signature declares; raises InputError.
-
-    Parameters
-    ----------
-    source : str
-        What error lines name, such as a file.
-    function : object
-        What declares its arguments.
-    given : mapping
-        Arguments by name.
-    """
+    """Refuse an argument that is not as the function's signature declares; raises InputError."""
     for name, hint in declared(function).items():
         if name in given:
             require(source, name, given[name], hint)
@@ -237,20 +181,7 @@ def flag(name: str) -> str:
 
 
 def expected_of(hint: Any, value: Any) -> str | None:
-    """What a field of this annotation takes, where it does not take the value.
-
-    Parameters
-    ----------
-    hint : object
-        The field's annotation.
-    value : object
-        What was given.
-
-    Returns
-    -------
-    str or None
-        None of a value that it takes.
-    """
+    """What a field of this annotation takes, where it does not take the value."""
     return _refusal(hint)(value)
 
 
@@ -318,15 +249,7 @@ def _refused_kind(kind: type, expected: str, value: Any) -> str | None:
 
 
 def read_as(hint: Any, value: Any) -> Any:
-    """A text that says a number as that number, and a whole number as the float that is asked.
-
-    Parameters
-    ----------
-    hint : object
-        The field's annotation.
-    value : object
-        What was given.
-    """
+    """A text that says a number as that number, and a whole number as the float that is asked."""
     for each in choices_of(hint):
         if _between(each) is None:
             continue

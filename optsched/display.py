@@ -96,59 +96,18 @@ class Explanation:
 
 
 def counted(number: int, one: str, more: str | None = None) -> str:
-    """A count with its noun: "1 instance", "2 instances".
-
-    Parameters
-    ----------
-    number : int
-        How many.
-    one : str
-        The noun.
-    more : str, optional
-        Its plural; by default with an s.
-
-    Examples
-    --------
-    >>> counted(2, "entry", "entries")
-    '2 entries'
-    """
+    """A count with its noun: "1 instance", "2 instances"."""
     return f"{number} {one if number == 1 else more or one + 's'}"
 
 
 def listed(values: Iterable[Any], most: int = 8) -> str:
-    """The first values of many, separated by commas.
-
-    Parameters
-    ----------
-    values : sequence of object
-        Anything that has a text.
-    most : int, optional
-        How many are shown.
-
-    Examples
-    --------
-    >>> listed(range(5), 3)
-    '0, 1, 2, ...'
-    """
+    """The first values of many, separated by commas."""
     texts = [str(value) for value in itertools.islice(values, most + 1)]
     return ", ".join([*texts[:most], *(["..."] if len(texts) > most else [])])
 
 
 def number(value: Any, unit: str = "") -> str:
-    """A number in six digits, or a dash for what is not known.
-
-    Parameters
-    ----------
-    value : object
-        A number, or None.
-    unit : str, optional
-        Behind it.
-
-    Examples
-    --------
-    >>> number(0.0396, "s"), number(None)
-    ('0.0396 s', '-')
-    """
+    """A number in six digits, or a dash for what is not known."""
     if value is None:
         return "-"
     return f"{value:.6g}{' ' if unit else ''}{unit}"

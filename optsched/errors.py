@@ -69,15 +69,7 @@ class MethodError(OptschedError):
 
 
 def shown(value: object, width: int = 60) -> str:
-    """A value as an error line shows it: its repr, cut to `width` characters.
-
-    Parameters
-    ----------
-    value : object
-        Anything.
-    width : int, optional
-        Characters at most.
-    """
+    """A value as an error line shows it: its repr, cut to `width` characters."""
     try:
         text = repr(value)
     except (ValueError, RecursionError):  # an integer too long to print, a nest too deep
@@ -91,15 +83,7 @@ def one_line(text: str) -> str:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """What an error line expects instead of a name: the nearest one, or all of them.
-
-    Parameters
-    ----------
-    name : str
-        What was given.
-    known : sequence of str
-        Names that exist.
-    """
+    """What an error line expects instead of a name: the nearest one, or all of them."""
     names = list(known)
     near = difflib.get_close_matches(name, names, n=1)
     return f"{near[0]!r}" if near else f"one of {', '.join(names)}"

@@ -29,23 +29,7 @@ ENTRY_POINTS = "optsched.methods"
 
 
 def method_of(problem: Problem, method: AMethod) -> Method:
-    """The method that a caller means.
-
-    Parameters
-    ----------
-    problem : Problem
-        Whose method it is.
-    method : str, callable or Method
-        A name of the problem's methods; ``module:name`` of a callable, looked for in the current
-        folder too; or a callable of ``(instance, options, settings)`` that returns a solution, its
-        dict, or an `Outcome` with a bound. Over time also a policy: an object with
-        ``schedule(view)``, or its class, of which each run makes one.
-
-    Raises
-    ------
-    InputError
-        If there is no such method, or what it names is no callable.
-    """
+    """The method that a caller means."""
     if isinstance(method, str) and ":" not in method:
         method = problem.method(method)
     if isinstance(method, Method):

@@ -20,20 +20,7 @@ DEEPEST_NEST = 64
 
 
 def read_document(path: str | Path) -> dict[str, Any]:
-    """Parse one JSON file into plain objects.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file of at most 32 MiB (of a .gz: what is in it), UTF-8, nested at most 64 deep, and of
-        no more values, keys, arrays and objects than are read in about a second.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is too large or too deep, is not UTF-8 or not JSON, holds NaN,
-        an infinity or half a surrogate pair, repeats a key, or is not an object at its top.
-    """
+    """Parse one JSON file into plain objects."""
     source = str(path)
     text = read_text(path)
     _refuse_too_many(text, source)
@@ -67,18 +54,6 @@ def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
     """Write JSON so that a reader sees the old file or the whole new one, never a half.
 
     NaN and infinities are refused: a file says what it means, and reads back exactly.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    document : mapping
-        What is written.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written.
     """
     write_text(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 

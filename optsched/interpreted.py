@@ -36,15 +36,7 @@ class TooLongError(Exception):
 
 
 def twin_for(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """The function as Python runs it with such arguments; None where it has no source.
-
-    Parameters
-    ----------
-    function : callable
-        What would be compiled.
-    args : tuple
-        Its arguments.
-    """
+    """The function as Python runs it with such arguments; None where it has no source."""
     return twin(function, any(array.dtype.type in NARROW for array in _arrays(args)))
 
 
@@ -53,13 +45,6 @@ def twin(function: Callable[..., Any], widens: bool) -> Any:
     """The function as Python runs it, with its loops' rounds counted; None where it has no source.
 
     What it calls is the same in kind.
-
-    Parameters
-    ----------
-    function : callable
-        What would be compiled.
-    widens : bool
-        Whether what it reads from arrays may be narrow; so it is, too, where its file makes such.
     """
     file = function.__code__.co_filename
     linecache.lazycache(file, function.__globals__)
@@ -84,29 +69,7 @@ def twin(function: Callable[..., Any], widens: bool) -> Any:
 
 
 def interpreted(run: Callable[..., Any], args: tuple[Any, ...], steps: int) -> tuple[Any, int]:
-    """What a twin returns, and the steps left of so many.
-
-    Parameters
-    ----------
-    run : callable
-        A `twin`.
-    args : tuple
-        Its arguments: numbers, arrays, and tuples of them.
-    steps : int
-        It may make.
-
-    Returns
-    -------
-    value : object
-        As compiled code would return it.
-    left : int
-        Steps.
-
-    Raises
-    ------
-    TooLongError
-        When the steps are not enough; the arguments' arrays are then what they were.
-    """
+    """What a twin returns, and the steps left of so many."""
     global _left, _runs
     _runs += 1
     before = [(array, array.copy()) for array in _arrays(args) if array.flags.writeable]
@@ -125,15 +88,7 @@ def interpreted(run: Callable[..., Any], args: tuple[Any, ...], steps: int) -> t
 
 
 def is_small(args: tuple[Any, ...], steps: int) -> bool:
-    """Whether the arrays among the arguments are small enough to be put back, within the steps.
-
-    Parameters
-    ----------
-    args : tuple
-        A function's.
-    steps : int
-        It may make.
-    """
+    """Whether the arrays among the arguments are small enough to be put back, within the steps."""
     copied = sum(array.nbytes for array in _arrays(args))
     return copied <= min(MOST_BYTES, BYTES * steps)
 

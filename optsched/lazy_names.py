@@ -11,15 +11,7 @@ from typing import Any
 
 
 def importer_of(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """What a package's ``__getattr__`` is, from its submodules by the names that they hold.
-
-    Parameters
-    ----------
-    package : str
-        Its full name.
-    homes : mapping
-        The submodule of each name.
-    """
+    """What a package's ``__getattr__`` is, from its submodules by the names that they hold."""
 
     def find(name: str) -> Any:
         if name not in homes:

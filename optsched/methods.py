@@ -247,13 +247,7 @@ def warm_up(problem: str) -> float:
 
 
 def problem_for(instance: Any) -> Problem:
-    """The problem an instance belongs to.
-
-    Raises
-    ------
-    InputError
-        If it is no instance.
-    """
+    """The problem an instance belongs to."""
     schema = getattr(instance, "schema_", "")
     problem = PROBLEMS.get(str(schema).removeprefix("optsched/"))
     if problem is None:

@@ -212,15 +212,7 @@ class Rooms(TypedDict):
 
 
 def rooms(home: str, prefix: str) -> Rooms:
-    """The rooms of a problem of this package, by the names that they all have.
-
-    Parameters
-    ----------
-    home : str
-        The problem's package.
-    prefix : str
-        What its classes' names begin with.
-    """
+    """The rooms of a problem of this package, by the names that they all have."""
     return Rooms(
         instance=f"optsched.{home}.instance:{prefix}Instance",
         solution=f"optsched.{home}.solution:{prefix}Solution",

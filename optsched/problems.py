@@ -25,25 +25,7 @@ METHODS: dict[str, dict[str, Method]] = {
 
 
 def problem_of(document: dict[str, Any], source: str) -> Problem:
-    """The problem whose schema a parsed instance file declares.
-
-    Parameters
-    ----------
-    document : mapping
-        What the JSON of the file holds.
-    source : str
-        What error lines name, such as a file.
-
-    Raises
-    ------
-    InputError
-        If the file declares none that is known.
-
-    Examples
-    --------
-    >>> problem_of({"schema": "optsched/makespan"}, "mine.json").name
-    'makespan'
-    """
+    """The problem whose schema a parsed instance file declares."""
     schema = document.get("schema")
     known = {f"optsched/{name}": problem for name, problem in PROBLEMS.items()}
     if isinstance(schema, str) and schema in known:

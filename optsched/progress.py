@@ -55,15 +55,7 @@ class Progress:
     bound: float = -math.inf
 
     def report(self, incumbent: float | None = None, bound: float | None = None) -> None:
-        """Tell the listener, if either is better than what it knows.
-
-        Parameters
-        ----------
-        incumbent : float, optional
-            The best value known, if any.
-        bound : float, optional
-            The best bound known, if any.
-        """
+        """Tell the listener, if either is better than what it knows."""
         if self.listener is None:
             return
         found = min(self.incumbent, math.inf if incumbent is None else float(incumbent))
@@ -74,15 +66,7 @@ class Progress:
             self.tell(*(value if math.isfinite(value) else None for value in (found, proved)))
 
     def tell(self, incumbent: float | None, bound: float | None) -> None:
-        """Tell the listener, whatever it knows.
-
-        Parameters
-        ----------
-        incumbent : float or None
-            The best value known, if any.
-        bound : float or None
-            The best bound known, if any.
-        """
+        """Tell the listener, whatever it knows."""
         if self.listener is not None:
             self.listener(Event(clock() - self.began, incumbent, bound))
 
@@ -101,15 +85,7 @@ class Progress:
 
 
 def listener_of(callback: Listener | None, verbose: bool) -> Listener | None:
-    """Who hears of a run: the caller's function, standard output, both or nobody.
-
-    Parameters
-    ----------
-    callback : Listener or None
-        The caller's function.
-    verbose : bool
-        Whether events are printed.
-    """
+    """Who hears of a run: the caller's function, standard output, both or nobody."""
     if not verbose:
         return callback
 

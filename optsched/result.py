@@ -31,7 +31,11 @@ class Termination(StrEnum):
     OPTIMAL = "optimal"
     FEASIBLE = "feasible"
     TIME_LIMIT = "time-limit"
+    """A limit was given and reached."""
+    NO_SOLUTION = "no-solution"
+    """Ended on its own without a solution, and without a proof that there is none."""
     INFEASIBLE = "infeasible"
+    """Proved to have no solution."""
     INTERRUPTED = "interrupted"
     ERROR = "error"
 
@@ -51,35 +55,12 @@ SOLVED = 1e-8
 
 
 def is_proved(objective: float, bound: float, gap: float) -> bool:
-    """Whether a bound proves an objective optimal at a relative gap.
-
-    Parameters
-    ----------
-    objective : float
-        Of a solution.
-    bound : float
-        What no solution is below.
-    gap : float
-        Relative.
-
-    Examples
-    --------
-    >>> is_proved(100.0, 99.0, 0.02), is_proved(100.0, 99.0, 0.0)
-    (True, False)
-    """
+    """Whether a bound proves an objective optimal at a relative gap."""
     return objective - bound <= max(gap, ARITHMETIC) * abs(objective)
 
 
 def ended(proved: bool, limited: bool) -> Termination:
-    """How a search with a solution ended: "time-limit" only if a limit did end it.
-
-    Parameters
-    ----------
-    proved : bool
-        Whether it is optimal at the gap asked.
-    limited : bool
-        Whether a limit ended the search.
-    """
+    """How a search with a solution ended: "time-limit" only if a limit did end it."""
     if proved:
         return Termination.OPTIMAL
     return Termination.TIME_LIMIT if limited else Termination.FEASIBLE
@@ -89,13 +70,6 @@ def unrounded(bound: float | None, objective: float | None) -> float | None:
     """A bound without the rounding by which it may exceed an objective that is attained.
 
     A bound that exceeds it by more than rounding is left alone: it is wrong, and must be seen.
-
-    Parameters
-    ----------
-    bound : float or None
-        What no solution is below.
-    objective : float or None
-        Of a solution.
     """
     if bound is None or objective is None:
         return bound

@@ -82,17 +82,7 @@ class FileModel(Displayed, BaseModel, metaclass=_MadeInPython):
 
 
 def fault(where: str, found: str, expected: str) -> PydanticCustomError:
-    """A broken rule between several fields, to be raised by a model's validator.
-
-    Parameters
-    ----------
-    where : str
-        The place below the model's own.
-    found : str
-        What stands there.
-    expected : str
-        What should.
-    """
+    """A broken rule between several fields, to be raised by a model's validator."""
     return PydanticCustomError(
         "fault", "{expected}", {"where": where, "found": found, "expected": expected}
     )
@@ -142,20 +132,7 @@ class InstanceFile(FileModel):
 
     @classmethod
     def from_dict(cls, document: Any, source: str = "instance") -> Self:
-        """Make an instance of a parsed JSON document.
-
-        Parameters
-        ----------
-        document : object
-            What the JSON of the file holds.
-        source : str, optional
-            What error lines name, such as a file.
-
-        Raises
-        ------
-        InputError
-            One line: source, JSON path, found, expected.
-        """
+        """Make an instance of a parsed JSON document."""
         return parse(cls, document, source)
 
     def to_dict(self) -> dict[str, Any]:
@@ -175,15 +152,7 @@ class SolutionFile(FileModel):
 
     @classmethod
     def from_dict(cls, document: Any, source: str = "solution") -> Self:
-        """Make a solution of a parsed JSON document; raises InputError.
-
-        Parameters
-        ----------
-        document : object
-            What the JSON of the file holds.
-        source : str, optional
-            What error lines name, such as a file.
-        """
+        """Make a solution of a parsed JSON document; raises InputError."""
         _require_schema(cls, document, source)
         made = parse(cls, document, source)
         try:
@@ -208,28 +177,7 @@ def _require_schema(model: type[FileModel], document: Any, source: str) -> None:
 
 
 def parse(model: type[Model], document: Any, source: str) -> Model:
-    """Validate a parsed JSON document against a model.
-
-    Parameters
-    ----------
-    model : type
-        The class that reads it.
-    document : object
-        What the JSON of the file holds.
-    source : str
-        What error lines name, such as a file.
-
-    Returns
-    -------
-    Model
-        An object of that class.
-
-    Raises
-    ------
-    InputError
-        With the file, the JSON path of the first fault, what was found there and what was
-        expected.
-    """
+    """Validate a parsed JSON document against a model."""
     try:
         return model.model_validate(document)
     except ValidationError as error:

@@ -71,24 +71,6 @@ def judged(
 
     What is not proved is "time-limit" only where a limit ended the run (`limited`); a solver that
     stopped by itself short of the gap, as its tolerances may make it, leaves "feasible".
-
-    Parameters
-    ----------
-    objective : float or None
-        The value found.
-    bound : float or None
-        What no solution is below.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    infeasible : bool
-        Whether the solver proved that there is no solution.
-    limited : bool
-        Whether a limit ended the run.
-
-    Returns
-    -------
-    Termination
-        How the run ended.
     """
     if infeasible:
         return Termination.INFEASIBLE

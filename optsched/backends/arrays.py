@@ -32,13 +32,7 @@ class MilpArrays:
 
 
 def solve_arrays(problem: MilpArrays, settings: Settings) -> Answer:
-    """Solve a programme given as arrays with HiGHS.
-
-    Raises
-    ------
-    SolverError
-        If the solver fails.
-    """
+    """Solve a programme given as arrays with HiGHS."""
     from optsched.backends.quiet import QuietHighs
 
     began = clock()
@@ -98,20 +92,7 @@ class GrowingLp:
         )
 
     def add_elastic_row(self, columns: NDArray[np.int64], price: float) -> int:
-        """Add a row, the sum of some columns, to be bounded later; its number.
-
-        Parameters
-        ----------
-        columns : array of int
-            Each counts once.
-        price : float
-            Of a unit by which its bounds are missed: the programme is never infeasible by it.
-
-        Returns
-        -------
-        int
-            The row.
-        """
+        """Add a row, the sum of some columns, to be bounded later; its number."""
         row = int(self._highs.getNumRow())
         ones = np.ones(len(columns))
         free = np.inf

@@ -51,15 +51,7 @@ PYOMOS_GRACE = 1.0
 
 
 def require_pyomo_solver(name: str) -> None:
-    """Refuse a solver that Pyomo does not know as one of `FAMILIES`, or that is not installed.
-
-    Raises
-    ------
-    InputError
-        If the name is unknown, or the solver cannot be run here.
-    MissingExtraError
-        If it is CBC, which the extra of that name brings.
-    """
+    """Refuse a solver that Pyomo does not know as one of `FAMILIES`, or that is not installed."""
     import pyomo.environ as pyo
 
     expected = ", ".join(["highs", "scip", *FAMILIES])
@@ -83,29 +75,7 @@ def pyomo_solver_version(name: str) -> str:
 def solve_with_pyomo(
     model: pyo.ConcreteModel, settings: Settings, start: bool, build_time: float
 ) -> Answer:
-    """Solve a model with the solver of that name; its incumbent is loaded into the variables.
-
-    Parameters
-    ----------
-    model : pyo.ConcreteModel
-        The model.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    start : bool
-        Whether its values are a first solution.
-    build_time : float
-        Seconds that stating it took.
-
-    Returns
-    -------
-    Answer
-        The answer.
-
-    Raises
-    ------
-    SolverError
-        If it fails and there is no first solution, which stands otherwise.
-    """
+    """Solve a model with the solver of that name; its incumbent is loaded into the variables."""
     from pyomo.common.errors import ApplicationError
     from pyomo.common.tempfiles import TempfileManager
 

@@ -76,19 +76,7 @@ def cp_sat_version() -> str:
 def solve_cp(
     model: str, data: Mapping[str, Any], settings: Settings, heard: Heard | None = None
 ) -> CpAnswer:
-    """Build a model and minimise it in another process.
-
-    Parameters
-    ----------
-    model : str
-        ``module:function`` of ``(cp, data) -> (model, decisions)``, with CP-SAT's Python module.
-    data : mapping
-        JSON.
-    settings : Settings
-        Limits, threads, gap and seed of the run, and its clock.
-    heard : callable, optional
-        Hears of incumbents and bounds.
-    """
+    """Build a model and minimise it in another process."""
     began, deadline, answer = clock(), settings.deadline, CpAnswer()
     left = deadline.left
     request = {

@@ -21,13 +21,7 @@ BRANCHING = "mip_feasibility_tolerance"
 
 
 def set_options(highs: Any, settings: Settings) -> None:
-    """Hand our settings to HiGHS, the time that is left among them.
-
-    Raises
-    ------
-    SolverError
-        If it refuses an option.
-    """
+    """Hand our settings to HiGHS, the time that is left among them."""
     import highspy
 
     global _threads_in_use
@@ -91,24 +85,7 @@ def run_steadily(
     start: float | None = None,
     meanwhile: Callable[[], None] | None = None,
 ) -> Ended:
-    """Run HiGHS; where it fails, run it again with other options, and keep the best incumbent.
-
-    Parameters
-    ----------
-    highs : object
-        The solver, with its model.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    start : float, optional
-        Value of the solution handed over, which stands if HiGHS never gets to look at it.
-    meanwhile : callable, optional
-        Called in this thread every now and then while HiGHS works in another.
-
-    Raises
-    ------
-    SolverError
-        If every run fails and there is no incumbent.
-    """
+    """Run HiGHS; where it fails, run it again with other options, and keep the best incumbent."""
     given = np.array(highs.getSolution().col_value) if start is not None else None
     best = Ended(Termination.FEASIBLE, start, None, given)
     failures, branching = [], highs.getOptionValue(BRANCHING)[1]
@@ -149,19 +126,7 @@ def _with_incumbent(highs: Any, best: Ended) -> Ended:
 
 
 def _ended(highs: Any, settings: Settings, branching: float, coarse: bool = False) -> Ended | str:
-    """How a run ended, or the words of its failure; its bound holds, whatever the tolerances.
-
-    Parameters
-    ----------
-    highs : object
-        The solver.
-    settings : Settings
-        Limits of the run, and its clock.
-    branching : float
-        Its tolerance while branching.
-    coarse : bool
-        Whether those of the linear programmes are coarse, too.
-    """
+    """How a run ended, or the words of its failure; its bound holds, whatever the tolerances."""
     import highspy
 
     status, info = highs.getModelStatus(), highs.getInfo()

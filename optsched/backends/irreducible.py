@@ -50,20 +50,6 @@ def irreducible_rows(
 
     First whole families are left out, then rows. Where the time ends among the rows it is the
     families, of kind "equation", that are returned.
-
-    Parameters
-    ----------
-    model : pyo.ConcreteModel
-        An infeasible model.
-    named : callable
-        Names an index by its set.
-    settings : Settings
-        Of the solver; its deadline ends the search.
-
-    Returns
-    -------
-    (rows, proof)
-        No rows where the model is not linear, too large, or not shown infeasible.
     """
     none: tuple[tuple[Member, ...], Proof] = ((), "sufficient")
     if not _is_linear(model):

@@ -40,35 +40,7 @@ def solve_model(
     cautious: bool = False,
     heard: Heard | None = None,
 ) -> Answer:
-    """Solve a Pyomo model and load its incumbent, integers rounded, into its variables.
-
-    Parameters
-    ----------
-    model : pyo.ConcreteModel
-        The model; what it finds is written into it.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    start : bool
-        Hand the variables' present values, a solution, to the solver as a first incumbent. They
-        come back where it finds none.
-    build_time : float
-        Seconds already spent on building the model; added to the answer's. Handing it over takes
-        about as long again, and is not begun with less time left.
-    restarts : bool
-        Whether HiGHS may presolve again at the root. What 1.15 then infers of big-M rows has cut
-        optima off.
-    cautious : bool
-        Hand HiGHS the objective and the continuous variables in a unit `FINER` times smaller, and
-        let it branch with `COARSE`: else 1.15 and 1.16 have cut optima off where times are below 1.
-    heard : callable, optional
-        Hears of incumbents and bounds, in the model's unit; of the last ones only where the
-        solver is not HiGHS.
-
-    Raises
-    ------
-    SolverError
-        If the solver fails.
-    """
+    """Solve a Pyomo model and load its incumbent, integers rounded, into its variables."""
     require_solver(settings.solver)
     if not settings.deadline.has(build_time):
         return unsolved(settings, build_time)
@@ -96,32 +68,7 @@ def state_and_solve(
     cautious: bool = False,
     heard: Heard | None = None,
 ) -> tuple[Answer, pyo.ConcreteModel | None]:
-    """Build a model and solve it as `solve_model` does; no model where there is no time to.
-
-    Parameters
-    ----------
-    build : callable
-        What states the model.
-    nonzeros : float
-        How many the model will have.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    began : float
-        When building began, of `deadline.clock`; what was gathered for it counts.
-    start : bool, optional
-        Whether the model's values are a first solution.
-    restarts : bool, optional
-        Whether the solver may restart.
-    cautious : bool, optional
-        Whether HiGHS is to branch with care.
-    heard : Heard, optional
-        Who hears of incumbents and bounds.
-
-    Returns
-    -------
-    tuple[Answer, pyo.ConcreteModel or None]
-        The answer, and the model or None.
-    """
+    """Build a model and solve it as `solve_model` does; no model where there is no time to."""
     try:
         require_time(settings.deadline, nonzeros)
         model = build()
@@ -143,19 +90,7 @@ def state_and_solve(
 def relax_model(
     model: pyo.ConcreteModel, settings: Settings
 ) -> tuple[float, NDArray[np.float64]] | None:
-    """The optimum of a Pyomo model with integrality dropped, by HiGHS.
-
-    Returns
-    -------
-    (objective, reduced costs) or None
-        Reduced costs in the order of ``model.component_data_objects(Var)``; None when the
-        relaxation is not solved: infeasible, or out of time.
-
-    Raises
-    ------
-    SolverError
-        If the solver fails.
-    """
+    """The optimum of a Pyomo model with integrality dropped, by HiGHS."""
     import highspy
     import pyomo.environ as pyo
     from pyomo.contrib.solver.common.factory import SolverFactory
@@ -284,19 +219,7 @@ def _made_finer(highs: Any) -> NDArray[np.float64]:
 def _hand_over_start(
     solver: Any, highs: Any, model: pyo.ConcreteModel, scale: NDArray[np.float64], finer: float
 ) -> float | None:
-    """Hand the variables' values over, scaled; returns the objective's there, as HiGHS sees it.
-
-    Parameters
-    ----------
-    solver, highs : object
-        Pyomo's and HiGHS's own.
-    model : ConcreteModel
-        What they solve.
-    scale : (columns,) float
-        Of the variables.
-    finer : float
-        Of the objective.
-    """
+    """Hand the variables' values over, scaled; returns the objective's there, as HiGHS sees it."""
     import highspy
     import pyomo.environ as pyo
 

@@ -28,13 +28,7 @@ def require_time(deadline: Deadline, nonzeros: float) -> None:
 
 
 def refuse_many_nonzeros(method: str, nonzeros: float, instead: str) -> None:
-    """Refuse a model that would not fit in memory; `instead` is what to use or to change.
-
-    Raises
-    ------
-    NotApplicableError
-        Above `MOST_NONZEROS`, in the method's name.
-    """
+    """Refuse a model that would not fit in memory; `instead` is what to use or to change."""
     if nonzeros > MOST_NONZEROS:
         found = f"about {nonzeros:.0f} nonzeros"
         raise NotApplicableError(method, found, f"at most {MOST_NONZEROS}: {instead}")

@@ -26,15 +26,7 @@ def solver_version(solver: str) -> str:
 
 
 def require_solver(name: str) -> None:
-    """Refuse a solver that is unknown or not installed.
-
-    Raises
-    ------
-    InputError
-        If the name is unknown, or Pyomo cannot run the solver here.
-    MissingExtraError
-        If the solver comes with an extra that is not installed.
-    """
+    """Refuse a solver that is unknown or not installed."""
     if name == "scip":
         _pyscipopt()
     elif name != "highs":

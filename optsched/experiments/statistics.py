@@ -48,21 +48,7 @@ def spread(
     to: str = "-",
     unit: str = "",
 ) -> str:
-    """The middle of some values and their range, such as "0.97 [0.87-1.13]"; "-" for none.
-
-    Parameters
-    ----------
-    values : sequence of float
-        The values.
-    form : str, optional
-        How a number is written.
-    middle : callable, optional
-        Which middle; by default the median.
-    to : str, optional
-        What stands between the ends of the range.
-    unit : str, optional
-        Behind the middle.
-    """
+    """The middle of some values and their range, such as "0.97 [0.87-1.13]"; "-" for none."""
     if not values:
         return "-"
     return f"{middle(values):{form}}{unit} [{span(values, form, to)}]"

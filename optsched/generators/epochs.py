@@ -53,22 +53,7 @@ def shape_of(network: str) -> Shape:
 
 
 def sample_epochs(shape: Shape, runs: int, rng: np.random.Generator) -> np.ndarray:
-    """Epochs of so many runs: integers in 1 + patience .. 100.
-
-    Parameters
-    ----------
-    shape : Shape
-        Of the network's losses.
-    runs : int
-        How many.
-    rng : numpy.random.Generator
-        Of the draws.
-
-    Returns
-    -------
-    (runs,) int
-        Epochs.
-    """
+    """Epochs of so many runs: integers in 1 + patience .. 100."""
     spread = rng.beta(shape.a, shape.b, size=runs)
     epochs = np.floor(PATIENCE + 1 + spread * (MOST_EPOCHS - PATIENCE)).astype(np.int64)
     epochs = np.minimum(epochs, MOST_EPOCHS)
@@ -79,21 +64,6 @@ def sample_epochs(shape: Shape, runs: int, rng: np.random.Generator) -> np.ndarr
 def fig2_distribution(
     network: str, rng: np.random.Generator, *, bin_width: int = 5
 ) -> Distribution:
-    """The empirical distribution of seeded runs, epochs rounded up to a multiple of `bin_width`.
-
-    Parameters
-    ----------
-    network : str
-        A network of the figure, such as AlexNet.
-    rng : numpy.random.Generator
-        Of the runs.
-    bin_width : int, optional
-        In epochs.
-
-    Returns
-    -------
-    Distribution
-        Of epochs.
-    """
+    """The empirical distribution of seeded runs, epochs rounded up to a multiple of `bin_width`."""
     epochs = sample_epochs(shape_of(network), RUNS, rng)
     return Distribution.from_samples(np.ceil(epochs / bin_width) * bin_width)

@@ -172,15 +172,7 @@ def generate_makespan(
 
 
 def job_sizes(jobs: int, largest: int) -> list[int]:
-    """Sizes of so many jobs in the paper's shares: largest remainders, then the smaller size.
-
-    Parameters
-    ----------
-    jobs : int
-        How many.
-    largest : int
-        GPUs of the largest.
-    """
+    """Sizes of so many jobs in the paper's shares: largest remainders, then the smaller size."""
     shares = [(size, share) for size, share in zip(JOB_SIZES, JOB_SHARES, strict=True)
               if size <= largest]  # fmt: skip
     total = sum(share for _, share in shares)

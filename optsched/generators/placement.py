@@ -295,27 +295,6 @@ def random_offer(
 
     The offer is cut to what the job needs and listed in descending order. Replicas of several
     GPUs fit into one server each; a server's GPUs that hold no whole replica stay in the offer.
-
-    Parameters
-    ----------
-    gpus : int
-        GPUs that the job needs.
-    gpus_per_server : int
-        g, GPUs that a server has.
-    rng : numpy.random.Generator
-        Of the draw.
-    replica_gpus : int, optional
-        GPUs that a replica takes, all in one server.
-
-    Returns
-    -------
-    list[int]
-        Free GPUs by server, in descending order.
-
-    Raises
-    ------
-    InputError
-        If a server cannot hold a replica.
     """
     if not 1 <= replica_gpus <= gpus_per_server:
         expected = f"1 to the {gpus_per_server} GPUs of a server, which holds all slices"

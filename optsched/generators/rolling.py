@@ -65,15 +65,7 @@ class RollingGenerator:
 
 
 def rolling_settings(nodes: int = 10, **changes: Any) -> RollingGenerator:
-    """Settings with the paper's ten jobs per node; other names go where they belong.
-
-    Parameters
-    ----------
-    nodes : int, optional
-        How many.
-    changes
-        Other settings by name.
-    """
+    """Settings with the paper's ten jobs per node; other names go where they belong."""
     own = {k: changes.pop(k) for k in tuple(changes) if k in RollingGenerator.__dataclass_fields__}
     cluster = SelectionSettings(nodes=nodes, jobs=JOBS_PER_NODE * nodes, sharing=False)
     return RollingGenerator(replace(cluster, **changes), **own)
@@ -164,20 +156,7 @@ def _keep_types(document: dict[str, Any], settings: RollingGenerator) -> None:
 
 
 def due_dates(job: dict[str, Any], sharing: bool) -> tuple[float, float]:
-    """The interval (31) of a job's due date, in seconds from its submission.
-
-    Parameters
-    ----------
-    job : dict
-        As an instance's file has it.
-    sharing : bool
-        Whether GPUs are shared: the right end is then 20% later.
-
-    Returns
-    -------
-    tuple of float
-        Its ends.
-    """
+    """The interval (31) of a job's due date, in seconds from its submission."""
     times, most = job["epoch_time"].values(), max(job["epochs"]["values"])
     least = min(min(t) for t in times) * most
     latest = min(3 * least, max(max(t) for t in times) * most)

@@ -34,21 +34,7 @@ class TraceRow:
 def read_trace(
     path: str | Path, *, most: int | None = None, file_format: str | None = None
 ) -> tuple[TraceRow, ...]:
-    """Read the first `most` jobs of a trace, by submit time counted from the first.
-
-    Parameters
-    ----------
-    path : str or Path
-        Plain or .gz.
-    most : int, optional
-    file_format : str, optional
-        One of `optsched import`; by default a CSV file with the columns named above.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, lacks ``submit_time``, or holds what is no number.
-    """
+    """Read the first `most` jobs of a trace, by submit time counted from the first."""
     if most is not None and most < 1:
         raise InputError("generate rolling", "--jobs", shown(most), "a number from 1 up")
     if file_format is not None:
@@ -104,24 +90,7 @@ def _number(source: str, line: int, name: str, text: str | None) -> float:
 def generate_from_trace(
     settings: RollingGenerator, rows: Sequence[TraceRow], *, seed: int = 0, name: str | None = None
 ) -> RollingInstance:
-    """A workload of as many jobs as rows, with their arrivals and durations.
-
-    Parameters
-    ----------
-    settings : RollingGenerator
-        Nodes, jobs and the rest.
-    rows : sequence of TraceRow
-        Jobs of a trace, each with its submission and duration in seconds.
-    seed : int, optional
-        Of every random choice.
-    name : str, optional
-        Of the instance.
-
-    Returns
-    -------
-    RollingInstance
-        The instance.
-    """
+    """A workload of as many jobs as rows, with their arrivals and durations."""
     times = [row.submit_time for row in rows]
     cluster = settings.cluster
     name = name or f"{cluster.nodes}x{cluster.jobs}-trace-s{seed}"

@@ -88,15 +88,7 @@ class SelectionSettings:
 
 
 def selection_settings(nodes: int = 10, **changes: Any) -> SelectionSettings:
-    """Settings with the paper's four jobs a node, unless `jobs` says otherwise.
-
-    Parameters
-    ----------
-    nodes : int, optional
-        How many.
-    changes
-        Other settings by name.
-    """
+    """Settings with the paper's four jobs a node, unless `jobs` says otherwise."""
     return replace(SelectionSettings(nodes=nodes, jobs=JOBS_PER_NODE * nodes), **changes)
 
 

@@ -202,17 +202,7 @@ def generate_workload(
 
 
 def shape_of(workload: Workload, duration: Floats, cluster: OnlineCluster) -> WorkloadShape:
-    """Read a shape off a workload with known durations (s), for the generator to match.
-
-    Parameters
-    ----------
-    workload : Workload
-        The workload.
-    duration : (n,) float
-        Seconds that each of its jobs runs.
-    cluster : OnlineCluster
-        Where it ran: the load is its own there.
-    """
+    """Read a shape off a workload with known durations (s), for the generator to match."""
     if not len(workload):
         raise InputError(workload.name, "", "no job", "at least one")
     single = workload.gpus == 1

@@ -17,16 +17,6 @@ def require_outputs(outputs: Iterable[File | None], inputs: Iterable[File | None
 
     Links, symbolic and hard, are seen through; "-" is standard output. Devices and pipes may be
     named as often as one likes.
-
-    Parameters
-    ----------
-    outputs, inputs : iterable of str, Path or None
-        Files; None is an option that was not given.
-
-    Raises
-    ------
-    InputError
-        One line, naming the output.
     """
     taken: list[File] = []
     read = [path for path in inputs if path is not None]
@@ -43,29 +33,13 @@ def require_outputs(outputs: Iterable[File | None], inputs: Iterable[File | None
 
 
 def require_file(path: File | None, why: str) -> None:
-    """Refuse standard output where it cannot be used; raises InputError.
-
-    Parameters
-    ----------
-    path : File or None
-        What was asked for.
-    why : str
-        What needs a file.
-    """
+    """Refuse standard output where it cannot be used; raises InputError."""
     if path is not None and str(path) == STANDARD_OUTPUT:
         raise InputError(STANDARD_OUTPUT, "", "standard output", f"a file: {why}")
 
 
 def is_same_file(one: File, other: File) -> bool:
-    """Whether two paths name one file, which need not exist; devices and pipes are nobody's.
-
-    Parameters
-    ----------
-    one : File
-        A path.
-    other : File
-        Another.
-    """
+    """Whether two paths name one file, which need not exist; devices and pipes are nobody's."""
     if STANDARD_OUTPUT in (str(one), str(other)):
         return str(one) == str(other)
     try:

@@ -41,13 +41,7 @@ _BLOCK = 2**16
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[io.BufferedReader]:
-    """A file open for reading, of a .gz its content; whatever goes wrong is one line.
-
-    Raises
-    ------
-    InputError
-        If it cannot be opened or read, or is a damaged or too much expanding .gz.
-    """
+    """A file open for reading, of a .gz its content; whatever goes wrong is one line."""
     source = str(path)
     try:
         with open(path, "rb", buffering=0) as raw:
@@ -63,15 +57,7 @@ def opened(path: str | Path) -> Iterator[io.BufferedReader]:
 
 
 def read_bytes(path: str | Path, most: int = LARGEST_FILE) -> bytes:
-    """The content of a file of at most so many bytes; raises InputError.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file, also .gz.
-    most : int, optional
-        Bytes at most, expanded.
-    """
+    """The content of a file of at most so many bytes; raises InputError."""
     with opened(path) as stream:
         raw = stream.read(most + 1)
     if len(raw) > most:
@@ -80,15 +66,7 @@ def read_bytes(path: str | Path, most: int = LARGEST_FILE) -> bytes:
 
 
 def read_text(path: str | Path, most: int = LARGEST_FILE) -> str:
-    """The text of a file of at most so many bytes of UTF-8; raises InputError.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file, also .gz.
-    most : int, optional
-        Bytes at most, expanded.
-    """
+    """The text of a file of at most so many bytes of UTF-8; raises InputError."""
     raw = read_bytes(path, most)
     try:
         return raw.decode("utf-8")
@@ -99,22 +77,7 @@ def read_text(path: str | Path, most: int = LARGEST_FILE) -> str:
 def lines_of(
     path: str | Path, *, most: int = LARGEST_TEXT, errors: str = "strict"
 ) -> Iterator[tuple[int, str]]:
-    """Line numbers from 1 and lines of a UTF-8 file, or of a .gz of one.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file, also .gz.
-    most : int
-        Bytes in all.
-    errors : str
-        What becomes of bytes that are no UTF-8, as in `bytes.decode`.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or a line or the whole is longer than allowed.
-    """
+    """Line numbers from 1 and lines of a UTF-8 file, or of a .gz of one."""
     source, read, number = str(path), 0, 0
     with opened(path) as stream:
         while raw := stream.readline(LONGEST_LINE + 1):
@@ -135,18 +98,6 @@ def csv_rows(path: str | Path, *, most: int = LARGEST_TEXT) -> Iterator[tuple[in
     """Line numbers and cells of a CSV file; a blank line has no cells, a cell no line break.
 
     Cells that were written for spreadsheets (`optsched.io.writing.csv_text`) come as they were.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file, also .gz.
-    most : int, optional
-        Bytes at most, expanded.
-
-    Raises
-    ------
-    InputError
-        As `lines_of`, for a line that is no CSV, and for more than `MOST_COLUMNS` cells.
     """
     source, number, inside = str(path), 0, False
 

@@ -31,11 +31,6 @@ def replacing(path: str | Path) -> Iterator[Path]:
     """A temporary neighbour to write, which takes the place of `path` when all went well.
 
     Behind a symbolic link the file it names is replaced, not the link.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written.
     """
     try:
         target = Path(os.path.realpath(path))
@@ -58,18 +53,6 @@ def write_bytes(path: str | Path, raw: bytes) -> None:
 
     A name that ends in ``.gz`` is compressed, equal bytes to equal files. "-" is standard output.
     What is there and no regular file, such as /dev/stdout or a pipe, is written to, not replaced.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    raw : bytes
-        All of it.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written.
     """
     if str(path) == STANDARD_OUTPUT:
         sys.stdout.buffer.write(raw)
@@ -91,15 +74,7 @@ def write_bytes(path: str | Path, raw: bytes) -> None:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write text in UTF-8, as `write_bytes` does; raises InputError.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    text : str
-        All of it.
-    """
+    """Write text in UTF-8, as `write_bytes` does; raises InputError."""
     if str(path) == STANDARD_OUTPUT:
         sys.stdout.write(text)
         return
@@ -111,15 +86,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A table as CSV: numbers with every digit, text that no spreadsheet runs, None as nothing.
-
-    Parameters
-    ----------
-    header : sequence of str
-        Names of the columns.
-    rows : sequence of Iterable[object]
-        A cell a column.
-    """
+    """A table as CSV: numbers with every digit, text that no spreadsheet runs, None as nothing."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([_cell(cell) for cell in header])

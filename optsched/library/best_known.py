@@ -31,13 +31,7 @@ def read_best_known(path: str | Path) -> dict[str, dict[str, Any]]:
 
 
 def require_best_known(path: str | Path) -> None:
-    """Refuse, before the work whose results it is to take, a file that `update` could not use.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, holds anything else, or cannot be written.
-    """
+    """Refuse, before the work whose results it is to take, a file that `update` could not use."""
     require_outputs([path])
     if os.path.exists(path):
         read_best_known(path)
@@ -46,27 +40,7 @@ def require_best_known(path: str | Path) -> None:
 
 
 def update(path: str | Path, results: Iterable[Result]) -> int:
-    """Extend a best_known.json by checked results; an entry never gets worse.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file; made if it does not exist.
-    results : iterable of Result
-        Results; those under other than default options are left out, another objective, and those
-        without a rule of the problem.
-
-    Returns
-    -------
-    int
-        Entries that are new or better.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be used, holds another instance under the same name, or a value below
-        what is proved.
-    """
+    """Extend a best_known.json by checked results; an entry never gets worse."""
     entries = read_best_known(path) if os.path.exists(path) else {}
     changed = set()
     proofs_first = sorted(results, key=lambda r: r.termination is not Termination.OPTIMAL)

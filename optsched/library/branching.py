@@ -167,20 +167,7 @@ class Tree:
 def rows_of(
     columns: Sequence[tuple[int, Document]], keys: Sequence[tuple[str, ...]]
 ) -> dict[Row, NDArray[np.int64]]:
-    """By row the columns that it counts.
-
-    Parameters
-    ----------
-    columns : sequence of (int, dict)
-        A column's number, and what it is.
-    keys : sequence of tuple of str
-        What rows are told apart by; the widest first.
-
-    Returns
-    -------
-    dict
-        By row, in the order of the keys.
-    """
+    """By row the columns that it counts."""
     found: dict[Row, list[int]] = defaultdict(list)
     for each in keys:
         for number, said in columns:

@@ -30,15 +30,7 @@ DIGITS = 9
 def best_certificate(
     instance: Any, result: Result, seconds: float | None = None
 ) -> tuple[float, Certificate] | None:
-    """The best bound that can be certified, and the certificate that verifies.
-
-    Parameters
-    ----------
-    instance, result
-        An instance, and what a method found of it under the default options.
-    seconds : float, optional
-        To look for it, beside the method's own time.
-    """
+    """The best bound that can be certified, and the certificate that verifies."""
     document = instance.to_dict()
     best: tuple[float, Certificate] | None = None
     for candidate in FINDERS[result.problem](instance, result, Deadline(seconds)):

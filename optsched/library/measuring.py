@@ -47,28 +47,7 @@ def measure(
     by: str | None = None,
     only_open: bool = False,
 ) -> Iterator[Measured]:
-    """Run methods on the instances of a set that they were not run on at this limit.
-
-    Parameters
-    ----------
-    set_name : str
-        ``problem/set``.
-    store : str or Path
-        Where records are added.
-    time_limit : float
-        Seconds a method.
-    methods : sequence of str, optional
-        By default the set's own.
-    by : str, optional
-        Who says so; by default this version of the package.
-    only_open : bool
-        Whether instances whose value is proved are left out.
-
-    Raises
-    ------
-    InputError
-        For a set or a method that does not exist, and a store that cannot be written.
-    """
+    """Run methods on the instances of a set that they were not run on at this limit."""
     chosen = library_set(set_name)
     names = tuple(methods or chosen.methods)
     for name in names:

@@ -33,22 +33,7 @@ COUNTS: tuple[tuple[str, ...], ...] = (("stage", "least"), ("free", "stage", "le
 
 
 def placement_tree(instance: Document, theta: float, deadline: Deadline) -> Document | None:
-    """A tree that proves that no placement is within a threshold; None if none is found.
-
-    Parameters
-    ----------
-    instance : dict
-        The instance's JSON.
-    theta : float
-        Seconds.
-    deadline : Deadline
-        Of the search.
-
-    Returns
-    -------
-    dict or None
-        A certificate of kind "branches".
-    """
+    """A tree that proves that no placement is within a threshold; None if none is found."""
     search = _Search(instance, theta, deadline, [])
     if not search.grow([]):
         return None

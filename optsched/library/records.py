@@ -107,13 +107,7 @@ def unpacked(text: str, source: str) -> Any:
 
 
 def read_records(path: str | Path) -> list[Record]:
-    """The records of a file, in order; none where there is no file.
-
-    Raises
-    ------
-    InputError
-        For a line that is no record, or one of a newer version; the line's number is said.
-    """
+    """The records of a file, in order; none where there is no file."""
     try:
         if os.path.getsize(path) > MOST_FILE:
             raise InputError(str(path), "", "a file too large", f"at most {MOST_FILE} bytes")

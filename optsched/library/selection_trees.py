@@ -41,24 +41,7 @@ ROLES: tuple[tuple[str, ...], ...] = (
 def selection_tree(
     instance: Any, certificate: Document, target: float, deadline: Deadline
 ) -> Document | None:
-    """A tree whose leaves prove a target, from the prices of a certificate; None if none is found.
-
-    Parameters
-    ----------
-    instance : SelectionInstance
-        The instance.
-    certificate : dict
-        Prices of jobs and slots.
-    target : float
-        Dollars.
-    deadline : Deadline
-        Of the search.
-
-    Returns
-    -------
-    dict or None
-        A certificate of kind "branches".
-    """
+    """Find a tree whose leaves prove a target, from the duals of a certificate, or None."""
     skeleton = skeleton_of(tables_of(instance, SelectionOptions()))
     tables, unit = skeleton.tables, target / len(instance.jobs)
     lp, leaders = _roles_that_matter(skeleton, certificate, target)

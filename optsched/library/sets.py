@@ -193,13 +193,7 @@ def _stored(set_name: str) -> dict[str, Any] | None:
 
 
 def write_set(name: str, folder: str | Path) -> int:
-    """Make the instances of a set as files of a folder, workloads as folders; how many.
-
-    Raises
-    ------
-    InputError
-        If there is no such set, an instance cannot be made as it was frozen, or a file is there.
-    """
+    """Make the instances of a set as files of a folder, workloads as folders; how many."""
     from optsched.files import write_document
     from optsched.online.data.catalogue import write_catalogue
     from optsched.online.data.workload_files import write_workload

@@ -55,13 +55,7 @@ def shipped_plans() -> list[str]:
 
 
 def copy_shipped(target: str | Path) -> int:
-    """Copy the shipped instances and plans into a new folder; returns how many files were written.
-
-    Raises
-    ------
-    InputError
-        If a file of that name already stands there, or the folder cannot be written.
-    """
+    """Copy the shipped instances and plans into a new folder; return the number of files."""
     root, folder = shipped_folder(), Path(target)
     try:
         instances = sorted(p for name in FOLDERS for p in (root / name).rglob("*.json"))
@@ -83,26 +77,7 @@ def copy_shipped(target: str | Path) -> int:
 
 
 def find(reference: str | Path) -> list[Path]:
-    """Instances behind a path, a folder, or the name of a shipped instance or problem.
-
-    Parameters
-    ----------
-    reference : str or Path
-        A file; a workload's folder; a folder, whose ``*.json`` and workloads are taken in order of
-        their names; a shipped name such as "placement" or "placement/vgg19-16"; or a set of the
-        library or an instance of one, such as "placement/plans-1/001". What exists on disk comes
-        first.
-
-    Returns
-    -------
-    list of Path
-        Files, folders of workloads, and names of the library, which `load` takes as well.
-
-    Raises
-    ------
-    InputError
-        If there is nothing of that name.
-    """
+    """Instances behind a path, a folder, or the name of a shipped instance or problem."""
     path = Path(reference)
     workload = workload_folder(path)
     if workload is not None:

@@ -162,26 +162,7 @@ def status_counts(found: Iterable[Standing]) -> dict[str, int]:
 def known_bound(
     problem: str, instance: str, sha256: str, options: Mapping[str, Any], seed: int
 ) -> tuple[float, str] | None:
-    """The library's bound on an instance under its default options, and its source.
-
-    Parameters
-    ----------
-    problem : str
-        The problem's name.
-    instance : str
-        The name in its file.
-    sha256 : str
-        Its hash: other instances have no bound here.
-    options : mapping
-        What is asked of the problem; a bound is one on the default reading.
-    seed : int
-        A bound of a rolling instance holds for seed 0's draw alone.
-
-    Returns
-    -------
-    tuple or None
-        The bound, and "library" with its proof.
-    """
+    """The library's bound on an instance under its default options, and its source."""
     entry = entry_behind(problem, instance, sha256)
     if entry is None or (problem == "rolling" and seed != 0):
         return None

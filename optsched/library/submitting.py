@@ -66,31 +66,7 @@ def submit(
     store: str | Path,
     certificate: str | Path | None = None,
 ) -> list[Answer]:
-    """Judge a submission, and add what is better to a store.
-
-    Parameters
-    ----------
-    name : str
-        ``problem/set/number``.
-    solution : str or Path
-        A solution's file; the objective is that of the default options.
-    by : str
-        Who found it.
-    store : str or Path
-        A folder of records, made if need be.
-    certificate : str or Path, optional
-        The file of what proves a bound.
-
-    Returns
-    -------
-    list of Answer
-        For the value, and for the bound if there is a certificate.
-
-    Raises
-    ------
-    InputError
-        If a name or a file cannot be used.
-    """
+    """Judge a submission, and add what is better to a store."""
     if not by.strip() or len(by) > LONGEST_NAME or not by.isprintable():
         raise InputError("submit", "--by", shown(by), f"a line of 1 to {LONGEST_NAME} characters")
     entry = required_entry(name)

@@ -42,18 +42,7 @@ class RefusedError(ValueError):
 
 
 def verify(instance: Document, certificate: Document) -> float:
-    """The lower bound that a certificate proves of every solution of an instance.
-
-    Parameters
-    ----------
-    instance, certificate : mapping
-        Their JSON.
-
-    Raises
-    ------
-    RefusedError
-        If it proves none; the message says why.
-    """
+    """The lower bound that a certificate proves of every solution of an instance."""
     problem = str(instance.get("schema")).removeprefix("optsched/")
     kind = certificate.get("kind")
     if kind == ENUMERATION:
@@ -125,21 +114,7 @@ def pattern_branches(instance: Document, certificate: Document) -> float:
 
 
 def _exceeds(instance: Document, theta: float, leaf: Document, path: Path, least: int) -> None:
-    """Refuse prices by which some placement may be within theta.
-
-    Parameters
-    ----------
-    instance : Document
-        The instance.
-    theta : float
-        Seconds.
-    leaf : Document
-        Prices of replicas, and of the rows that count servers.
-    path : Path
-        All rows.
-    least : int
-        The least price of a replica; one too many may be priced too.
-    """
+    """Refuse prices by which some placement may be within theta."""
     job, free = instance["job"], [free for free in instance["free_gpus"] if free]
     stages = job["stages"]
     prices = _whole(leaf["prices"], len(stages), "prices", least)
@@ -176,24 +151,7 @@ def _exceeds(instance: Document, theta: float, leaf: Document, path: Path, least
 def _dearest_pattern(
     within: Sequence[np.ndarray], worth: Sequence[np.ndarray], takes: Sequence[int], size: int
 ) -> np.ndarray:
-    """By GPUs used the most that a server holds, in prices, stage by stage along the pipeline.
-
-    Parameters
-    ----------
-    within : sequence of (u, v, w) bool
-        By stage, whether v replicas of it may stand beside u of the one before and w of the next.
-    worth : sequence of (v,) int
-        By stage, of v replicas of it.
-    takes : sequence of int
-        GPUs of a replica.
-    size : int
-        The server's.
-
-    Returns
-    -------
-    (size + 1,) int
-        `NOTHING` or so where it cannot be.
-    """
+    """By GPUs used the most that a server holds, in prices, stage by stage along the pipeline."""
     best = np.full((1, within[0].shape[1], size + 1), NOTHING)  # by u, v and GPUs used
     for v in range(min(best.shape[1], size // takes[0] + 1)):
         best[0, v, v * takes[0]] = worth[0][v]
@@ -213,25 +171,7 @@ def _dearest_pattern(
 def patterns_within(
     instance: Document, theta: float, size: int, worked: Path
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """By stage, and u, v, w: whether v replicas of it beside u and w may be within theta.
-
-    Parameters
-    ----------
-    instance : Document
-        The instance.
-    theta : float
-        Seconds.
-    size : int
-        GPUs of the largest server.
-    worked : Path
-        Of micro-batches, rows of stages' work.
-
-    Returns
-    -------
-    list of (u, v, w) bool
-    (2, stages) float
-        Seconds of work, and of all-reduce, that a stage has at least on its slowest server.
-    """
+    """By stage, and u, v, w: whether v replicas of it beside u and w may be within theta."""
     job, cluster = instance["job"], instance["cluster"]
     stages = job["stages"]
     takes = [0, *(stage.get("tensor_parallel", 1) for stage in stages), 0]
@@ -300,26 +240,7 @@ def _pipelined(
 def stage_times(
     job: Document, cluster: Document, s: int, v: int, shape: Sequence[int]
 ) -> tuple[np.ndarray, float]:
-    """Seconds of v replicas of a stage beside u of the one before and w of the next, by u and w.
-
-    Parameters
-    ----------
-    job : Document
-        Of the instance's file.
-    cluster : Document
-        Likewise.
-    s : int
-        The stage.
-    v : int
-        Its replicas on the server.
-    shape : sequence of int
-        Of u and w, from 0 on.
-
-    Returns
-    -------
-    (u, w) float, float
-        Seconds of its work, and of its all-reduce.
-    """
+    """Seconds of v replicas of a stage beside u of the one before and w of the next, by u and w."""
     stages, stage = job["stages"], job["stages"][s]
     inside, k, q = cluster["intra_bandwidth"], stage["replicas"], stage.get("tensor_parallel", 1)
     nic = q * cluster["inter_bandwidth"] / cluster["gpus_per_server"]

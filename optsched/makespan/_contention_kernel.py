@@ -99,21 +99,7 @@ def none_running(jobs: Jobs) -> Running:
 
 @njit_inner
 def start(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, now: float) -> bool:
-    """Start job j where it is placed, unless no running job would make progress then.
-
-    Parameters
-    ----------
-    jobs : Jobs
-        The instance as arrays.
-    running : Running
-        Who runs, and at which level; edited.
-    schedule : ScheduleArrays
-        Where each job is placed; starts and ends are filled in.
-    j : int
-        The job.
-    now : float
-        Slots.
-    """
+    """Start job j where it is placed, unless no running job would make progress then."""
     _begin(jobs, running, schedule, j, now)
     spans = schedule.used[j] > 1
     if spans:
@@ -141,17 +127,6 @@ def take_out(jobs: Jobs, running: Running, schedule: ScheduleArrays, now: float)
     """Take out the jobs that have ended, so many, and list them behind those that run.
 
     The others need `refresh`.
-
-    Parameters
-    ----------
-    jobs : Jobs
-        The instance as arrays.
-    running : Running
-        Who runs, and at which level; edited.
-    schedule : ScheduleArrays
-        Where each job is placed; starts and ends are filled in.
-    now : float
-        Slots.
     """
     count, left = running.count[0], 0
     for r in range(count):
@@ -168,19 +143,7 @@ def take_out(jobs: Jobs, running: Running, schedule: ScheduleArrays, now: float)
 
 @njit_inner
 def refresh(jobs: Jobs, running: Running, schedule: ScheduleArrays, now: float) -> None:
-    """Give every running job whose level changed its new rate and finish, from `now` on.
-
-    Parameters
-    ----------
-    jobs : Jobs
-        The instance as arrays.
-    running : Running
-        Who runs, and at which level; edited.
-    schedule : ScheduleArrays
-        Where each job is placed; starts and ends are filled in.
-    now : float
-        Slots.
-    """
+    """Give every running job whose level changed its new rate and finish, from `now` on."""
     for r in range(running.count[0]):
         j = running.job[r]
         if schedule.used[j] <= 1:

@@ -31,21 +31,6 @@ def check(
 ) -> CheckReport:
     """Check a schedule and recompute its makespan.
 
-    Parameters
-    ----------
-    instance, solution
-        The problem and the decisions.
-    options : dict, optional
-        The methods' parameters; only their names and ranges are looked at.
-
-    Returns
-    -------
-    CheckReport
-        The objective is the makespan in slots; None when a job, server or count is wrong, so that
-        ends mean nothing.
-
-    Notes
-    -----
     Rules: "instance", "job", "server", "gpu count" (1), "start", "capacity" (2), "completion" (9),
     "horizon", "claimed end" (9) and "claimed objective". Gang (3) and (4) hold by the format.
     """
@@ -206,19 +191,7 @@ def _servers(run: ScheduledJob) -> list[str]:
 def iterations_per_slot(
     instance: MakespanInstance, job: RingJob, servers: int, contention: int = 0
 ) -> float:
-    """phi_j for p_j = `contention`, which matters across servers only; equations (6)-(8).
-
-    Parameters
-    ----------
-    instance : MakespanInstance
-        The instance.
-    job : RingJob
-        The job.
-    servers : int
-        On how many servers it stands.
-    contention : int, optional
-        Jobs that share its busiest link, itself among them.
-    """
+    """phi_j for p_j = `contention`, which matters across servers only; equations (6)-(8)."""
     net, size, workers = instance.network, job.gradient_bytes, job.gpus
     shared = net.contention_share * contention
     degraded = max(1.0, shared + net.degradation * (shared - 1))
@@ -240,20 +213,6 @@ def slots_alone(instance: MakespanInstance, job: RingJob, capacity: int) -> floa
 
     In that server alone if it fits, or over the fewest servers, two at least, with links to
     itself; more servers and more contention only slow it.
-
-    Parameters
-    ----------
-    instance : MakespanInstance
-        The instance.
-    job : RingJob
-        The job.
-    capacity : int
-        GPUs of the server.
-
-    Returns
-    -------
-    float
-        Slots; infinity if it cannot run there.
     """
     slots = math.inf
     if job.gpus <= capacity:
@@ -265,15 +224,7 @@ def slots_alone(instance: MakespanInstance, job: RingJob, capacity: int) -> floa
 
 
 def fewest_to_span(instance: MakespanInstance, job: RingJob) -> int:
-    """The least number of servers, two at least, that hold a job.
-
-    Parameters
-    ----------
-    instance : MakespanInstance
-        The instance.
-    job : RingJob
-        The job.
-    """
+    """The least number of servers, two at least, that hold a job."""
     held = fewest = 0
     for size in sorted(instance.servers, reverse=True):
         if held >= job.gpus:

@@ -39,15 +39,6 @@ def check_certificate(
     """Violations of the rule "certificate": none when it proves that every makespan exceeds T.
 
     It holds whatever the options, which are readings of SJF-BCO.
-
-    Parameters
-    ----------
-    instance : MakespanInstance
-        The instance.
-    certificate : Certificate
-        What is said to prove the bound.
-    options : mapping, optional
-        As in `optsched.check`.
     """
     if isinstance(certificate, ContentionCertificate):
         return _contention(instance, certificate)

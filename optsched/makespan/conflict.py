@@ -40,18 +40,7 @@ SECONDS = 10.0
 def find_conflict(
     instance: MakespanInstance, options: MakespanOptions, thorough: bool
 ) -> Conflict | None:
-    """The fewest jobs that no schedule ends within the horizon; None where none is proved to.
-
-    Parameters
-    ----------
-    instance : MakespanInstance
-        The instance.
-    options : MakespanOptions
-        The problem's options.
-    thorough : bool
-        Ask exact methods about subsets of jobs, and for the least horizon; else bounds and the
-        quickest schedule decide wherever they can, in milliseconds.
-    """
+    """The fewest jobs that no schedule ends within the horizon; None where none is proved to."""
     deadline = Deadline(SECONDS if thorough else None)
     found = (
         _longest_alone(instance)

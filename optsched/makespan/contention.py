@@ -142,15 +142,7 @@ def empty_schedule(jobs: Jobs) -> ScheduleArrays:
 
 
 def schedule_from(jobs: Jobs, arrays: ScheduleArrays) -> Schedule:
-    """The schedule in a compiled loop's arrays.
-
-    Parameters
-    ----------
-    jobs : Jobs
-        The instance's, as arrays.
-    arrays : ScheduleArrays
-        What the loop filled.
-    """
+    """The schedule in a compiled loop's arrays."""
     placed = []
     for base, used in zip(jobs.first.tolist(), arrays.used.tolist(), strict=False):
         span = slice(base, base + used)
@@ -196,15 +188,7 @@ def evaluate(instance: MakespanInstance, schedule: Schedule) -> Evaluation:
 
 
 def schedule_of(instance: MakespanInstance, solution: MakespanSolution) -> Schedule:
-    """The schedule of a checked solution, in the instance's order of jobs.
-
-    Parameters
-    ----------
-    instance : MakespanInstance
-        The instance.
-    solution : MakespanSolution
-        Checked.
-    """
+    """The schedule of a checked solution, in the instance's order of jobs."""
     runs = {run.name: run for run in solution.jobs}
     chosen = [runs[job.name] for job in instance.jobs]
     return Schedule(

@@ -132,22 +132,7 @@ class MakespanBreakdown(Explanation):
 def explain(
     instance: MakespanInstance, solution: MakespanSolution, options: MakespanOptions
 ) -> MakespanBreakdown:
-    """Break a feasible schedule's makespan down.
-
-    Parameters
-    ----------
-    instance : MakespanInstance
-        The instance.
-    solution : MakespanSolution
-        A feasible one.
-    options : MakespanOptions
-        The problem's options.
-
-    Returns
-    -------
-    MakespanBreakdown
-        Starts, ends, contention and what holds the last job.
-    """
+    """Break a feasible schedule's makespan down."""
     evaluation = evaluate(instance, schedule_of(instance, solution))
     durations = durations_of(instance)
     bound = shared_links(durations, simple_bound(durations))

@@ -75,20 +75,7 @@ class Incumbent:
         return min(self.value, self.instance.horizon + 1.0)
 
     def offer(self, schedule: Schedule | None, name: str = "") -> bool:
-        """Take a schedule that ends within the horizon if it is better.
-
-        Parameters
-        ----------
-        schedule : Schedule or None
-            What was found, if anything.
-        name : str, optional
-            Of the method that found it.
-
-        Returns
-        -------
-        bool
-            Whether it was taken.
-        """
+        """Take a schedule that ends within the horizon if it is better."""
         if schedule is None:
             return False
         found = evaluate(self.instance, schedule)
@@ -100,15 +87,7 @@ class Incumbent:
         return True
 
     def take(self, found: SearchResult, name: str = "") -> None:
-        """Take what a search found, and whether it was cut.
-
-        Parameters
-        ----------
-        found : SearchResult
-            What a search gives.
-        name : str, optional
-            Of the method that searched.
-        """
+        """Take what a search found, and whether it was cut."""
         self.offer(found.schedule, name)
         self.cut = self.cut or found.cut
         if name and name not in self.tried:
@@ -123,17 +102,7 @@ class Incumbent:
     def bounded(
         self, deadline: Deadline, high: float | None = None, *, contention: bool = True
     ) -> None:
-        """Prove the best combinatorial bound by the deadline; see `best_bound`.
-
-        Parameters
-        ----------
-        deadline : Deadline
-            When to stop.
-        high : float, optional
-            Slots of a schedule that is known.
-        contention : bool, optional
-            Whether jobs slow each other down.
-        """
+        """Prove the best combinatorial bound by the deadline; see `best_bound`."""
         known = best_bound(self.instance, high=high, deadline=deadline, contention=contention)
         self.prove(known)
 
@@ -161,16 +130,7 @@ class Incumbent:
         build_time: float = 0.0,
         **known: Any,
     ) -> Outcome:
-        """The outcome of what is known.
-
-        Parameters
-        ----------
-        termination
-            How the method ended unless it was cut. Without a schedule the bound alone decides
-            between "infeasible" and "time-limit".
-        details, build_time, known
-            Further fields of `optsched.result.Outcome`.
-        """
+        """The outcome of what is known."""
         about: dict[str, Any]
         if self.best is None:
             status = Termination.INFEASIBLE if self.impossible else Termination.TIME_LIMIT
@@ -195,17 +155,7 @@ class Incumbent:
     def bound_alone(
         self, termination: Termination, message: str, answer: Answer | None = None
     ) -> Outcome:
-        """The outcome of a method that has a bound and no schedule.
-
-        Parameters
-        ----------
-        termination : Termination
-            How it ended.
-        message : str
-            What is said of it.
-        answer : Answer, optional
-            The solver's.
-        """
+        """The outcome of a method that has a bound and no schedule."""
         status = Termination.TIME_LIMIT if self.cut else termination
         status = Termination.INFEASIBLE if self.impossible else status
         build_time = 0.0 if answer is None else answer.build_time

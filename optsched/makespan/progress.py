@@ -162,15 +162,7 @@ def server_prefix(servers: Sequence[int]) -> list[int]:
 
 
 def fewest_servers(gpus: int, prefix: Sequence[int]) -> int:
-    """The least number of servers that hold so many GPUs; see `server_prefix`.
-
-    Parameters
-    ----------
-    gpus : int
-        To hold.
-    prefix : sequence of int
-        GPUs of the largest 1, 2, ... servers together.
-    """
+    """The least number of servers that hold so many GPUs; see `server_prefix`."""
     return bisect_left(prefix, gpus) + 1
 
 
@@ -178,20 +170,6 @@ def spanning_duration(instance: MakespanInstance, job: RingJob, fewest: int) -> 
     """Least slots over two or more servers: alone, on as few as can be; infinity if impossible.
 
     Every further server and every contending job only slows it.
-
-    Parameters
-    ----------
-    instance : MakespanInstance
-        The instance.
-    job : RingJob
-        The job.
-    fewest : int
-        Servers that hold it, at least.
-
-    Returns
-    -------
-    float
-        Slots.
     """
     if job.gpus < 2 or len(instance.servers) < 2:
         return math.inf

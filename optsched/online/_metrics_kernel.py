@@ -26,19 +26,6 @@ def queue_statistics(
 
     A segment that starts and ends at one instant is swept end first; nothing lasts, so nothing is
     weighed in between.
-
-    Parameters
-    ----------
-    time : (E,) float
-        Seconds of the events, in order.
-    kind, row : (E,) int
-        `END`, `SUBMISSION` or `START`, and the segment.
-    first : (n + 1,) int
-        Where a segment's pieces begin.
-    server, taken : (P,) int
-        Of a piece: its server and GPUs.
-    servers, gpus_per_server : int
-        Of the cluster.
     """
     used = np.zeros(servers, dtype=np.int64)
     free, partly, queue = servers * gpus_per_server, 0, 0

@@ -43,28 +43,7 @@ def audit(
     spot_checks: int = 200,
     predicted: NDArray[np.float64] | None = None,
 ) -> CheckReport:
-    """Check a run, and recompute its total flow time.
-
-    Parameters
-    ----------
-    jobs : Jobs
-        What was to be run: the truth about submission, GPUs, iterations and configurations.
-    records : Records
-        What is said to have happened.
-    spot_checks : int
-        Starts whose queue rule is checked, spread evenly over the run; 0 for none.
-    predicted : (n,) float, optional
-        n~ by row; without it the records are believed.
-
-    Returns
-    -------
-    CheckReport
-        The objective is the total flow time (s), None where the records are not those of the jobs.
-        Rules: records (each job once, as submitted, on this cluster), start (1), gang (2),
-        segments (one a job unless its policy stops jobs, one after another), duration (7) with
-        what each resumption costs, slices (VI), capacity (3), the policy's queue rule, with
-        a-srpt's delay and its window, the offer rule. At most 20 a rule.
-    """
+    """Check a run, and recompute its total flow time."""
     rows, found = _match(jobs, records, predicted)
     if found:
         return CheckReport(None, _few(found))

@@ -29,26 +29,7 @@ SPOT_CHECKS = 1000
 def check(
     instance: OnlineInstance, solution: OnlineSolution, options: dict[str, Any] | None = None
 ) -> CheckReport:
-    """Audit a run and recompute its total flow time.
-
-    Parameters
-    ----------
-    instance, solution
-        The workload, and the run as its file has it.
-    options : dict, optional
-        What it is claimed under; by default the file's own.
-
-    Returns
-    -------
-    CheckReport
-        The objective is the total flow time in seconds, None when jobs are missing, unknown or
-        there twice. Rules: "instance", those of `optsched.online.audit`, and "claimed objective".
-
-    Raises
-    ------
-    InputError
-        For a policy, a predictor or a setting that does not exist.
-    """
+    """Audit a run and recompute its total flow time."""
     given = {"unseen": ZERO, **solution.options} if options is None else options
     chosen = OnlineOptions.from_dict(given)  # a file that does not say is older than the option
     policy = None if ":" in solution.policy else find_policy(solution.policy)
@@ -77,19 +58,7 @@ def check(
 def records_of(
     jobs: Jobs, known: Floats, options: PolicyOptions, solution: OnlineSolution
 ) -> Records:
-    """The decisions of the file, with all else from the workload; unknown jobs get any row's.
-
-    Parameters
-    ----------
-    jobs : Jobs
-        Of the workload.
-    known : (n,) float
-        Iterations that the policy thought them to have.
-    options : PolicyOptions
-        The policy's.
-    solution : OnlineSolution
-        The run as its file has it.
-    """
+    """The decisions of the file, with all else from the workload; unknown jobs get any row's."""
     times = IterationTimes(jobs.configurations.jobs, jobs.cluster.hardware)
     row_of = {name: row for row, name in enumerate(jobs.workload.job_id)}
     in_order = sorted(solution.jobs, key=lambda job: row_of.get(job.job_id, -1))

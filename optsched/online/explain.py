@@ -75,22 +75,7 @@ class OnlineBreakdown(Explanation):
 def explain(
     instance: OnlineInstance, solution: OnlineSolution, options: OnlineOptions
 ) -> OnlineBreakdown:
-    """Break a run's flow time down; of a run that `optsched.check` accepts.
-
-    Parameters
-    ----------
-    instance : OnlineInstance
-        The instance.
-    solution : OnlineSolution
-        The run.
-    options : OnlineOptions
-        The problem's options.
-
-    Returns
-    -------
-    OnlineBreakdown
-        Waiting and running, and which jobs have most of it.
-    """
+    """Break a run's flow time down; of a run that `optsched.check` accepts."""
     jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
     known = {name: row for row, name in enumerate(jobs.workload.job_id)}
     shares: dict[int, list[float]] = {}

@@ -66,15 +66,7 @@ class OnlineInstance(Displayed):
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], source: str = "online") -> Self:
-        """Make an instance of what `to_dict` gives; raises InputError.
-
-        Parameters
-        ----------
-        document : mapping
-            As `to_dict` gives it.
-        source : str, optional
-            What error lines name, such as a file.
-        """
+        """Make an instance of what `to_dict` gives; raises InputError."""
         if set(document) != {"schema", "version", "name", "provenance", "workload", *_PARTS}:
             raise InputError(source, "", "other keys", "what a sweep's store holds")
         workload = Workload.of(**document["workload"], name=document["name"])

@@ -30,22 +30,7 @@ COLUMNS = (
 
 
 def write_records(path: str | Path, runs: Sequence[Records]) -> None:
-    """Write the records of several runs, by the ending .csv or .parquet, whole or not at all.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    runs : sequence of Records
-        A policy each.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written.
-    MissingExtraError
-        For parquet without pyarrow.
-    """
+    """Write the records of several runs, by the ending .csv or .parquet, whole or not at all."""
     if str(path).endswith(".parquet"):
         _write_parquet(path, runs)
         return
@@ -60,17 +45,7 @@ def is_run_file(path: str | Path) -> bool:
 
 
 def require_one_run(path: str | None, policies: Sequence[str], jobs: int) -> None:
-    """Refuse, before anything runs, what a run's JSON file cannot hold; raises InputError.
-
-    Parameters
-    ----------
-    path : str or None
-        Where records are to be written, if anywhere.
-    policies : sequence of str
-        What is to run.
-    jobs : int
-        How many jobs there are.
-    """
+    """Refuse, before anything runs, what a run's JSON file cannot hold; raises InputError."""
     if path is None or not is_run_file(path):
         return
     for found, fits, expected in (
@@ -88,21 +63,7 @@ def write_run(
     options: dict[str, Any],
     seed: int = 0,
 ) -> None:
-    """Write one policy's run for `optsched check`: schema "optsched/online-solution".
-
-    Parameters
-    ----------
-    path : str or Path
-        The file, .json.
-    records : Records
-        The run.
-    instance : OnlineInstance
-        What ran; a workload.csv goes by the name of its folder.
-    options : dict
-        The predictor and the settings as asked for.
-    seed : int
-        Of the predictor.
-    """
+    """Write one policy's run for `optsched check`: schema "optsched/online-solution"."""
     if len(records.segments) > 2 * MOST_JOBS:
         found, expected = f"{len(records.segments)} segments", "or a .csv or .parquet file"
         raise InputError(str(path), "", found, f"at most {2 * MOST_JOBS}, {expected}")

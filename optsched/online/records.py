@@ -57,15 +57,7 @@ class Segments:
 
     @classmethod
     def of(cls, job: Sequence[int], segments: Sequence[Segment]) -> Self:
-        """Lay segments end to end; `job` says whose each is.
-
-        Parameters
-        ----------
-        job : sequence of int
-            The job of each segment.
-        segments : sequence of Segment
-            In any order.
-        """
+        """Lay segments end to end; `job` says whose each is."""
         flat = [piece for each in segments for piece in each.servers]
         return cls(
             job=np.array(job, dtype=np.int64),
@@ -197,15 +189,6 @@ class Records:
         """The records of some rows of a workload, in their order; `decided` are the other columns.
 
         In place of those that say what ran where may stand `segments`.
-
-        Parameters
-        ----------
-        jobs : Jobs
-            The workload's jobs, in time order; see `prepare_jobs`.
-        rows : (k,) int or slice
-            Which of them; of a slice no column is copied.
-        decided
-            The other columns, by name.
         """
         segments = decided.pop("segments", None)
         if segments is not None:

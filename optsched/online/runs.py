@@ -109,26 +109,6 @@ def run_policies(
 
     A KeyboardInterrupt during a run ends the iteration after that run's part has been yielded.
     The bounds are those of the jobs: worked out once, with the first complete run's flow.
-
-    Parameters
-    ----------
-    prediction : Prediction
-        The jobs, with the lengths that policies know of them.
-    policies : sequence of str
-        Names of `POLICIES`.
-    options : PolicyOptions, optional
-        Offer rule, tau, comm_heavy, hold, slot; by default the paper's.
-    with_bounds : bool, optional
-        Whether each run gets the bounds on its flow.
-    with_audit : bool, optional
-        Whether each run is audited.
-    progress : Progress, optional
-        Called with what is done.
-
-    Returns
-    -------
-    iterator of Run
-        Records, metrics, bounds and audit, a policy each.
     """
     bounds: FlowBounds | None = None
     before = stood()
@@ -184,15 +164,7 @@ def bound_runs(
 
 
 def own_policy(name: str, given: Any) -> Any:
-    """A method of a policy of the caller's: an object with ``schedule(view)``, or its class.
-
-    Parameters
-    ----------
-    name : str
-        What records call it.
-    given : object
-        The object, or its class.
-    """
+    """A method of a policy of the caller's: an object with ``schedule(view)``, or its class."""
 
     def method(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
         made = given() if isinstance(given, type) else given
@@ -207,17 +179,7 @@ def own_policy(name: str, given: Any) -> Any:
 
 
 def predicted(instance: OnlineInstance, options: OnlineOptions, seed: int) -> Prediction:
-    """The jobs that run, with the lengths that policies know of them.
-
-    Parameters
-    ----------
-    instance : OnlineInstance
-        The workload.
-    options : OnlineOptions
-        Predictor and training share.
-    seed : int
-        Of the predictor.
-    """
+    """The jobs that run, with the lengths that policies know of them."""
     return predict(
         prepare_jobs(instance.workload, instance.catalogue, instance.cluster),
         options.predictor,

@@ -20,17 +20,7 @@ def slices_time(q: int, sent: float, intra_bandwidth: float) -> float:
 
 @njit(cache=True)
 def stage_terms(stages: Any, k: Any, q: Any, hardware: Any) -> Any:
-    """Seconds of each stage with no neighbour and every one on its server, and a_s and b_s.
-
-    Parameters
-    ----------
-    stages : (S, 7) float
-        By the columns above.
-    k, q : (S,) int
-        Replicas, and the GPUs of one.
-    hardware : (float, float, float)
-        GPUs of a server, and the bandwidths between servers and inside, bytes/s.
-    """
+    """Seconds of each stage with no neighbour and every one on its server, and a_s and b_s."""
     gpus_per_server, inter_bandwidth, intra_bandwidth = hardware
     count = len(k)
     fixed, inside = np.empty(count), np.empty(count)
@@ -57,17 +47,7 @@ def stage_terms(stages: Any, k: Any, q: Any, hardware: Any) -> Any:
 
 @njit(cache=True)
 def count_terms(stages: Any, k: Any, q: Any, hardware: Any, most: int, overlap: float) -> Any:
-    """Seconds of the experts and of the all-reduce of v replicas on a server, (S, most + 1) each.
-
-    Parameters
-    ----------
-    stages, k, q, hardware
-        As in `stage_terms`.
-    most : int
-        The largest v.
-    overlap : float
-        c_a.
-    """
+    """Seconds of experts and of all-reduce of v replicas on a server, each (S, most + 1)."""
     gpus_per_server, inter_bandwidth, intra_bandwidth = hardware
     experts = np.zeros((len(k), most + 1))
     all_reduce = np.zeros((len(k), most + 1))

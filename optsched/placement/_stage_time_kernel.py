@@ -13,15 +13,6 @@ def stage_time(costs: Any, s: int, v: int, u: int, w: int) -> float:
 
     In seconds. With savings every term is positive, so that nothing
     cancels.
-
-    Parameters
-    ----------
-    costs : StageCosts
-        Of the job, seconds.
-    s : int
-        The stage.
-    v, u, w : int
-        Replicas on the server: of the stage, of the one before and of the one after.
     """
     time = costs.near[s, v]
     if s > 0:

@@ -24,21 +24,6 @@ def check(
 ) -> CheckReport:
     """Check a placement and recompute its iteration time.
 
-    Parameters
-    ----------
-    instance, solution
-        The problem and the decisions.
-    options : dict, optional
-        The options that the objective is claimed under; by default the solution's own.
-
-    Returns
-    -------
-    CheckReport
-        The objective is alpha in seconds, None when the counts have the wrong shape or a
-        negative entry.
-
-    Notes
-    -----
     Rules: "instance", "shape", "non-negative", "replicas" (2), "capacity" (3), where a replica
     takes as many GPUs of one server as it has slices, and "claimed objective" (7).
     """

@@ -40,17 +40,6 @@ def check_certificate(
     within theta, sum k_s pi_s > sum N_g z_g shows that servers cannot hold all replicas within
     theta.
 
-    Parameters
-    ----------
-    instance : PlacementInstance
-        The instance.
-    certificate : PatternCertificate
-        What is said to prove the bound.
-    options : mapping, optional
-        As in `optsched.check`.
-
-    Notes
-    -----
     Under the "bottleneck" reading the least count of a stage over servers is at most its server's
     own, and at most what is left for another server. A job of micro-batches takes no less than the
     asynchronous one: every stage works on all of them and all-reduces, and the first of them passes

@@ -34,15 +34,6 @@ def find_conflict(
     """The fewest replicas that no placement holds; None where there is one. Thorough or not.
 
     Complexity: a packing for each set asked about.
-
-    Parameters
-    ----------
-    instance : PlacementInstance
-        The instance.
-    options : PlacementOptions
-        The problem's options.
-    thorough : bool
-        No matter here.
     """
     sizes = sorted({stage.tensor_parallel for stage in instance.job.stages}, reverse=True)
     wanted = Counter[int]()

@@ -243,17 +243,7 @@ class CostTables:
 def cost_tables(
     job: Job, cluster: Cluster, most: int, options: PlacementOptions | None = None
 ) -> CostTables:
-    """Tabulate a job's cost on a cluster's servers for counts up to `most`; O(S V).
-
-    Parameters
-    ----------
-    job, cluster : Job, Cluster
-        What is placed, and the servers' hardware.
-    most : int
-        Replicas of a stage on a server at most.
-    options : PlacementOptions, optional
-        By default the problem's standard ones.
-    """
+    """Tabulate a job's cost on a cluster's servers for counts up to `most`; O(S V)."""
     from optsched.placement._cost_kernel import BACKWARD, count_terms, stage_terms
 
     options = options or STANDARD
@@ -321,11 +311,6 @@ def placement_time(tables: CostTables, counts: Ints, options: PlacementOptions) 
     """alpha, in seconds: of (7) the slowest stage on the slowest server, or the pipeline's time.
 
     A stage's slowest all-reduce is that of its least count under either reading of its bandwidth.
-
-    Parameters
-    ----------
-    tables, counts, options
-        As in `time_matrix`.
     """
     from optsched.placement._stage_time_kernel import slowest_time
 
@@ -340,13 +325,7 @@ def placement_time(tables: CostTables, counts: Ints, options: PlacementOptions) 
 def iteration_time(
     instance: PlacementInstance, counts: Ints, options: PlacementOptions | None = None
 ) -> float:
-    """alpha of an instance's placement, in seconds.
-
-    Parameters
-    ----------
-    instance, counts, options
-        As in `optsched.placement.check.iteration_time`, whose twin this is.
-    """
+    """alpha of an instance's placement, in seconds."""
     options = options or STANDARD
     return placement_time(tables_of(instance, options), counts, options)
 
@@ -354,13 +333,7 @@ def iteration_time(
 def worst_iteration_time(
     job: Job, cluster: Cluster, options: PlacementOptions | None = None
 ) -> float:
-    """alpha^max, in seconds: every replica alone on a server of its own.
-
-    Parameters
-    ----------
-    job, cluster, options
-        As in `cost_tables`.
-    """
+    """alpha^max, in seconds: every replica alone on a server of its own."""
     tables = cost_tables(job, cluster, 1, options)
     if tables.micro_batches is None:
         return float(tables.base.max())

@@ -207,19 +207,7 @@ class Breakdown(Explanation):
 def explain(
     instance: PlacementInstance, solution: PlacementSolution, options: PlacementOptions
 ) -> Breakdown:
-    """Break a feasible placement's time down.
-
-    Parameters
-    ----------
-    instance, solution, options
-        A placement that `optsched.check` accepts, and the readings of its cost.
-
-    Returns
-    -------
-    Breakdown
-        One row for each stage and server that holds it; of an asynchronous job the largest total
-        is alpha.
-    """
+    """Break a feasible placement's time down."""
     stages, servers = instance.shape
     tables = tables_of(instance, options)
     own = _OwnParts(instance, tables)

@@ -21,25 +21,7 @@ Edge = tuple[int, int]
 
 
 def job_graph(job: Job) -> nx.Graph:
-    """Build the weighted graph of a job's communication.
-
-    Parameters
-    ----------
-    job : Job
-        A pipeline of replicated stages.
-
-    Returns
-    -------
-    networkx.Graph
-        A node (s, r) for each replica r of stage s, with attribute ``stage`` (its name). Edges
-        have ``weight`` in bytes per iteration and ``kind``, "activation", "all-reduce" or
-        "all-to-all"; an edge of the last two is an "all-reduce".
-
-    Raises
-    ------
-    InputError
-        If the graph would have more than two million edges.
-    """
+    """Build the weighted graph of a job's communication."""
     import networkx as nx
 
     stages = job.stages
@@ -67,38 +49,12 @@ def job_graph(job: Job) -> nx.Graph:
 
 
 def activation_weight(stage: Stage, following: Stage) -> float:
-    """Bytes each pair of replicas of two neighbouring stages exchange: 2 d^out_s / k_{s+1}.
-
-    Parameters
-    ----------
-    stage : Stage
-        s.
-    following : Stage
-        s + 1.
-
-    Returns
-    -------
-    float
-        Bytes.
-    """
+    """Bytes each pair of replicas of two neighbouring stages exchange: 2 d^out_s / k_{s+1}."""
     return 2.0 * stage.output_bytes / following.replicas
 
 
 def all_reduce_weight(stage: Stage, kind: str) -> float:
-    """Bytes on one all-reduce edge: 2 (k-1)/k h on a ring, half of it on each tree's edge.
-
-    Parameters
-    ----------
-    stage : Stage
-        s.
-    kind : str
-        "ring" or "double-tree".
-
-    Returns
-    -------
-    float
-        Bytes.
-    """
+    """Bytes on one all-reduce edge: 2 (k-1)/k h on a ring, half of it on each tree's edge."""
     share = (stage.replicas - 1) / stage.replicas * stage.parameter_bytes
     return 2.0 * share if kind == "ring" else share
 
@@ -113,18 +69,6 @@ def all_reduce_edges(replicas: int, kind: str) -> dict[Edge, int]:
     """Edges (a, b), a < b, between a stage's replicas, with how many of them run in parallel.
 
     A ring of two replicas is a single edge; the two trees may share edges.
-
-    Parameters
-    ----------
-    replicas : int
-        Of the stage.
-    kind : str
-        "ring" or "double-tree".
-
-    Examples
-    --------
-    >>> all_reduce_edges(3, "ring")
-    {(0, 1): 1, (1, 2): 1, (0, 2): 1}
     """
     if replicas == 1:
         return {}

@@ -240,20 +240,7 @@ class PlacementInstance(InstanceFile):
 
 
 def require_asynchronous(method: str, instance: PlacementInstance) -> None:
-    """Refuse, in the method's name, a job whose time is a sum over stages.
-
-    Parameters
-    ----------
-    method : str
-        Its name.
-    instance : PlacementInstance
-        The instance.
-
-    Raises
-    ------
-    NotApplicableError
-        If the job has micro-batches.
-    """
+    """Refuse, in the method's name, a job whose time is a sum over stages."""
     if instance.job.micro_batches is not None:
         raise NotApplicableError(
             method,

@@ -31,13 +31,7 @@ class PlacementOptions(Options):
     all_reduce_overlap: Coefficient = 1.0
 
     def require_own_bandwidth(self, method: str) -> None:
-        """Refuse, in the method's name, the reading that couples servers through a stage.
-
-        Raises
-        ------
-        NotApplicableError
-            Unless ``all_reduce_bandwidth`` is "own".
-        """
+        """Refuse, in the method's name, the reading that couples servers through a stage."""
         if self.all_reduce_bandwidth != "own":
             raise NotApplicableError(
                 method,

@@ -26,15 +26,7 @@ def one_gpu_time(instance: PlacementInstance) -> float:
 
 
 def measures(instance: PlacementInstance, objective: float | None) -> dict[str, float | None]:
-    """Speed-up over one GPU and efficiency at an iteration time; None where there is none.
-
-    Parameters
-    ----------
-    instance : PlacementInstance
-        The instance.
-    objective : float or None
-        Seconds of an iteration.
-    """
+    """Speed-up over one GPU and efficiency at an iteration time; None where there is none."""
     if not objective:
         return {"speed_up": None, "efficiency": None}
     speed_up = one_gpu_time(instance) / objective
@@ -44,15 +36,5 @@ def measures(instance: PlacementInstance, objective: float | None) -> dict[str, 
 def measures_of_solution(
     instance: PlacementInstance, solution: PlacementSolution | None, _: PlacementOptions
 ) -> dict[str, float | None]:
-    """The same at a checked placement's iteration time.
-
-    Parameters
-    ----------
-    instance : PlacementInstance
-        The instance.
-    solution : PlacementSolution or None
-        Checked, or None.
-    _ : PlacementOptions
-        No matter here.
-    """
+    """The same at a checked placement's iteration time."""
     return measures(instance, None if solution is None else solution.objective)

@@ -97,22 +97,7 @@ def house_style() -> Iterator[None]:
 
 
 def axes(ax: Axes | None, width: float, height: float) -> Axes:
-    """The axes given, or those of a new figure of so many inches.
-
-    Parameters
-    ----------
-    ax : Axes or None
-        Where to draw; by default on a new figure.
-    width : float
-        Inches.
-    height : float
-        Inches.
-
-    Raises
-    ------
-    MissingExtraError
-        If matplotlib is not installed.
-    """
+    """The axes given, or those of a new figure of so many inches."""
     require_extras(["matplotlib"])
     import matplotlib.pyplot as plt
 
@@ -123,17 +108,7 @@ def axes(ax: Axes | None, width: float, height: float) -> Axes:
 
 
 def stacked(ax: Axes | None, rows: int, width: float, height: float) -> list[Axes]:
-    """Panels one above the other on one x axis, in place of the axes given or on a new figure.
-
-    Parameters
-    ----------
-    ax : Axes or None
-        One of a grid, as `matplotlib.pyplot.subplots` makes it; it gives its place away.
-    rows : int
-        Panels.
-    width, height : float
-        Inches of a new figure.
-    """
+    """Panels one above the other on one x axis, in place of the axes given or on a new figure."""
     ax = axes(ax, width, height)
     place = ax.get_subplotspec()
     assert place is not None
@@ -149,17 +124,7 @@ def stacked(ax: Axes | None, rows: int, width: float, height: float) -> list[Axe
 
 
 def headed(ax: Axes, title: str = "", handles: Sequence[Any] | None = None) -> None:
-    """Put the title above the axes, as wide as there is room, and the legend between the two.
-
-    Parameters
-    ----------
-    ax : Axes
-        With all its labels: they say how much room there is.
-    title : str
-        Any words.
-    handles : sequence of Artist, optional
-        What the legend names, by their labels; by default all that have one.
-    """
+    """Put the title above the axes, as wide as there is room, and the legend between the two."""
     handles = ax.get_legend_handles_labels()[0] if handles is None else handles
     room = _room(ax)
     tall = 0.0
@@ -189,15 +154,7 @@ def headed(ax: Axes, title: str = "", handles: Sequence[Any] | None = None) -> N
 
 
 def legend_below(figure: Figure, ax: Axes) -> None:
-    """Put the names of one panel's lines, which all panels share, below them.
-
-    Parameters
-    ----------
-    figure : Figure
-        Of constrained layout.
-    ax : Axes
-        The panel.
-    """
+    """Put the names of one panel's lines, which all panels share, below them."""
     handles, names = ax.get_legend_handles_labels()
     for columns in range(LEGEND_COLUMNS, 0, -1):
         legend = figure.legend(handles, names, loc="outside lower center", ncols=columns)
@@ -207,17 +164,7 @@ def legend_below(figure: Figure, ax: Axes) -> None:
 
 
 def wrap(drawn: Text, words: str, room: float) -> None:
-    """Write words in lines of at most so many pixels; their own line ends stay.
-
-    Parameters
-    ----------
-    drawn : Text
-        What is written.
-    words : str
-        Any words.
-    room : float
-        Pixels.
-    """
+    """Write words in lines of at most so many pixels; their own line ends stay."""
     lines = words.split("\n")
     letters = max(map(len, lines))
     drawn.set_text(literal(words))
@@ -240,17 +187,7 @@ def _room(ax: Axes) -> float:
 
 
 def robust_scale(axis: Axis, values: Iterable[float | None], least: float = 0.0) -> None:
-    """A scale on which the largest values do not flatten the rest: linear, or symlog.
-
-    Parameters
-    ----------
-    axis : Axis
-        ``ax.xaxis`` or ``ax.yaxis``.
-    values : iterable of float
-        What stands on it; None and what is not finite count for nothing.
-    least : float
-        Up to which values are as good as 0.
-    """
+    """A scale on which the largest values do not flatten the rest: linear, or symlog."""
     known = np.sort([abs(v) for v in values if v is not None and np.isfinite(v)])
     known = known[known > least]
     if not len(known) or known[-1] <= FAR * known[(len(known) - 1) // 2]:
@@ -267,17 +204,7 @@ def robust_scale(axis: Axis, values: Iterable[float | None], least: float = 0.0)
 
 
 def robust_end(ax: Axes, ends: Sequence[float] | np.ndarray, what: str) -> str:
-    """End the x axis where a last few do not stretch it; says how many end beyond, or nothing.
-
-    Parameters
-    ----------
-    ax : Axes
-        With time on its x axis.
-    ends : sequence of float
-        What takes the axis so far.
-    what : str
-        What they are, in the plural.
-    """
+    """End the x axis where a last few do not stretch it; says how many end beyond, or nothing."""
     known = np.sort(np.asarray(ends, dtype=np.float64))
     if not len(known):
         return ""
@@ -305,15 +232,7 @@ def literal(words: str) -> str:
 
 
 def look(number: int, label: str | None = None) -> dict[str, Any]:
-    """Colour, dash and name of a line.
-
-    Parameters
-    ----------
-    number : int
-        Of the line in its picture, from 0.
-    label : str, optional
-        What the legend calls it.
-    """
+    """Colour, dash and name of a line."""
     colour, dash = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
     return {"color": colour, "linestyle": dash, "label": label}
 
@@ -329,15 +248,7 @@ def figures(value: float) -> str:
 
 
 def short(name: str, longest: int = LONGEST_LABEL) -> str:
-    """A name as a label shows it, cut in its middle.
-
-    Parameters
-    ----------
-    name : str
-        The whole name.
-    longest : int, optional
-        Characters at most.
-    """
+    """A name as a label shows it, cut in its middle."""
     if len(name) <= longest:
         return name
     kept = (longest - 1) // 2

@@ -16,24 +16,7 @@ MOST_ROWS = 400
 
 
 def draw_density(ax: Axes, held: np.ndarray, sizes: Sequence[int], what: str) -> np.ndarray:
-    """Draw the share of each row's GPUs in use over time as a colour, the busiest row first.
-
-    Parameters
-    ----------
-    ax : Axes
-        Where to draw.
-    held : (4, pieces) array
-        Of each piece of work its row, its start, its end, and its GPUs.
-    sizes : sequence of int
-        GPUs of each row.
-    what : str
-        What a row is.
-
-    Returns
-    -------
-    (rows, moments) array
-        The shares, 0 to 1, as drawn.
-    """
+    """Draw the share of each row's GPUs in use over time as a colour, the busiest row first."""
     rows, start, end, gpus = held
     last = float(end.max(initial=0.0)) or 1.0
     edges = np.linspace(0.0, last, MOMENTS + 1)

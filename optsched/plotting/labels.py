@@ -23,15 +23,7 @@ class Label(NamedTuple):
 
 
 def label_inside(ax: Axes, labels: Iterable[Label]) -> None:
-    """Write each label into its box, where it fits: as it is, cut in its middle, or not at all.
-
-    Parameters
-    ----------
-    ax : Axes
-        With its final limits.
-    labels : iterable of Label
-        Boxes that do not overlap.
-    """
+    """Write each label into its box, where it fits: as it is, cut in its middle, or not at all."""
     settle(ax)
     where = ax.transData.transform
     size = ax.text(0, 0, "0", fontsize="x-small", in_layout=False)
@@ -82,13 +74,7 @@ def settle(ax: Axes) -> None:
 
 
 def thin_rows(ax: Axes) -> None:
-    """Leave out names of rows that would lie on the one above.
-
-    Parameters
-    ----------
-    ax : Axes
-        With fixed ticks on its y axis and its final limits.
-    """
+    """Leave out names of rows that would lie on the one above."""
     settle(ax)
     last, tall = float("inf"), 0.0
     for label in sorted(

@@ -142,15 +142,7 @@ def plot_flow(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> A
 
 @house_style()
 def queue_length(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
-    """Jobs that wait over time, a line a run.
-
-    Parameters
-    ----------
-    runs : sequence of Records
-        Records, a policy each.
-    ax : Axes, optional
-        Where to draw; by default on a new figure.
-    """
+    """Jobs that wait over time, a line a run."""
     made = axes(ax, WIDTH, 3.8)
     seen: list[float] = []
     for number, records in enumerate(runs):
@@ -165,15 +157,7 @@ def queue_length(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
 
 @house_style()
 def utilisation(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
-    """Share of all GPUs in use over time, a line a run.
-
-    Parameters
-    ----------
-    runs : sequence of Records
-        Records, a policy each.
-    ax : Axes, optional
-        Where to draw; by default on a new figure.
-    """
+    """Share of all GPUs in use over time, a line a run."""
     made = axes(ax, WIDTH, 3.8)
     for number, records in enumerate(runs):
         time, _, used = timeline(records)
@@ -190,15 +174,7 @@ def utilisation(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
 
 @house_style()
 def flow_cdf(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
-    """Share of jobs with at most so much flow time, a line a run.
-
-    Parameters
-    ----------
-    runs : sequence of Records
-        Records, a policy each.
-    ax : Axes, optional
-        Where to draw; by default on a new figure.
-    """
+    """Share of jobs with at most so much flow time, a line a run."""
     made = axes(ax, WIDTH, 3.8)
     for number, records in enumerate(runs):
         flow = np.sort(records.flow)
@@ -217,19 +193,7 @@ def completion_by(
     xlabel: str,
     ax: Axes | None = None,
 ) -> Axes:
-    """Mean flow time by NIC, load or single-GPU share: medians over seeds and their range.
-
-    Parameters
-    ----------
-    values : sequence of float
-        The x axis, such as Gbit/s.
-    flows : dict
-        By policy: for each value, the mean flow (s) of every seed.
-    xlabel : str
-        Of the axis.
-    ax : Axes, optional
-        Where to draw; by default on a new figure.
-    """
+    """Mean flow time by NIC, load or single-GPU share: medians over seeds and their range."""
     made = axes(ax, WIDTH, 3.8)
     for number, (policy, by_value) in enumerate(flows.items()):
         middle = np.array([np.median(seeds) for seeds in by_value])

@@ -49,17 +49,7 @@ class Course:
 
 
 def draw_courses(courses: Sequence[Course], title: str, ax: Axes | None = None) -> Axes:
-    """Draw runs below each other's lines, a panel a quantity; returns the upper panel.
-
-    Parameters
-    ----------
-    courses : sequence of Course
-        Of one problem.
-    title : str
-        Above the panels.
-    ax : Axes, optional
-        What gives its place to the panels; by default a new figure.
-    """
+    """Draw runs below each other's lines, a panel a quantity; returns the upper panel."""
     ends = np.concatenate([course.ends for course in courses])
     per, unit = clock(float(ends.max(initial=0.0)))
     names = [*courses[0].steps, *courses[0].dots]
@@ -93,18 +83,7 @@ def draw_courses(courses: Sequence[Course], title: str, ax: Axes | None = None) 
 
 
 def thinned(times: np.ndarray, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Steps as they are, or, of very many, their means over equal spans.
-
-    Parameters
-    ----------
-    times, levels : (n,) array
-        Moments in order, and what holds from each on.
-
-    Returns
-    -------
-    two arrays
-        The same, of at most 4,001 moments.
-    """
+    """Steps as they are, or, of very many, their means over equal spans."""
     if len(times) <= MOST_STEPS:
         return times, levels
     edges = np.linspace(times[0], times[-1], MOST_STEPS + 1)
@@ -114,13 +93,7 @@ def thinned(times: np.ndarray, levels: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def level_of(changes: Sequence[tuple[float, float]]) -> tuple[np.ndarray, np.ndarray]:
-    """Moments and the level from each on, of changes.
-
-    Parameters
-    ----------
-    changes : sequence of (float, float)
-        When, and by how much.
-    """
+    """Moments and the level from each on, of changes."""
     at = np.array(changes, dtype=np.float64).reshape(-1, 2)
     moments, which = np.unique(at[:, 0], return_inverse=True)
     steps = np.bincount(which.reshape(-1), weights=at[:, 1], minlength=len(moments))

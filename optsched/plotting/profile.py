@@ -79,19 +79,7 @@ def plot_profile(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def performance_ratios(frame: pd.DataFrame) -> dict[str, list[float]]:
-    """By method, its objective over the least one on each instance; inf where it has none.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        As of `plot_profile`.
-
-    Returns
-    -------
-    dict of list of float
-        Of methods that have an objective at all: each has as many ratios as there are instances
-        with one.
-    """
+    """By method, its objective over the least one on each instance; inf where it has none."""
     missing = [name for name in ("instance", "method", "objective") if name not in frame.columns]
     if missing:
         expected = "those of compare or read_store"

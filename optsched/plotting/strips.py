@@ -33,24 +33,7 @@ def plot_strips(
     *,
     middle: Callable[[Sequence[float]], float] = fmean,
 ) -> Axes:
-    """Draw values by name.
-
-    Parameters
-    ----------
-    values : mapping
-        By name; a name without values has an empty row.
-    label : str
-        Of the axis.
-    ax : Axes, optional
-        Where to draw; by default on a new figure.
-    middle : callable
-        What the mark of a row stands at.
-
-    Returns
-    -------
-    Axes
-        One collection of dots a name, labelled by it; its mark has the gid ``middle NAME``.
-    """
+    """Draw values by name."""
     ax = axes(ax, WIDTH, 1.4 + 0.32 * len(values))
     for place, (name, found) in enumerate(values.items()):
         colour = COLOURS[place % len(COLOURS)]

@@ -53,29 +53,7 @@ def fill_choices(
     most: NDArray[np.int64],
     room: Room,
 ) -> tuple[NDArray[np.int32], NDArray[np.int16], float]:
-    """Best last stage of every subproblem "first `end` layers, `stage` stages, `gpus` GPUs".
-
-    Parameters
-    ----------
-    compute, sync, copies : ndarray, shape (layers + 1,)
-        Prefix sums, in seconds, of the layers' times, of ``2 h / bandwidth``, and of the same of
-        one expert, where more replicas than there are experts hold copies of them.
-    transfer : ndarray, shape (layers + 1,)
-        Seconds ``2 A / bandwidth`` of the cut before each position; 0 at both ends.
-    most : ndarray, shape (stages + 1,)
-        ``most[s]``: most GPUs that the first `s` stages may use, at least `s`.
-    room : Room
-        What each GPU can hold, if `stages` is the number of all stages.
-
-    Returns
-    -------
-    starts, replicas : ndarray, shape (stages + 1, most[stages] + 1, layers + 1)
-        First layer and replicas of the last stage, indexed by stage, GPUs and end. Only entries
-        with ``stage <= gpus <= most[stage]`` and ``stage <= end`` are set, and of the last
-        stage only the entry of all GPUs and all layers.
-    value : float
-        The least bottleneck of all layers in all stages on all GPUs; infinite where none fits.
-    """
+    """Best last stage of every subproblem "first `end` layers, `stage` stages, `gpus` GPUs"."""
     layers = compute.size - 1
     stages = most.size - 1
     total = most[stages]

@@ -95,15 +95,7 @@ class Training:
 
 
 def steps_to_try(profile: LayerProfile, training: Training) -> list[int]:
-    """Numbers of accumulation steps, the most first: one sample is the smallest part.
-
-    Parameters
-    ----------
-    profile : LayerProfile
-        Of one mini-batch.
-    training : Training
-        What an iteration is.
-    """
+    """Numbers of accumulation steps, the most first: one sample is the smallest part."""
     if training.micro_batches is not None:
         return [1]
     if training.accumulation_steps is not None:
@@ -181,30 +173,7 @@ def room_of(
     gpus: int = 1,
     micro_batches: int | None = None,
 ) -> Room:
-    """The same for the planner: what fits into a GPU of so many bytes, in a plan on `gpus`.
-
-    Parameters
-    ----------
-    profile : LayerProfile
-        Of one mini-batch.
-    batch : str
-        Whether the mini-batch is a GPU's or the job's; as in `Training`.
-    optimiser : str
-        What is held of a parameter beside it; as in `Training`.
-    steps : int
-        Accumulation steps that a GPU cuts its mini-batch into.
-    gpu_memory : float
-        Bytes.
-    gpus : int, optional
-        Of the plan.
-    micro_batches : int, optional
-        Of an iteration; None for an asynchronous pipeline.
-
-    Returns
-    -------
-    Room
-        What the planner's loop needs.
-    """
+    """The same for the planner: what fits into a GPU of so many bytes, in a plan on `gpus`."""
     from optsched.profiles._planner_kernel import Room
 
     parts, shared = _parts(batch, steps, gpus, micro_batches)

@@ -24,17 +24,7 @@ from optsched.profiles.profile import LayerProfile
 
 
 def as_single_gpus(profile: LayerProfile, bandwidth: float, intra_bandwidth: float) -> LayerProfile:
-    """The profile as the programme plans it: a replica is one GPU, all-reduces inside are time.
-
-    Parameters
-    ----------
-    profile : LayerProfile
-        Of one mini-batch.
-    bandwidth : float
-        Bytes per second that a whole replica can count on across servers.
-    intra_bandwidth : float
-        Between the GPUs of a server, bytes/s.
-    """
+    """The profile as the programme plans it: a replica is one GPU, all-reduces inside are time."""
     q = profile.tensor_parallel
     if q == 1 and profile.experts == 0:
         return profile
@@ -53,24 +43,7 @@ def as_single_gpus(profile: LayerProfile, bandwidth: float, intra_bandwidth: flo
 def synchronous_time(
     profile: LayerProfile, plan: Plan, micro_batches: int, *, bandwidth: float
 ) -> float:
-    """Seconds of an iteration of so many micro-batches, by the planner's times; O(L).
-
-    Parameters
-    ----------
-    profile : LayerProfile
-        Of one mini-batch.
-    plan : Plan
-        Stages and their replicas.
-    micro_batches : int
-        M, of an iteration.
-    bandwidth : float
-        Bytes/s.
-
-    Returns
-    -------
-    float
-        Seconds.
-    """
+    """Seconds of an iteration of so many micro-batches, by the planner's times; O(L)."""
     rows = stage_table(profile, plan)
     reduced = [
         2 * (k - 1) / k * row["parameter_bytes"] / bandwidth

@@ -26,25 +26,7 @@ def audit(
     *,
     shares: bool = True,
 ) -> CheckReport:
-    """Check a run.
-
-    Parameters
-    ----------
-    instance : RollingInstance
-    run : Records
-    claimed : mapping, optional
-        ``energy_cost``, ``tardiness_cost`` and ``total_cost`` as reported elsewhere.
-    epochs : sequence of float, optional
-        True epochs by job; without them any value that W can take is believed.
-    shares : bool
-        Whether GPUs may be shared.
-
-    Returns
-    -------
-    CheckReport
-        Total cost as recomputed here, and the rules found broken. Complexity: O(S log S) for S
-        segments, times the GPUs of one.
-    """
+    """Check a run."""
     violations = [*_jobs(instance, run), *_places(instance, run.segments, shares)]
     if violations:
         return CheckReport(None, tuple(violations))

@@ -20,26 +20,7 @@ from optsched.rolling.solution import RollingSolution
 def check(
     instance: RollingInstance, solution: RollingSolution, options: dict[str, Any] | None = None
 ) -> CheckReport:
-    """Audit a run and recompute its total cost.
-
-    Parameters
-    ----------
-    instance, solution
-        The problem, and the run as its file has it.
-    options : dict, optional
-        The readings it is claimed under; by default the file's own.
-
-    Returns
-    -------
-    CheckReport
-        The objective is the total cost in dollars. Rules: "instance", those of
-        `optsched.rolling.audit`, and "claimed objective".
-
-    Raises
-    ------
-    InputError
-        For a policy or an option that does not exist.
-    """
+    """Audit a run and recompute its total cost."""
     if ":" not in solution.policy:  # with one: from outside
         find_policy(solution.policy)
     chosen = RollingOptions.from_dict(dict(solution.options if options is None else options))

@@ -73,22 +73,7 @@ class RollingBreakdown(Explanation):
 def explain(
     instance: RollingInstance, solution: RollingSolution, options: RollingOptions
 ) -> RollingBreakdown:
-    """Break a run's cost down; of a run that `optsched.check` accepts.
-
-    Parameters
-    ----------
-    instance : RollingInstance
-        The instance.
-    solution : RollingSolution
-        The run.
-    options : RollingOptions
-        The problem's options.
-
-    Returns
-    -------
-    RollingBreakdown
-        Dollars by part, and by job.
-    """
+    """Break a run's cost down; of a run that `optsched.check` accepts."""
     run = solution.run
     metrics = compute_metrics(instance, run)
     energy = {node.name: 0.0 for node in instance.nodes}

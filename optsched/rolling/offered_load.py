@@ -15,21 +15,7 @@ from optsched.selection.options import SelectionOptions
 
 
 def offered_load(instance: SelectionInstance, *, gap: float | None = None) -> float:
-    """rho = rate x E[W x base epoch time] / sum of GPU speeds.
-
-    Parameters
-    ----------
-    instance : SelectionInstance
-        A rolling one unless `gap` is given.
-    gap : float, optional
-        Mean seconds between arrivals; by default from the first to the last one.
-
-    Returns
-    -------
-    float
-        The base epoch time is that on one GPU of the first type, or of the first that the job can
-        use; a type's speed is the jobs' mean of base epoch time over its own.
-    """
+    """rho = rate x E[W x base epoch time] / sum of GPU speeds."""
     tables = tables_of(instance, SelectionOptions(sharing="off"))
     single = tables.seconds[:, :, 0]
     base = np.array([row[np.isfinite(row)][0] for row in single])

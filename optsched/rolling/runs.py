@@ -109,37 +109,7 @@ def run_policies(
     bound: BoundSettings | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Run]:
-    """Run policies on one draw of the true epochs (common random numbers).
-
-    Parameters
-    ----------
-    instance : RollingInstance
-    policies : sequence of str
-        Names of `POLICIES`.
-    options : RollingOptions, optional
-        Such as sharing on or off.
-    settings : Settings, optional
-        The seed, and limits of single policies.
-    bound : BoundSettings, optional
-        How hard to try for the clairvoyant bound; None for no bound.
-    progress : callable, optional
-        Called with (policy, jobs done, jobs) after each event.
-
-    Raises
-    ------
-    InputError
-        If a policy is unknown, or a run could take too many decisions (`refuse_endless`).
-    KeyboardInterrupt
-        When interrupted, after the runs that were complete have been yielded.
-    StalledError
-        When a policy left jobs waiting on an idle cluster, after the others' runs were yielded.
-
-    Yields
-    ------
-    Run
-        One a policy. The bound covers every policy; its step sizes use the best cost of this call,
-        its validity does not.
-    """
+    """Run policies on one draw of the true epochs (common random numbers)."""
     settings = settings or Settings()
     world = World(instance, options)
     made = [make_policy(name, world, settings) for name in policies]
@@ -207,13 +177,6 @@ def own_policy(name: str, given: Any) -> Any:
 
     ``schedule`` returns an `optsched.rolling.simulator.engine.Plan`; an attribute ``wake`` asks
     to be called again after so many seconds at the latest.
-
-    Parameters
-    ----------
-    name : str
-        What records call it.
-    given : object
-        The object, or its class.
     """
 
     def method(instance: RollingInstance, options: RollingOptions, settings: Settings) -> Outcome:

@@ -93,17 +93,7 @@ def cost_parts(tables: Tables, assignment: Assignment) -> tuple[float, float, fl
 def solution_of(
     tables: Tables, assignment: Assignment, certificate: Certificate | None = None
 ) -> SelectionSolution:
-    """The assignment as a solution file's object.
-
-    Parameters
-    ----------
-    tables : Tables
-        What each choice costs; see `tables_of`.
-    assignment : Assignment
-        Each placed job's seat.
-    certificate : Certificate, optional
-        Prices behind a bound.
-    """
+    """The assignment as a solution file's object."""
     placements = [_placement(tables, j, assignment.get(j)) for j in range(tables.jobs)]
     extra: dict[str, Any] = {} if certificate is None else {"certificate": certificate}
     return SelectionSolution(

@@ -26,20 +26,6 @@ def check(
 ) -> CheckReport:
     """Check a selection and recompute its expected cost.
 
-    Parameters
-    ----------
-    instance, solution
-        The problem and the decisions.
-    options : dict, optional
-        The options that the objective is claimed under; by default the solution's own.
-
-    Returns
-    -------
-    CheckReport
-        The objective is (P1.1) in dollars, None when a rule on the decisions is broken.
-
-    Notes
-    -----
     Rules: "instance", "job" (each listed once) (4), "node", "GPU index" (12'), "GPUs" (11),
     "fraction" (8')(8'')(10'), "sharing", "GPU type" (6)(7), "memory" (15), "capacity" (9),
     "node opening" (16') and "claimed objective" (P1.1); "certificate" where the solution carries

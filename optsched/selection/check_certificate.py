@@ -44,19 +44,6 @@ def certificate_violations(
     """Recompute the bound; report one that is misshapen, overstated or above the objective.
 
     `rounding` is what rounding may have left of the objective.
-
-    Parameters
-    ----------
-    instance : SelectionInstance
-        The instance.
-    certificate : Certificate
-        Prices, and the bound that they are said to prove.
-    options : SelectionOptions
-        The problem's options.
-    objective : float
-        Of the solution, dollars.
-    rounding : float, optional
-        Dollars.
     """
     shape = {name: len(prices) for name, prices in certificate.slots.items()}
     wanted = {
@@ -94,20 +81,6 @@ def price_bound(
     """The lower bound that a certificate's prices prove, dollars, exact.
 
     None when a type's fractions leave more than `MOST_ROOMS` different rooms on a GPU.
-
-    Parameters
-    ----------
-    instance : SelectionInstance
-        The instance.
-    certificate : Certificate
-        The prices.
-    options : SelectionOptions
-        The problem's options.
-
-    Returns
-    -------
-    fractions.Fraction or None
-        Dollars; None of prices that prove none.
     """
     slots = {name: _slot_prices(certificate, name, k) for name, k in instance.largest.items()}
     works = [_work_left(job) for job in instance.jobs]

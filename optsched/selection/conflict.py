@@ -31,15 +31,6 @@ def find_conflict(
     """The fewest jobs, or nodes, that the printed equality cannot match; thorough or not.
 
     None where it can, or where it is not asked for.
-
-    Parameters
-    ----------
-    instance : SelectionInstance
-        The instance.
-    options : SelectionOptions
-        The problem's options.
-    thorough : bool
-        No matter here.
     """
     nodes: dict[Types, list[int]] = {}
     for n, node in enumerate(instance.nodes):

@@ -233,17 +233,7 @@ def tables_of(instance: SelectionInstance, options: SelectionOptions) -> Tables:
 
 
 def energy_rate(tables: Tables, node: int, used: int) -> float:
-    """c_nk for k GPUs in use, dollars per second; 0 for none.
-
-    Parameters
-    ----------
-    tables : Tables
-        What each choice costs; see `tables_of`.
-    node : int
-        Its index.
-    used : int
-        k.
-    """
+    """c_nk for k GPUs in use, dollars per second; 0 for none."""
     return tables.instance.nodes[node].cost_rate[used - 1] if used else 0.0
 
 

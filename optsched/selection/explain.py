@@ -140,22 +140,7 @@ class Breakdown(Explanation):
 def explain(
     instance: SelectionInstance, solution: SelectionSolution, options: SelectionOptions
 ) -> Breakdown:
-    """Break a feasible selection's cost down.
-
-    Parameters
-    ----------
-    instance : SelectionInstance
-        The instance.
-    solution : SelectionSolution
-        A feasible one.
-    options : SelectionOptions
-        The problem's options.
-
-    Returns
-    -------
-    Breakdown
-        Dollars by part, by job and by node.
-    """
+    """Break a feasible selection's cost down."""
     tables = tables_of(instance, options)
     index = {node.name: n for n, node in enumerate(instance.nodes)}
     placed = {p.name: p for p in solution.jobs if p.node is not None}
@@ -214,17 +199,7 @@ def _node_cost(tables: Tables, n: int, jobs: list[tuple[int, int]], ends: list[f
 def measures(
     instance: SelectionInstance, solution: SelectionSolution | None, options: SelectionOptions
 ) -> dict[str, float | None]:
-    """A selection's cost by its parts, and how many jobs wait; None of one that breaks a rule.
-
-    Parameters
-    ----------
-    instance : SelectionInstance
-        The instance.
-    solution : SelectionSolution or None
-        Checked, or None.
-    options : SelectionOptions
-        The problem's options.
-    """
+    """A selection's cost by its parts, and how many jobs wait; None of one that breaks a rule."""
     if solution is None or solution.objective is None:
         return dict.fromkeys(MEASURES)
     said = explain(instance, solution, options)

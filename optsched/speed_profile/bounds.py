@@ -65,13 +65,6 @@ def slopes_of(
     """1/s of the hull's speeds, and Phi of its edges: energy paid for each second saved.
 
     Phi never falls from edge to edge; where speeds lie on one line, rounding must not make it.
-
-    Parameters
-    ----------
-    instance : SpeedProfileInstance
-        The instance.
-    speeds : sequence of int
-        0-based indices of the hull's speeds, slowest first.
     """
     inverse = 1.0 / np.array([instance.speeds[k] for k in speeds])
     energy = np.array([instance.power[k] for k in speeds]) * inverse
@@ -80,20 +73,7 @@ def slopes_of(
 
 
 def first_epoch(curve: Curve, level: float) -> float:
-    """(F^c)^{-1}, read as inf{w : F^c(w) <= level}.
-
-    Parameters
-    ----------
-    curve : Curve
-        F^c of the work that is left, in epochs.
-    level : float
-        Of the probability.
-
-    Returns
-    -------
-    float
-        Epochs.
-    """
+    """(F^c)^{-1}, read as inf{w : F^c(w) <= level}."""
     under = np.flatnonzero(curve.low <= level)
     if not len(under):
         return float(curve.knots[-1])

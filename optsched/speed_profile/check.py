@@ -31,23 +31,6 @@ def check(
 ) -> CheckReport:
     """Check a profile and recompute its expected energy.
 
-    Parameters
-    ----------
-    instance : SpeedProfileInstance
-        The instance.
-    solution : SpeedProfileSolution
-        The pieces.
-    options : mapping, optional
-        As in `optsched.check`.
-
-    Returns
-    -------
-    CheckReport
-        The objective is (P2.1), the integral of F^c(w) Q(s(w)); None for an infeasible instance
-        that the solution says is one, and where a rule is broken.
-
-    Notes
-    -----
     Rules: "instance", "status", "pieces", "speed", "deadline" (P2.2), "claimed objective" (P2.1).
     """
     SpeedProfileOptions.from_dict(solution.options if options is None else options)

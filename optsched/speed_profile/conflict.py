@@ -18,15 +18,6 @@ def find_conflict(
 
     The deadline is kept for w^max, however unlikely that is: one value of W conflicts by itself
     with one speed, the greatest.
-
-    Parameters
-    ----------
-    instance : SpeedProfileInstance
-        The instance.
-    options : SpeedProfileOptions
-        The problem's options.
-    thorough : bool
-        No matter here.
     """
     work = instance.most_work - instance.completed
     fastest, deadline = instance.speeds[-1], instance.deadline

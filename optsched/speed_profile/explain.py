@@ -102,22 +102,7 @@ class Breakdown(Explanation):
 def explain(
     instance: SpeedProfileInstance, solution: SpeedProfileSolution, options: SpeedProfileOptions
 ) -> Breakdown:
-    """Break a profile's energy down; of one there is, else see `conflict`.
-
-    Parameters
-    ----------
-    instance : SpeedProfileInstance
-        The instance.
-    solution : SpeedProfileSolution
-        A feasible one.
-    options : SpeedProfileOptions
-        The problem's options.
-
-    Returns
-    -------
-    Breakdown
-        Seconds, epochs and energy of each piece.
-    """
+    """Break a profile's energy down; of one there is, else see `conflict`."""
     curve = curve_of(instance)
     rows = []
     for piece in solution.pieces:

@@ -36,24 +36,7 @@ class Profile:
     def of_changes(
         cls, curve: Curve, speeds: Sequence[int], changes: Sequence[float], status: str
     ) -> Profile:
-        """Pieces of speeds used in turn, passing to the next at each change.
-
-        Parameters
-        ----------
-        curve : Curve
-            F^c of the work that is left, in epochs.
-        speeds : sequence of int
-            0-based indices, in the order of use.
-        changes : sequence of float
-            Epochs at which one speed follows another.
-        status : str
-            "slack", "binding" or "infeasible".
-
-        Returns
-        -------
-        Profile
-            The pieces.
-        """
+        """Pieces of speeds used in turn, passing to the next at each change."""
         ends = [*(float(c) for c in changes), float(curve.knots[-1])]
         pieces, before = [], float(curve.knots[0])
         for speed, end in zip(speeds, ends, strict=True):
@@ -70,43 +53,13 @@ class Profile:
         speeds: Sequence[int],
         changes: Sequence[float],
     ) -> Profile:
-        """The same from a search that may leave time to spare: its own time says the status.
-
-        Parameters
-        ----------
-        instance : SpeedProfileInstance
-            The instance.
-        curve : Curve
-            F^c of the work that is left, in epochs.
-        speeds : sequence of int
-            0-based indices, in the order of use.
-        changes : sequence of float
-            Epochs at which one speed follows another.
-
-        Returns
-        -------
-        Profile
-            The pieces.
-        """
+        """The same from a search that may leave time to spare: its own time says the status."""
         profile = cls.of_changes(curve, speeds, changes, "binding")
         spare = float(instance.deadline) - profile.seconds(instance)
         return replace(profile, status="slack") if spare > 1e-9 * instance.deadline else profile
 
     def energy(self, instance: SpeedProfileInstance, curve: Curve) -> float:
-        """(P3.1): expected energy of the pieces.
-
-        Parameters
-        ----------
-        instance : SpeedProfileInstance
-            The instance.
-        curve : Curve
-            F^c of the work that is left, in epochs.
-
-        Returns
-        -------
-        float
-            Joules where power is in watts.
-        """
+        """(P3.1): expected energy of the pieces."""
         per_epoch = np.array(instance.power) / np.array(instance.speeds)
         return float(sum(per_epoch[k] * curve.area(a, b) for a, b, k in self.pieces))
 
@@ -125,30 +78,7 @@ def outcome_of(
     source: str,
     gap: float = 0.0,
 ) -> Outcome:
-    """The outcome of a profile: optimal where a bound proves it at the relative gap asked.
-
-    Parameters
-    ----------
-    instance : SpeedProfileInstance
-        The instance.
-    curve : Curve
-        F^c of the work that is left, in epochs.
-    profile : Profile
-        The pieces.
-    seconds : float
-        That the method took.
-    bound : float or None
-        On the energy.
-    source : str
-        Where the bound comes from.
-    gap : float, optional
-        Relative, at which a value counts as proved.
-
-    Returns
-    -------
-    Outcome
-        The profile as a solution, with its bound.
-    """
+    """The outcome of a profile: optimal where a bound proves it at the relative gap asked."""
     solution = SpeedProfileSolution.of(instance.name, profile.pieces, profile.status)
     if profile.status == "infeasible":
         details = {"message": "the greatest speed misses the deadline"}

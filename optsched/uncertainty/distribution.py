@@ -92,15 +92,7 @@ class Distribution:
 
 
 def merged(values: Sequence[float], probabilities: Sequence[float]) -> tuple[Floats, Floats]:
-    """Distinct values, increasing, and the sums of their probabilities.
-
-    Parameters
-    ----------
-    values : sequence of float
-        What the variable may be.
-    probabilities : sequence of float
-        How likely each is.
-    """
+    """Distinct values, increasing, and the sums of their probabilities."""
     distinct, inverse = np.unique(np.asarray(values, dtype=float), return_inverse=True)
     weights = np.bincount(inverse, weights=np.asarray(probabilities, dtype=float))
     return distinct, weights.astype(float)

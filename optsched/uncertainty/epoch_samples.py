@@ -39,20 +39,7 @@ class EpochSamples:
 def read_epoch_samples(
     path: str | Path, by: Sequence[str] = ("dataset", "network")
 ) -> list[EpochSamples]:
-    """Read a file of samples, grouped by columns, groups in the order of their keys.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    by : sequence of str, optional
-        Columns that make a group.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or a row cannot be used; with its line.
-    """
+    """Read a file of samples, grouped by columns, groups in the order of their keys."""
     rows = csv_rows(path, most=LARGEST_TEXT)
     _, header = next(rows, (1, []))
     missing = {*by, "target_epoch"} - set(header)

@@ -22,14 +22,7 @@ FEW = 8
 
 
 class Works(Sequence[Distribution]):
-    """Distributions of W - w given W > w, by job; those of job j are ``start[j] .. start[j + 1]``.
-
-    Parameters
-    ----------
-    values, probabilities : array
-        Of all jobs.
-    start : (J + 1,) int
-    """
+    """Distributions of W - w given W > w; those of job j are ``start[j]`` to ``start[j + 1]``."""
 
     def __init__(self, values: Floats, probabilities: Floats, start: NDArray[np.int64]) -> None:
         self.values, self.probabilities, self.start = values, probabilities, start
@@ -91,17 +84,7 @@ class Works(Sequence[Distribution]):
         return Curves(knots, high, high, self.start)
 
     def after(self, jobs: NDArray[np.int64], done: Floats, hair: float = 0.0) -> Works:
-        """`Distribution.remaining` of some jobs, to the last bit.
-
-        Parameters
-        ----------
-        jobs : (n,) int
-            Their numbers.
-        done : (n,) float
-            Epochs done of each.
-        hair : float, optional
-            Share of a value within which it is reached; where all are, so much is left.
-        """
+        """`Distribution.remaining` of some jobs, to the last bit."""
         first, start = np.empty(len(jobs), np.int64), np.zeros(len(jobs) + 1, np.int64)
         first_left(self.values, self.start, jobs, done, hair, first, start)
         values, chances = np.empty(start[-1]), np.empty(start[-1])
@@ -145,20 +128,7 @@ def first_left(
     first: Any,
     sizes: Any,
 ) -> None:
-    """The first value of each job that it has not yet reached, and where what is left starts.
-
-    Parameters
-    ----------
-    values, start : array
-        Of all jobs.
-    jobs, done : (n,) array
-    hair : float
-        Share of a value within which it is reached.
-    first : (n,) int
-        Filled; `-1` where all are reached.
-    sizes : (n + 1,) int
-        Filled.
-    """
+    """The first value of each job that it has not yet reached, and where what is left starts."""
     for i in range(len(jobs)):
         a, b = start[jobs[i]], start[jobs[i] + 1]
         while a < b and values[a] * (1 - hair) <= done[i]:
@@ -177,19 +147,7 @@ def cut(
     left: Any,
     chances: Any,
 ) -> None:
-    """Fill epochs left and their chances.
-
-    Parameters
-    ----------
-    values, weights : array
-        Of all jobs.
-    first : (n,) int
-        Of `first_left`.
-    done : (n,) float
-    start : (n + 1,) int
-    left, chances : array
-        Filled.
-    """
+    """Fill epochs left and their chances."""
     for i in range(len(first)):
         a, b = start[i], start[i + 1]
         for k in range(b - a if first[i] >= 0 else 0):
@@ -200,15 +158,7 @@ def cut(
 
 @njit(cache=True)
 def survival(values: Any, probabilities: Any, start: Any, knots: Any, high: Any) -> None:
-    """F^c up to each value, as `discrete_curve` has it, and the knots.
-
-    Parameters
-    ----------
-    values, probabilities, start : array
-        Of all jobs.
-    knots, high : array
-        Filled; see `Curves`.
-    """
+    """F^c up to each value, as `discrete_curve` has it, and the knots."""
     for j in range(len(start) - 1):
         knots[start[j] + j], above = 0.0, 0.0
         for i in range(start[j + 1] - 1, start[j] - 1, -1):

@@ -124,20 +124,6 @@ def compare_each(
 
     A default method that refuses an instance by name is left out, one asked for gets a row that
     says so. An interrupt first yields what the instance in progress has, then goes on.
-
-    Parameters
-    ----------
-    instances : instance, str, Path, or a sequence of them
-        As in `compare`.
-    methods : sequence of AMethod, optional
-        As in `compare`.
-    settings
-        Its other arguments.
-
-    Returns
-    -------
-    iterator of list of Result
-        The results of one instance after another.
     """
     if isinstance(methods, str) or callable(methods):
         methods = [methods]

@@ -93,21 +93,7 @@ def explain(
 
 
 def conflict_of(result: Result, *, thorough: bool = False) -> Conflict | None:
-    """Why the instance of an infeasible result has no solution; None of any other result.
-
-    Parameters
-    ----------
-    result : Result
-        Of `optsched.solve`.
-    thorough : bool
-        Take seconds, not milliseconds: ask exact methods which members are needed, and which rows
-        of the model conflict if the method states one.
-
-    Returns
-    -------
-    Conflict or None
-        The smallest part of the instance that has no solution, or None.
-    """
+    """Why the instance of an infeasible result has no solution; None of any other result."""
     problem = PROBLEMS.get(result.problem)
     if result.termination is not Termination.INFEASIBLE or problem is None or result.given is None:
         return None

@@ -22,31 +22,7 @@ def export(
     *,
     options: Mapping[str, Any] | None = None,
 ) -> str:
-    """Write the model as MPS, LP or NL, whole or not at all.
-
-    Parameters
-    ----------
-    instance : instance, str or Path
-        An instance, or what `optsched.load` takes.
-    method : str
-        A name of `optsched.METHODS` that states a model.
-    file_format : str
-        "mps", "lp" or "nl".
-    path : str or Path
-        The file.
-    options : mapping, optional
-        The problem's own options.
-
-    Returns
-    -------
-    str
-        The objective, and the unit it is in where the model scales it.
-
-    Raises
-    ------
-    InputError
-        If the format is unknown, the method has no model, or the file cannot be written.
-    """
+    """Write the model as MPS, LP or NL, whole or not at all."""
     if file_format not in FORMATS:
         raise InputError("export", "--format", shown(file_format), " or ".join(FORMATS))
     import pyomo.environ as pyo

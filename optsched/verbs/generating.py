@@ -109,31 +109,7 @@ def generate(problem: str, seed: int = 0, **arguments: object) -> Instance:
 def made_by(
     make: Callable[..., Any], arguments: Mapping[str, Any], seed: int, source: str, place: str
 ) -> Any:
-    """What a generator makes of a seed; its complaints are one line that names the place.
-
-    Parameters
-    ----------
-    make : callable
-        A generator of a problem.
-    arguments : mapping
-        Its arguments, by flat names.
-    seed : int
-        Of every random choice.
-    source : str
-        What error lines name, such as a file.
-    place : str
-        Where in the source, for error lines.
-
-    Returns
-    -------
-    object
-        The instance.
-
-    Raises
-    ------
-    InputError
-        If an argument is unknown or out of range.
-    """
+    """What a generator makes of a seed; its complaints are one line that names the place."""
     try:
         return make(**arguments, seed=seed)
     except InputError as error:
@@ -149,22 +125,7 @@ def generators() -> list[str]:
 
 
 def generator(kind: str, source: str, place: str) -> Callable[..., Any]:
-    """The generator of a problem's instances; raises InputError.
-
-    Parameters
-    ----------
-    kind : str
-        The problem's name.
-    source : str
-        What error lines name, such as a file.
-    place : str
-        Where in the source, for error lines.
-
-    Returns
-    -------
-    callable
-        The function.
-    """
+    """The generator of a problem's instances; raises InputError."""
     if kind not in generators():
         raise InputError(source, place, shown(kind), suggestion(str(kind), generators()))
     made: Callable[..., Any] = resolve(PROBLEMS[kind].generate or "")
@@ -224,29 +185,7 @@ def maker(made_of: Any) -> Callable[..., Any]:
 def arguments_of(
     make: Callable[..., Any], given: Mapping[str, Any], source: str, place: str
 ) -> dict[str, Any]:
-    """Arguments by name; fields of an argument that is a data class are named directly.
-
-    Parameters
-    ----------
-    make : callable
-        A generator of a problem.
-    given : mapping
-        Its arguments, by flat names.
-    source : str
-        What error lines name, such as a file.
-    place : str
-        Where in the source, for error lines.
-
-    Returns
-    -------
-    dict
-        The arguments that the generator takes.
-
-    Raises
-    ------
-    InputError
-        If an argument is unknown or out of range.
-    """
+    """Arguments by name; fields of an argument that is a data class are named directly."""
     hints = typing.get_type_hints(make)
     names = [name for name in inspect.signature(make).parameters if name not in RESERVED]
     classes = {name: c for name in names if (c := data_class(hints.get(name))) is not None}

@@ -19,28 +19,7 @@ def result_of(
     settings: Settings,
     outcome: Outcome,
 ) -> Result:
-    """The checked result of an outcome: the one place where a `Result` is made.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    instance : object
-        What was solved.
-    method : Method
-        What solved it.
-    options : object
-        The options in full, an object of the problem's class.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    outcome : Outcome
-        What the method returned.
-
-    Returns
-    -------
-    Result
-        The result, its objective the checker's own.
-    """
+    """The checked result of an outcome: the one place where a `Result` is made."""
     from optsched.backends import solver_version
 
     report, solution = None, outcome.solution

@@ -212,22 +212,6 @@ def profile_network(
 ) -> LayerProfile:
     """Profile a network of the zoo's builders, perhaps in slices.
 
-    Parameters
-    ----------
-    network : Network
-        Layers with FLOPs and bytes.
-    device : Device
-        The GPU.
-    batch : int
-        Samples in a mini-batch.
-    tensor_parallel : int
-        q: GPUs of a replica.
-    recompute : bool
-        Count the forward pass again in the backward pass, all-reduces of the slices included, as
-        where only the layers' inputs are kept. Off in `profile_model`.
-
-    Notes
-    -----
     A layer's forward time is the device's roofline of its FLOPs and of the least it can move: its
     inputs and outputs once a sample, its parameters once a mini-batch, as if everything inside
     the layer stayed on chip. A batch twice as large thus takes twice as long where FLOPs or

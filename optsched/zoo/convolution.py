@@ -27,25 +27,6 @@ def convolution(
     Parameters: weights C_out C_in k_h k_w, and C_out biases or the 2 C_out of the batch norm
     (scale and shift; the running statistics are not learned). FLOPs: 2 C_in k_h k_w for each
     element of the output.
-
-    Parameters
-    ----------
-    net : NetworkBuilder
-        The network; the layer is appended to it.
-    name : str
-        The layer's name.
-    x : Tensor
-        What it reads.
-    channels : int
-        Of its output.
-    kernel : Size
-        Side of the window, or height and width.
-    stride : int, optional
-        Of the window, in positions.
-    padding : Size, optional
-        At each edge, in positions.
-    batch_norm : bool, optional
-        Whether a batch norm follows.
     """
     height, width = _pair(kernel)
     shape = (channels, *_window_output(x, kernel, stride, padding))
@@ -63,56 +44,18 @@ def convolution(
 def pooling(
     net: NetworkBuilder, name: str, x: Tensor, kernel: int, *, stride: int, padding: int = 0
 ) -> Tensor:
-    """Add a maximum or average pooling: one FLOP for each element of each window.
-
-    Parameters
-    ----------
-    net : NetworkBuilder
-        The network; the layer is appended to it.
-    name : str
-        The layer's name.
-    x : Tensor
-        What it reads.
-    kernel : int
-        Side of the window.
-    stride : int
-        Of the window, in positions.
-    padding : int, optional
-        At each edge, in positions.
-    """
+    """Add a maximum or average pooling: one FLOP for each element of each window."""
     shape = (x.shape[0], *_window_output(x, kernel, stride, padding))
     return net.add(name, (x,), shape, flops=kernel * kernel * Tensor(shape).elements)
 
 
 def global_pooling(net: NetworkBuilder, name: str, x: Tensor) -> Tensor:
-    """Add an average over all the positions of each channel.
-
-    Parameters
-    ----------
-    net : NetworkBuilder
-        The network; the layer is appended to it.
-    name : str
-        The layer's name.
-    x : Tensor
-        What it reads.
-    """
+    """Add an average over all the positions of each channel."""
     return net.add(name, (x,), (x.shape[0],), flops=x.elements)
 
 
 def linear(net: NetworkBuilder, name: str, x: Tensor, features: int) -> Tensor:
-    """Add a fully connected layer with a bias; the input is flattened.
-
-    Parameters
-    ----------
-    net : NetworkBuilder
-        The network; the layer is appended to it.
-    name : str
-        The layer's name.
-    x : Tensor
-        What it reads.
-    features : int
-        Of its output.
-    """
+    """Add a fully connected layer with a bias; the input is flattened."""
     return net.add(
         name,
         (x,),
@@ -123,36 +66,14 @@ def linear(net: NetworkBuilder, name: str, x: Tensor, features: int) -> Tensor:
 
 
 def residual_sum(net: NetworkBuilder, name: str, x: Tensor, skip: Tensor) -> Tensor:
-    """Add the sum of a branch and of its skip connection.
-
-    Parameters
-    ----------
-    net : NetworkBuilder
-        The network; the layer is appended to it.
-    name : str
-        The layer's name.
-    x : Tensor
-        What it reads.
-    skip : Tensor
-        The connection around the branch.
-    """
+    """Add the sum of a branch and of its skip connection."""
     if x.shape != skip.shape:
         raise ValueError(f"{name}: {x.shape} cannot be added to {skip.shape}")
     return net.add(name, (x, skip), x.shape, flops=x.elements)
 
 
 def concatenation(net: NetworkBuilder, name: str, branches: tuple[Tensor, ...]) -> Tensor:
-    """Add the concatenation of branches along the channels: a copy, no FLOPs.
-
-    Parameters
-    ----------
-    net : NetworkBuilder
-        The network; the layer is appended to it.
-    name : str
-        The layer's name.
-    branches : tuple of Tensor
-        What it reads.
-    """
+    """Add the concatenation of branches along the channels: a copy, no FLOPs."""
     positions = {branch.shape[1:] for branch in branches}
     if len(positions) != 1:
         raise ValueError(f"{name}: branches of different sizes {sorted(positions)}")

@@ -57,18 +57,6 @@ class Device:
 
         The slower of the two decides (a roofline). Without the memory's side, sums,
         concatenations and lookups, which compute next to nothing, would be free.
-
-        Parameters
-        ----------
-        flops : float
-            Of the operations.
-        moved_bytes : float
-            To and from memory.
-
-        Returns
-        -------
-        float
-            Seconds.
         """
         ideal = max(flops / self.peak_flops, moved_bytes / self.memory_bandwidth)
         return ideal / self.efficiency
@@ -77,20 +65,6 @@ class Device:
         """Time of a layer's forward pass; `inner_bytes` pass between its kernels, if not fused.
 
         Here they stay on chip. A device that says otherwise overrides this.
-
-        Parameters
-        ----------
-        flops : float
-            Of the layer.
-        moved_bytes : float
-            To and from memory.
-        inner_bytes : float
-            Between its kernels.
-
-        Returns
-        -------
-        float
-            Seconds.
         """
         return self.seconds(flops, moved_bytes)
 

@@ -43,21 +43,7 @@ class _Block:
     def conv(
         self, name: str, x: Tensor, channels: int, height: int, width: int, stride: int = 1
     ) -> Tensor:
-        """Add a convolution; with stride 1 it keeps the image's size.
-
-        Parameters
-        ----------
-        name : str
-            Of the layer.
-        x : Tensor
-            What goes in.
-        channels : int
-            Going out.
-        height, width : int
-            Of the kernel, pixels.
-        stride : int, optional
-            Pixels.
-        """
+        """Add a convolution; with stride 1 it keeps the image's size."""
         padding = (height // 2, width // 2) if stride == 1 else 0
         return convolution(
             self.net,

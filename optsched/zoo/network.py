@@ -174,27 +174,7 @@ class NetworkBuilder:
         slices: Slices = UNSLICED,
         experts: Experts | None = None,
     ) -> Tensor:
-        """Append a layer that reads `inputs`; return its output.
-
-        Parameters
-        ----------
-        name : str
-            The layer's name.
-        inputs : tuple of Tensor
-            What it reads.
-        output_shape : Shape
-            Of a sample.
-        flops : int
-            Of a sample's forward pass.
-        parameters : int, optional
-            How many it has.
-        lookup : bool, optional
-            Whether it only looks rows up.
-        slices : Slices, optional
-            What tensor slices share and exchange.
-        experts : Experts, optional
-            Of a mixture, if it is one.
-        """
+        """Append a layer that reads `inputs`; return its output."""
         index = len(self._layers)
         read = sum(tensor.elements for tensor in inputs)
         self._layers.append(

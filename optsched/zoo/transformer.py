@@ -57,21 +57,6 @@ def embedding(
     """Add a table of `rows` vectors looked up by token; `extra` parameters (a norm) besides.
 
     Slices hold rows: each finds the vectors of its own, and an all-reduce adds up the rest.
-
-    Parameters
-    ----------
-    net : NetworkBuilder
-        The network; the layer is appended to it.
-    name : str
-        The layer's name.
-    ids : Tensor
-        The tokens.
-    width : int
-        Of a vector.
-    rows : int
-        How many tokens there are.
-    extra : int, optional
-        Parameters besides.
     """
     shape = (*ids.shape, width)
     slices = Slices(forward_reduced=ids.elements * width)
@@ -106,27 +91,6 @@ def attention(
 ) -> Tensor:
     """Add an attention sublayer.
 
-    Parameters
-    ----------
-    net : NetworkBuilder
-        The network; the layer is appended to it.
-    name : str
-        The layer's name.
-    x : Tensor
-        What it reads.
-    inner : int
-        Number of heads times the width of a head.
-    context : Tensor, optional
-        What keys and values are made from; by default `x` (self-attention).
-    shared_inner : int, optional
-        The same for keys and values, where several heads share them; by default `inner`.
-    style : Style, optional
-        Of the transformer.
-    positions : Positions
-        Parameters and FLOPs of relative positions, where the family has them.
-
-    Notes
-    -----
     With s queries, t keys, width d and inner width i, the multiply-accumulates are s d i
     (queries), 2 t d i (keys and values), s t i (scores), s t i (weighted values) and s i d
     (output): the seq^2 terms do not depend on the number of heads.
@@ -173,21 +137,7 @@ def feed_forward(
     *,
     style: Style = BERT_STYLE,
 ) -> Tensor:
-    """Add a feed-forward sublayer: two matrix products, `hidden` features between them.
-
-    Parameters
-    ----------
-    net : NetworkBuilder
-        The network; the layer is appended to it.
-    name : str
-        The layer's name.
-    x : Tensor
-        What it reads.
-    hidden : int
-        Features between the products.
-    style : Style, optional
-        Of the transformer.
-    """
+    """Add a feed-forward sublayer: two matrix products, `hidden` features between them."""
     tokens, width = x.shape
     products = linear_flops(tokens, width, hidden) + linear_flops(tokens, hidden, width)
     parameters = (
@@ -217,25 +167,6 @@ def expert_feed_forward(
 ) -> Tensor:
     """Add a sublayer of experts, of which a router picks `active` for each token.
 
-    Parameters
-    ----------
-    net : NetworkBuilder
-        The network; the layer is appended to it.
-    name : str
-        The layer's name.
-    x : Tensor
-        What it reads.
-    hidden : int
-        Features inside an expert.
-    experts : int
-        How many there are.
-    active : int
-        How many a token passes.
-    products : int
-        Matrix products of an expert without biases: 3 where one is a gate (SwiGLU), else 2.
-
-    Notes
-    -----
     A token's features are sent to each expert that it is routed to and come back, and so do the
     gradients: 4 all-to-alls of tokens x width x `active` numbers. Loads are taken as balanced, and
     no token is dropped. Source: N. Shazeer et al., "Outrageously Large Neural Networks", ICLR 2017;
@@ -266,19 +197,6 @@ def vocabulary_head(
 
     The table is tied to the embedding's, whose layer counts it. A placement that sets the two
     layers apart holds the table twice, which these counts do not show.
-
-    Parameters
-    ----------
-    net : NetworkBuilder
-        The network; the layer is appended to it.
-    name : str
-        The layer's name.
-    x : Tensor
-        What it reads.
-    vocabulary : int
-        How many tokens there are.
-    norm_parameters : int
-        Of the normalisation.
     """
     tokens, width = x.shape
     flops = linear_flops(tokens, width, vocabulary)
@@ -298,35 +216,10 @@ def _feed_forward_slices(x: Tensor, moved_a_token: int) -> Slices:
 
 
 def linear_flops(rows: int, inputs: int, outputs: int) -> int:
-    """FLOPs of a (rows x inputs) by (inputs x outputs) matrix product.
-
-    Parameters
-    ----------
-    rows : int
-        Of the first matrix.
-    inputs : int
-        Its columns.
-    outputs : int
-        Columns of the second.
-
-    Examples
-    --------
-    >>> linear_flops(2, 3, 4)
-    48
-    """
+    """FLOPs of a (rows x inputs) by (inputs x outputs) matrix product."""
     return 2 * rows * inputs * outputs
 
 
 def linear_parameters(inputs: int, outputs: int, bias: bool = True) -> int:
-    """Parameters of a matrix product: weights and, if any, one bias for each output.
-
-    Parameters
-    ----------
-    inputs : int
-        Features in.
-    outputs : int
-        Features out.
-    bias : bool, optional
-        Whether there is one.
-    """
+    """Parameters of a matrix product: weights and, if any, one bias for each output."""
     return inputs * outputs + (outputs if bias else 0)

@@ -18,17 +18,7 @@ if TYPE_CHECKING:
 def panels(
     width: float, height: float, columns: int = 1, rows: int = 1, *, sharey: bool = False
 ) -> tuple[Figure, list[Axes]]:
-    """A figure of so many inches and its panels, row by row.
-
-    Parameters
-    ----------
-    width, height : float
-        Inches of the whole figure.
-    columns, rows : int, optional
-        Of panels.
-    sharey : bool, optional
-        Whether the panels of a row share their scale.
-    """
+    """A figure of so many inches and its panels, row by row."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -49,19 +39,7 @@ def strips(groups: Mapping[str, Mapping[str, Sequence[float]]], label: str) -> F
 
 
 def with_verdict(figure: Figure, verdict: Verdict, where: str, key: str = "") -> Figure:
-    """What the paper claims and what was found, in words above the panels; `key` explains marks.
-
-    Parameters
-    ----------
-    figure : Figure
-        What was drawn.
-    verdict : Verdict
-        The claim and what was found.
-    where : str
-        Which of the paper's figures.
-    key : str, optional
-        What marks in the panels mean.
-    """
+    """What the paper claims and what was found, in words above the panels; `key` explains marks."""
     said = (f"Paper: {verdict.paper}.", f"Found: {verdict.finding}. {where}", key)
     return headline(figure, "\n".join(filter(None, said)))
 

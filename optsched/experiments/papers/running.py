@@ -34,24 +34,7 @@ Progress = Callable[[int, int], None]
 def runs_of(
     artefact: Artefact, folder: Path, scale: Scale, progress: Progress | None = None
 ) -> pd.DataFrame:
-    """Run what the store of a folder lacks of an artefact's plan; its runs, in the plan's order.
-
-    Parameters
-    ----------
-    artefact : Artefact
-        Whose plan.
-    folder : Path
-        Where the store is.
-    scale : Scale
-        What to run of it.
-    progress : callable, optional
-        Is told how far it is.
-
-    Raises
-    ------
-    OptschedError
-        If a run failed: no table is made of the others. On a trace of the user's, an InputError.
-    """
+    """Run what the store of a folder lacks of an artefact's plan; its runs, in the plan's order."""
     import pandas as pd
 
     if artefact.plan is None:
@@ -94,27 +77,7 @@ def seeded(
     options: Mapping[str, Any] | None = None,
     **limits: Any,
 ) -> Family:
-    """A family of one generated instance, whose runs have the seed it was made from.
-
-    Parameters
-    ----------
-    name : str
-        The family's.
-    problem : str
-        The problem's.
-    arguments : mapping
-        Of the generator.
-    seed : int
-        Of the instance and of its runs.
-    methods : sequence of str
-        What to run.
-    generator : str, optional
-        By default the problem's own.
-    options : mapping, optional
-        Of the problem.
-    **limits
-        Of a run, as in a plan.
-    """
+    """A family of one generated instance, whose runs have the seed it was made from."""
     return Family(
         name,
         generator=generator or problem,

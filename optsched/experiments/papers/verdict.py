@@ -69,13 +69,7 @@ def write_verdict(folder: Path, verdict: Verdict) -> None:
 
 
 def read_verdict(folder: Path, artefact: str) -> Verdict | None:
-    """The verdict that a run of an artefact left in a folder; None if it left none.
-
-    Raises
-    ------
-    InputError
-        If the file was tampered with.
-    """
+    """The verdict that a run of an artefact left in a folder; None if it left none."""
     path = verdict_file(folder, artefact)
     if not path.is_file():
         return None

@@ -13,17 +13,7 @@ _REQUIRED: Any = object()
 
 
 class Reader:
-    """A table of which every key must be asked for.
-
-    Parameters
-    ----------
-    source : str
-        The file.
-    table : dict
-        The table; left as it is.
-    place : str
-        Where it stands in the file.
-    """
+    """A table of which every key must be asked for."""
 
     def __init__(self, source: str, table: dict[str, Any], place: str = "") -> None:
         self.source = source

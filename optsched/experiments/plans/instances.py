@@ -21,13 +21,7 @@ RECIPE = "recipe"
 
 
 def instances_of(plan: Plan, family: Family) -> Iterator[Any]:
-    """Yield the instances of a family, in an order that depends on nothing but the plan.
-
-    Raises
-    ------
-    InputError
-        If a name, a glob or an argument of the generator cannot be used.
-    """
+    """Yield the instances of a family, in an order that depends on nothing but the plan."""
     if family.generator is None:
         for entry in family.instances:
             for path in _files(plan, family, entry):

@@ -16,13 +16,7 @@ _LIMITS = {"$ref": "#/$defs/Limits"}
 
 
 def plan_schema() -> dict[str, Any]:
-    """The schema; that names exist and methods fit the problem is left to `read_plan`.
-
-    Examples
-    --------
-    >>> sorted(plan_schema()["properties"])
-    ['description', 'families', 'limits', 'name']
-    """
+    """The schema; that names exist and methods fit the problem is left to `read_plan`."""
     seed, count = TypeAdapter(Seed).json_schema(), TypeAdapter(Count).json_schema()
     seeds = {"anyOf": [count, {"type": "array", "items": seed, "minItems": 1, "uniqueItems": True}]}
     limits = TypeAdapter(Limits).json_schema() | {"additionalProperties": False}

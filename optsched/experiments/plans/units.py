@@ -63,21 +63,7 @@ class PlannedInstance:
 
 
 def expand(plan: Plan, allow: Collection[str] = ()) -> Iterator[PlannedInstance]:
-    """Yield the plan's instances one by one, with their units.
-
-    Parameters
-    ----------
-    plan : Plan
-        The plan.
-    allow : collection of str
-        Modules that the plan's methods may be imported from: importing one runs it, and plans may
-        come from strangers.
-
-    Raises
-    ------
-    InputError
-        For a method, an option or an instance that does not exist, or a module not allowed.
-    """
+    """Yield the plan's instances one by one, with their units."""
     for family in plan.families:
         if family.recipe_of is None:
             for instance in instances_of(plan, family):
@@ -94,38 +80,14 @@ def expand(plan: Plan, allow: Collection[str] = ()) -> Iterator[PlannedInstance]
 
 
 def require_allowed(method: str, allow: Collection[str], source: str, where: str) -> None:
-    """Raise InputError if a method's name asks for a module that the caller does not allow.
-
-    Parameters
-    ----------
-    method : str
-        A method's name, ``module:name`` if it is a caller's.
-    allow : sequence of str
-        Modules that may be imported.
-    source : str
-        What error lines name, such as a file.
-    where : str
-        The place in it.
-    """
+    """Raise InputError if a method's name asks for a module that the caller does not allow."""
     module = module_of(method)
     if module is not None and module not in allow:
         raise InputError(source, where, shown(method), f"--allow {module}, if you trust that code")
 
 
 def require_allowed_recipe(document: str, allow: Collection[str], source: str, where: str) -> None:
-    """Raise InputError if an instance is made by a module that the caller does not allow.
-
-    Parameters
-    ----------
-    document : str
-        The instance as the store keeps it.
-    allow : sequence of str
-        Modules that may be imported.
-    source : str
-        What error lines name, such as a file.
-    where : str
-        The place in it.
-    """
+    """Raise InputError if an instance is made by a module that the caller does not allow."""
     recipe = recipe_in(document)
     if recipe is not None:
         require_allowed(str(recipe[RECIPE].get("generator")), allow, source, where)

@@ -123,15 +123,7 @@ for (const svg of document.querySelectorAll(".zoom svg")) {
 
 
 def schedules(store: str | Path, tables: Sequence[FamilyTable]) -> Iterator[str]:
-    """For each family the section that draws the stored solution furthest above its bound.
-
-    Parameters
-    ----------
-    store : str or Path
-        The store.
-    tables : sequence of FamilyTable
-        Its families.
-    """
+    """For each family the section that draws the stored solution furthest above its bound."""
     drawn = 0
     for table in tables:
         text = ""

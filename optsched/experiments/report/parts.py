@@ -97,15 +97,7 @@ def _excess_plot(table: FamilyTable) -> str:
 
 
 def inline_svg(figure: Figure, title: str) -> str:
-    """A picture as an element of a page, in the style that is set.
-
-    Parameters
-    ----------
-    figure : Figure
-        With constrained layout.
-    title : str
-        What it shows, for those who do not see it.
-    """
+    """A picture as an element of a page, in the style that is set."""
     stream, name = io.StringIO(), escape(title)
     figure.savefig(stream, format="svg", transparent=True, metadata=DROPPED)
     drawn = stream.getvalue().partition("<svg ")[2]

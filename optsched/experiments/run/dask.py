@@ -27,22 +27,7 @@ PATIENCE = 20
 
 
 class ClusterPool:
-    """The workers of a Dask scheduler.
-
-    Parameters
-    ----------
-    address : str
-        The scheduler's, such as ``tcp://10.0.0.1:8786``.
-    problems : tuple of str
-        Problems whose methods each worker imports before its first unit.
-
-    Raises
-    ------
-    InputError
-        If nobody answers at that address, there are no workers, or theirs is another version.
-    MissingExtraError
-        Without distributed.
-    """
+    """The workers of a Dask scheduler."""
 
     def __init__(self, address: str, problems: tuple[str, ...]) -> None:
         require_extras(["distributed"])
@@ -100,26 +85,7 @@ def version_here() -> str:
 def run_remotely(
     sweep: str, problems: tuple[str, ...], unit: Unit, document: str, limits: Limits
 ) -> Row:
-    """Run one unit on a Dask worker, in a process of its own.
-
-    Parameters
-    ----------
-    sweep : str
-        A name for the sweep, one a pool of processes.
-    problems : tuple of str
-        Whose compiled loops a process loads first.
-    unit : Unit
-        What runs.
-    document : str
-        Its instance.
-    limits : Limits
-        What it may use.
-
-    Returns
-    -------
-    Row
-        What became of it.
-    """
+    """Run one unit on a Dask worker, in a process of its own."""
     return _processes(sweep, problems).submit(unit, document, limits).result()
 
 

@@ -53,15 +53,7 @@ class _Task:
 
 
 class LocalPool:
-    """Worker processes on this machine.
-
-    Parameters
-    ----------
-    workers : int
-        How many.
-    problems : tuple of str
-        Problems whose methods each worker imports before its first unit.
-    """
+    """Worker processes on this machine."""
 
     def __init__(self, workers: int, problems: tuple[str, ...]) -> None:
         self.workers = workers

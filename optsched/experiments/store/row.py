@@ -102,24 +102,7 @@ def _solution(result: Result) -> str | None:
 
 
 def failed(unit: Unit, status: Status, message: str, seconds: float | None = None) -> Row:
-    """The row of a unit that brought no result.
-
-    Parameters
-    ----------
-    unit : Unit
-        What ran.
-    status : Status
-        What became of it.
-    message : str
-        Why, in a line.
-    seconds : float, optional
-        How long it ran.
-
-    Returns
-    -------
-    Row
-        The row.
-    """
+    """The row of a unit that brought no result."""
     return Row(
         **_unit_part(unit),
         status=status,

@@ -49,20 +49,7 @@ CREATE TABLE runs (
 
 
 def require_content(path: str, row: Mapping[str, Any]) -> None:
-    """Refuse a row with a value that its column cannot have.
-
-    Parameters
-    ----------
-    path : str
-        The store.
-    row : mapping
-        Values by column; columns that are not listed here may hold anything.
-
-    Raises
-    ------
-    InputError
-        The column, what it holds, and what it should.
-    """
+    """Refuse a row with a value that its column cannot have."""
     for column, value in row.items():
         expected, good = KINDS.get(column, _ANYTHING)
         if not good(value):

@@ -28,19 +28,7 @@ COLUMNS = tuple(field.name for field in fields(Row))
 
 
 class Store:
-    """A result store, open for writing; use it as a context manager.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file; made if it does not exist.
-
-    Raises
-    ------
-    InputError
-        If it is no store, a newer or damaged one, or cannot be written. Every method raises it
-        when the disk is full or the file stops being writable; what was committed stays.
-    """
+    """A result store, open for writing; use it as a context manager."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
@@ -72,17 +60,6 @@ class Store:
         """Note a plan, its instances and units, all or nothing; returns the number of units.
 
         A plan of the same name is replaced; results stay.
-
-        Parameters
-        ----------
-        name : str
-            The plan's name.
-        sha256 : str
-            Of its text.
-        text : str
-            The plan itself.
-        planned : sequence of PlannedInstance
-            Its instances, each with its units.
         """
         number = 0
         with self._transaction() as base:
@@ -99,19 +76,7 @@ class Store:
         return number
 
     def note_run(self, plan: str, command: str, workers: str, environment: str) -> None:
-        """Note a start of a sweep: its command line and what it runs on.
-
-        Parameters
-        ----------
-        plan : str
-            The plan's name.
-        command : str
-            The command line.
-        workers : str
-            How many processes, or where they are.
-        environment : str
-            Versions and machine, in a line.
-        """
+        """Note a start of a sweep: its command line and what it runs on."""
         with self._transaction() as base:
             base.execute(
                 "INSERT INTO runs (plan, command, workers, environment, started) "

@@ -14,17 +14,6 @@ def best_column(size: Any, price: Any, capacity: int, members: Any) -> float:
     """Largest total price of jobs whose sizes sum to at most `capacity`; 0/1 knapsack.
 
     Complexity: O(n R).
-
-    Parameters
-    ----------
-    size : (n,) int
-        GPUs; below 0: cannot be taken.
-    price : (n,) float
-        Of each job.
-    capacity : int
-        GPUs.
-    members : (n,) bool
-        Gets who is chosen.
     """
     n = len(size)
     best = np.zeros(capacity + 1, price.dtype)

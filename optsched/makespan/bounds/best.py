@@ -71,21 +71,7 @@ def best_bound(
     deadline: Deadline | None = None,
     contention: bool = True,
 ) -> Bound:
-    """The best combinatorial bound: longest job, area, contention bound, column bound.
-
-    Parameters
-    ----------
-    instance : MakespanInstance
-        The instance.
-    high : float, optional
-        A makespan known to be possible, beyond which there is nothing to prove; by default just
-        beyond the horizon, which may be impossible.
-    deadline : Deadline, optional
-        Of the last two, which are not kept for the next to ask if that cut them; without one the
-        result repeats exactly.
-    contention : bool
-        False leaves the contention bound out: what holds where links are free.
-    """
+    """The best combinatorial bound: longest job, area, contention bound, column bound."""
     deadline = deadline or Deadline()
     key = instance_sha256(instance.to_dict()), contention
     if key in _known:

@@ -66,17 +66,7 @@ class Prices:
 def contention_bound(
     durations: Durations, low: float, *, deadline: Deadline | None = None
 ) -> ContentionCertificate | None:
-    """The best certificate found that proves more than `low`, a bound known; None without one.
-
-    Parameters
-    ----------
-    durations : Durations
-        Slots of each job by number of servers; see `durations_of`.
-    low : float
-        Slots.
-    deadline : Deadline, optional
-        The best prices before it stand; without one the result repeats exactly.
-    """
+    """The best certificate found that proves more than `low`, a bound known; None without one."""
     clock = deadline or Deadline()
     cluster = Cluster(durations)
     if not cluster.applies or not clock.has(SECONDS_A_JOB * len(cluster.gpus)):

@@ -24,26 +24,7 @@ class State:
 
 
 def best_states(prices: Any, most: int, n: int, inside: Inside, capacities: Any) -> list[State]:
-    """The dearest state of a server of each capacity, with so many pieces at most.
-
-    Parameters
-    ----------
-    prices : (levels, GPUs + 1) float
-        Of a piece of so many GPUs, by jobs that share its link.
-    most : int
-        Pieces at most.
-    n : int
-        Jobs that share the server's link.
-    inside : Inside
-        What jobs inside one server are worth.
-    capacities : object
-        GPUs of a server, one each.
-
-    Returns
-    -------
-    list[State]
-        A state for each capacity.
-    """
+    """The dearest state of a server of each capacity, with so many pieces at most."""
     tables = _piece_tables(prices, most)
     found = []
     for capacity in capacities:
@@ -92,24 +73,7 @@ def in_pieces(prices: Any, widest: int) -> tuple[Any, Any]:
 
 
 def cut_up(prices: Any, least: Any, level: int, gpus: int) -> tuple[tuple[int, int], ...]:
-    """(n, GPUs) of the two pieces or more that cost least; `least` as of `in_pieces`.
-
-    Parameters
-    ----------
-    prices : (levels, GPUs + 1) float
-        Of a piece of so many GPUs, by jobs that share its link.
-    least : object
-        Least prices, of `in_pieces`.
-    level : int
-        Jobs that share the link at most.
-    gpus : int
-        GPUs of the job.
-
-    Returns
-    -------
-    tuple[tuple[int, int], ...]
-        The pieces.
-    """
+    """(n, GPUs) of the two pieces or more that cost least; `least` as of `in_pieces`."""
     piece = prices[:level].min(axis=0)
     found, most = [], gpus - 1
     while gpus:

@@ -51,13 +51,7 @@ class State:
 def state_search(
     instance: MakespanInstance, options: MakespanOptions, settings: Settings
 ) -> Outcome:
-    """Schedule optimally by exhaustive search.
-
-    Raises
-    ------
-    NotApplicableError
-        Under continuous progress.
-    """
+    """Schedule optimally by exhaustive search."""
     require_slots("state-search", instance)
     found = Incumbent(instance, settings)
     with found.working():

@@ -56,19 +56,7 @@ class Positions(NamedTuple):
 
 @njit(cache=True)
 def place_greedily(blocks: Blocks, order: Any, position: Any, load: Any) -> None:
-    """Put each job, in `order`, on the aligned block whose fullest GPU is least loaded.
-
-    Parameters
-    ----------
-    blocks : Blocks
-        Widths, durations and places of jobs.
-    order : (n,) int
-        Jobs, first to last.
-    position : (n, 2) int
-        Gets the first GPU of each job.
-    load : (N,) float
-        Gets the slots of each GPU.
-    """
+    """Put each job, in `order`, on the aligned block whose fullest GPU is least loaded."""
     load[:] = 0.0
     for j in order:
         k, w = blocks.kind[j], blocks.width[j]
@@ -94,17 +82,7 @@ def loads_of(blocks: Blocks, position: Any, load: Any) -> None:
 
 @njit_inlined
 def add(load: Any, at: int, width: int, by: float) -> None:
-    """Give `width` GPUs from `at` on `by` more.
-
-    Parameters
-    ----------
-    load : (N,) float
-        Slots of each GPU; edited.
-    at, width : int
-        The first GPU, and how many.
-    by : float
-        Slots.
-    """
+    """Give `width` GPUs from `at` on `by` more."""
     for g in range(at, at + width):
         load[g] += by
 
@@ -117,17 +95,7 @@ def over(load: float, target: float) -> float:
 
 @njit_inlined
 def change_on(load: Any, at: int, width: int, by: float, target: float) -> float:
-    """Change of cost when `width` GPUs from `at` on get `by` more.
-
-    Parameters
-    ----------
-    load : (N,) float
-        Slots of each GPU.
-    at, width : int
-        The first GPU, and how many.
-    by, target : float
-        Slots.
-    """
+    """Change of cost when `width` GPUs from `at` on get `by` more."""
     change = 0.0
     for g in range(at, at + width):
         change += over(load[g] + by, target) - over(load[g], target)
@@ -136,19 +104,7 @@ def change_on(load: Any, at: int, width: int, by: float, target: float) -> float
 
 @njit_inlined
 def put(load: Any, at: Any, width: int, by: float) -> None:
-    """Give the GPUs of a block `by` more.
-
-    Parameters
-    ----------
-    load : (N,) float
-        Slots of each GPU; edited.
-    at : (int, int)
-        Its first GPU, and the gap between its halves.
-    width : int
-        Its GPUs.
-    by : float
-        Slots.
-    """
+    """Give the GPUs of a block `by` more."""
     if at[1] == 0:
         add(load, at[0], width, by)
     else:
@@ -159,19 +115,7 @@ def put(load: Any, at: Any, width: int, by: float) -> None:
 
 @njit_inlined
 def change_on_block(load: Any, at: Any, width: int, by: float, target: float) -> float:
-    """Change of cost when the GPUs of a block get `by` more.
-
-    Parameters
-    ----------
-    load : (N,) float
-        Slots of each GPU.
-    at : (int, int)
-        Its first GPU, and the gap between its halves.
-    width : int
-        Its GPUs.
-    by, target : float
-        Slots.
-    """
+    """Change of cost when the GPUs of a block get `by` more."""
     if at[1] == 0:
         return change_on(load, at[0], width, by, target)
     half = width // 2

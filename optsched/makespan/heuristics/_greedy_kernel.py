@@ -83,22 +83,6 @@ def schedule_in_order(
 
     Returns infinity when a job finds no place though nothing runs, or when the makespan would reach
     `cutoff`.
-
-    Parameters
-    ----------
-    jobs : Jobs
-        The instance as arrays.
-    order : (n,) int
-        Jobs, first to last.
-    choice : Choice
-        How each job picks its servers, and theta.
-    least_left : (n + 1,) float
-        Least slots that the jobs from a place of the order on still take; none of them starts
-        before the one at it.
-    cutoff : float
-        Slots.
-    schedule : ScheduleArrays
-        Is filled.
     """
     n = len(order)
     gpus = _all_idle(jobs)

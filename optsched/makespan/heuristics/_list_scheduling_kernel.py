@@ -55,19 +55,6 @@ def schedule_list(
     that holds it; a job no server holds, or one that may span, takes the fewest servers that do,
     as its way allows. Returns the makespan in slots, or infinity if it reaches `cutoff` or a job
     can never start. Complexity: O(n) events, each O(waiting jobs + running jobs + S a start).
-
-    Parameters
-    ----------
-    jobs : Jobs
-        The instance as arrays.
-    order : (n,) int
-        Jobs, first to last.
-    ways : Ways
-        How each takes its servers.
-    cutoff : float
-        Slots.
-    schedule : ScheduleArrays
-        Is filled.
     """
     room = jobs.capacity.copy()
     largest, total = room[_largest(room)], room.sum()

@@ -57,21 +57,6 @@ def improve(
     """Try so many moves, fewer if the makespan meets `target`; returns how many.
 
     A move is kept if the makespan stays within `slack` of the best.
-
-    Parameters
-    ----------
-    jobs : Jobs
-        The instance as arrays.
-    search : Search
-        The present order and the best; edited.
-    target : float
-        Slots at which it ends.
-    moves : int
-        How many.
-    slack : float
-        Slots.
-    schedule : ScheduleArrays
-        Is overwritten by every move.
     """
     order, ways, random = search.order, search.ways, search.random
     n = len(order)

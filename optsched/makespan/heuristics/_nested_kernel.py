@@ -62,19 +62,6 @@ def anneal(blocks: Blocks, now: Positions, target: float, temperature: float, mo
     """So many moves at one temperature, towards a target in slots; how many were made.
 
     Stops when no GPU is above the target.
-
-    Parameters
-    ----------
-    blocks : Blocks
-        Widths, durations and places of jobs.
-    now : Positions
-        The present positions; edited.
-    target : float
-        Slots.
-    temperature : float
-        Slots squared.
-    moves : int
-        At most.
     """
     load, random = now.load, now.random
     n = len(now.position)
@@ -111,23 +98,7 @@ def _allowed(odds: Odds) -> float:
 
 @njit_inlined
 def _transfer(load: Any, odds: Odds, a: Any, b: Any, w: int, by: float, crossing: bool) -> float:
-    """Give the GPUs of block a `by` more, above 0, and those of b as much less, if that may be.
-
-    Parameters
-    ----------
-    load : (N,) float
-        Slots of each GPU; edited.
-    odds : Odds
-        By how much the cost may rise.
-    a, b : (int, int)
-        First GPUs of the blocks and gaps between their halves.
-    w : int
-        Their width.
-    by : float
-        Slots.
-    crossing : bool
-        Whether they may share GPUs.
-    """
+    """Give the GPUs of block a `by` more, above 0, and those of b as much less, if that may be."""
     target = odds.target
     rise = change_on(load, a[0], 1, by, target)
     if rise > odds.hopeless and not crossing:

@@ -48,23 +48,7 @@ class Greedy:
         cutoff: float = np.inf,
         seed: int = 0,
     ) -> tuple[float, Schedule | None]:
-        """Makespan and schedule, or infinity and None; see `schedule_in_order`.
-
-        Parameters
-        ----------
-        order : (n,) int
-            Jobs, first to last.
-        picks : (n,) int
-            How each job picks its servers.
-        theta : float
-            Slots that a GPU may be given.
-        spread : float, optional
-            More servers than the fewest that a job may take, as a factor.
-        cutoff : float, optional
-            Slots at which the run stops.
-        seed : int, optional
-            Of random picks.
-        """
+        """Makespan and schedule, or infinity and None; see `schedule_in_order`."""
         choice = Choice(picks, self.estimate, float(theta), float(spread), random_state(seed))
         arrays = empty_schedule(self.jobs)
         makespan = float(
@@ -101,24 +85,6 @@ def best_theta(
     Each theta tries every one of `choices`. A simulation stops as soon as it cannot beat the best
     seen: the bisection asks no more of it. The deadline is looked at between simulations; where it
     leaves nothing, the widest theta is tried once.
-
-    Parameters
-    ----------
-    greedy : Greedy
-        The instance, prepared.
-    order : (n,) int
-        Jobs, first to last.
-    choices : sequence of (n,) int
-        Ways in which jobs pick their servers.
-    spread : float, optional
-        More servers than the fewest that a job may take, as a factor.
-    deadline : Deadline, optional
-        When to stop; by default never.
-
-    Returns
-    -------
-    SearchResult
-        The schedule, and the theta in slots at which it was found.
     """
     clock = deadline or Deadline()
     best: Schedule | None = None

@@ -75,19 +75,7 @@ def local_search(
 def search(
     instance: MakespanInstance, settings: Settings, target: float, stop: Deadline | None = None
 ) -> SearchResult:
-    """Search until the moves or the time are spent, or the target (a bound) is met.
-
-    Parameters
-    ----------
-    instance : MakespanInstance
-        The instance.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    target : float
-        Slots; a bound.
-    stop : Deadline, optional
-        Cuts the search too, without a part in how it goes: cut by moves, it repeats exactly.
-    """
+    """Search until the moves or the time are spent, or the target (a bound) is met."""
     deadline, stop = settings.deadline.share(1.0), stop or Deadline()
     n = len(instance.jobs)
     if settings.iterations is not None:

@@ -250,21 +250,7 @@ class Annealing:
         deadline: Deadline,
         heat: tuple[float, float],
     ) -> bool:
-        """One annealing towards a target; false when the time was up.
-
-        Parameters
-        ----------
-        blocks : Blocks
-            Where jobs may move to.
-        target : float
-            Slots.
-        total : int
-            Moves.
-        deadline : Deadline
-            When to stop.
-        heat : (float, float)
-            Square roots of the first and the last temperature, as shares of the bound.
-        """
+        """One annealing towards a target; false when the time was up."""
         (hot, cold), scale = heat, self._scale()
         loads_of(blocks, self.now.position, self.now.load)
         chunk, done = min(CHUNK, -(-total // FEWEST_STEPS)), 0

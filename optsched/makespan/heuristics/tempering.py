@@ -25,19 +25,7 @@ MOVES = 20_000
 
 
 class Tempering:
-    """Positions of the same jobs, one for each temperature.
-
-    Parameters
-    ----------
-    blocks : Blocks
-        Where jobs may stand.
-    start : (n, 2) int
-        Where they stand at first, in every copy.
-    scale : float
-        What temperatures are shares of, in slots.
-    seed : int
-        Of the moves and of the exchanges.
-    """
+    """Positions of the same jobs, one for each temperature."""
 
     def __init__(self, blocks: Blocks, start: Ints, scale: float, seed: int) -> None:
         self.blocks = blocks

@@ -38,15 +38,7 @@ from optsched.result import Outcome, Settings, TracePoint, ended
 
 
 def cp_sat(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
-    """Solve the constraint programme below the heuristics' best schedule.
-
-    Raises
-    ------
-    MissingExtraError
-        Without the extra "cp".
-    NotApplicableError
-        Under continuous progress.
-    """
+    """Solve the constraint programme below the heuristics' best schedule."""
     require_cp_sat()
     require_slots("cp-sat", instance)
     found = Incumbent(instance, settings)
@@ -197,15 +189,7 @@ class _Stated:
         return start, gpus
 
     def _spanning(self, job: Mapping[str, Any], spans: Any, start: Any, end: Any) -> list[Any]:
-        """(C2) to (C6) of a job that may span: its GPUs by server, if it does.
-
-        Parameters
-        ----------
-        job : mapping
-            Its data.
-        spans, start, end : variables
-            Whether it spans, and its run.
-        """
+        """(C2) to (C6) of a job that may span: its GPUs by server, if it does."""
         model, horizon = self.model, self.horizon
         least = min(kind["least"] for kind in job["kinds"])
         slots = model.new_int_var(least, job["longest"], "")
@@ -251,15 +235,7 @@ class _Stated:
         return gpus
 
     def _active(self, t: int, spans: Any, start: Any, end: Any) -> Any:
-        """Whether a job that spans runs in slot t.
-
-        Parameters
-        ----------
-        t : int
-            The slot.
-        spans, start, end : variables
-            Whether it spans, and its run.
-        """
+        """Whether a job that spans runs in slot t."""
         model = self.model
         begun, over = model.new_bool_var(""), model.new_bool_var("")
         for told, time in ((begun, start), (over, end)):

@@ -154,35 +154,7 @@ def model_data(
     deadline: Deadline | None = None,
     plan: Plan | None = None,
 ) -> MakespanModelData:
-    """Gather the model's data.
-
-    Parameters
-    ----------
-    instance : MakespanInstance
-        The instance.
-    horizon : int
-        T, slots.
-    bound : int
-        A lower bound on the makespan, slots.
-    contention : bool, optional
-        Whether jobs slow each other down; else the relaxation.
-    deadline : Deadline, optional
-        When to stop; by default never.
-    plan : Plan, optional
-        By job: what is no longer to be chosen.
-
-    Returns
-    -------
-    MakespanModelData
-        The sets and parameters of the model.
-
-    Raises
-    ------
-    NotApplicableError
-        Under continuous progress, or above `sizes.MOST_NONZEROS`.
-    OutOfTimeError
-        If the model cannot be built by the deadline.
-    """
+    """Gather the model's data."""
     clock = deadline or Deadline()
     name = "ilp" if contention else "ilp-relaxed"
     require_slots(name, instance)

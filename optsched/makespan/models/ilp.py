@@ -48,13 +48,7 @@ jobs, since models grow like that, and at most without a limit: some seconds for
 
 
 def ilp(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
-    """Solve by the pipeline.
-
-    Raises
-    ------
-    NotApplicableError
-        Under continuous progress.
-    """
+    """Solve by the pipeline."""
     require_solver(settings.solver)
     require_slots("ilp", instance)
     found = Incumbent(instance, settings)
@@ -191,21 +185,7 @@ class Pipeline:
         contention: bool,
         plan: Plan | None = None,
     ) -> None:
-        """Let the incumbent have what a slotted model finds; what it proves, unless to a plan.
-
-        Parameters
-        ----------
-        source : str
-            What the bound is named after.
-        horizon : int
-            Slots by which every job ends.
-        deadline : Deadline
-            When to stop.
-        contention : bool
-            Whether jobs slow each other down.
-        plan : Plan, optional
-            By job: what is no longer to be chosen; any schedule by the horizon will do then.
-        """
+        """Let the incumbent have what a slotted model finds; what it proves, unless to a plan."""
         found, settings = self.found, self.settings.within(deadline)
         low = int(found.bound.value) if plan is None else horizon
         solved = solve_slotted(

@@ -61,13 +61,7 @@ class Pools:
 
     @cached_property
     def ways(self) -> list[list[Way]]:
-        """By job: its ways that end by the horizon, of equal GPUs the shortest.
-
-        Raises
-        ------
-        NotApplicableError
-            Above `sizes.MOST_NONZEROS`.
-        """
+        """By job: its ways that end by the horizon, of equal GPUs the shortest."""
         found, total = [], 0
         for j in self.data.jobs:
             best: dict[tuple[int, ...], Way] = {}
@@ -124,33 +118,7 @@ class SolvedPools:
 def solve_pools(
     instance: MakespanInstance, horizon: int, low: int, settings: Settings, *, apart: bool
 ) -> SolvedPools:
-    """Build and solve the relaxation by pools.
-
-    Parameters
-    ----------
-    instance : MakespanInstance
-        The instance.
-    horizon : int
-        T, slots.
-    low : int
-        A lower bound on the makespan, slots.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    apart : bool
-        Whether no two jobs may share a link. The bound then holds for such schedules only.
-
-    Returns
-    -------
-    SolvedPools
-        Bound, plan and answer.
-
-    Raises
-    ------
-    NotApplicableError
-        If the model is too large for the memory it may take.
-    OutOfTimeError
-        If it cannot be built in the time left.
-    """
+    """Build and solve the relaxation by pools."""
     began = clock()
     durations, deadline = durations_of(instance), settings.deadline
     pools = Pools(MakespanModelData(instance, durations, horizon, low, False, deadline), apart)

@@ -46,13 +46,7 @@ class Solved:
 def ilp_relaxed(
     instance: MakespanInstance, options: MakespanOptions, settings: Settings
 ) -> Outcome:
-    """Solve the relaxation; the outcome has a bound and no schedule.
-
-    Raises
-    ------
-    NotApplicableError
-        Under continuous progress, or where the model is too large.
-    """
+    """Solve the relaxation; the outcome has a bound and no schedule."""
     require_solver(settings.solver)
     require_slots("ilp-relaxed", instance)
     found, answer, status = Incumbent(instance, settings), None, Termination.OPTIMAL
@@ -94,35 +88,7 @@ def solve_slotted(
     contention: bool,
     plan: Plan | None = None,
 ) -> Solved:
-    """Build and solve a slotted model; see `formulation`.
-
-    Parameters
-    ----------
-    instance : MakespanInstance
-        The instance.
-    horizon : int
-        T, slots.
-    low : int
-        A lower bound on the makespan, slots.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    contention : bool
-        Whether jobs slow each other down; else the relaxation.
-    plan : Plan, optional
-        By job: what is no longer to be chosen. The bound then holds for such schedules only.
-
-    Returns
-    -------
-    Solved
-        Bound, schedule and answer.
-
-    Raises
-    ------
-    NotApplicableError
-        If the model is too large for the memory it may take.
-    OutOfTimeError
-        If it cannot be built in the time left.
-    """
+    """Build and solve a slotted model; see `formulation`."""
     began = clock()
     data = model_data(
         instance, horizon, low, contention=contention, deadline=settings.deadline, plan=plan

@@ -27,13 +27,7 @@ ROUNDING = 1e-6
 
 
 def theta(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
-    """The least theta, or what is proven of it at the time limit.
-
-    Raises
-    ------
-    NotApplicableError
-        If twice jobs times GPUs, the model's nonzeros, are above `sizes.MOST_NONZEROS`.
-    """
+    """The least theta, or what is proven of it at the time limit."""
     require_solver(settings.solver)
     durations = durations_of(instance)
     found, answer, status = Incumbent(instance, settings), None, Termination.TIME_LIMIT

@@ -37,23 +37,7 @@ def consolidation_violations(
     arrivals: Floats,
     chosen: Ints,
 ) -> list[Violation]:
-    """Replay the turns of chosen jobs up to their starts.
-
-    Parameters
-    ----------
-    records : Records
-        The run.
-    asked : (n,) int and (n,) bool
-        Of each record, its configuration, and whether it communicates much.
-    times : IterationTimes
-        Iteration times of the jobs on their servers, seconds.
-    place : (n,) int
-        Its place in the order of all keys.
-    arrivals : (N,) float
-        When the workload's jobs are submitted, in order.
-    chosen : (k,) int
-        Records that are looked at closely.
-    """
+    """Replay the turns of chosen jobs up to their starts."""
     replay = _Replay(records, *asked, times, place, arrivals)
     found = []
     for i in chosen.tolist():

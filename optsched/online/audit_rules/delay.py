@@ -37,21 +37,7 @@ def delay_violations(
     place: Ints,
     spot_checks: int,
 ) -> list[Violation]:
-    """Replay the head of a-srpt for jobs spread evenly over the run, half of them heavy ones.
-
-    Parameters
-    ----------
-    records : Records
-        The run.
-    configuration, heavy : (n,) int, (n,) bool
-        Of each record.
-    times : IterationTimes
-        Iteration times of the jobs on their servers, seconds.
-    done, place : (n,) float, (n,) int
-        Its virtual completion, and its place in the queue.
-    spot_checks : int
-        How many jobs are looked at closely.
-    """
+    """Replay the head of a-srpt for jobs spread evenly over the run, half of them heavy ones."""
     replay = _Replay(records, configuration, heavy, times, done, place)
     found = []
     for i in _chosen(replay.heavy, spot_checks):

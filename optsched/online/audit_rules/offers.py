@@ -18,17 +18,7 @@ Ints = NDArray[np.int64]
 def offer_violations(
     records: Records, heavy: NDArray[np.bool_], spot_checks: int
 ) -> list[Violation]:
-    """Check offers spread evenly over the run; slots and own policies are passed over.
-
-    Parameters
-    ----------
-    records : Records
-        The run.
-    heavy : (n,) bool
-        Jobs that communicate much.
-    spot_checks : int
-        How many starts are looked at.
-    """
+    """Check offers spread evenly over the run; slots and own policies are passed over."""
     rule = records.options.offer
     if rule is None or records.options.slot > 0:
         return []
@@ -58,22 +48,7 @@ def rule_of(rule: str, heavy: bool) -> str:
 
 
 def expected_offer(free: list[int], rule: str, gpus: int) -> dict[int, int]:
-    """GPUs by server that a rule other than adaptive gives a job.
-
-    Parameters
-    ----------
-    free : list[int]
-        Free GPUs by server.
-    rule : str
-        Of the offer, such as most.
-    gpus : int
-        That the job asks for.
-
-    Examples
-    --------
-    >>> expected_offer([2, 4, 1], "most", 5)
-    {1: 4, 0: 1}
-    """
+    """GPUs by server that a rule other than adaptive gives a job."""
     order = [m for m in range(len(free)) if free[m] > 0]
     if rule in ("most", "best-fit-last"):
         order.sort(key=lambda m: -free[m])

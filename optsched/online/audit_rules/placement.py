@@ -27,20 +27,7 @@ class IterationTimes:
         self._known: dict[tuple[int, tuple[int, ...]], float] = {}
 
     def of(self, configuration: int, held: tuple[int, ...]) -> float:
-        """alpha on servers that give so many GPUs each, in any order; inf if slices do not fit.
-
-        Parameters
-        ----------
-        configuration : int
-            Its index.
-        held : tuple of int
-            GPUs by server.
-
-        Returns
-        -------
-        float
-            Seconds.
-        """
+        """alpha on servers that give so many GPUs each, in any order; inf if slices do not fit."""
         key = (configuration, tuple(sorted(held, reverse=True)))
         if key not in self._known:
             job = self.jobs[configuration]
@@ -70,13 +57,6 @@ def heavy_edge(job: Job, held: tuple[int, ...]) -> list[list[int]]:
     """Replicas by stage and server; servers give `held` GPUs, in descending order.
 
     Those that do not fit are nowhere.
-
-    Parameters
-    ----------
-    job : Job
-        The job.
-    held : tuple of int
-        GPUs by server.
     """
     graph = _Graph(job)
     counts = [[0] * len(held) for _ in job.stages]

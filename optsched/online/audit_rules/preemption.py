@@ -36,24 +36,6 @@ def preemption_violations(
     Jobs that hold GPUs after a pass are the first, in the order of the policy's key, then row, that
     fit together; between rounds all that ran go on, and the first others that fit start. Where a
     job that is there is `sliced` nothing is said: its slices may not fit.
-
-    Parameters
-    ----------
-    jobs : Jobs
-        The workload's jobs, in time order; see `prepare_jobs`.
-    records : Records
-        The run.
-    rows : (n,) int
-        Places of its jobs in the queue's order.
-    sliced : (n,) bool
-        Jobs whose replicas take several GPUs.
-    spot_checks : int
-        How many passes are looked at.
-
-    Returns
-    -------
-    list[Violation]
-        What breaks a rule.
     """
     replay = _Replay(jobs, records, rows, sliced)
     found = []

@@ -44,21 +44,7 @@ def queue_violations(
     times: IterationTimes,
     spot_checks: int,
 ) -> list[Violation]:
-    """Check starts spread evenly over the run against the policy's queue rule.
-
-    Parameters
-    ----------
-    jobs : Jobs
-        The workload's jobs, in time order; see `prepare_jobs`.
-    records : Records
-        The run.
-    rows, heavy : (n,) int, (n,) bool
-        The row of each record, and whether it communicates much.
-    times : IterationTimes
-        Iteration times of the jobs on their servers, seconds.
-    spot_checks : int
-        How many starts are looked at closely.
-    """
+    """Check starts spread evenly over the run against the policy's queue rule."""
     if records.options.slot > 0:
         return []
     chosen = np.unique(np.linspace(0, len(records) - 1, spot_checks).astype(np.int64))
@@ -186,13 +172,6 @@ def virtual_order(submit: Floats, work: Floats) -> tuple[Floats, Ints]:
     """Completion by row of preemptive SRPT, and each row's place in the queue that it feeds.
 
     Jobs without work queue at submission, after completions at that instant.
-
-    Parameters
-    ----------
-    submit : (n,) float
-        Seconds, by row.
-    work : (n,) float
-        L, seconds on the whole cluster, by row.
     """
     done, place = np.empty(len(submit)), np.empty(len(submit), dtype=np.int64)
     left: list[tuple[float, int]] = []

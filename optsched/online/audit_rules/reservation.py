@@ -25,22 +25,6 @@ def reservation_violations(
     may start if it is predicted to end by then, or with GPUs that the head leaves free then; one
     that needs no more GPUs than are free at both moments may not be left waiting, unless it is
     `sliced`: its slices may not fit where they are. Nothing overtakes a head whose GPUs are free.
-
-    Parameters
-    ----------
-    records : Records
-        The run.
-    rows : (n,) int
-        Places of its jobs in the queue's order.
-    sliced : (n,) bool
-        Jobs whose replicas take several GPUs.
-    spot_checks : int
-        How many starts are looked at.
-
-    Returns
-    -------
-    list[Violation]
-        What breaks the rule.
     """
     _, place, count = np.unique(records.start, return_inverse=True, return_counts=True)
     alone = np.flatnonzero(count[place] == 1)

@@ -13,13 +13,7 @@ from optsched.online.simulator.heaps import pop_keyed, push_keyed
 
 @njit(cache=True)
 def mean_busy_times(release: Any, work: Any) -> NDArray[np.float64]:
-    """Mean time at which each job's work is done under preemptive shortest-work-first.
-
-    Parameters
-    ----------
-    release, work : (n,) float
-        Seconds, sorted by release. A job without work counts at its release.
-    """
+    """Mean time at which each job's work is done under preemptive shortest-work-first."""
     jobs = len(release)
     mean, left = release.copy(), work.copy()
     moment = np.zeros(jobs)
@@ -53,19 +47,6 @@ def dual_value(edges: Any, price: Any, submit: Any, length: Any, gpus: Any, used
     A job's candidates are its submission and the starts that put its start or end on an edge: in
     between its cost is linear. They are met in ascending order, and one whose flow alone is no
     better than the best so far ends the search.
-
-    Parameters
-    ----------
-    edges : (H + 1,) float
-        Seconds at which cells begin and end.
-    price : (H,) float
-        Of a GPU-second in a cell.
-    submit, length : (n,) float
-        Seconds.
-    gpus : (n,) float
-        Of each job.
-    used : (H,) float
-        Gets GPU-seconds.
     """
     cells = len(price)
     integral = np.zeros(cells + 1)
@@ -113,15 +94,6 @@ def gang_value(
     """`dual_value` with a second price, on every second that a job runs before submit + length.
 
     The one start more at which a job's cost can be least is submit + length.
-
-    Parameters
-    ----------
-    edges, price, submit, length, gpus, used
-        As there.
-    early : (H,) float
-        Price of a second that a job runs in a cell while it would if it had not waited.
-    run : (H,) float
-        Gets those seconds.
     """
     cells = len(price)
     integral, before = np.zeros(cells + 1), np.zeros(cells + 1)

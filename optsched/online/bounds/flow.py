@@ -135,39 +135,14 @@ def mean_busy_time_bound(jobs: Jobs, length: Floats) -> float:
 def capacity_dual_bound(
     jobs: Jobs, length: Floats, known_flow: float | None, cells: int, iterations: int
 ) -> float:
-    """The best value that subgradient ascent reaches from prices of 0 (the sum of durations).
-
-    Parameters
-    ----------
-    jobs : Jobs
-        The workload's jobs, in time order; see `prepare_jobs`.
-    length : (n,) float
-        Least seconds that each job runs.
-    known_flow : float or None
-        Total flow of some schedule, seconds: sets step lengths, never the bound's validity.
-    cells : int
-        Cells of time that have a price.
-    iterations : int
-        Steps of the ascent.
-
-    Returns
-    -------
-    float
-        Seconds.
-    """
+    """The best value that subgradient ascent reaches from prices of 0 (the sum of durations)."""
     return capacity_prices(jobs, length, known_flow, cells, iterations)[0]
 
 
 def capacity_prices(
     jobs: Jobs, length: Floats, known_flow: float | None, cells: int, iterations: int
 ) -> tuple[float, Floats, Floats]:
-    """The value of `capacity_dual_bound`, with the cells' edges and the prices that reach it.
-
-    Parameters
-    ----------
-    jobs, length, known_flow, cells, iterations
-        As there.
-    """
+    """The value of `capacity_dual_bound`, with the cells' edges and the prices that reach it."""
     from optsched.online.bounds._flow_kernel import dual_value
 
     edges = cell_edges(jobs, length, cells)

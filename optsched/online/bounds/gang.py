@@ -80,24 +80,7 @@ def gang_bound(
     iterations: int = ITERATIONS,
     deadline: Deadline | None = None,
 ) -> GangBound:
-    """The better of the time that gangs must wait and what the ascent over both prices reaches.
-
-    Parameters
-    ----------
-    jobs : Jobs
-        The workload's jobs, in time order; see `prepare_jobs`.
-    known_flow : float, optional
-        Total flow of some schedule, seconds: sets step lengths, never the bound's validity.
-    iterations : int, optional
-        Steps of the ascent; 0 for none.
-    deadline : Deadline, optional
-        When it ends at the latest.
-
-    Returns
-    -------
-    GangBound
-        Value, seconds, and prices.
-    """
+    """The better of the time that gangs must wait and what the ascent over both prices reaches."""
     length = jobs.iterations * jobs.least
     if not len(jobs):
         return GangBound(0.0, np.array([0.0, 1.0]), np.zeros(1), np.zeros(1))
@@ -111,17 +94,7 @@ def gang_bound(
 
 
 def most_at_once(jobs: Jobs, length: Floats, edges: Floats) -> Floats:
-    """By cell the integral of m: how many jobs that would run had none waited fit at once.
-
-    Parameters
-    ----------
-    jobs : Jobs
-        The workload's jobs.
-    length : (n,) float
-        Least seconds that each runs.
-    edges : (H + 1,) float
-        Seconds at which cells begin and end.
-    """
+    """By cell the integral of m: how many jobs that would run had none waited fit at once."""
     times = np.concatenate((jobs.submit + length, jobs.submit))
     order = np.argsort(times, kind="stable")
     times, gpus = times[order], np.concatenate((jobs.gpus, jobs.gpus))[order]

@@ -67,13 +67,7 @@ class TheoremOne:
 
 
 def theorem_one(jobs: Jobs, predicted: NDArray[np.float64], tau: float) -> TheoremOne:
-    """The factor by which Theorem 1 bounds A-SRPT's total completion time over the optimal one.
-
-    Raises
-    ------
-    ValueError
-        Without a job.
-    """
+    """The factor by which Theorem 1 bounds A-SRPT's total completion time over the optimal one."""
     if not len(jobs):
         raise ValueError("no job")
     made = jobs.configurations

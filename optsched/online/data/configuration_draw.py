@@ -55,20 +55,7 @@ class ConfigurationDrawer:
         self._known: dict[str, Drawn] = {}
 
     def draw(self, groups: Sequence[str], gpus: Ints) -> tuple[list[Drawn], Ints]:
-        """The configurations of groups on so many GPUs each; the same whenever they are asked for.
-
-        Parameters
-        ----------
-        groups : sequence of str
-            Names.
-        gpus : (n,) int
-            Of each group.
-
-        Returns
-        -------
-        drawn, index
-            The distinct configurations, and which of them each group gets. About 1 us a group.
-        """
+        """Draw the configurations of groups, given the GPUs of each; equal input, equal draw."""
         count = len(gpus)
         crc = np.fromiter((zlib.crc32(group.encode()) for group in groups), np.uint32, count)
         seeds = [np.full(count, word, np.uint32) for word in seed_words(self._seed)]
@@ -123,24 +110,6 @@ def configurations_of(
     """The planner's plans of a model on so many GPUs, or groups of GPUs that slice its layers.
 
     One a number of stages, as placement jobs.
-
-    Parameters
-    ----------
-    model : str
-        A model of the zoo.
-    replicas : int
-        GPUs, or groups of `slices` GPUs.
-    bandwidth : float
-        For the planner, bytes/s.
-    all_reduce : str
-        "ring" or "double-tree".
-    slices : int, optional
-        GPUs that hold the slices of a layer.
-
-    Returns
-    -------
-    tuple of Job
-        The jobs, fewest stages first.
     """
     profile = _profile(model, slices)
     base, times = replicas, 1

@@ -100,14 +100,7 @@ class Configurations:
 
 
 def prepare_configurations(jobs: Sequence[Job], cluster: OnlineCluster) -> Configurations:
-    """Prepare configurations for a cluster. O(sum of stages and edges).
-
-    Raises
-    ------
-    InputError
-        If a configuration's iteration takes no time at all: its jobs would have no length; or if
-        its slices do not fit its GPUs on an empty cluster: its jobs would never start.
-    """
+    """Prepare configurations for a cluster. O(sum of stages and edges)."""
     hardware = cluster.hardware
     for job in jobs:
         _require_room(job, cluster)

@@ -35,22 +35,7 @@ def seed_words(number: int) -> list[int]:
 def two_integers(
     seeds: Sequence[Words], bound: Ints, then: Callable[[Ints], Ints]
 ) -> tuple[Ints, Ints]:
-    """Two draws of each generator: below its bound, and below a bound that hangs on the first.
-
-    Parameters
-    ----------
-    seeds : sequence of (n,) uint32
-        Word by word, what seeds each of n generators.
-    bound : (n,) int
-        Of the first draw, from 1 up.
-    then : callable
-        Gives the second draw's bounds by the first draws.
-
-    Returns
-    -------
-    first, second : (n,) int
-        As of ``default_rng(words).integers(bound)``, asked twice.
-    """
+    """Two draws of each generator: below its bound, and below a bound that hangs on the first."""
     low, high = _first_halves(seeds)
     first, kept = _below(low, bound)
     second, also_kept = _below(np.where(bound == 1, low, high), then(first))  # of 1: none drawn

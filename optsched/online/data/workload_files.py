@@ -68,13 +68,6 @@ def write_workload(path: str | Path, workload: Workload) -> None:
     """Write a workload table, by the ending .csv, .csv.gz or .parquet, whole or not at all.
 
     Numbers and texts round-trip exactly.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written.
-    MissingExtraError
-        For parquet without pyarrow.
     """
     if str(path).endswith(".parquet"):
         _write_parquet(path, workload)
@@ -216,13 +209,7 @@ COLUMNS_SAY = {
 
 
 def row_schema() -> dict[str, Any]:
-    """The JSON Schema of a row of a workload: workload.csv or .parquet is a table of these.
-
-    Examples
-    --------
-    >>> list(row_schema()["properties"])
-    ['job_id', 'submit_time', 'gpus', 'iterations', 'user', 'group', 'model']
-    """
+    """The JSON Schema of a row of a workload: workload.csv or .parquet is a table of these."""
     properties: dict[str, Any] = {}
     for name, about in COLUMNS_SAY.items():
         kind: dict[str, Any] = {"type": "string", "maxLength": LONGEST_TEXT}

@@ -15,17 +15,6 @@ def tree_values(user: Any, group: Any, by_user: Any, by_group: Any, weight: Any,
 
     A pair of ``weight`` 0 is not in the tree's sample and teaches nothing: it goes with the others
     to the leaf it belongs to.
-
-    Parameters
-    ----------
-    user, group : (n,) int
-        Codes of the pairs, all distinct.
-    by_user, by_group : (n,) int
-        The pairs sorted by either.
-    weight : (n,) float
-        Jobs of a pair in the tree's sample.
-    mean : (n,) float
-        Their mean length.
     """
     n = len(user)
     made = np.zeros(n)

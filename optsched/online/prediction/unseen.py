@@ -22,24 +22,7 @@ HOUR = 3600.0
 
 
 def lengths_so_far(lengths: Floats, order: Rows, known: Rows, unseen: str) -> Floats:
-    """Row i: the mean or median of the first known[i] lengths in `order`; an hour of none.
-
-    Parameters
-    ----------
-    lengths : (n,) float
-        Seconds, by row.
-    order : (n,) int
-        Rows, in the order in which they end.
-    known : (n,) int
-        How many of `order` row i knows.
-    unseen : str
-        "mean" or "median".
-
-    Returns
-    -------
-    (n,) float
-        Seconds.
-    """
+    """Row i: the mean or median of the first known[i] lengths in `order`; an hour of none."""
     past = lengths[order]
     if unseen == MEAN:
         total = np.concatenate(([0.0], np.cumsum(past)))

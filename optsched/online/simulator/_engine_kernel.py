@@ -31,21 +31,6 @@ def advance(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, steps: i
     """Process up to `steps` instants; says whether the run is done, or room for pieces is short.
 
     A pass takes at most the free GPUs, so that much room is always enough.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    packed : Packed
-        The configurations.
-    rules : Rules
-        The policy's.
-    queue : Queue
-        Who waits; edited.
-    state : State
-        The run so far; edited.
-    steps : int
-        Instants.
     """
     room = len(state.piece)
     most = len(state.servers.free) * (len(state.servers.histogram) - 1)

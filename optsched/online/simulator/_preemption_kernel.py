@@ -72,19 +72,6 @@ def advance(rows: Any, packed: Any, rules: Any, state: Any, steps: int) -> int:
     """Process up to `steps` instants; says whether the run is done, or room is short.
 
     A pass starts at most as many segments and takes at most as many pieces as there are GPUs.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    packed : Packed
-        The configurations.
-    rules : Rules
-        The policy's.
-    state : State
-        The run so far; edited.
-    steps : int
-        Instants.
     """
     most = len(state.servers.free) * (len(state.servers.histogram) - 1)
     sure = 0
@@ -126,17 +113,7 @@ def _recordable(state: Any, most: int) -> int:
 
 @njit_inlined
 def _note_instant(state: Any, now: float, restarts: int, stops: int) -> None:
-    """Record when jobs were stopped, or ran again.
-
-    Parameters
-    ----------
-    state : State
-        The run so far; edited.
-    now : float
-        The instant.
-    restarts, stops : int
-        How many of both there were before.
-    """
+    """Record when jobs were stopped, or ran again."""
     restarts, stops = state.index[RESTARTS] - restarts, state.index[STOPS] - stops
     if restarts + stops > 0:
         at = state.index[INSTANTS]
@@ -247,21 +224,6 @@ def _fill(rows: Any, packed: Any, rules: Any, state: Any, now: float, chosen: in
     """Start what is chosen, then jobs that wait, in order, where they fit.
 
     Where slices find no seat, a job waits on, and whoever waits may come next.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    packed : Packed
-        The configurations.
-    rules : Rules
-        The policy's.
-    state : State
-        The run so far; edited.
-    now : float
-        The instant.
-    chosen : int
-        Jobs in `aside`, which come first.
     """
     at, seatless = 0, 0
     state.clock[FETCHED] = fetched(state, chosen)

@@ -66,19 +66,6 @@ def next_to_backfill(
 
     And its bucket, or -1. A bucket holds light jobs of one size or heavy jobs of one configuration,
     so that its jobs are offered the same; buckets of one size follow one another, with one offer.
-
-    Parameters
-    ----------
-    packed : Packed
-        The configurations.
-    rules : Rules
-        The policy's.
-    queue : Queue
-        Who waits; edited: what was offered and refused.
-    state : State
-        The run so far.
-    behind : int
-        A rank.
     """
     best, chosen, size, pieces, offer = len(queue.row_at), -1, -1, 0, 0
     for word in range(len(queue.some)):
@@ -109,17 +96,7 @@ def next_to_backfill(
 
 @njit_inlined
 def _which_offer(queue: Any, taken: Any, size: int) -> int:
-    """The number of an offer: another one than that of the last, if that differed.
-
-    Parameters
-    ----------
-    queue : Queue
-        Who waits; edited: the last offer.
-    taken : (gpus a server + 1,) int
-        Pieces by size.
-    size : int
-        Which of the sizes of jobs it is made for.
-    """
+    """The number of an offer: another one than that of the last, if that differed."""
     last, differs = queue.offered[size], False
     for each in range(1, len(taken)):
         differs |= last[each] != taken[each]
@@ -130,23 +107,7 @@ def _which_offer(queue: Any, taken: Any, size: int) -> int:
 
 @njit_inlined
 def _suits(packed: Any, rules: Any, queue: Any, state: Any, bucket: int, pieces: int) -> bool:
-    """Whether an offer is good enough for the heavy jobs of a bucket.
-
-    Parameters
-    ----------
-    packed : Packed
-        The configurations.
-    rules : Rules
-        The policy's.
-    queue : Queue
-        Who waits.
-    state : State
-        The run so far; the offer's pieces by size in `taken`.
-    bucket : int
-        The jobs'.
-    pieces : int
-        How many there are.
-    """
+    """Whether an offer is good enough for the heavy jobs of a bucket."""
     configuration = queue.configuration[bucket]
     alpha = cached_time(state.cache, packed, configuration, state.taken, pieces)
     return alpha <= rules.comm_heavy * packed.estimate[configuration]

@@ -24,17 +24,7 @@ NARROW = 1e-300
 
 @njit_inlined
 def insert_keyed(keys: Any, items: Any, at: int, key: float, item: int) -> None:
-    """Put an item where it belongs beside the first so many of a list in order by (key, item).
-
-    Parameters
-    ----------
-    keys, items : (N,) float and int
-        The list; edited.
-    at : int
-        How many.
-    key, item : float and int
-        The new one.
-    """
+    """Put an item where it belongs beside the first so many of a list in order by (key, item)."""
     while at > 0 and (keys[at - 1] > key or (keys[at - 1] == key and items[at - 1] > item)):
         keys[at], items[at] = keys[at - 1], items[at - 1]
         at -= 1
@@ -43,15 +33,7 @@ def insert_keyed(keys: Any, items: Any, at: int, key: float, item: int) -> None:
 
 @njit_borrowing
 def sort_keyed(keys: Any, items: Any, spare_keys: Any, spare_items: Any, ends: Any) -> None:
-    """Put a list in order by (key, item).
-
-    Parameters
-    ----------
-    keys, items : (k,) float and int
-        The list; edited.
-    spare_keys, spare_items, ends : (k,), (k,) and (k + 1,)
-        Room.
-    """
+    """Put a list in order by (key, item)."""
     count = len(keys)
     if count <= MANY:
         _sort_few(keys, items)
@@ -73,19 +55,7 @@ def sort_keyed(keys: Any, items: Any, spare_keys: Any, spare_items: Any, ends: A
 
 @njit_borrowing
 def spread(keys: Any, items: Any, to: Any, ends: Any, low: float, high: float) -> None:
-    """Put k entries into k bins of the same width between two keys.
-
-    Parameters
-    ----------
-    keys, items : (k,) float and int
-        The entries.
-    to : tuple of (k,) float and int
-        The same, bin by bin; edited.
-    ends : (k + 1,) int
-        Where each bin ends; edited.
-    low, high : float
-        No key is less than low; the last bin has those that are larger than high, too.
-    """
+    """Put k entries into k bins of the same width between two keys."""
     to_keys, to_items = to
     count, width = len(keys), high - low
     scale = count / width if width > NARROW else 0.0
@@ -116,15 +86,7 @@ def _sort_few(keys: Any, items: Any) -> None:
 
 @njit_inlined
 def _sort_by_heap(keys: Any, items: Any, spare_keys: Any, spare_items: Any) -> None:
-    """Put a list in order.
-
-    Parameters
-    ----------
-    keys, items : (k,) float and int
-        The list; edited.
-    spare_keys, spare_items : (k,) float and int
-        Room.
-    """
+    """Put a list in order."""
     for each in range(len(keys)):
         push_keyed(spare_keys, spare_items, each, keys[each], items[each])
     for each in range(len(keys)):

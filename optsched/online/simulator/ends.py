@@ -33,17 +33,7 @@ def next_end(state: Any) -> float:
 
 @njit_inlined
 def expect_end(state: Any, running: int, row: int) -> None:
-    """Note the end of a job that starts, if it ends soon.
-
-    Parameters
-    ----------
-    state : State
-        The run so far; edited.
-    running : int
-        Jobs in `running`, without it.
-    row : int
-        The job's.
-    """
+    """Note the end of a job that starts, if it ends soon."""
     end = state.job[row, END]
     if end <= state.clock[HORIZON] and state.index[ENDS] >= state.index[MOST_ENDS]:
         expect_ends(state, running, -np.inf, state.clock[HORIZON])
@@ -54,17 +44,7 @@ def expect_end(state: Any, running: int, row: int) -> None:
 
 @njit_borrowing
 def expect_ends(state: Any, running: int, least: float, most: float) -> None:
-    """Note the ends of those that end soon, and forget those of jobs stopped since.
-
-    Parameters
-    ----------
-    state : State
-        The run so far; edited.
-    running : int
-        Jobs in `running`; those in `last_row` run, too.
-    least, most : float
-        What is soon at least, and at most.
-    """
+    """Note the ends of those that end soon, and forget those of jobs stopped since."""
     every, count = running + state.index[LAST], 0
     horizon = min(most, max(least, _soon(state, running)))
     for at in range(every):

@@ -43,17 +43,7 @@ def pop(heap: Any, size: int) -> int:
 
 @njit_inlined
 def push_keyed(keys: Any, items: Any, size: int, key: float, item: int) -> None:
-    """Add an item to a heap ordered by (key, item) that holds `size`.
-
-    Parameters
-    ----------
-    keys, items : (N,) float and int
-        The heap; edited.
-    size : int
-        Entries before.
-    key, item : float and int
-        The new one.
-    """
+    """Add an item to a heap ordered by (key, item) that holds `size`."""
     at = size
     while at > 0:
         above = (at - 1) >> 1
@@ -95,20 +85,7 @@ def pop_keyed(keys: Any, items: Any, size: int) -> tuple[float, int]:
 
 @njit_borrowing
 def part_keyed(keys: Any, items: Any, others: Any, begin: int, end: int) -> int:
-    """Part a list about the median of three of it: what is less by (key, item) comes first.
-
-    Parameters
-    ----------
-    keys, items, others : (N,) float, int and int
-        The list; edited.
-    begin, end : int
-        The part of it that is meant, not empty.
-
-    Returns
-    -------
-    int
-        Where the median is.
-    """
+    """Part a list about the median of three of it: what is less by (key, item) comes first."""
     middle, last = (begin + end) // 2, end - 1
     if _is_less(keys, items, middle, begin):
         _swap(keys, items, others, middle, begin)

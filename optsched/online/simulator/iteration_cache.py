@@ -36,21 +36,7 @@ def empty_cache(gpus_per_server: int) -> IterationCache:
 
 @njit_inlined
 def cached_time(cache: Any, packed: Any, configuration: int, taken: Any, pieces: int) -> float:
-    """alpha in seconds of a configuration on an offer of `pieces` pieces, counted by size.
-
-    Parameters
-    ----------
-    cache : IterationCache
-        What is known; edited.
-    packed : Packed
-        The configurations.
-    configuration : int
-        Which.
-    taken : (gpus a server + 1,) int
-        Pieces by size.
-    pieces : int
-        How many.
-    """
+    """alpha in seconds of a configuration on an offer of `pieces` pieces, counted by size."""
     if pieces == 1:  # all on one server: alpha~ by definition
         return packed.estimate[configuration]
     entries = len(cache.value)
@@ -86,17 +72,6 @@ def iteration_time(packed: Any, c: int, taken: Any, pieces: int) -> float:
     """alpha of (7) with Heavy-Edge's placement; the same arithmetic as the placement slice.
 
     Infinite where the offer cannot hold the replicas' slices as Heavy-Edge seats them.
-
-    Parameters
-    ----------
-    packed : Packed
-        The configurations.
-    c : int
-        The configuration.
-    taken : (gpus a server + 1,) int
-        Pieces by size.
-    pieces : int
-        How many.
     """
     offer = np.empty(pieces, dtype=np.int64)
     at = 0

@@ -30,19 +30,7 @@ from optsched.online.simulator.waiting_line import key_of
 
 @njit_inlined
 def run_at(state: Any, place: int, row: int, gpus: int, key: float) -> None:
-    """Put a running job at a place among those listed.
-
-    Parameters
-    ----------
-    state : State
-        The run so far; edited.
-    place : int
-        Where.
-    row, gpus : int
-        The job's.
-    key : float
-        Its key, as last seen.
-    """
+    """Put a running job at a place among those listed."""
     state.running[place], state.running_gpus[place] = row, gpus
     state.running_key[place] = key
     state.number[row, PLACE] = place
@@ -50,21 +38,7 @@ def run_at(state: Any, place: int, row: int, gpus: int, key: float) -> None:
 
 @njit_inlined
 def run_by_key(rows: Any, state: Any, place: int, row: int, key: float) -> None:
-    """Put a running job among the last if it belongs there, else at a place among those listed.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    state : State
-        The run so far; edited.
-    place : int
-        Where, if it is listed.
-    row : int
-        The job's.
-    key : float
-        Its key, as last seen.
-    """
+    """Put a running job among the last if it belongs there, else at a place among those listed."""
     if not _is_last(state, key, row):
         run_at(state, place, row, gpus_of(rows, state, row), key)
         return
@@ -75,17 +49,7 @@ def run_by_key(rows: Any, state: Any, place: int, row: int, key: float) -> None:
 
 @njit_inlined
 def run_last(state: Any, row: int, key: float) -> None:
-    """Put a running job among the last.
-
-    Parameters
-    ----------
-    state : State
-        The run so far; edited.
-    row : int
-        The job's.
-    key : float
-        Its key, as last seen.
-    """
+    """Put a running job among the last."""
     state.number[row, PLACE] = NONE
     insert_keyed(state.last_key, state.last_row, state.index[LAST], key, row)
     state.index[LAST] += 1
@@ -112,19 +76,7 @@ def leave(state: Any, row: int) -> float:
 
 @njit_inlined
 def see_last(rows: Any, rules: Any, state: Any, now: float) -> int:
-    """Where the last by the keys of now is among the last ones. Somebody runs.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    rules : Rules
-        The policy's.
-    state : State
-        The run so far; edited.
-    now : float
-        The instant.
-    """
+    """Where the last by the keys of now is among the last ones. Somebody runs."""
     while True:
         if state.index[LAST] == 0:
             _choose_last(state)
@@ -199,17 +151,7 @@ def _is_last(state: Any, key: float, row: int) -> bool:
 
 @njit_borrowing
 def _let_go(rows: Any, state: Any, place: int) -> None:
-    """List the first half of the last ones from a place on.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    state : State
-        The run so far; edited.
-    place : int
-        Where.
-    """
+    """List the first half of the last ones from a place on."""
     last = state.index[LAST]
     end = last // 2
     state.clock[LIMIT], state.index[LIMIT_ROW] = state.last_key[end - 1], state.last_row[end - 1]

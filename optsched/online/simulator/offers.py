@@ -32,26 +32,7 @@ def rule_for(rule: int, heavy: bool) -> int:
 
 @njit_inlined
 def pattern(servers: Any, rule: int, gpus: int, taken: Any, scratch: Any) -> int:
-    """Count the pieces of each size that a rule gives; nothing is taken.
-
-    Parameters
-    ----------
-    servers : FreeServers
-        What is free.
-    rule : int
-        Of `RULES`, adaptive resolved.
-    gpus : int
-        GPUs asked for, at most the free ones.
-    taken : (gpus a server + 1,) int
-        Gets the number of pieces by size.
-    scratch : (servers,) int
-        Room to work in.
-
-    Returns
-    -------
-    int
-        How many pieces.
-    """
+    """Count the pieces of each size that a rule gives; nothing is taken."""
     taken[:] = 0
     if rule == FIRST_FIT:
         return _first_fit_pattern(servers, gpus, taken, scratch)
@@ -77,21 +58,7 @@ def pattern(servers: Any, rule: int, gpus: int, taken: Any, scratch: Any) -> int
 
 @njit_inlined
 def take(servers: Any, rule: int, gpus: int, piece: Any, at: int) -> int:
-    """Take the GPUs and write the pieces from `at` on; returns where they end.
-
-    Parameters
-    ----------
-    servers : FreeServers
-        What is free; edited.
-    rule : int
-        Of `RULES`, adaptive resolved.
-    gpus : int
-        GPUs, at most the free ones.
-    piece : (room,) int
-        Gets the pieces, a word each: `records.SERVER`.
-    at : int
-        Where they begin.
-    """
+    """Take the GPUs and write the pieces from `at` on; returns where they end."""
     largest = len(servers.histogram) - 1
     left = gpus
     size = 1 if rule == LEAST else largest

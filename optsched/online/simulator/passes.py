@@ -49,21 +49,7 @@ AS_ESTIMATED = 1.0 + 1e-9
 
 @njit_inlined
 def enqueue(rows: Any, rules: Any, queue: Any, state: Any, row: int) -> None:
-    """A job may start from now on.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    rules : Rules
-        The policy's.
-    queue : Queue
-        Who waits; edited.
-    state : State
-        The run so far; edited.
-    row : int
-        The job's.
-    """
+    """A job may start from now on."""
     rank = rows.rank[row]
     if rules.fifo:
         rank = state.index[RELEASED]
@@ -94,23 +80,7 @@ def current_head(rules: Any, queue: Any, state: Any) -> int:
 
 @njit_inlined
 def schedule(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now: float) -> None:
-    """Start what the policy starts at this instant.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    packed : Packed
-        The configurations.
-    rules : Rules
-        The policy's.
-    queue : Queue
-        Who waits; edited.
-    state : State
-        The run so far; edited.
-    now : float
-        Seconds.
-    """
+    """Start what the policy starts at this instant."""
     if rules.scan == SCAN_ON:
         _scan_on(rows, packed, rules, queue, state, now)
         return

@@ -14,19 +14,7 @@ from optsched.online.simulator.heaps import pop, push
 
 @njit_inlined
 def put_in_order(piece: Any, pieces: int, heap: Any, server: Any, taken: Any) -> None:
-    """Lay out the pieces of a job, or of a segment of it, by server.
-
-    Parameters
-    ----------
-    piece : (p,) int
-        Server and GPUs of each piece in one word (`records.SERVER`), or that negated bit by bit.
-    pieces : int
-        How many there are.
-    heap : (servers,) int
-        Room.
-    server, taken : (k,) int
-        Edited.
-    """
+    """Lay out the pieces of a job, or of a segment of it, by server."""
     if pieces == 1:
         word = piece[0] if piece[0] >= 0 else ~piece[0]
         server[0], taken[0] = word >> SERVER, word & GPUS
@@ -50,21 +38,7 @@ def count_pieces(piece: Any) -> int:
 
 @njit_borrowing
 def lay_out_pieces(kept: Any, begin: Any, pieces: Any, piece: Any, heap: Any, columns: Any) -> None:
-    """Lay the pieces of some jobs, each of which ran once, end to end.
-
-    Parameters
-    ----------
-    kept : (k,) int
-        The jobs.
-    begin, pieces : (n,) int
-        Where each job's pieces begin, and how many there are.
-    piece : (p,) int
-        Of all jobs.
-    heap : (servers,) int
-        Room.
-    columns : tuple of array
-        `first`, `server` and `taken`, as in `records.Records`; edited.
-    """
+    """Lay the pieces of some jobs, each of which ran once, end to end."""
     first, server, taken = columns
     to = 0
     for at, job in enumerate(kept):

@@ -185,17 +185,7 @@ class State(NamedTuple):
 
 
 def new_state(jobs: Jobs, rows: Rows, rules: Rules) -> State:
-    """A run before its first event.
-
-    Parameters
-    ----------
-    jobs : Jobs
-        The workload's.
-    rows : Rows
-        The same as the loop sees them.
-    rules : Rules
-        The policy's.
-    """
+    """A run before its first event."""
     cluster, many = jobs.cluster, len(jobs)
     room = cluster.gpus + 8 * many + 1024  # no page of it is taken before it is met
     running = min(many, cluster.gpus)

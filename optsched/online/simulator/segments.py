@@ -50,15 +50,7 @@ class Columns(NamedTuple):
 
 @njit_borrowing
 def count(log: Any, counts: Any) -> None:
-    """Count the segments and pieces of each row.
-
-    Parameters
-    ----------
-    log : Log
-        The run's.
-    counts : (n, 2) int
-        Of both; 0, edited.
-    """
+    """Count the segments and pieces of each row."""
     at = 0
     for row in log.segment_row:
         first = at
@@ -71,22 +63,7 @@ def count(log: Any, counts: Any) -> None:
 
 @njit_borrowing
 def lay_out(log: Any, begin: Any, free: Any, heap: Any, columns: Any) -> None:
-    """Put segments where they belong, each with its pieces by server.
-
-    Parameters
-    ----------
-    log : Log
-        The run's.
-    begin : (n, 2) int
-        Where each row's segments begin, and their pieces.
-    free : (n, 2) int
-        The same; edited.
-    heap : (servers,) int
-        Room.
-    columns : Columns
-        Edited: but for when a row's first segment starts and its last ends, and for alpha where a
-        segment has one piece.
-    """
+    """Put segments where they belong, each with its pieces by server."""
     at, several, instant, left = 0, 0, -1, 0
     for row in log.segment_row:
         segment, to = free[row, 0], free[row, 1]
@@ -112,19 +89,6 @@ def lay_out_last(log: Any, last: Any, iterations: Any, heap: Any, columns: Any) 
     """Say when jobs ended and what alpha was, over all segments; lay their last pieces end to end.
 
     Returns how many jobs have several segments.
-
-    Parameters
-    ----------
-    log : Log
-        The run's.
-    last : Last
-        Of the jobs' last segments.
-    iterations : (n,) float
-        Of the jobs.
-    heap : (servers,) int
-        Room.
-    columns : tuple of array
-        `end`, `alpha`, `first`, `server` and `taken`, as in `records.Records`; edited.
     """
     end, alpha, first, server, taken = columns
     to, several = 0, 0
@@ -145,17 +109,7 @@ def lay_out_last(log: Any, last: Any, iterations: Any, heap: Any, columns: Any) 
 
 @njit_borrowing
 def lay_out_ends(log: Any, free: Any, end: Any) -> None:
-    """Put the ends of segments that were stopped where they belong.
-
-    Parameters
-    ----------
-    log : Log
-        The run's.
-    free : (n,) int
-        Where each row's segments begin; edited.
-    end : (S,) float
-        Of each segment; edited.
-    """
+    """Put the ends of segments that were stopped where they belong."""
     at = 0
     for instant in range(len(log.instant)):
         for row in log.stopped_row[at : at + log.stops[instant]]:

@@ -42,17 +42,6 @@ def go_by_shares(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, in
 
     Returns how many run that ran, how many are to be stopped, which lie first in `order`, and how
     many are aside.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    rules : Rules
-        The policy's.
-    state : State
-        The run so far; edited.
-    now : float
-        The instant.
     """
     level = fair_level(rows, state)
     waiting, most = _gather(rows, state, level)
@@ -89,17 +78,7 @@ def fair_level(rows: Any, state: Any) -> float:
 
 @njit_dividing
 def _compute_shares(key: Any, served: Any, since: Any, share: float, now: float) -> None:
-    """The keys of some that wait, by shares.
-
-    Parameters
-    ----------
-    key, served, since : (k,) float
-        Of each its key, which is set, seconds worked, and submission.
-    share : float
-        Of GPUs, of their size.
-    now : float
-        The instant.
-    """
+    """The keys of some that wait, by shares."""
     for at in range(len(key)):
         due = share * (now - since[at])
         key[at] = served[at] / (due if due > 0.0 else 1.0)  # none is due where none has worked
@@ -110,15 +89,6 @@ def _gather(rows: Any, state: Any, level: float) -> tuple[int, float]:
     """Make the first that wait of each size candidates, which leave the line and lie in `aside`.
 
     Returns how many these are, and the largest key among them.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    state : State
-        The run so far; edited.
-    level : float
-        Of max-min fair shares.
     """
     now, count, most = state.clock[NOW], 0, -1.0
     for bucket in range(len(rows.sizes)):
@@ -154,23 +124,6 @@ def _add_running(
     """Add the running jobs up to a key to the candidates; the later ones are put into `order`.
 
     Returns how many there are of both.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    rules : Rules
-        The policy's.
-    state : State
-        The run so far; edited.
-    now : float
-        The instant.
-    level : float
-        Of max-min fair shares.
-    count : int
-        Candidates.
-    most : float
-        The key.
     """
     later = 0
     for at in range(state.index[RUNNING]):
@@ -192,15 +145,6 @@ def _part_by_key(state: Any, count: int, most: float) -> None:
     """Put the candidates into `line` by bins, of which there are as many.
 
     Most are later than who was the last to run when a round began before; they share the last bin.
-
-    Parameters
-    ----------
-    state : State
-        The run so far; edited.
-    count : int
-        Candidates.
-    most : float
-        No key is larger.
     """
     reach = BEYOND * state.clock[REACHED]
     if not 0.0 < reach < most:
@@ -223,15 +167,6 @@ def _walk(rows: Any, state: Any, count: int) -> tuple[int, int, int, int, int]:
 
     Returns how many were gone through; of these, how many run that ran, how many are to be stopped,
     which lie first in `line`, and how many are aside; and the GPUs that are left.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    state : State
-        The run so far; edited.
-    count : int
-        Candidates.
     """
     room = len(state.servers.free) * (len(state.servers.histogram) - 1)
     kept, stopped, aside, last, at, each, end = 0, 0, 0, -1.0, 0, 0, 0
@@ -286,17 +221,6 @@ def _hand_back(rows: Any, state: Any, at: int, count: int, later: int) -> int:
     """Put candidates that were not gone through into fronts, and into `order`.
 
     Returns how many are in `order`.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    state : State
-        The run so far; edited.
-    at, count : int
-        The first such, and candidates in all.
-    later : int
-        How many were there before.
     """
     for each in range(at, count):
         key, code = state.line_key[each], state.line[each]

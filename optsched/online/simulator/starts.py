@@ -37,23 +37,7 @@ from optsched.online.simulator.waiting_line import enqueue
 
 @njit_inlined
 def start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float) -> None:
-    """Let a job that waits run, from now on or once it is restored.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    rules : Rules
-        The policy's.
-    state : State
-        The run so far; edited.
-    row : int
-        The job's.
-    alpha : float
-        Seconds an iteration takes on what it is offered.
-    now : float
-        The instant.
-    """
+    """Let a job that waits run, from now on or once it is restored."""
     kind = state.number[row, KIND]
     gpus = rows.gpus[kind]
     rule = rule_for(rules.offer, rows.heavy[kind])
@@ -81,23 +65,7 @@ def start(rows: Any, rules: Any, state: Any, row: int, alpha: float, now: float)
 
 @njit_inlined
 def stop(rows: Any, rules: Any, state: Any, row: int, key: float, at_once: bool) -> None:
-    """Let a running job wait.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    rules : Rules
-        The policy's.
-    state : State
-        The run so far; edited.
-    row : int
-        The job's.
-    key : float
-        Its key, as last seen.
-    at_once : bool
-        Whether its GPUs are only counted by server.
-    """
+    """Let a running job wait."""
     now = state.clock[NOW]
     ran = max(0.0, now - state.job[row, FROM])
     made = ran / state.job[row, ALPHA]
@@ -114,23 +82,7 @@ def stop(rows: Any, rules: Any, state: Any, row: int, key: float, at_once: bool)
 
 @njit_inlined
 def release(rows: Any, rules: Any, state: Any, row: int, key: float, at_once: bool) -> None:
-    """Free the GPUs of a job's segment; those that wait behind it have less before them.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    rules : Rules
-        The policy's.
-    state : State
-        The run so far; edited.
-    row : int
-        The job's.
-    key : float
-        Its key, as last seen.
-    at_once : bool
-        Whether they are only counted by server: sets are made when all are.
-    """
+    """Free the GPUs of a job's segment; those that wait behind it have less before them."""
     if rules.order == REMAINING:
         change_ahead(rows, state, row, key, -rows.gpus[state.number[row, KIND]])
     piece, last = state.number[row, PIECE], False
@@ -148,21 +100,7 @@ def release(rows: Any, rules: Any, state: Any, row: int, key: float, at_once: bo
 
 @njit_inlined
 def change_ahead(rows: Any, state: Any, row: int, key: float, gpus: int) -> None:
-    """Add to the GPUs before the marks, where a job with such a key comes before them.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    state : State
-        The run so far; edited.
-    row : int
-        The job's.
-    key : float
-        Its key.
-    gpus : int
-        More or, below 0, fewer.
-    """
+    """Add to the GPUs before the marks, where a job with such a key comes before them."""
     for bucket in range(len(rows.sizes)):
         mark = state.mark_key[bucket]
         is_before = (key < mark) | ((key == mark) & (row < state.mark_row[bucket]))

@@ -166,24 +166,7 @@ class State(NamedTuple):
 
 
 def new_state(rows: int, servers: int, gpus_per_server: int, rules: Rules) -> State:
-    """A run before its first event.
-
-    Parameters
-    ----------
-    rows : int
-        How many jobs there are.
-    servers : int
-        How many there are.
-    gpus_per_server : int
-        GPUs of each.
-    rules : Rules
-        What the policy does.
-
-    Returns
-    -------
-    State
-        The arrays of the compiled loop.
-    """
+    """A run before its first event."""
     room = servers * gpus_per_server + 4 * rows + 1024  # no page of it is taken before it is met
     running = min(rows, servers * gpus_per_server)
     delayed = rows if rules.delays else 0

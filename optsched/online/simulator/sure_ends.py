@@ -79,17 +79,7 @@ def pop_end(ends: Any) -> int:
 
 @njit_inlined
 def push_end(ends: Any, end: float, row: int) -> None:
-    """Note when a job ends. There is room.
-
-    Parameters
-    ----------
-    ends : Ends
-        Edited.
-    end : float
-        Seconds.
-    row : int
-        The job's.
-    """
+    """Note when a job ends. There is room."""
     if end > ends.until[0]:
         at = ends.count[LATER]
         ends.later_end[at], ends.later_row[at] = end, row

@@ -76,19 +76,7 @@ def complete(machine: Any) -> int:
 
 @njit_inlined
 def arrive(machine: Any, now: float, row: int, work: float) -> None:
-    """A row with positive work arrives; completions up to `now` have been taken out.
-
-    Parameters
-    ----------
-    machine : Machine
-        Its state; edited.
-    now : float
-        Seconds.
-    row : int
-        The job's.
-    work : float
-        Seconds on the whole cluster.
-    """
+    """A row with positive work arrives; completions up to `now` have been taken out."""
     current = machine.index[CURRENT]
     if current == IDLE:
         machine.index[CURRENT] = row
@@ -109,18 +97,7 @@ def arrive(machine: Any, now: float, row: int, work: float) -> None:
 
 @njit(cache=True)
 def srpt_completions(release: Any, work: Any) -> NDArray[np.float64]:
-    """Completion time of every row under preemptive SRPT on one machine.
-
-    Parameters
-    ----------
-    release, work : (n,) float
-        Seconds, sorted by release. A row without work is complete at its release.
-
-    Returns
-    -------
-    (n,) float
-        Seconds. O(n log n).
-    """
+    """Completion time of every row under preemptive SRPT on one machine."""
     rows = len(release)
     machine = Machine(
         np.array([IDLE, 0]), np.zeros(2), np.empty(rows), np.empty(rows, dtype=np.int64)

@@ -45,19 +45,7 @@ TOGETHER = 8
 
 @njit_inlined
 def enqueue(rows: Any, state: Any, row: int, key: float) -> None:
-    """Let a job wait, by its key.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    state : State
-        The run so far; edited.
-    row : int
-        The job's.
-    key : float
-        Its key.
-    """
+    """Let a job wait, by its key."""
     bucket = rows.bucket[state.number[row, KIND]]
     state.index[QUEUED] += 1
     if state.size[bucket] == 0:
@@ -76,19 +64,7 @@ def enqueue(rows: Any, state: Any, row: int, key: float) -> None:
 
 @njit_inlined
 def wait_in_front(state: Any, bucket: int, key: float, row: int) -> None:
-    """Put a job among those in front: in order where few come before it, else beside these.
-
-    Parameters
-    ----------
-    state : State
-        The run so far; edited.
-    bucket : int
-        Of sizes.
-    key : float
-        The job's.
-    row : int
-        The job's.
-    """
+    """Put a job among those in front: in order where few come before it, else beside these."""
     begin, at, until = state.begin[bucket], state.at[bucket], state.until[bucket]
     if at == until:
         at = until = min(begin + NEAR, state.begin[bucket + 1])
@@ -155,19 +131,7 @@ def see_head(state: Any, bucket: int) -> None:
 
 @njit_inlined
 def _is_after_head(state: Any, bucket: int, key: float, row: int) -> bool:
-    """Whether a job comes after the first that waits in a bucket.
-
-    Parameters
-    ----------
-    state : State
-        The run so far.
-    bucket : int
-        Of sizes.
-    key : float
-        The job's.
-    row : int
-        The job's.
-    """
+    """Whether a job comes after the first that waits in a bucket."""
     return key > state.head_key[bucket] or (
         key == state.head_key[bucket] and row > state.head[bucket]
     )
@@ -184,17 +148,7 @@ def _fetch_next(state: Any, at: int, until: int) -> None:
 
 @njit_inlined
 def _list(state: Any, bucket: int, row: int, key: float) -> None:
-    """Let a job wait behind the front.
-
-    Parameters
-    ----------
-    state : State
-        The run so far; edited.
-    bucket, row : int
-        The job's.
-    key : float
-        Its key.
-    """
+    """Let a job wait behind the front."""
     at = state.begin[bucket] + state.size[bucket]
     state.size[bucket] += 1
     state.key[at], state.row[at] = key, row
@@ -275,23 +229,7 @@ def fetched(state: Any, chosen: int) -> float:
 
 @njit_inlined
 def key_of(rows: Any, rules: Any, state: Any, row: int, ran: float, level: float) -> float:
-    """A job's place in line once it has worked `ran` seconds more; the least comes first.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    rules : Rules
-        The policy's.
-    state : State
-        The run so far.
-    row : int
-        The job's.
-    ran : float
-        Seconds.
-    level : float
-        Of max-min fair shares.
-    """
+    """A job's place in line once it has worked `ran` seconds more; the least comes first."""
     kind = state.number[row, KIND]
     gpus, worked = rows.gpus[kind], state.job[row, WORKED] + ran
     if rules.order == ATTAINED:
@@ -315,19 +253,7 @@ def _share_key(worked: float, share: float, since: float) -> float:
 
 @njit_inlined
 def is_sooner(state: Any, key: float, row: int, bucket: int) -> bool:
-    """Whether a job comes before the first that waits in a bucket.
-
-    Parameters
-    ----------
-    state : State
-        The run so far.
-    key : float
-        Its key.
-    row : int
-        The job's.
-    bucket : int
-        Of sizes.
-    """
+    """Whether a job comes before the first that waits in a bucket."""
     if key != state.head_key[bucket]:
         return key < state.head_key[bucket]
     return row < state.head[bucket]

@@ -28,17 +28,6 @@ def come_after(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int]
     """Put the running jobs that come after the first that waits into `order`.
 
     Returns how many stay, and how many are there.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    rules : Rules
-        The policy's.
-    state : State
-        The run so far; edited.
-    now : float
-        The instant.
     """
     first = first_fitting(rows, state, rows.sizes[-1])
     kept, last = 0, 0
@@ -64,17 +53,6 @@ def claims(rows: Any, rules: Any, state: Any, now: float) -> tuple[int, int, int
     them. Returns how many do, the GPUs laid claim to, and how many jobs are aside.
     `state.ahead` counts by keys seen before, and is at most what comes before who comes no sooner
     than the mark.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    rules : Rules
-        The policy's.
-    state : State
-        The run so far; edited.
-    now : float
-        The instant.
     """
     free = state.servers.total[0]
     every = len(state.servers.free) * (len(state.servers.histogram) - 1)
@@ -129,21 +107,6 @@ def go_through(
     be put in order. A part in which somebody may not fit is parted again, about one of its jobs.
     Returns how many run that ran, how many are to be stopped, which lie first in `order`, and how
     many are aside.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    state : State
-        The run so far; edited: who waits and is to run is laid aside.
-    kept : int
-        Jobs that run on.
-    last : int
-        Those in `order`.
-    aside : int
-        Jobs that are aside already.
-    room : int
-        Free GPUs that nobody has claimed.
     """
     stopped, at, end, parts = 0, 0, last, 0
     if last == 0:
@@ -203,19 +166,7 @@ def go_through(
 
 @njit_inlined
 def put(state: Any, at: int, row: int, gpus: int, key: float) -> None:
-    """Put a running job at a place in `order`.
-
-    Parameters
-    ----------
-    state : State
-        The run so far; edited.
-    at : int
-        Where.
-    row, gpus : int
-        The job's.
-    key : float
-        Its key.
-    """
+    """Put a running job at a place in `order`."""
     state.order_key[at], state.order_row[at], state.order_gpus[at] = key, row, gpus
 
 
@@ -234,19 +185,7 @@ def _come_forward(rows: Any, state: Any, room: int) -> int:
 
 @njit_inlined
 def _first_forward(rows: Any, state: Any, count: int, room: int) -> int:
-    """The bucket of the first in line of those listed that may still fit; NONE where nobody may.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    state : State
-        The run so far.
-    count : int
-        Buckets in `forward`.
-    room : int
-        GPUs, no more than when they were listed.
-    """
+    """The bucket of the first in line of those listed that may still fit; NONE where nobody may."""
     best, best_key, best_row = NONE, np.inf, NONE
     for each in range(count):
         bucket = state.forward[each]
@@ -259,19 +198,7 @@ def _first_forward(rows: Any, state: Any, count: int, room: int) -> int:
 
 @njit_inlined
 def _may_fit(rows: Any, state: Any, bucket: int, room: int) -> bool:
-    """Whether somebody waits in a bucket, and may fit beside all that come sooner.
-
-    Parameters
-    ----------
-    rows : Rows
-        The jobs.
-    state : State
-        The run so far.
-    bucket : int
-        Of sizes.
-    room : int
-        GPUs.
-    """
+    """Whether somebody waits in a bucket, and may fit beside all that come sooner."""
     key, row = state.head_key[bucket], state.head[bucket]
     mark, mark_row = state.mark_key[bucket], state.mark_row[bucket]
     comes_before = (key < mark) | ((key == mark) & (row < mark_row))

@@ -75,13 +75,7 @@ class Table:
 
 
 def table_of_pai(path: str | Path) -> Table | None:
-    """The table that a file is, or None if it is none of them.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is an archive of it.
-    """
+    """The table that a file is, or None if it is none of them."""
     path = Path(path)
     text = next(iter(lines_of(path)), (1, ""))[1].lstrip("\ufeff")
     if "\0" in text:
@@ -121,14 +115,7 @@ def tables_in(paths: Sequence[str | Path]) -> list[Path]:
 
 
 def read_pai_tables(paths: Sequence[str | Path], source: str) -> Iterator[TraceRow | Rejected]:
-    """Join the tables, whichever file holds which; rows of no use are rejected by reason.
-
-    Raises
-    ------
-    InputError
-        If the job or the task table is missing, one is there twice, a file cannot be read, or
-        there are more than 20 million rows.
-    """
+    """Join the tables, whichever file holds which; rows of no use are rejected by reason."""
     tables: dict[str, Table] = {}
     for path in tables_in(paths):
         table = table_of_pai(path)

@@ -14,26 +14,14 @@ from optsched.online.traces.trace import Rejected
 
 
 def lines_of(path: str | Path) -> Iterator[tuple[int, str]]:
-    """Line numbers from 1 and lines of a text or a .gz of one; bytes that are no UTF-8 are marked.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is longer than `optsched.io.reading` allows.
-    """
+    """Yield numbered lines of a text file or .gz, from 1; bytes not in UTF-8 are replaced."""
     return reading.lines_of(path, errors="replace")
 
 
 def table_of(
     path: str | Path, columns: tuple[str, ...]
 ) -> Iterator[tuple[int, dict[str, str] | Rejected]]:
-    """Rows of a CSV file with a header, by column; a row of another width is rejected.
-
-    Raises
-    ------
-    InputError
-        If the file is empty or lacks one of `columns`.
-    """
+    """Rows of a CSV file with a header, by column; a row of another width is rejected."""
     lines = lines_of(path)
     first = next(lines, None)
     if first is None:

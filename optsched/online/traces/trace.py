@@ -129,13 +129,7 @@ class Trace:
 
 
 def collect(rows: Iterable[TraceRow | Rejected], source: str) -> Trace:
-    """Apply the rules to rows as they stream by. O(n log n) time, about 200 bytes per row.
-
-    Raises
-    ------
-    InputError
-        If no row is left, or there are more than 20 million.
-    """
+    """Apply the rules to rows as they stream by. O(n log n) time, about 200 bytes per row."""
     report, kept, last = ImportReport(), [], -math.inf
     for row in rows:
         report.rows += 1

@@ -48,19 +48,7 @@ def best_neighbours(costs: Any, s: int, room: int) -> Any:
 
 @njit_borrowing
 def least_time(costs: Any, s: int, v: int, offer: int) -> float:
-    """Least time of v replicas of a stage, all on a server of so many GPUs.
-
-    Parameters
-    ----------
-    costs : StageCosts
-        Of the job on this cluster, seconds.
-    s : int
-        The stage.
-    v : int
-        Its replicas on the server.
-    offer : int
-        The server's free GPUs.
-    """
+    """Least time of v replicas of a stage, all on a server of so many GPUs."""
     u, w = best_neighbours(costs, s, offer - v * costs.gpus[s])
     return stage_time(costs, s, v, u, w)
 

@@ -12,14 +12,7 @@ from optsched.placement._stage_time_kernel import stage_time
 
 @njit(cache=True)
 def fewest_before(costs: Any, size: int, limit: float) -> Any:
-    """Fewest replicas of the previous stage that keep a stage within a limit of seconds.
-
-    Returns
-    -------
-    (S, V + 1, V + 1) int
-        By stage, its replicas v and those w of the next stage on the server, V = min(size, max k);
-        0 where v = 0, V + 1 where no count is enough. Savings must not be negative.
-    """
+    """Fewest replicas of the previous stage that keep a stage within a limit of seconds."""
     replicas, gpus = costs.replicas, costs.gpus
     stages = len(replicas)
     most = min(size, replicas.max())
@@ -45,26 +38,7 @@ def fewest_before(costs: Any, size: int, limit: float) -> Any:
 
 @njit(cache=True)
 def best_patterns(fewest: Any, of_stages: Any, sizes: Any, prices: Any, full: bool) -> Any:
-    """For each size the most valuable pattern of exactly so many GPUs, or at most so many.
-
-    Parameters
-    ----------
-    fewest : (S, V + 1, V + 1) int
-        Of `fewest_before`, for the largest size.
-    of_stages : (S,) int twice
-        Replicas there are, and the GPUs of one.
-    sizes : (C,) int
-        GPUs of a server, by class.
-    prices : (S,) float
-        Worth of a replica by stage.
-    full : bool
-        Whether a server is to be filled.
-
-    Returns
-    -------
-    (C,) float and (C, S) int
-        The patterns' worth, -inf where there is none, and the patterns. Complexity: O(S g^3).
-    """
+    """For each size the most valuable pattern of exactly so many GPUs, or at most so many."""
     replicas, gpus = of_stages
     stages, most, size = len(replicas), fewest.shape[1] - 1, sizes.max()
     # worth[u, v, used]: of the best counts so far that end in u and v, every earlier stage in time
@@ -122,27 +96,7 @@ def _best_from(worth: Any, v: int, used: int, most: int, reach: Any, before: Any
 
 @njit(cache=True)
 def worth_to_go(fewest: Any, of_stages: Any, size: int, prices: Any, full: bool) -> Any:
-    """Most that the stages after s can add, by s, x_{s-1}, x_s and the GPUs left: O(S g^4).
-
-    Parameters
-    ----------
-    fewest : (S, V + 1, V + 1) int
-        Of `fewest_before`, for this size.
-    of_stages : (S,) int twice
-        Replicas there are, and the GPUs of one.
-    size : int
-        GPUs of the server.
-    prices : (S,) float
-        Worth of a replica by stage.
-    full : bool
-        Whether the server is to be filled.
-
-    Returns
-    -------
-    (S, V + 1, V + 1, size + 1) float
-        -inf where the stages from s on cannot be kept in time, or cannot take all that is left if
-        the server is to be filled.
-    """
+    """Most that the stages after s can add, by s, x_{s-1}, x_s and the GPUs left: O(S g^4)."""
     replicas, gpus = of_stages
     stages, most = len(replicas), fewest.shape[1] - 1
     value = np.full((stages, most + 1, most + 1, size + 1), -np.inf)
@@ -173,21 +127,6 @@ def patterns_worth(
 
     Their `size` is that of the last axis of `to_go`, less 1. A free stage has no more replicas
     than its neighbours need.
-
-    Parameters
-    ----------
-    to_go : (S, V + 1, V + 1, size + 1) float
-        Of `worth_to_go`.
-    of_theta : (S, V + 1, V + 1) int and (S,) bool
-        Of `fewest_before`, for this size, and which stages are free.
-    of_stages : (S,) int twice
-        Replicas there are, and the GPUs of one.
-    prices : (S,) float
-        Worth of a replica by stage.
-    least : float
-        Worth asked for.
-    most : int
-        Patterns wanted.
     """
     replicas, gpus = of_stages
     fewest, free = of_theta

@@ -37,8 +37,6 @@ def combinatorial_bound(
     bound, with O(V^3) memory; offers that would take it past 200 million steps or 4 million
     cells (64 MB) are left out, as are those whose turn comes after the deadline.
 
-    Notes
-    -----
     *Stage bound*: each stage stands somewhere with v >= 1 replicas; its time there is at least
     base_s(v) less the most that neighbours on a server of the largest offer can save.
     *Pattern bound*: where the job needs all GPUs on offer, a server with g_m free GPUs fills

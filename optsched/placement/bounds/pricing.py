@@ -61,21 +61,7 @@ class Pricing:
     def __init__(
         self, tables: CostTables, sizes: Ints, theta: float, demand: Demand, full: bool
     ) -> None:
-        """Ask which counts theta allows.
-
-        Parameters
-        ----------
-        tables : CostTables
-            What each choice costs.
-        sizes : (C,) int
-            GPUs of a server, by class.
-        theta : float
-            Seconds.
-        demand : Demand
-            What is to be placed.
-        full : bool
-            Whether the job needs every GPU on offer.
-        """
+        """Ask which counts theta allows."""
         from optsched.placement.bounds._pattern_kernel import fewest_before
 
         self.theta, self.demand, self.sizes = theta, demand, sizes
@@ -151,24 +137,7 @@ class Pricing:
         return worth, patterns
 
     def valuable(self, prices: Floats, kind: int, least: float, most: int) -> Ints | None:
-        """All patterns of a class worth at least so much, (P, S); None for more than `most`.
-
-        Parameters
-        ----------
-        prices : (S,) float
-            Of a replica, by stage.
-        kind : int
-            Index of the class of servers.
-        least : float
-            Worth of the least that is kept, what fills it among it.
-        most : int
-            Patterns at most.
-
-        Returns
-        -------
-        (P, S) int or None
-            Replicas by stage, a pattern a row, without what fills them.
-        """
+        """All patterns of a class worth at least so much, (P, S); None for more than `most`."""
         from optsched.placement.bounds._pattern_kernel import patterns_worth, worth_to_go
 
         size = int(self.sizes[kind])
@@ -190,20 +159,6 @@ class Pricing:
 
         Together a placement's patterns are worth sum k pi exactly. No pattern is worth more than
         its class's z, so none may be worth less than z - (sum N z - sum k pi).
-
-        Parameters
-        ----------
-        prices : (S,) float
-            Of a replica, by stage.
-        most : int
-            Patterns at most.
-        part : float
-            Below 1, only patterns that miss their class's z by so much of what they may.
-
-        Returns
-        -------
-        (P,) int and (P, S) int, or None
-            The class of each, and its replicas by stage.
         """
         worth, _ = self.worth(prices)
         spare = -part * self._surplus(prices, worth)

@@ -12,23 +12,7 @@ from optsched.placement._stage_time_kernel import stage_time
 
 @njit(cache=True)
 def patterns(costs: Any, least: int, size: int, limit: float, most: int) -> Any:
-    """Enumerate one server's count vectors on `least` to `size` GPUs with time <= limit.
-
-    Parameters
-    ----------
-    costs : StageCosts
-        Of the job on this cluster, seconds.
-    least, size : int
-        GPUs used, at least and at most.
-    limit : float
-        Seconds.
-    most : int
-        Patterns wanted.
-
-    Returns
-    -------
-    (P, S) int8-like array of patterns and (P,) times; P = most + 1 means that there are more.
-    """
+    """Enumerate one server's count vectors on `least` to `size` GPUs with time <= limit."""
     replicas, gpus = costs.replicas, costs.gpus
     stages = len(replicas)
     rest = np.zeros(stages + 1, dtype=np.int64)
@@ -77,23 +61,7 @@ def patterns(costs: Any, least: int, size: int, limit: float, most: int) -> Any:
 
 @njit(cache=True)
 def relax_server(value: Any, states: Any, digits: Any, found: Any, times: Any, strides: Any) -> Any:
-    """One server of the programme: next values, next reachable states and the choices made.
-
-    Parameters
-    ----------
-    value : (N,) float
-        Least time so far by state, seconds; a state is the replicas left, in mixed radix.
-    states : (n,) int
-        Those reached.
-    digits : (S,) int
-        A stage's replicas + 1.
-    found : (P, S) int
-        The server's patterns.
-    times : (P,) float
-        What each takes, seconds.
-    strides : (S,) int
-        A replica's worth in a state, by stage.
-    """
+    """One server of the programme: next values, next reachable states and the choices made."""
     following = np.full(len(value), np.inf)
     choice = np.full(len(value), -1, dtype=np.int32)
     reached = np.empty(len(value), dtype=np.int64)

@@ -12,19 +12,7 @@ from optsched.placement._stage_time_kernel import stage_time
 
 @njit(cache=True)
 def candidate_times(costs: Any, most: int, low: float, high: float, limit: int) -> Any:
-    """All `stage_time`s in [low, high), seconds, on at most `most` GPUs; at most `limit` (n,).
-
-    Parameters
-    ----------
-    costs : StageCosts
-        Of the job on this cluster, seconds.
-    most : int
-        GPUs of the largest server.
-    low, high : float
-        Seconds.
-    limit : int
-        Times wanted.
-    """
+    """All `stage_time`s in [low, high), seconds, on at most `most` GPUs; at most `limit` (n,)."""
     replicas, gpus = costs.replicas, costs.gpus
     stages = len(replicas)
     times = np.empty(1024)

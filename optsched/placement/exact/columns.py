@@ -63,14 +63,7 @@ always while they are few, else while they refute, and now and then: finding is 
 
 
 def columns(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
-    """Place a job by patterns of servers, with a certified bound.
-
-    Raises
-    ------
-    NotApplicableError
-        For micro-batches, if two stages exchange data sooner between servers than inside one, or
-        where the table of the chain programme would not fit.
-    """
+    """Place a job by patterns of servers, with a certified bound."""
     require_asynchronous("columns", instance)
     return between_bounds(instance, options, settings, between)
 
@@ -82,26 +75,7 @@ def between(
     start: Ints,
     bound: Bound,
 ) -> Outcome:
-    """Search between a proven lower bound and the time of a known placement.
-
-    Parameters
-    ----------
-    instance : PlacementInstance
-        The instance.
-    options : PlacementOptions
-        The problem's options.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    start : (S, M) int
-        Counts of the known placement.
-    bound : Bound
-        Proven, seconds.
-
-    Returns
-    -------
-    Outcome
-        The best placement, and what is proved of it.
-    """
+    """Search between a proven lower bound and the time of a known placement."""
     programme = PatternProgramme(instance, tables_of(instance, options), settings.deadline)
     search = _Search(instance, options, settings, programme, start, bound)
     search.note()
@@ -249,17 +223,7 @@ class _Search:
         return self._place(pricing)
 
     def _settle(self, pricing: Pricing, patterns: tuple[Ints, Ints], complete: bool) -> bool:
-        """Ask a programme in integers over patterns; whether it tells anything new.
-
-        Parameters
-        ----------
-        pricing : Pricing
-            Of theta, and what is to be placed.
-        patterns : (P,) int and (P, S) int
-            The class of each, and its replicas by stage.
-        complete : bool
-            Whether those are all that a placement within theta may use.
-        """
+        """Ask a programme in integers over patterns; whether it tells anything new."""
         ended, found = self._probe(patterns, pricing)
         self.told = complete and ended is Termination.INFEASIBLE
         if found is not None:

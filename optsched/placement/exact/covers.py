@@ -58,13 +58,7 @@ class Covers:
     def needed(
         self, pricing: Pricing, prices: Floats, most: int, part: float = 1.0
     ) -> Patterns | None:
-        """All patterns that a placement within theta may use; None for more than `most`.
-
-        Parameters
-        ----------
-        pricing, prices, most, part
-            As in `Pricing.needed`.
-        """
+        """All patterns that a placement within theta may use; None for more than `most`."""
         if not self.bottleneck:
             return pricing.needed(prices, most, part)
         found = pricing.unstripped().needed(prices, most, part)
@@ -73,22 +67,7 @@ class Covers:
     def cover(
         self, pricing: Pricing, patterns: Patterns, settings: Settings
     ) -> tuple[Termination, list[int] | None]:
-        """Whether patterns cover all that is demanded, each so many times, and which of the pool.
-
-        Parameters
-        ----------
-        pricing : Pricing
-            Of theta, and what is to be placed.
-        patterns : (P,) int and (P, S) int
-            Those that may be used.
-        settings : Settings
-            Limits and seed of the run.
-
-        Returns
-        -------
-        Termination and list of int, or None
-            "infeasible" where no multiples of the patterns cover it.
-        """
+        """Return the status, and patterns of the pool that cover the demand, if any do."""
         classes, counts = patterns
         if not len(classes):
             return Termination.INFEASIBLE, None
@@ -115,17 +94,6 @@ class Covers:
         """The largest theta known within which a stage and those around it cannot be.
 
         None where they can be within that of the pricing, or where it is not known.
-
-        Parameters
-        ----------
-        stage : int
-            The middle one of those asked about.
-        pricing : Pricing
-            Of the least theta asked about, and all that is to be placed.
-        high : float
-            The largest theta asked about, seconds.
-        settings : Settings
-            Limits and seed of the run.
         """
         deadline = settings.deadline
 

@@ -39,11 +39,6 @@ def dp(instance: PlacementInstance, options: PlacementOptions, settings: Setting
     """Place a job optimally, with patterns slower than Repartition's placement left out.
 
     At a time limit, looked at between servers, Repartition's placement stands.
-
-    Raises
-    ------
-    NotApplicableError
-        Under the "bottleneck" reading, for micro-batches, or where states or patterns are too many.
     """
     options.require_own_bandwidth("dp")
     require_asynchronous("dp", instance)
@@ -55,24 +50,7 @@ def dp(instance: PlacementInstance, options: PlacementOptions, settings: Setting
 def programme(
     instance: PlacementInstance, tables: CostTables, start: Ints | None, settings: Settings
 ) -> Outcome:
-    """Run the programme below the time of a known placement, if there is one.
-
-    Parameters
-    ----------
-    instance : PlacementInstance
-        The instance.
-    tables : CostTables
-        What each choice costs; see `tables_of`.
-    start : (S, M) int or None
-        Counts of a known placement.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-
-    Returns
-    -------
-    Outcome
-        The best placement, and what is proved of it.
-    """
+    """Run the programme below the time of a known placement, if there is one."""
     _refuse_large(instance)
     began = clock()
     known = np.inf

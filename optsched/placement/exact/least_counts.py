@@ -34,15 +34,7 @@ MOST_NODES = 300
 
 
 def at_most(tables: CostTables, still: Open) -> CostTables:
-    """Tables by which each stage's all-reduce is at the largest count open to it: none is faster.
-
-    Parameters
-    ----------
-    tables : CostTables
-        Of the job, with the all-reduce of a server's own count.
-    still : (S, V + 1) bool
-        The counts.
-    """
+    """Tables with each stage's all-reduce at the largest count open to it: none is faster."""
     seconds = np.where(still, tables.all_reduce, np.inf)[:, None, :]
     seconds = np.where(stands_for(tables), seconds, np.inf).min(axis=2)
     seconds[:, 0] = 0.0
@@ -71,13 +63,6 @@ def needed_counts(tables: CostTables, pricing: Pricing) -> Ints:
     """Which count everywhere keeps a stage within theta: by stage, v, u and w of `stage_time`.
 
     More than v where none does, 0 where there is no replica. Free stages are always.
-
-    Parameters
-    ----------
-    tables : CostTables
-        Of the job, with the all-reduce of a server's own count.
-    pricing : Pricing
-        Of theta.
     """
     size = tables.all_reduce.shape[1]
     v, u, w = np.ix_(*[np.arange(size)] * 3)
@@ -110,19 +95,7 @@ def needs_of(needed: Ints, patterns: Ints) -> Ints:
 def with_least_counts(
     problem: MilpArrays, needs: Ints, counts: Ints, replicas: Ints, first: int = 0
 ) -> MilpArrays:
-    """A programme over patterns with a variable a stage and count, 1 where fewer are nowhere.
-
-    Parameters
-    ----------
-    problem : MilpArrays
-        A column a pattern, from the first on.
-    needs, counts : (P, S) int
-        What the patterns need of each stage, and their replicas.
-    replicas : (S,) int
-        Of the stages.
-    first : int
-        Columns before the patterns.
-    """
+    """A programme over patterns with a variable a stage and count, 1 where fewer are nowhere."""
     from scipy.sparse import csr_array, hstack, vstack
 
     rows, switches = [], []

@@ -45,24 +45,7 @@ def packing(instance: PlacementInstance, settings: Settings) -> Packing:
 
 
 def pack(sizes: Ints, wanted: Ints, free_gpus: tuple[int, ...], settings: Settings) -> Packing:
-    """So many replicas of each of some distinct sizes on servers: counts are sizes x servers.
-
-    Parameters
-    ----------
-    sizes : (k,) int
-        GPUs of a replica, by size.
-    wanted : (k,) int
-        Replicas of each size.
-    free_gpus : tuple of int
-        By server.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-
-    Returns
-    -------
-    Packing
-        Counts, sizes x servers, or why there are none.
-    """
+    """So many replicas of each of some distinct sizes on servers: counts are sizes x servers."""
     counts = _largest_first(sizes, wanted, free_gpus)
     if counts is not None:
         return Packing(counts, Termination.FEASIBLE)

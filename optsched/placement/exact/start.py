@@ -18,15 +18,7 @@ Search = Callable[[PlacementInstance, PlacementOptions, Settings, Ints, Bound], 
 def between_bounds(
     instance: PlacementInstance, options: PlacementOptions, settings: Settings, search: Search
 ) -> Outcome:
-    """Search between the combinatorial bounds and Repartition's placement, if there is any.
-
-    Parameters
-    ----------
-    instance, options, settings : PlacementInstance, PlacementOptions, Settings
-        What is placed, how it is read, and the limits of the run.
-    search : Search
-        What looks for better ones of both.
-    """
+    """Search between the combinatorial bounds and Repartition's placement, if there is any."""
     start = starting_placement(instance, options, settings)
     if start.counts is None:
         return start.nothing

@@ -40,14 +40,7 @@ MOST_CANDIDATES = 5_000_000
 def threshold(
     instance: PlacementInstance, options: PlacementOptions, settings: Settings
 ) -> Outcome:
-    """Place a job optimally by bisection.
-
-    Raises
-    ------
-    NotApplicableError
-        Under the "bottleneck" reading, for micro-batches, if g/B_inter < 1/B_intra, or for more
-        than five million candidate times.
-    """
+    """Place a job optimally by bisection."""
     options.require_own_bandwidth("threshold")
     require_asynchronous("threshold", instance)
     if settings.solver != "highs":
@@ -63,14 +56,7 @@ def bisect(
     start: Ints,
     bound: Bound,
 ) -> Outcome:
-    """Bisect between a proven lower bound and the time of a known placement.
-
-    Parameters
-    ----------
-    instance, options, settings, start, bound
-        As in `optsched.placement.exact.columns.between`.
-
-    """
+    """Bisect between a proven lower bound and the time of a known placement."""
     began = clock()
     tables = tables_of(instance, options)
     refuse_many_nonzeros("threshold", count_nonzeros(instance), "use repartition")

@@ -24,19 +24,6 @@ def improve_pipeline(pipeline: Any, counts: Any, free: Any, rounds: int, budget:
     Returns the number of accepted re-splits and the times of
     stages worked out, about: not many more than `budget`, of which one pair gets at most a
     hundredth.
-
-    Parameters
-    ----------
-    pipeline : PipelineCosts
-        Of the job.
-    counts : (S, M) int
-        Replicas by stage and server; edited.
-    free : (M,) int
-        GPUs that each server offers.
-    rounds : int
-        Re-splits that may be accepted.
-    budget : int
-        Times of stages that may be worked out.
     """
     stages, servers = counts.shape
     works, reduces = np.zeros((stages, servers)), np.zeros((stages, servers))

@@ -35,19 +35,6 @@ def improve(costs: Any, counts: Any, free: Any, rounds: int, budget: int) -> Any
 
     Returns the number of accepted re-splits, the splits looked at (never more than `budget`, of
     which one pair gets at most a hundredth), and the slowest server's time at the end.
-
-    Parameters
-    ----------
-    costs : StageCosts
-        Of the job on this cluster, seconds.
-    counts : (S, M) int
-        Replicas by stage and server; edited.
-    free : (M,) int
-        GPUs that each server offers.
-    rounds : int
-        Re-splits that may be accepted.
-    budget : int
-        Splits that may be looked at.
     """
     servers = counts.shape[1]
     times = np.empty(servers)
@@ -81,17 +68,6 @@ def lay_out(replicas: Any, gpus: Any, free: Any, order: Any, backwards: bool) ->
     """Counts of stages laid out one after another over the servers in the order given.
 
     A server that has no room for the next replica is closed.
-
-    Parameters
-    ----------
-    replicas, gpus : (S,) int
-        Replicas of each stage, and the GPUs of one.
-    free : (M,) int
-        GPUs that each server offers.
-    order : (M,) int
-        Servers, first to last.
-    backwards : bool
-        Whether the last stage comes first.
     """
     counts = np.zeros((len(replicas), len(free)), dtype=np.int64)
     stage, last, step = 0, len(replicas) - 1, 1
@@ -113,17 +89,7 @@ def lay_out(replicas: Any, gpus: Any, free: Any, order: Any, backwards: bool) ->
 
 @njit(cache=True)
 def halves_of(counts: Any, gpus: Any, a: int, b: int) -> Any:
-    """The `Halves` of two servers, unsplit, and the GPUs of stage i and those that follow.
-
-    Parameters
-    ----------
-    counts : (S, M) int
-        Replicas by stage and server.
-    gpus : (S,) int
-        Of a replica, by stage.
-    a, b : int
-        The two servers.
-    """
+    """The `Halves` of two servers, unsplit, and the GPUs of stage i and those that follow."""
     stages = counts.shape[0]
     held = np.empty(stages, dtype=np.int64)
     active = 0
@@ -146,21 +112,7 @@ def halves_of(counts: Any, gpus: Any, a: int, b: int) -> Any:
 
 @njit_inner
 def next_split(halves: Any, gpus: Any, used: Any, i: int, room: int) -> int:
-    """Give the first server a replica more of stage i: the GPUs it then uses; -1 for no more.
-
-    Parameters
-    ----------
-    halves : Halves
-        The replicas of two servers.
-    gpus : (S,) int
-        Of a replica, by stage.
-    used : (n + 1,) int
-        GPUs of the first server that the stages before take.
-    i : int
-        Place of the stage among those held.
-    room : int
-        GPUs of the first server.
-    """
+    """Give the first server a replica more of stage i: the GPUs it then uses; -1 for no more."""
     split = halves.split[i] + 1
     taken = used[i] + split * gpus[halves.held[i]]
     more = split <= halves.total[i] and taken <= room
@@ -170,19 +122,7 @@ def next_split(halves: Any, gpus: Any, used: Any, i: int, room: int) -> int:
 
 @njit_inner
 def half(halves: Any, i: int, side: int, followed: bool) -> Any:
-    """Replicas of stage i on one of the servers, and of the stages before and after it there.
-
-    Parameters
-    ----------
-    halves : Halves
-        The replicas of two servers.
-    i : int
-        Place of the stage among those held.
-    side : int
-        0 for the first server, 1 for the second.
-    followed : bool
-        Whether the next stage is split already.
-    """
+    """Replicas of stage i on one of the servers, and of the stages before and after it there."""
     before = _replicas(halves, i - 1, side) if halves.joined[i] else 0
     after = _replicas(halves, i + 1, side) if followed and halves.joined[i + 1] else 0
     return _replicas(halves, i, side), before, after
@@ -197,17 +137,7 @@ def _replicas(halves: Any, i: int, side: int) -> int:
 
 @njit_inner
 def take_split(halves: Any, counts: Any, a: int, b: int) -> None:
-    """Write a split into the counts of its two servers.
-
-    Parameters
-    ----------
-    halves : Halves
-        The replicas of two servers.
-    counts : (S, M) int
-        Replicas by stage and server; edited.
-    a, b : int
-        The two servers.
-    """
+    """Write a split into the counts of its two servers."""
     for i in range(len(halves.held)):
         counts[halves.held[i], b] = halves.total[i] - halves.split[i]
         counts[halves.held[i], a] = halves.split[i]

@@ -57,13 +57,7 @@ class Start(NamedTuple):
 def repartition(
     instance: PlacementInstance, options: PlacementOptions, settings: Settings
 ) -> Outcome:
-    """Place a job by local search; ``iterations`` caps the re-splits accepted from each start.
-
-    Raises
-    ------
-    NotApplicableError
-        Under the "bottleneck" reading, where a re-split changes other servers' times.
-    """
+    """Place a job by local search; ``iterations`` caps the re-splits accepted from each start."""
     options.require_own_bandwidth("repartition")
     began = clock()
     tables = tables_of(instance, options)
@@ -113,13 +107,6 @@ def starting_placement(
 
     Under the "bottleneck" reading Repartition's search still minimises the other one; its
     placement is taken where it is better all the same.
-
-    Parameters
-    ----------
-    instance, options, settings : PlacementInstance, PlacementOptions, Settings, optional
-        What is placed, how it is read, and the limits of the run.
-    tables : CostTables, optional
-        Of the instance under these options, where they are known.
     """
     tables = tables_of(instance, options) if tables is None else tables
     settings = settings or Settings()
@@ -139,24 +126,7 @@ def starting_placement(
 
 
 def improve(free: Ints, tables: CostTables, counts: Ints, settings: Settings) -> tuple[int, float]:
-    """Re-split servers until nothing improves; edits the counts.
-
-    Parameters
-    ----------
-    free : (M,) int
-        GPUs that each server offers.
-    tables : CostTables
-        The job's seconds by stage and count.
-    counts : (S, M) int
-        Of a placement of all replicas, by stage and server.
-    settings : Settings
-        Its iterations cap the re-splits.
-
-    Returns
-    -------
-    int, float
-        How often servers were re-split, and the seconds of an iteration then.
-    """
+    """Re-split servers until nothing improves; edits the counts."""
     from optsched.placement.heuristics import _repartition_kernel as loops
 
     found = loops.improve(tables.costs, counts, free, _rounds(settings), MOST_SPLITS)

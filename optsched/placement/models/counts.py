@@ -13,15 +13,7 @@ from numpy.typing import NDArray
 def add_up(
     model: pyo.ConcreteModel, terms: Iterable[tuple[int, int, int, Any]]
 ) -> NDArray[np.int64]:
-    """Counts, stages x servers.
-
-    Parameters
-    ----------
-    model : pyomo.environ.ConcreteModel
-        With the sets STAGES and SERVERS.
-    terms : iterable of (stage, server, replicas, binary)
-        So many replicas of the stage are on the server where the binary is 1.
-    """
+    """Counts, stages x servers."""
     counts = np.zeros((len(model.STAGES), len(model.SERVERS)), dtype=np.int64)
     for s, m, replicas, binary in terms:
         counts[s, m] += replicas * round(pyo.value(binary))

@@ -41,15 +41,7 @@ PARTS = 2**32
 
 
 def cp_sat(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
-    """Solve the constraint programme, started below the heuristic's time.
-
-    Raises
-    ------
-    MissingExtraError
-        Without the extra "cp".
-    NotApplicableError
-        Above `sizes.MOST_NONZEROS`.
-    """
+    """Solve the constraint programme, started below the heuristic's time."""
     require_cp_sat()
     began = clock()
     start = starting_placement(instance, options, settings)
@@ -110,21 +102,7 @@ def data_of(
     unit: float,
     bound: float,
 ) -> dict[str, Any]:
-    """The model's data in whole numbers; times above the unit count as a little above it.
-
-    Parameters
-    ----------
-    instance : PlacementInstance
-        The instance.
-    options : PlacementOptions
-        The problem's options.
-    tables : CostTables
-        What each choice costs.
-    unit : float
-        Seconds of the best known placement.
-    bound : float
-        Proven, seconds.
-    """
+    """The model's data in whole numbers; times above the unit count as a little above it."""
     apart = tables.micro_batches is not None or options.all_reduce_bandwidth == "bottleneck"
     near = tables.near_work if apart else tables.near_work + tables.all_reduce
 

@@ -39,11 +39,6 @@ def min_cut(instance: PlacementInstance, options: PlacementOptions, settings: Se
 
     The options change alpha, never the placement. It proves nothing about alpha: a least cut
     ends as "feasible", one cut short as "time-limit", with Heavy-Edge's placement if it has none.
-
-    Raises
-    ------
-    NotApplicableError
-        Above `sizes.MOST_NONZEROS`.
     """
     require_solver(settings.solver)
     began = clock()

@@ -106,29 +106,7 @@ class PlacementModelData:
 def model_data(
     instance: PlacementInstance, options: PlacementOptions, counts: Ints | None, bound: float
 ) -> PlacementModelData:
-    """Gather the model's data around a known placement; without one no time is known to be met.
-
-    Parameters
-    ----------
-    instance : PlacementInstance
-        The instance.
-    options : PlacementOptions
-        The problem's options.
-    counts : (S, M) int or None
-        A known placement.
-    bound : float
-        A lower bound on alpha, seconds.
-
-    Returns
-    -------
-    PlacementModelData
-        The sets and parameters of the model.
-
-    Raises
-    ------
-    NotApplicableError
-        If neighbours inside a server cost time (g/B_inter < 1/B_intra): then savings are negative.
-    """
+    """Gather the model's data around a known placement; without one no time is known to be met."""
     bottleneck = options.all_reduce_bandwidth == "bottleneck" and not instance.job.micro_batches
     refuse_many_nonzeros("ilp", count_nonzeros(instance, widths=bottleneck), INSTEAD)
     tables = tables_of(instance, options)

@@ -22,13 +22,7 @@ from optsched.result import SOLVED, Outcome, Settings, Termination, ended, is_pr
 
 
 def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
-    """Solve the strengthened MILP.
-
-    Raises
-    ------
-    NotApplicableError
-        If g/B_inter < 1/B_intra, or above `sizes.MOST_NONZEROS`.
-    """
+    """Solve the strengthened MILP."""
     require_solver(settings.solver)
     began = clock()
     known = starting_placement(instance, options, settings)

@@ -37,19 +37,7 @@ def declare_pipeline(model: pyo.ConcreteModel) -> None:
 def state_pipeline(
     model: pyo.ConcreteModel, tables: CostTables, unit: float, equations: tuple[str, str, str]
 ) -> None:
-    """State alpha >= ((M - 1) P + sum P_s)/M + E, with P >= P_s and E >= A_s - hidden_s.
-
-    Parameters
-    ----------
-    model : pyo.ConcreteModel
-        The model, to which constraints are added.
-    tables : CostTables
-        What each choice costs; see `tables_of`.
-    unit : float
-        Seconds that alpha counts in.
-    equations : tuple[str, str, str]
-        Names of the three equations, for the constraints' texts.
-    """
+    """State alpha >= ((M - 1) P + sum P_s)/M + E, with P >= P_s and E >= A_s - hidden_s."""
     slowest, exposed, pipeline = equations
     parts = tables.parts
 

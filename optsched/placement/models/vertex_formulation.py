@@ -77,13 +77,7 @@ class VertexModelData:
 def ilp_vertex(
     instance: PlacementInstance, options: PlacementOptions, settings: Settings
 ) -> Outcome:
-    """Solve the vertex-level ILP; Heavy-Edge's placement stands where the limit leaves none.
-
-    Raises
-    ------
-    NotApplicableError
-        Above `sizes.MOST_NONZEROS`.
-    """
+    """Solve the vertex-level ILP; Heavy-Edge's placement stands where the limit leaves none."""
     require_solver(settings.solver)
     began = clock()
     data = vertex_data(instance, options)

@@ -69,23 +69,7 @@ class Job(NamedTuple):
 
 @njit(cache=True)
 def all_jobs(load: Workload, slots: Slots, first: Any, kept: Any, values: Any, use: Any) -> float:
-    """`job_bound` for every job, into ``values``; their sum.
-
-    Parameters
-    ----------
-    load : Workload
-        All jobs, with their true epochs.
-    slots : Slots
-        Prices by type and slot.
-    first : (J,) int
-        A job's first slot.
-    kept : (J, H) float
-        Multipliers from before, updated.
-    values : (J,) float
-        Gets the bounds, dollars.
-    use : (T, H) float
-        Gets GPU seconds.
-    """
+    """`job_bound` for every job, into ``values``; their sum."""
     lows = np.zeros(len(slots.edges))
     total = 0.0
     for j in range(len(first)):
@@ -105,19 +89,6 @@ def job_bound(job: Job, slots: Slots, kept: Any, lows: Any, use: Any) -> float:
 
     Slots whose bound at an old multiplier exceeds the least refined one are not refined: any
     multiplier is valid.
-
-    Parameters
-    ----------
-    job : Job
-        With its true epochs.
-    slots : Slots
-        Prices by type and slot.
-    kept : (H,) float
-        Multipliers from before, updated.
-    lows : (H + 1,) float
-        Work space.
-    use : (T, H) float
-        GPU seconds, added to.
     """
     edges, first = slots.edges, job.first
     count = len(edges) - 1

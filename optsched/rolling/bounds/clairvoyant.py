@@ -80,20 +80,7 @@ def clairvoyant_bound(
     *,
     until: float | None = None,
 ) -> Bound:
-    """Find prices that make the bound large.
-
-    Parameters
-    ----------
-    world : World
-    epochs : tuple of float
-        The true epochs.
-    known_cost : float
-        Cost of some run, for the step sizes only.
-    settings : BoundSettings, optional
-    until : float, optional
-        End of the priced slots; by default twice the span in which all could run in sequence of
-        arrival on their cheapest GPUs.
-    """
+    """Find prices that make the bound large."""
     settings = settings or BoundSettings()
     load = workload_of(world, epochs)
     edges = slot_edges(load, settings, until)
@@ -129,24 +116,7 @@ def clairvoyant_bound(
 def lagrangian(
     load: Workload, edges: Floats, prices: Floats, kept: Floats | None = None
 ) -> tuple[float, Floats]:
-    """The bound at given prices, and the GPU seconds by type and slot behind it.
-
-    Parameters
-    ----------
-    load : Workload
-        The workload, with the epochs drawn.
-    edges : (slots + 1,) float
-        Seconds at which slots start and end.
-    prices : (types, slots) float
-        Dollars a GPU second.
-    kept : array of float, optional
-        Multipliers of the due dates to start from.
-
-    Returns
-    -------
-    float, (types, slots) float
-        Dollars, and GPU seconds.
-    """
+    """The bound at given prices, and the GPU seconds by type and slot behind it."""
     if kept is None:
         kept = _first_multipliers(load, len(edges) - 1)
     first = np.searchsorted(edges, load.jobs[:, 0], side="right") - 1

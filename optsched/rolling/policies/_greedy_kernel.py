@@ -69,23 +69,6 @@ def best_of_passes(
     The first pass takes the best that fits; the others swap neighbours of the order with a chance
     of ``swap_share`` and draw among the first ``choices`` that fit. Complexity: O(passes x jobs x
     (nodes + scenarios)).
-
-    Parameters
-    ----------
-    ranking : Ranking
-        Configurations of each job, best first.
-    nodes : Nodes
-        Free GPUs and rates.
-    jobs : Jobs
-        Costs of jobs.
-    generator : numpy.random.Generator
-        Draws swaps and choices.
-    passes : int
-        How many.
-    choices : int
-        Best ones to draw among.
-    swap_share : float
-        Chance of a swap, from 0 to 1.
     """
     count = len(ranking.order)
     best = np.full((3, count), -1)

@@ -90,17 +90,6 @@ def anneal(worth: Any, known: Known, nodes: Nodes, generator: Any, steps: int, h
     """Simulated annealing over the jobs' worths; the least cost, whose worths are left.
 
     A change to a job's worth changes nothing before that job arrives: a run goes on from there.
-
-    Parameters
-    ----------
-    worth : (J,) float
-        Where to start; overwritten.
-    known : Known
-    nodes : Nodes
-    generator : numpy Generator
-    steps : int
-    heat : (2,) float
-        First and last temperature, dollars.
     """
     jobs = len(worth)
     now, states, tried = worth.copy(), _at_the_start(known), _at_the_start(known)
@@ -150,20 +139,7 @@ def _at_the_start(known: Known) -> States:
 def cost_of_worths(
     worth: Any, known: Known, nodes: Nodes, first: int, limit: float, states: States
 ) -> float:
-    """Dollars of the run that the worths make.
-
-    Parameters
-    ----------
-    worth : (J,) float
-    known : Known
-    nodes : Nodes
-    first : int
-        The job just before whose arrival the run begins, in its state.
-    limit : float
-        Dollars above which the cost is called infinite.
-    states : States
-        Of later jobs: overwritten.
-    """
+    """Dollars of the run that the worths make."""
     jobs, came, over = len(worth), first, 0
     left = states.left[first].copy()
     total, now = states.money[first, 0], states.money[first, 1]
@@ -214,20 +190,7 @@ def _at_least(j: int, now: float, left: float, known: Known) -> float:
 
 @njit_borrowing
 def hand_out(worth: Any, present: Any, speed: Any, nodes: Nodes, seats: Seats) -> None:
-    """Seat the jobs present: GPU by GPU to the largest gain, then moves, then exchanges.
-
-    Parameters
-    ----------
-    worth : (J,) float
-        Dollars an epoch.
-    present : (jobs,) int
-        Who has arrived and is not done.
-    speed : (J, T, K) float
-        Epochs per second.
-    nodes : Nodes
-    seats : Seats
-        Overwritten for those present.
-    """
+    """Seat the jobs present: GPU by GPU to the largest gain, then moves, then exchanges."""
     for n in range(len(nodes.gpus)):
         seats.free[n], seats.price[n] = nodes.gpus[n], nodes.rates[n, 0]
     for j in present:
@@ -300,17 +263,7 @@ def _move(j: int, worth: float, speed: Any, nodes: Nodes, seats: Seats) -> None:
 
 @njit_inner
 def _exchange(worth: Any, present: Any, speed: Any, nodes: Nodes, seats: Seats) -> None:
-    """Let two jobs change places, or one that waits take another's, where that makes more.
-
-    Parameters
-    ----------
-    worth : (J,) float
-    present : (jobs,) int
-    speed : (J, T, K) float
-    nodes : Nodes
-    seats : Seats
-        Changed.
-    """
+    """Let two jobs change places, or one that waits take another's, where that makes more."""
     node, size = seats.node, seats.size
     for p in range(len(present)):
         a = present[p]

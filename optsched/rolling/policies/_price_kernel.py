@@ -68,25 +68,7 @@ class Bids(NamedTuple):
 def value_jobs(
     jobs: Any, ways: Ways, cost: Any, curves: Curves, due: Any, weights: Any, worths: Worths
 ) -> None:
-    """Fill ``worths``.
-
-    Parameters
-    ----------
-    jobs : (J,) int
-        Rows of ``ways``.
-    ways : Ways
-        Of all jobs.
-    cost : (T C,) float
-        Dollars per second.
-    curves : Curves
-        F^c of every job, by epochs.
-    due : (J,) float
-        Seconds left.
-    weights : (J,) float
-        Dollars per second late.
-    worths : Worths
-        Its multipliers say where each search begins: what comes out does not depend on them.
-    """
+    """Fill ``worths``."""
     count = ways.speed.shape[1]
     vertices, slopes, energy = np.empty(count, np.int64), np.empty(count), np.empty(count)
     for i in range(len(jobs)):
@@ -117,21 +99,7 @@ def value_jobs(
 
 @njit(cache=True)
 def gains(jobs: Any, ways: Ways, types: Types, worth: Any, gain: Any) -> None:
-    """Fill dollars per second of each way to run, minus infinity where there is none.
-
-    Parameters
-    ----------
-    jobs : (J,) int
-        Rows of ``ways``.
-    ways : Ways
-        Of all jobs.
-    types : Types
-        GPUs and costs of each.
-    worth : (J,) float
-        Dollars per epoch.
-    gain : (J, T, C) float
-        Filled.
-    """
+    """Fill dollars per second of each way to run, minus infinity where there is none."""
     kinds, count = types.sizes.shape
     for i in range(len(jobs)):
         for t in range(kinds):
@@ -143,21 +111,7 @@ def gains(jobs: Any, ways: Ways, types: Types, worth: Any, gain: Any) -> None:
 
 @njit(cache=True)
 def clear_prices(gain: Any, types: Types, rounds: int, bisections: int, prices: Any) -> None:
-    """Fill ``prices`` with those at which each job's best configuration fits, type after type.
-
-    Parameters
-    ----------
-    gain : (J, T, C) float
-        Dollars per second, minus infinity where a job cannot run.
-    types : Types
-        GPUs and costs of each.
-    rounds : int
-        Passes over the types.
-    bisections : int
-        Steps a type and pass.
-    prices : (T,) float
-        Dollars per GPU second, beside the cost; changed.
-    """
+    """Fill ``prices`` with those at which each job's best configuration fits, type after type."""
     sizes = types.sizes
     jobs, kinds, count = gain.shape
     bids = Bids(np.empty((jobs, count)), np.empty(jobs), np.empty(jobs, np.bool_))
@@ -199,19 +153,6 @@ def _multiplier(curve: Curve, useful: Useful, weight: float, due: float, guess: 
 
     The epochs' speeds and those that count change at breakpoints of M only, and no M is slower than
     a smaller one, rounding included: after a probe all up to the next breakpoint are as it was.
-
-    Parameters
-    ----------
-    curve : Curve
-        F^c, by epochs.
-    useful : Useful
-        Speeds.
-    weight : float
-        Dollars per second late.
-    due : float
-        Seconds.
-    guess : float
-        An M to begin with.
     """
     meets, edge = _probe(curve, useful, 0.0, weight, due)
     if meets:
@@ -239,19 +180,6 @@ def _probe(curve: Curve, useful: Useful, multiplier: float, weight: float, due: 
 
     If so, also an M down to which that is so, else one up to which it is not, but for rounding.
     Survival falls and slopes are positive, so that no epoch is slower than the one before.
-
-    Parameters
-    ----------
-    curve : Curve
-        F^c, by epochs.
-    useful : Useful
-        Speeds.
-    multiplier : float
-        M.
-    weight : float
-        Dollars per second late.
-    due : float
-        Seconds.
     """
     high, slopes, worth = curve.high, useful.slopes, weight * multiplier
     total, at, below, above = 0.0, 0, 0.0, np.inf

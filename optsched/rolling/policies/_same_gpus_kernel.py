@@ -42,19 +42,6 @@ def count_stays(alike: Any, placed: Placed, before: Before, column: Any, stays: 
     """Fill ``stays``: what of an open node's contents stays if they go to another node.
 
     Returns whether all stays at most where it is.
-
-    Parameters
-    ----------
-    alike : (m,) int
-        Nodes of one class.
-    placed : Placed
-        The new seats.
-    before : Before
-        Those before.
-    column : (N,) int
-        -1 everywhere; work space.
-    stays : (m, m) float
-        Zeros; a row an open node, in their order, is filled.
     """
     for i in range(len(alike)):
         column[alike[i]] = i
@@ -84,17 +71,7 @@ def count_stays(alike: Any, placed: Placed, before: Before, column: Any, stays: 
 
 @njit(cache=True)
 def rename(target: Any, placed: Placed, before: Before, gpus: Any) -> None:
-    """Fill new numbers of each job's GPUs.
-
-    Parameters
-    ----------
-    target : (N,) int
-        Where each node's contents go.
-    placed : Placed
-    before : Before
-    gpus : (n, G) int
-        So many of a row as the job has GPUs are filled.
-    """
+    """Fill new numbers of each job's GPUs."""
     count = len(placed.node)
     leader = np.full((len(target), gpus.shape[1]), -1)  # who was first given a node's GPU
     taken = np.zeros((len(target), gpus.shape[1]), np.bool_)

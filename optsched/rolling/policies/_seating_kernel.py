@@ -42,19 +42,7 @@ class Offers(NamedTuple):
 
 @njit(cache=True)
 def ask(prices: Any, sizes: Any, gain: Any, wish: Any, value: Any) -> None:
-    """Fill each job's best way to run after the price, and what it is worth.
-
-    Parameters
-    ----------
-    prices : (T,) float
-        Dollars per GPU second.
-    sizes : (T, C) float
-        GPUs of each configuration.
-    gain : (J, T, C) float
-        Before the price.
-    wish, value : (J,) int, float
-        Filled.
-    """
+    """Fill each job's best way to run after the price, and what it is worth."""
     jobs, kinds, count = gain.shape
     for j in range(jobs):
         wish[j], value[j] = 0, -np.inf
@@ -67,19 +55,7 @@ def ask(prices: Any, sizes: Any, gain: Any, wish: Any, value: Any) -> None:
 
 @njit(cache=True)
 def seat_jobs(offers: Offers, kinds: Kinds, nodes: Nodes, seats: Any, order: Any) -> int:
-    """Fill ``seats`` (6, J), as the kernel of STS has them, and ``order`` (J,); how many there are.
-
-    Parameters
-    ----------
-    offers : Offers
-        What each way to run is worth.
-    kinds, nodes : Kinds, Nodes
-        The cluster.
-    seats : (6, J) int
-        -1 everywhere; node, first GPU and configuration given of each that has a seat.
-    order : (J,) int
-        Those, as they were seated.
-    """
+    """Fill ``seats`` (6, J), as in the kernel of STS, and ``order`` (J,); return their number."""
     _, types, width = offers.gain.shape
     left = Left(nodes.gpus.copy(), np.full(nodes.rates.shape, -1))
     is_open, gone = np.ones(types, np.bool_), np.zeros(types * width, np.bool_)
@@ -129,19 +105,6 @@ def _take(wish: int, kinds: Kinds, nodes: Nodes, left: Left, gone: Any, row: Any
     """A seat for a configuration; what once finds none never will: free GPUs only grow fewer.
 
     A shared GPU's room is only made of a free GPU, which is there for whoever wants the room.
-
-    Parameters
-    ----------
-    wish : int
-        t C + c.
-    kinds, nodes : Kinds, Nodes
-        The cluster.
-    left : Left
-        What is free.
-    gone : (T C,) bool
-        What is known to find none.
-    row : (6,) int
-        Filled.
     """
     t, c = divmod(wish, kinds.parts.shape[1])
     take_seat(kinds, nodes, left, t, c, row)
@@ -150,18 +113,7 @@ def _take(wish: int, kinds: Kinds, nodes: Nodes, left: Left, gone: Any, row: Any
 
 @njit_inner
 def _raise(gain: Any, nodes: Nodes, kinds: Kinds, left: Left, seats: Any, order: Any) -> None:
-    """One more GPU of its node to the job that gains most by it, again and again.
-
-    Parameters
-    ----------
-    gain : (J, T, C) float
-    nodes, kinds : Nodes, Kinds
-    left : Left
-    seats : (6, J) int
-        Configurations given are changed.
-    order : (seated,) int
-        Who has a seat.
-    """
+    """One more GPU of its node to the job that gains most by it, again and again."""
     for n in range(len(left.free)):
         t = nodes.kind[n]
         while left.free[n]:

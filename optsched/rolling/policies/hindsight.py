@@ -34,25 +34,7 @@ HEAT = (0.1, 1e-4)
 def hindsight_run(
     world: World, epochs: tuple[float, ...], known_cost: float, *, seed: int = 0, steps: int = STEPS
 ) -> Records:
-    """Search, and make the run that was found.
-
-    Parameters
-    ----------
-    world : World
-    epochs : tuple of float
-        The true epochs.
-    known_cost : float
-        Of some run, dollars; sets the temperatures.
-    seed : int
-        Of the search.
-    steps : int
-        Runs tried.
-
-    Returns
-    -------
-    Records
-        Of policy ``hindsight``.
-    """
+    """Search, and make the run that was found."""
     known = known_jobs(world, epochs)
     nodes = nodes_of(world.instance, world.all.kind_of)
     generator, heat = np.random.default_rng(seed), (known_cost or 1.0) * np.array(HEAT)

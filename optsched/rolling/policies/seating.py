@@ -25,17 +25,6 @@ class Seating:
     def by_gain(self, gain: Floats, prices: Floats, urgency: Floats) -> Placed:
         """Seats in the order in which they were given.
 
-        Parameters
-        ----------
-        gain : array (J, T, C)
-            nu s - c k, dollars per second; minus infinity where the job cannot run.
-        prices : array (T,)
-            Of a GPU second: what a job asks for is best after it.
-        urgency : array (J,)
-            nu s at the fastest configuration: the order of those whose wish does not fit.
-
-        Notes
-        -----
         Jobs take their best configuration, the largest gain first; the others the best that fits of
         positive gain; then jobs get more GPUs of their node while that gains most. O(J (N + T C)).
         """

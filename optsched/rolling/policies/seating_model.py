@@ -68,13 +68,7 @@ class _Columns:
 
 
 def seat_by_patterns(tables: Tables, gain: Floats, time_limit: float | None) -> Placed:
-    """Seats; the greedy ones when the limit passes without a better seating.
-
-    Raises
-    ------
-    NotApplicableError
-        If nodes are larger than `MOST_GPUS`, or a type's fills too many.
-    """
+    """Seats; the greedy ones when the limit passes without a better seating."""
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_matrix
 

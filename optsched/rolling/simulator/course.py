@@ -72,20 +72,7 @@ class Course:
     def reseat(
         self, present: Jobs, now: float, old: Seats, seats: Mapping[int, Seat], done: Floats
     ) -> None:
-        """Give the jobs present other seats, or none; those whose seat is as it was go on.
-
-        Parameters
-        ----------
-        present : array (P,)
-            Jobs.
-        now : float
-        old : Seats
-            Those they have, by place among those present.
-        seats : mapping
-            Those they get.
-        done : array (P,)
-            Epochs completed by each.
-        """
+        """Give the jobs present other seats, or none; those whose seat is as it was go on."""
         new = Seats.of(seats, *old.gpus.shape)
         width = new.gpus.shape[1]
         self.seats = self.seats.widened(width)

@@ -84,28 +84,7 @@ def simulate_rolling(
     epochs: tuple[float, ...] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Records:
-    """Run a policy to the completion of every job.
-
-    Parameters
-    ----------
-    world : World
-        The instance's tables.
-    policy : Decider
-        Fresh: it may keep a memory of the run.
-    seed : int
-        Decides the true epochs that the instance leaves open.
-    epochs : tuple of float, optional
-        True epochs by job instead.
-    progress : callable, optional
-        Called with (jobs done, jobs) after each event.
-
-    Raises
-    ------
-    InputError
-        If the run could take more than `MOST_PERIODIC_DECISIONS` periodic decisions.
-    StalledError
-        If the policy leaves waiting jobs on an idle cluster for ever.
-    """
+    """Run a policy to the completion of every job."""
     refuse_endless(world, policy)
     targets = true_epochs(world.instance, seed) if epochs is None else epochs
     run = _Run(world, policy, targets)
@@ -130,11 +109,6 @@ def refuse_endless(world: World, policy: Decider) -> None:
 
     The time to cover is at most about the arrivals' span, the longest job at its slowest and all
     jobs' slowest times spread over the nodes.
-
-    Raises
-    ------
-    InputError
-        Naming ``interval``, or the policy's ``wake`` where that is shorter.
     """
     instance = world.instance
     longest = world.slowest_seconds

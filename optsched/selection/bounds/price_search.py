@@ -89,19 +89,7 @@ class Point:
 def best_prices(
     skeleton: Skeleton, settings: Settings, enough: float, start: PricedOut | None = None
 ) -> Found:
-    """Look for the prices of the best bound, until the programme's value is relatively that close.
-
-    Parameters
-    ----------
-    skeleton : Skeleton
-        The model, by classes of equal nodes or groups.
-    settings : Settings
-        Its clock ends the search, its `iterations` cut the rounds.
-    enough : float
-        Relative distance of value and bound at which to stop.
-    start : PricedOut, optional
-        Where to begin; by default at the prices of a sample.
-    """
+    """Search for the prices of the best bound, until it is within the relative gap of the value."""
     tables, clock = skeleton.tables, settings.deadline
     sizes = np.array([float(len(each.nodes)) for each in skeleton.classes])
     if start is None and tables.jobs > SAMPLE and not tables.options.opens_exactly:

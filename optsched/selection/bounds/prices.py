@@ -153,24 +153,7 @@ def lowest_at(slopes: Floats, fixed: Floats, points: Floats) -> Floats:
 
 
 def least_columns(skeleton: Skeleton, priced: PricedOut, v: int, count: int) -> tuple[Ints, Floats]:
-    """Class v's `count` leaders (j, v, L, u) of least reduced cost, and those costs.
-
-    Parameters
-    ----------
-    skeleton : Skeleton
-        The instance, by classes of equal nodes.
-    priced : PricedOut
-        Costs of jobs and slots at the prices.
-    v : int
-        The class.
-    count : int
-        How many.
-
-    Returns
-    -------
-    (count, 3) int, (count,) float
-        Leaders, and dollars.
-    """
+    """Class v's `count` leaders (j, v, L, u) of least reduced cost, and those costs."""
     reduced = priced.reduced_costs(v).ravel()
     count = min(count, int(np.isfinite(reduced).sum()))
     if count == 0:

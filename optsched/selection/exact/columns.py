@@ -70,14 +70,7 @@ Floats = NDArray[np.float64]
 
 
 def columns(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
-    """Select resources by column generation; `settings.iterations` cuts its rounds.
-
-    Raises
-    ------
-    NotApplicableError
-        If another solver than HiGHS is asked for, a GPU has too many fills, or jobs and
-        configurations are too many: two nonzeros each, above `sizes.MOST_NONZEROS`.
-    """
+    """Select resources by column generation; `settings.iterations` cuts its rounds."""
     require_solver(settings.solver)
     if settings.solver != "highs":
         raise NotApplicableError("columns", f"solver {settings.solver}", "highs")

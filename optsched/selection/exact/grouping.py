@@ -68,19 +68,7 @@ def reassigned(tables: Tables, seats: Assignment) -> dict[int, Seat]:
 def _assign(
     tables: Tables, contents: dict[int, tuple[float, int]], at: dict[int, int], nodes: list[int]
 ) -> None:
-    """Put the contents that some nodes have where among these they cost least.
-
-    Parameters
-    ----------
-    tables : Tables
-        What each choice costs; see `tables_of`.
-    contents : mapping
-        Expected seconds and GPUs in use, by the node that they came from.
-    at : mapping
-        By open node the node that its contents came from; changed.
-    nodes : list of int
-        The nodes.
-    """
+    """Put the contents that some nodes have where among these they cost least."""
     from scipy.optimize import linear_sum_assignment
 
     opened = [at.pop(n) for n in nodes if n in at]

@@ -68,13 +68,7 @@ def fewest_waiting(
 def same_jobs(
     instance: SelectionInstance, options: SelectionOptions, settings: Settings
 ) -> Outcome:
-    """Least (P1.1) that places the jobs that `sts` places and no others.
-
-    Raises
-    ------
-    NotApplicableError
-        As `patterns` does, and if ``node_opening`` is "printed".
-    """
+    """Least (P1.1) that places the jobs that `sts` places and no others."""
     options.require_free_opening("same-jobs")
     tables = tables_of(instance, options)
     known = sts_assignment(tables)
@@ -164,23 +158,7 @@ def _judged(
     unit: float,
     settings: Settings,
 ) -> Outcome:
-    """The outcome, with what is proved of its value.
-
-    Parameters
-    ----------
-    tables : Tables
-        What each choice costs; see `tables_of`.
-    seats : Assignment
-        The selection.
-    shell : Outcome
-        Times and solver.
-    least : float or None
-        What no selection that keeps to the rule is below, dollars.
-    unit : float
-        Dollars that the model counted in.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    """
+    """The outcome, with what is proved of its value."""
     value = expected_cost(tables, seats)
     room = max(settings.gap * abs(value), tables.rounding, ARITHMETIC * unit)
     proved, late = least is not None and value - least <= room, settings.deadline.is_over

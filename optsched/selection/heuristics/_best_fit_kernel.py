@@ -29,19 +29,7 @@ def nodes_of(instance: SelectionInstance, kind_of: Any) -> Nodes:
 
 @njit_inner
 def best_fit(kind: int, wanted: int, free: Any, nodes: Nodes) -> int:
-    """An open node before an empty one, the fewest free GPUs, the least cost, the first; or -1.
-
-    Parameters
-    ----------
-    kind : int
-        GPU type.
-    wanted : int
-        Whole GPUs.
-    free : (N,) int
-        GPUs by node.
-    nodes : Nodes
-        Types, GPUs and rates.
-    """
+    """An open node before an empty one, the fewest free GPUs, the least cost, the first; or -1."""
     gpus, rates = nodes.gpus, nodes.rates
     best = -1
     for n in range(len(free)):

@@ -11,19 +11,7 @@ from optsched.compiled_loops import njit
 
 @njit(cache=True)
 def allocate(run: Any, leave: Any, gpus: Any, chosen: Any) -> Any:
-    """Least total proxy in dollars of giving each job 0..K of so many GPUs: O(J G K).
-
-    Parameters
-    ----------
-    run : (J, K) float
-        Dollars of a job with 1..K GPUs; infinite where it cannot.
-    leave : (J,) float
-        Dollars of a job without any.
-    gpus : int
-        There are.
-    chosen : (J,) int
-        Gets the GPUs of each job.
-    """
+    """Least total proxy in dollars of giving each job 0..K of so many GPUs: O(J G K)."""
     jobs, most = run.shape
     value = np.zeros(gpus + 1)
     pick = np.zeros((jobs, gpus + 1), np.int32)

@@ -111,19 +111,6 @@ def select(jobs: Jobs, kinds: Kinds, nodes: Nodes, order: Any, rules: Rules) -> 
 
     Rows of the seats: node (-1 for none); first of its GPUs, which lie side by side; configuration;
     the one wanted of that type; the one after `Rules.gives_idle`; first of the GPUs added then.
-
-    Parameters
-    ----------
-    jobs : Jobs
-        What STS knows of every job.
-    kinds : Kinds
-        GPU types.
-    nodes : Nodes
-        Types, GPUs and rates.
-    order : (J,) int
-        Jobs, by pressure.
-    rules : Rules
-        How the paper is read.
     """
     count, types, _ = jobs.seconds.shape
     seats, length = np.full((6, count), -1), np.full(count, np.inf)
@@ -155,17 +142,7 @@ def select(jobs: Jobs, kinds: Kinds, nodes: Nodes, order: Any, rules: Rules) -> 
 
 @njit_inner
 def has_room(kind: int, kinds: Kinds, nodes: Nodes, left: Left) -> bool:
-    """Whether any configuration of a type still fits somewhere.
-
-    Parameters
-    ----------
-    kind : int
-        GPU type.
-    kinds, nodes : Kinds, Nodes
-        The cluster.
-    left : Left
-        What is free.
-    """
+    """Whether any configuration of a type still fits somewhere."""
     for n in range(len(left.free)):
         if nodes.kind[n] == kind and left.free[n]:
             return True
@@ -187,22 +164,7 @@ def _wish(
     hull: Hull,
     spare: Any,
 ) -> None:
-    """Algorithm 3 for a job on one type: its profile's first speed, else the fastest.
-
-    Parameters
-    ----------
-    jobs : Jobs
-    kinds : Kinds
-    rules : Rules
-    j, t : int
-        The job, and the type.
-    wishes : Wishes
-        Filled at ``t``.
-    hull : Hull
-        Work space.
-    spare : (2, K) float
-        Work space.
-    """
+    """Algorithm 3 for a job on one type: its profile's first speed, else the fastest."""
     most, curve = kinds.gpus[t], curve_of(jobs.curves, j)
     epochs, fastest = curve.knots[-1], 0
     speeds = Speeds(spare[0, :most], spare[1, :most])
@@ -261,19 +223,7 @@ def _assign(
 
 @njit_inner
 def take_seat(kinds: Kinds, nodes: Nodes, left: Left, kind: int, wanted: int, seat: Any) -> None:
-    """Take GPUs by best fit; a fraction goes to the shared GPU of least sufficient room.
-
-    Parameters
-    ----------
-    kinds, nodes : Kinds, Nodes
-        The cluster.
-    left : Left
-        What is free.
-    kind, wanted : int
-        GPU type and configuration.
-    seat : (6,) int
-        A column of what `select` returns; as it was where nothing fits.
-    """
+    """Take GPUs by best fit; a fraction goes to the shared GPU of least sufficient room."""
     gpus, part = wanted + 1, kinds.parts[kind, wanted]
     shares = part < kinds.whole[kind]
     if shares:

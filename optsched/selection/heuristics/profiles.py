@@ -24,24 +24,6 @@ def first_steps(
     The type's costs are those of its largest node (the cheapest of them for every k), so P(s_k)
     is c_nk and the energy is in dollars. Speeds below ``least`` and first pieces of less than
     ``shortest`` seconds are left out. Complexity: `solve_profile` for each job.
-
-    Parameters
-    ----------
-    tables : Tables
-        What each choice costs; see `tables_of`.
-    curves : Curves
-        F^c of every job's work.
-    kind : int
-        Index of the GPU type.
-    least : (n,) int
-        Least GPUs of each job.
-    shortest : float, optional
-        Seconds that a first piece takes at least.
-
-    Returns
-    -------
-    (n,) each
-        First speeds, their seconds and energies.
     """
     most, jobs = tables.kinds[kind].gpus, tables.jobs
     inverse = np.ascontiguousarray(tables.seconds[:, kind, :most])

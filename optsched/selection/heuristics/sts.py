@@ -40,13 +40,7 @@ from optsched.selection.options import SelectionOptions
 
 
 def sts(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
-    """Select resources by STS.
-
-    Raises
-    ------
-    NotApplicableError
-        If ``node_opening`` is "printed".
-    """
+    """Select resources by STS."""
     options.require_free_opening("sts")
     began = clock()
     tables = tables_of(instance, options)

@@ -21,13 +21,7 @@ Slots = dict[tuple[int, int], deque[tuple[int, tuple[int, ...]]]]
 
 
 def seats_of(skeleton: Skeleton, leaders: Ints, values: NDArray[np.float64]) -> dict[int, Seat]:
-    """Seats by job; costs at most what the values do.
-
-    Raises
-    ------
-    SolverError
-        If the values do not fit on the nodes: a solver's answer that breaks its own rows.
-    """
+    """Seats by job; costs at most what the values do."""
     where = skeleton.slices
     first = where["leaders"].start
     chosen = leaders[values[first : first + len(leaders)] > 0.5]

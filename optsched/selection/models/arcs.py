@@ -306,13 +306,7 @@ class Skeleton:
 
 
 def skeleton_of(tables: Tables, classes: tuple[NodeClass, ...] | None = None) -> Skeleton:
-    """Enumerate arcs, fills and followers.
-
-    Raises
-    ------
-    NotApplicableError
-        If a type has more than `MOST_FILLS` fills.
-    """
+    """Enumerate arcs, fills and followers."""
     arcs, fills = [], []
     for t, kind in enumerate(tables.kinds):
         for r in range(1, kind.gpus):

@@ -16,13 +16,7 @@ MOST_LEADERS = 2_000_000
 
 
 def model(instance: SelectionInstance, options: SelectionOptions) -> pyo.ConcreteModel:
-    """Build the whole model, as `optsched.build_model` and `optsched export` show it.
-
-    Raises
-    ------
-    NotApplicableError
-        If its leader columns are too many to write down.
-    """
+    """Build the whole model, as `optsched.build_model` and `optsched export` show it."""
     skeleton = skeleton_of(tables_of(instance, options))
     leaders = skeleton.all_leaders()
     if len(leaders) > MOST_LEADERS:
@@ -64,19 +58,7 @@ def _name_columns(model: pyo.ConcreteModel, skeleton: Skeleton, leaders: Ints) -
 def _name_rows(
     model: pyo.ConcreteModel, skeleton: Skeleton, arrays: MilpArrays, columns: list[pyo.Var]
 ) -> None:
-    """Every row but those in which nothing uses what there is room for.
-
-    Parameters
-    ----------
-    model : pyo.ConcreteModel
-        Its variables are the columns.
-    skeleton : Skeleton
-        What the rows mean.
-    arrays : MilpArrays
-        The rows.
-    columns : list of pyo.Var
-        In the arrays' order.
-    """
+    """Every row but those in which nothing uses what there is room for."""
     start, matrix, upper = skeleton.first_rows, arrays.matrix, arrays.row_upper
     exact = arrays.row_lower == upper
 

@@ -117,13 +117,7 @@ class FormulationData:
 
 
 def formulation_data(tables: Tables, method: str) -> FormulationData:
-    """Gather the data.
-
-    Raises
-    ------
-    NotApplicableError
-        In the method's name, above `sizes.MOST_NONZEROS`: it would not fit in memory.
-    """
+    """Gather the data."""
     gpus = tuple((n, g) for n, node in enumerate(tables.instance.nodes) for g in range(node.gpus))
     fractions = {WHOLE} | {c.fraction for kind in tables.kinds for c in kind.configurations}
     data = FormulationData(tables, gpus, tuple(sorted(fractions, reverse=True)))
@@ -134,24 +128,7 @@ def formulation_data(tables: Tables, method: str) -> FormulationData:
 def build_model(
     data: FormulationData, name: str, products: Iterable[State], deadline: Deadline | None
 ) -> pyo.ConcreteModel:
-    """State (P1): its linear part, then its products; raises OutOfTimeError at a deadline.
-
-    Parameters
-    ----------
-    data : FormulationData
-        The sets and parameters.
-    name : str
-        Of the model.
-    products : sequence of State
-        What states the products of variables, in turn.
-    deadline : Deadline or None
-        When to stop; by default never.
-
-    Returns
-    -------
-    pyo.ConcreteModel
-        The model.
-    """
+    """State (P1): its linear part, then its products; raises OutOfTimeError at a deadline."""
     clock = deadline or Deadline()
     model = pyo.ConcreteModel(name=name)
     linear = (

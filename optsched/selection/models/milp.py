@@ -28,13 +28,7 @@ from optsched.selection.options import SelectionOptions
 
 
 def milp(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
-    """Select resources by the linearised MILP.
-
-    Raises
-    ------
-    NotApplicableError
-        Above `sizes.MOST_NONZEROS`: Pyomo and solver would need more than some 2 GB.
-    """
+    """Select resources by the linearised MILP."""
     return solve_p1("milp", build, instance, options, settings, restarts=False)
 
 

@@ -38,15 +38,7 @@ from optsched.selection.options import SelectionOptions
 
 
 def minlp(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
-    """Select resources by the MINLP; SCIP whatever `settings.solver` says.
-
-    Raises
-    ------
-    MissingExtraError
-        If SCIP is not installed.
-    NotApplicableError
-        Above `sizes.MOST_NONZEROS`: Pyomo and solver would need more than some 2 GB.
-    """
+    """Select resources by the MINLP; SCIP whatever `settings.solver` says."""
     return solve_p1("minlp", build, instance, options, replace(settings, solver="scip"))
 
 
@@ -59,28 +51,7 @@ def solve_p1(
     *,
     restarts: bool = True,
 ) -> Outcome:
-    """State (P1) in a method's way and solve it; short of time, the best heuristic stands.
-
-    Parameters
-    ----------
-    method : str
-        Its name, for messages.
-    build : callable
-        What states the model.
-    instance : SelectionInstance
-        The instance.
-    options : SelectionOptions
-        The problem's options.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    restarts : bool, optional
-        Whether the solver may restart.
-
-    Returns
-    -------
-    Outcome
-        The best solution, and what is proved of it.
-    """
+    """State (P1) in a method's way and solve it; short of time, the best heuristic stands."""
     require_solver(settings.solver)
     began = clock()
     tables = tables_of(instance, options)
@@ -158,22 +129,6 @@ def _memory_margin(data: FormulationData, j: int, n: int, f: int) -> int:
     """The sign of M_n f - m_j, the coefficient of (15): a job has one fraction, so no more counts.
 
     The difference itself may be a rounding of the file's numbers, which solvers overlook.
-
-    Parameters
-    ----------
-    data : FormulationData
-        The sets and parameters.
-    j : int
-        The job.
-    n : int
-        The node.
-    f : int
-        Index of the fraction.
-
-    Returns
-    -------
-    int
-        1, 0 or -1.
     """
     kind = data.tables.kinds[data.kind(n)]
     room = data.fractions[f] * Fraction(data.tables.instance.gpu_types[kind.name].memory_bytes)

@@ -18,21 +18,7 @@ def model_outcome(
     unit: float,
     settings: Settings,
 ) -> Outcome:
-    """The outcome of a model whose money is counted in `unit` dollars.
-
-    Parameters
-    ----------
-    tables : Tables
-        What each choice costs; see `tables_of`.
-    answer : Answer
-        The solver's.
-    found : pair of assignments
-        What was known before the model, and the model's own; the better one counts.
-    unit : float
-        Dollars that the model counts in.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    """
+    """The outcome of a model whose money is counted in `unit` dollars."""
     if answer.termination is Termination.INFEASIBLE:
         return infeasible_outcome(tables, answer)
     bound, source = tardiness_bound(tables), TARDINESS
@@ -66,26 +52,7 @@ def judged(
     rounding: float = 0.0,
     limited: bool | None = None,
 ) -> Outcome:
-    """Put an assignment into an outcome: "optimal" when its bound proves it at the gap asked.
-
-    Parameters
-    ----------
-    tables : Tables
-        What each choice costs; see `tables_of`.
-    assignment : Assignment
-        The decisions.
-    shell : Outcome
-        Bound, its source and times.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    certificate : Certificate, optional
-        Prices behind the bound.
-    rounding : float
-        Dollars that a solver's tolerances leave open, whatever the value; the clock's rounding is
-        never told apart.
-    limited : bool, optional
-        Whether a limit ended the search; by default, whether the deadline has passed.
-    """
+    """Put an assignment into an outcome: "optimal" when its bound proves it at the gap asked."""
     value = expected_cost(tables, assignment)
     bound = None if shell.bound is None else min(shell.bound, value)
     limited = settings.deadline.is_over if limited is None else limited

@@ -40,13 +40,7 @@ def partition_count(total: int) -> int:
 
 
 def maximal_fills(fractions: tuple[Fraction, ...], most: int) -> list[Counts] | None:
-    """Multisets of fractions with sum <= 1 to which none can be added, as counts by fraction.
-
-    Returns
-    -------
-    list of tuple, or None
-        None when there are more than `most`. Sums are exact.
-    """
+    """Multisets of fractions with sum <= 1 to which none can be added, as counts by fraction."""
     if not fractions:
         return []
     found: list[Counts] = []

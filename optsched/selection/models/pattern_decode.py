@@ -35,13 +35,7 @@ class Counted:
 
 
 def assignment_of(tables: Tables, counted: Counted) -> Assignment:
-    """Seats on real nodes; costs at most what the counts do.
-
-    Raises
-    ------
-    SolverError
-        If the counts do not fit on the nodes: a solver's answer that breaks its own rows.
-    """
+    """Seats on real nodes; costs at most what the counts do."""
     if not _is_integral(counted):
         counted = _at_a_vertex(tables, counted)
     seats: dict[int, Seat] = {}

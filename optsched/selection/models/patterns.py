@@ -77,13 +77,7 @@ class PatternData:
 
 
 def patterns(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
-    """Select resources by the pattern model, or by columns where it is large.
-
-    Raises
-    ------
-    NotApplicableError
-        With another solver than HiGHS, above `MOST_PATTERNS` or `sizes.MOST_NONZEROS` nonzeros.
-    """
+    """Select resources by the pattern model, or by columns where it is large."""
     from optsched.selection.exact import columns as by_columns
 
     require_solver(settings.solver)
@@ -160,13 +154,7 @@ def nonzeros(tables: Tables) -> int:
 
 
 def pattern_data(tables: Tables) -> PatternData:
-    """Enumerate patterns and fills.
-
-    Raises
-    ------
-    NotApplicableError
-        If there are more than `MOST_PATTERNS` or `MOST_FILLS`.
-    """
+    """Enumerate patterns and fills."""
     count = pattern_count(tables)
     if count > MOST_PATTERNS:
         found = f"{count} node patterns"

@@ -33,24 +33,7 @@ SAFE = 0.95
 def solve_sifted(
     model: pyo.ConcreteModel, settings: Settings, *, build_time: float, heard: Heard | None = None
 ) -> Answer:
-    """Solve a model as `solve_model` does, at first over the variables of small reduced cost.
-
-    Parameters
-    ----------
-    model : pyo.ConcreteModel
-        The model.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    build_time : float
-        Seconds that stating it took.
-    heard : Heard, optional
-        Who hears of incumbents and bounds.
-
-    Returns
-    -------
-    Answer
-        As of `solve_model`.
-    """
+    """Solve a model as `solve_model` does, at first over the variables of small reduced cost."""
     began = clock()
     variables = list(model.component_data_objects(pyo.Var, active=True))
     relaxed = None

@@ -31,21 +31,7 @@ Solve = Callable[[Tables, Assignment, Settings], tuple[Assignment | None, float 
 def told_apart(
     tables: Tables, outcome: Outcome, seats: Assignment | None, settings: Settings, solve: Solve
 ) -> Outcome:
-    """The outcome, or that of solving again what its unit could not tell.
-
-    Parameters
-    ----------
-    tables : Tables
-        What each choice costs; see `tables_of`.
-    outcome : Outcome
-        Of the model in `tables.dollars`.
-    seats : Assignment or None
-        Its selection.
-    settings : Settings
-        Limits, solver and seed of the run, and its clock.
-    solve : callable
-        The model once more, on other tables.
-    """
+    """The outcome, or that of solving again what its unit could not tell."""
     unit, certificate = tables.dollars, getattr(outcome.solution, "certificate", None)
     quiet = replace(settings, progress=Progress())
     while seats is not None:
@@ -79,22 +65,7 @@ def nothing_more(*_: object) -> tuple[None, None]:
 
 
 def what_is_left(tables: Tables, value: float, unit: float) -> tuple[Tables, float] | None:
-    """Tables of what is left to decide below a value, and the dollars paid in any case.
-
-    Parameters
-    ----------
-    tables : Tables
-        What each choice costs; see `tables_of`.
-    value : float
-        Of a selection, dollars.
-    unit : float
-        Dollars of the unit in which the value was found.
-
-    Returns
-    -------
-    tuple of Tables and float, or None
-        None where the unit tells it, or nothing is left but rounding.
-    """
+    """Tables of what is left to decide below a value, and the dollars paid in any case."""
     paid = float(tables.least.sum())
     left = value - paid
     if left >= TELLING * unit or left <= max(tables.rounding, 1e-13 * value):

@@ -129,17 +129,6 @@ def solve_profile(curve: Curve, speeds: Speeds, deadline: float, hull: Hull) -> 
 
     Fills the hull's vertices and changes; returns the status, the number of edges and the
     multiplier of the deadline. Complexity: O(K log K + K^2 log^2 n) for K speeds and n segments.
-
-    Parameters
-    ----------
-    curve : Curve
-        F^c, by epochs.
-    speeds : Speeds
-        Seconds and energy of an epoch.
-    deadline : float
-        Seconds.
-    hull : Hull
-        Gets the profile.
     """
     knots, inverse, energy = curve.knots, speeds.inverse, speeds.energy
     vertices, changes, slopes, passed = hull.vertices, hull.changes, hull.slopes, hull.passed
@@ -196,21 +185,6 @@ def first_pieces(
 
     A first piece of less than `shortest` seconds, or that is rounding's, is left out and the next
     speed starts at once.
-
-    Parameters
-    ----------
-    curves : Curves
-        F^c of every job, by epochs.
-    speeds : Speeds
-        Of every job, a row each.
-    deadlines : (J,) float
-        Seconds.
-    least : (J,) int
-        The first speed that a job may use: `speeds` is overwritten below.
-    shortest : float
-        Seconds of the shortest first piece.
-    pieces : FirstPieces
-        Gets the pieces.
     """
     hull = empty_hull(speeds.inverse.shape[1])
     for j in range(len(deadlines)):
@@ -232,19 +206,7 @@ def curve_of(curves: Curves, j: int) -> Curve:
 def first_piece(
     curve: Curve, speeds: Speeds, deadline: float, shortest: float, hull: Hull
 ) -> tuple[int, float, float]:
-    """The speed, length and energy of a `FirstPieces` for one job.
-
-    Parameters
-    ----------
-    curve : Curve
-        F^c of its epochs.
-    speeds : Speeds
-        Those to choose from; an infinite 1/s does not count.
-    deadline, shortest : float
-        Seconds.
-    hull : Hull
-        Overwritten.
-    """
+    """The speed, length and energy of a `FirstPieces` for one job."""
     knots = curve.knots
     status, edges, _ = solve_profile(curve, speeds, deadline, hull)
     if status == INFEASIBLE:

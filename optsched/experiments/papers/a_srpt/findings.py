@@ -184,21 +184,7 @@ def loaded(scale: Scale) -> str:
 def recurrence(
     paper: str, scale: Scale, holds: bool, ours: Mapping[str, Sequence[float]], tau: str
 ) -> Verdict:
-    """Of figures 4 and 9, which need the PAI trace's recurrence.
-
-    Parameters
-    ----------
-    paper : str
-        The claim, as printed.
-    scale : Scale
-        What was run.
-    holds : bool
-        Whether ours agree.
-    ours : mapping of str to sequence of float
-        What was found, by label: shares from 0 to 1, one a seed.
-    tau : str
-        What is said of tau.
-    """
+    """Of figures 4 and 9, which need the PAI trace's recurrence."""
     found_of = "; ".join(f"{label} {percent(each)}" for label, each in ours.items())
     found = Finding.HOLDS if holds else Finding.FAILS
     paragraph = "" if holds else f"On {scale.source}: {found_of}."
@@ -215,19 +201,7 @@ def recurrence(
 
 
 def setting(scale: Scale, tau: str, more: str = "", count: int = 0) -> str:
-    """What every verdict here states.
-
-    Parameters
-    ----------
-    scale : Scale
-        What was run.
-    tau : str
-        What is said of tau.
-    more : str, optional
-        What else to state.
-    count : int, optional
-        Seeds; by default as many as the scale has.
-    """
+    """What every verdict here states."""
     cluster = "250 x 8" if scale.full else "25 x 8"
     where = more if "GPUs" in more else f"{cluster} GPUs{', ' if more else ''}{more}"
     run = f", {tau}, COMM_HEAVY 1.5, baselines by most-available" if tau else ""

@@ -71,26 +71,7 @@ def generate_case(
     source: Source | None = None,
     seed: int = 0,
 ) -> OnlineInstance:
-    """The workload of one case.
-
-    Parameters
-    ----------
-    jobs : int
-        How many, with those that a predictor is fitted to.
-    machine : Machine
-        Where the jobs run.
-    shape : WorkloadShape, optional
-        Of synthetic jobs; a trace has its own.
-    source : Source, optional
-        The trace to take consecutive jobs of.
-    seed : int
-        Of the synthetic jobs, or of where the stretch of the trace begins.
-
-    Raises
-    ------
-    InputError
-        If the trace has too few jobs that fit the cluster, or cannot have the share asked for.
-    """
+    """The workload of one case."""
     shape, source = shape or WorkloadShape(), source or Source()
     cluster = OnlineCluster.of(**vars(machine))
     nic = {"inter_bandwidth": REFERENCE.inter_bandwidth}
@@ -118,19 +99,7 @@ def generate_case(
 
 
 def stretch(trace: Trace, count: int, most_gpus: int, rng: np.random.Generator) -> Trace:
-    """Consecutive jobs that fit a cluster, from a random one on; raises InputError.
-
-    Parameters
-    ----------
-    trace : Trace
-        Where from.
-    count : int
-        Jobs wanted.
-    most_gpus : int
-        Of the cluster: larger jobs are left out.
-    rng : numpy.random.Generator
-        Draws where the stretch begins.
-    """
+    """Consecutive jobs that fit a cluster, from a random one on; raises InputError."""
     fitting = np.flatnonzero(trace.gpus <= most_gpus)
     if len(fitting) < count:
         raise InputError(trace.name, "", f"{len(fitting)} jobs that fit", f"{count} of them")
@@ -143,11 +112,6 @@ def with_share(trace: Trace, share: float, rng: np.random.Generator) -> Trace:
 
     As the paper's V-B 2-b has it. A job that had one GPU and is to have more gets the number of a
     random job that has; all else stays the trace's.
-
-    Raises
-    ------
-    InputError
-        If no job has more GPUs than one, or a group is so large that the share cannot be met.
     """
     found, wanted = trace.gpus == 1, f"a single-GPU share of {share:.0%}"
     if share < 1 and found.all():

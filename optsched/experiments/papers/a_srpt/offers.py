@@ -124,19 +124,7 @@ def excesses(rows: pd.DataFrame, setting: Setting, method: str = "heavy-edge") -
 
 
 def median_of(rows: pd.DataFrame, setting: Setting, method: str, column: str) -> float:
-    """Median over the offers of a column of numbers.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        A run a row.
-    setting : Setting
-        Which of the offers' settings.
-    method : str
-        Its name.
-    column : str
-        Of numbers.
-    """
+    """Median over the offers of a column of numbers."""
     own = rows[(rows["setting"] == setting.words) & (rows["method"] == method)]
     return float(own[column].median())
 

@@ -69,23 +69,7 @@ def workload(
     methods: Sequence[str],
     **options: Any,
 ) -> Family:
-    """The family of methods on one workload, synthetic or of the user's trace.
-
-    Parameters
-    ----------
-    case : str
-        The case's name, which the family's begins with.
-    arguments : mapping
-        Of the generator.
-    seed : int
-        Of the workload and of its runs.
-    scale : Scale
-        How many jobs, and the user's trace if there is one.
-    methods : sequence of str
-        Policies to run.
-    **options
-        Of the problem.
-    """
+    """The family of methods on one workload, synthetic or of the user's trace."""
     given = dict(arguments)
     if scale.trace is not None:
         given |= {"trace": scale.trace, "trace_format": scale.trace_format}
@@ -219,57 +203,19 @@ def cases(rows: pd.DataFrame) -> list[str]:
 
 
 def values(rows: pd.DataFrame, case: str, label: str, column: str) -> list[float]:
-    """A column of one label in one case, by seed.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        A run a row.
-    case : str
-        The case.
-    label : str
-        The method's label there.
-    column : str
-        Of numbers.
-    """
+    """A column of one label in one case, by seed."""
     chosen = rows[(rows["case"] == case) & (rows["label"] == label)]
     return [float(value) for value in chosen[column]]
 
 
 def reduction(rows: pd.DataFrame, case: str, label: str, rival: str, column: str) -> list[float]:
-    """By seed: how far below the rival's value the label's is, as a share of the rival's.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        A run a row.
-    case : str
-        The case.
-    label : str
-        The method's label there.
-    rival : str
-        The label that it is compared with.
-    column : str
-        Of numbers.
-    """
+    """By seed: how far below the rival's value the label's is, as a share of the rival's."""
     ours, theirs = (values(rows, case, each, column) for each in (label, rival))
     return [1 - a / b for a, b in zip(ours, theirs, strict=True)]
 
 
 def best_reduction(rows: pd.DataFrame, case: str, label: str, column: str) -> list[float]:
-    """By seed: reduction against the best of the paper's baselines at that seed.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        A run a row.
-    case : str
-        The case.
-    label : str
-        The method's label there.
-    column : str
-        Of numbers.
-    """
+    """By seed: reduction against the best of the paper's baselines at that seed."""
     each = [reduction(rows, case, label, rival, column) for rival in BASELINES]
     return [min(found) for found in zip(*each, strict=True)]
 

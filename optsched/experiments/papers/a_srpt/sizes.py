@@ -43,19 +43,7 @@ def twentieth(scale: Scale) -> int:
 
 
 def jobs_of(name: str, wanted: int, scale: Scale, most_gpus: int | None = None) -> int:
-    """How many jobs a case takes; a trace that has too few is refused by the claim's name.
-
-    Parameters
-    ----------
-    name : str
-        The claim.
-    wanted : int
-        Jobs in full.
-    scale : Scale
-        What share of them, and of which trace.
-    most_gpus : int, optional
-        GPUs of the cluster, which larger jobs do not fit; by default the scale's.
-    """
+    """How many jobs a case takes; a trace that has too few is refused by the claim's name."""
     if scale.trace is None:
         return wanted
     if name in RECURRENCE and scale.trace_format not in GROUPED:
@@ -69,19 +57,7 @@ def jobs_of(name: str, wanted: int, scale: Scale, most_gpus: int | None = None) 
 
 
 def require_shares(name: str, jobs: int, scale: Scale, shares: Sequence[float]) -> None:
-    """Refuse a trace that cannot have shares of single-GPU jobs, before anything runs.
-
-    Parameters
-    ----------
-    name : str
-        The claim.
-    jobs : int
-        Jobs a run.
-    scale : Scale
-        Whose trace is meant.
-    shares : sequence of float
-        Of jobs on one GPU, from 0 to 1.
-    """
+    """Refuse a trace that cannot have shares of single-GPU jobs, before anything runs."""
     if scale.trace is None:
         return
     for seed in seeds(scale, LARGE_SEEDS):

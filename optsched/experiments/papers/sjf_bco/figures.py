@@ -82,19 +82,7 @@ def points(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
 
 
 def judge(paper: str, said: Sequence[Claim], runs: pd.DataFrame, scale: Scale) -> Verdict:
-    """The verdict on a figure's claims.
-
-    Parameters
-    ----------
-    paper : str
-        The claim, as printed.
-    said : sequence of Claim
-        Its parts.
-    runs : DataFrame
-        A run a row.
-    scale : Scale
-        What was run.
-    """
+    """The verdict on a figure's claims."""
     found = [Tally.of(claim, runs) for claim in said]
     findings = {tally.finding for tally in found}
     return Verdict(
@@ -138,19 +126,7 @@ def table(said: Sequence[Claim], runs: pd.DataFrame, scale: Scale) -> list[str]:
 
 
 def draw(title: str, axis: str, paper: str, said: Sequence[Claim], runs: pd.DataFrame) -> Figure:
-    """Makespan beside mean completion time, for both strengths of contention.
-
-    Parameters
-    ----------
-    title, axis : str
-        Above the figure, and of what varies.
-    paper : str
-        The claim, as printed.
-    said : sequence of Claim
-        Its parts.
-    runs : DataFrame
-        A run a row.
-    """
+    """Makespan beside mean completion time, for both strengths of contention."""
     from optsched.plotting.makespan import plot_sweep
 
     columns = ["contention", "x", "policy", "makespan", "mean_completion"]

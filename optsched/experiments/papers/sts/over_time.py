@@ -122,19 +122,7 @@ def of_sharing(scale: Scale) -> list[Family]:
 
 
 def table(policies: Sequence[str], column: str, rows: pd.DataFrame, scale: Scale) -> list[str]:
-    """Costs over EDF's and the PCR (30) of STS; of the total also its parts and late jobs.
-
-    Parameters
-    ----------
-    policies : sequence of str
-        Lines of the table.
-    column : str
-        Cost, dollars.
-    rows : DataFrame
-        A run a row.
-    scale : Scale
-        What was run.
-    """
+    """Costs over EDF's and the PCR (30) of STS; of the total also its parts and late jobs."""
     rows = clusters(rows)
     lines = [
         f"{setting(rows)}; 10 jobs a node. {LOAD}",
@@ -211,17 +199,6 @@ def by_size(groups: Mapping[str, Lines], column: str, label: str, *, parts: bool
     Both loads stand on the axis; where each line has a base of its own, in the legend instead.
     With `parts`, below each panel: energy and tardiness over the base's total, all sizes together,
     and the share of late jobs.
-
-    Parameters
-    ----------
-    groups : mapping of str to Lines
-        The lines of a panel, by its title.
-    column : str
-        Cost, dollars.
-    label : str
-        Of the vertical axis.
-    parts : bool, optional
-        Whether the parts of the cost stand below.
     """
     count = 2 if parts else 1
     figure, axes = panels(4.4 * len(groups), 3.4 * count, len(groups), count)

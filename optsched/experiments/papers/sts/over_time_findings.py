@@ -43,21 +43,7 @@ def clusters(rows: pd.DataFrame) -> pd.DataFrame:
 def reductions(
     rows: pd.DataFrame, case: str, other: str, column: str, target: str = "sts"
 ) -> list[float]:
-    """PCR (30) of STS over another policy, a value a cluster size, percent.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        A run a row.
-    case : str
-        Which arrivals.
-    other : str
-        The policy that STS is compared with.
-    column : str
-        Cost, dollars.
-    target : str, optional
-        Another policy in the place of STS.
-    """
+    """PCR (30) of STS over another policy, a value a cluster size, percent."""
     found = []
     for n in dict.fromkeys(rows["nodes"]):
         here = of(rows, case=case, nodes=n)

@@ -35,29 +35,7 @@ def workload(
     generator: str = "rolling",
     **limits: Any,
 ) -> Iterator[Family]:
-    """The families of policies on one workload, on one draw of the true epochs.
-
-    Parameters
-    ----------
-    case : str
-        The case's name, which the families' begin with.
-    arguments : mapping
-        Of the generator of rolling instances.
-    seed : int
-        Of the workload and of its true epochs.
-    policies : sequence of str
-        What to run.
-    sharing : "off" or "on"
-        Whether jobs share GPUs.
-    repeats : int
-        Runs of ``rg`` and ``avg-rg`` whose mean is taken.
-    bound : int
-        Iterations of the clairvoyant bound; 0 for none.
-    generator : str
-        What makes the workload.
-    **limits
-        Such as `iterations`, the passes of ``rg`` at a decision.
-    """
+    """The families of policies on one workload, on one draw of the true epochs."""
     name = f"{case}; {arguments['nodes']}"
     for repeat in range(repeats):
         chosen = [p for p in policies if repeat == 0 or p in REPEATED]

@@ -38,17 +38,7 @@ NODES, SEEDS, STEP = 100, range(3), 0.05
 
 
 def most_jobs(load: float, policies: Iterable[str], *, seed: int = 0) -> int:
-    """The most jobs in the system at once under any of some policies, on `NODES` nodes.
-
-    Parameters
-    ----------
-    load : float
-        rho.
-    policies : iterable of str
-        Any of them.
-    seed : int, optional
-        Of the workload.
-    """
+    """The most jobs in the system at once under any of some policies, on `NODES` nodes."""
     settings = rolling_settings(
         NODES, gpus_per_node=GPUS, speedup=SPEEDUP, arrivals="load", load=load
     )
