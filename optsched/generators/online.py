@@ -19,7 +19,28 @@ def generate_online(
     seed: int = 0,
     name: str | None = None,
 ) -> OnlineInstance:
-    """Generate one workload with its cluster; equal arguments give equal instances."""
+    """Generate one workload with its cluster; equal arguments give equal instances.
+
+    Parameters
+    ----------
+    jobs, servers, gpus_per_server : int
+        How many.
+    inter_bandwidth, intra_bandwidth : float
+        Of a server's NIC, and between its GPUs; bytes/s.
+    all_reduce : str
+        "ring" or "double-tree".
+    shape : WorkloadShape, optional
+        The load, the jobs' sizes and durations, and how they recur.
+    seed : int, optional
+        Of every random choice.
+    name : str, optional
+        Of the instance; by default one that says its arguments.
+
+    Raises
+    ------
+    InputError
+        For an argument out of range.
+    """
     cluster = OnlineCluster.of(servers, gpus_per_server, inter_bandwidth, intra_bandwidth)
     shape = shape or WorkloadShape()
     workload, catalogue = generate_workload(jobs, cluster, shape, seed=seed, all_reduce=all_reduce)
