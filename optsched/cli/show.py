@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from optsched.io.writing import csv_text, write_text
 from optsched.placement.scaling import SLOWER
 from optsched.problem import Problem
 from optsched.problems import PROBLEMS
-from optsched.result import Result
+from optsched.result import RELAXES, Result
 from optsched.verbs.explaining import why_none
 
 if TYPE_CHECKING:
@@ -221,7 +222,7 @@ def _cells(r: Result) -> dict[str, str]:
         "method": escape(_method(r)),
         "objective": _number(r.objective, problem),
         "best bound": _number(r.bound, problem),
-        "excess %": "-" if r.excess is None else f"{max(100 * r.excess, 0.0):.2f}",
+        "excess %": _excess(r),
         "seconds": f"{r.build_time + r.solve_time:.4f}",
         "status": _status(r),
         "checked": _verdict(r),
@@ -230,18 +231,34 @@ def _cells(r: Result) -> dict[str, str]:
     }
 
 
+def _excess(r: Result) -> str:
+    """The excess in percent, marked where it is over a bound that holds for this row alone."""
+    if r.excess is None:
+        return "-"
+    return f"{max(100 * r.excess, 0.0):.2f}" + (OWN_BOUND if r.relaxed else "")
+
+
+OWN_BOUND = " (own bound)"
+
+
 def _summary(out: Console, results: list[Result]) -> None:
-    """Mean and largest excess by method: what the table says in a line."""
+    """Mean and largest excess by method, and how many runs ended without a solution."""
     by_method: dict[str, list[float]] = {}
     for r in results:
         if r.excess is not None:
             by_method.setdefault(r.method, []).append(max(100 * r.excess, 0.0))
+    relaxed = {r.method: r.details[RELAXES] for r in results if r.relaxed}
     for method, values in by_method.items():
         mean = sum(values) / len(values)
+        bound = "the best proven bound"
+        if method in relaxed:
+            bound = f"its own bound (free of: {relaxed[method]}; not comparable)"
         out.print(
-            f"{method}: excess over the best proven bound {mean:.2f}% mean, "
+            f"{method}: excess over {bound} {mean:.2f}% mean, "
             f"{max(values):.2f}% largest, over {counted(len(values), 'instance')}"
         )
+    for line in _without_solution(results):
+        out.print(line)
     slow = [r for r in results if (r.measures.get("speed_up") or 1.0) < 1]
     idle = [r for r in results if _mostly_waiting(r)]
     for found, words in ((slow, SLOWER), (idle, WAITING)):
@@ -251,6 +268,19 @@ def _summary(out: Console, results: list[Result]) -> None:
         named = "; ".join(f"{name} ({', '.join(by)})" for name, by in methods.items())
         if found:
             out.print(escape(f"{words}: {named}"))
+
+
+def _without_solution(results: list[Result]) -> list[str]:
+    """A line for each method: on how many instances it ended without a solution, and how."""
+    ended: dict[str, Counter[str]] = {}
+    for r in results:
+        if r.solution is None and not r.only_bound and "refused" not in r.details:
+            ended.setdefault(r.method, Counter())[r.termination.value] += 1
+    return [
+        f"{method}: without a solution on {counted(counts.total(), 'instance')} "
+        f"({', '.join(f'{number} {how}' for how, number in sorted(counts.items()))})"
+        for method, counts in ended.items()
+    ]
 
 
 WAITING = "most of the excess is what (20) charges for jobs left waiting, not tardiness or energy"

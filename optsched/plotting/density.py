@@ -27,10 +27,12 @@ def draw_density(ax: Axes, held: np.ndarray, sizes: Sequence[int], what: str) ->
         for since, until, count in zip(start[mine], end[mine], gpus[mine], strict=True):
             done += count * (np.minimum(edges, until) - np.minimum(edges, since))
         used[row] = np.diff(done) / (edges[1] * sizes[row])
-    busiest = used[np.argsort(-used.sum(axis=1), kind="stable")]
-    together = -(-len(sizes) // MOST_ROWS)
-    starts = np.arange(0, len(sizes), together)
-    shown = np.add.reduceat(busiest, starts) / np.diff([*starts, len(sizes)])[:, None]
+    order = np.argsort(-used.sum(axis=1), kind="stable")
+    busiest = used[order]
+    # A group's share is that of all its GPUs: a row counts by its size.
+    weights = np.asarray(sizes, dtype=float)[order][:, None]
+    starts = np.arange(0, len(sizes), -(-len(sizes) // MOST_ROWS))
+    shown = np.add.reduceat(busiest * weights, starts) / np.add.reduceat(weights, starts)
     picture = ax.imshow(
         shown, aspect="auto", extent=(0.0, last, len(sizes), 0.0), cmap="Blues", vmin=0.0,
         vmax=1.0, interpolation="nearest", gid="density",

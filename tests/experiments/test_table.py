@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import optsched
-from optsched.cli import _code
+from optsched.cli import _code, show
 from optsched.experiments import sweep
 from optsched.experiments.plans.plan import read_plan
 from optsched.experiments.plans.units import Unit, expand
@@ -24,6 +24,7 @@ from optsched.experiments.run.worker import run_unit
 from optsched.experiments.statistics import bootstrap_mean
 from optsched.experiments.store.row import Row, Status, failed
 from optsched.experiments.store.store import Store
+from optsched.result import Termination
 
 PLAN = """
 name = "by hand"
@@ -236,4 +237,52 @@ def test_a_store_without_results_still_reports(tmp_path: Path) -> None:
     plan = read_plan(source)
     with Store(tmp_path / "s.sqlite") as base:
         base.register(plan.name, plan.sha256, plan.text, expand(plan))
-    assert "0 of 3 (3 without)" in page(tmp_path / "s.sqlite")
+    assert "0 of 3 (3 not run)" in page(tmp_path / "s.sqlite")
+
+
+def test_runs_without_a_solution_are_counted_by_how_they_ended(tmp_path: Path) -> None:
+    """One instance each: no solution found, proved infeasible, solved, free of a rule."""
+    source, path = tmp_path / "plan.toml", tmp_path / "s.sqlite"
+    source.write_text(PLAN, encoding="utf-8")
+    plan = read_plan(source)
+    endings = {
+        "vgg19-128": {"termination": "no-solution", "feasible": None, "objective": None},
+        "vgg19-16": {"termination": "infeasible", "feasible": None, "objective": None},
+        "vgg19-32": {},
+    }
+    with Store(path) as base:
+        base.register(plan.name, plan.sha256, plan.text, expand(plan))
+        for number, key in base.pending(plan.name):
+            unit = base.unit(plan.name, number, key)
+            made = row(unit, 120.0, 100.0 if unit.method == "exact" else 60.0, 1.0)
+            if unit.method == "heavy-edge":
+                made = replace(made, bound=None, **endings[unit.instance])
+            elif unit.method == "repartition":
+                made = replace(made, details='{"relaxes":"no preemption"}')
+            base.add(made)
+    (table,) = gap_table(path)
+    greedy, relaxed, exact = table.lines
+    assert greedy.without == {"infeasible": 1, "no-solution": 1}
+    assert (greedy.checked, greedy.failed) == (1, 0)
+    assert (relaxed.relaxes, exact.relaxes) == ("no preemption", None)
+    markdown = as_markdown([table])
+    assert "| 1 of 3 (1 infeasible, 1 no-solution) |" in markdown
+    assert "| repartition | 100.00 (own bound) |" in markdown
+    assert "| exact | 20.00 |" in markdown
+    first, second, _ = csv.DictReader(io.StringIO(as_csv([table])))
+    counts = {"infeasible": "1", "no_solution": "1", "time_limit": "0", "not_run": "0"}
+    assert {name: first[name] for name in counts} == counts
+    assert (first["relaxes"], second["relaxes"]) == ("", "no preemption")
+
+
+def test_compare_says_which_rows_have_no_solution_and_which_a_bound_of_their_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    base = optsched.solve("placement/fig2", "heavy-edge", bound=False)
+    empty = replace(base, solution=None, objective=None, termination=Termination.NO_SOLUTION)
+    relaxed = replace(base, bound=base.objective / 1.25, details={"relaxes": "no preemption"})
+    show.table(iter([[empty, replace(empty, method="first-fit"), relaxed]]), quiet=False)
+    out = capsys.readouterr().out
+    assert "25.00 (own bound)" in out
+    assert "free of: no preemption; not comparable" in out
+    assert "first-fit: without a solution on 1 instance (1 no-solution)" in out

@@ -91,6 +91,13 @@ def test_of_more_jobs_the_load_of_each_server_is_drawn(monkeypatch: pytest.Monke
         assert 0 <= shares.min() < shares.max() <= 1 + 1e-9
 
 
+def test_rows_drawn_together_are_weighted_by_their_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1 of 1 and 1 of 3 GPUs in use are 2 of 4, not the mean of 100% and 33%."""
+    monkeypatch.setattr("optsched.plotting.density.MOST_ROWS", 1)
+    held = np_held([[0, 0.0, 10.0, 1], [1, 0.0, 10.0, 1]], 10.0)
+    assert draw_density(plt.figure().add_subplot(), held, (1, 3), "server") == pytest.approx(0.5)
+
+
 def np_held(pieces: list[list[float]], until: float) -> Any:
     """Pieces of work as columns; a last one of no GPUs ends at `until`."""
     import numpy as np

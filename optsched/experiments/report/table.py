@@ -9,6 +9,7 @@ the checker passed count.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -29,6 +30,7 @@ REFERENCE = "exact"
 
 PAIR_HEADINGS = ("pair", "wins", "ties", "losses")
 PROVED_GAP = 1e-6
+NOT_RUN = "not run"
 TIE = 1e-9
 """Relative difference up to which two objectives tie."""
 
@@ -127,6 +129,11 @@ class Line:
     seconds: float | None
     time_ratio: float | None
     measures: Mapping[str, float]
+    without: Mapping[str, int]
+    """Runs that ended without a solution, by termination; "not run" for those still planned."""
+    relaxes: str | None
+    """The rule of the problem that these runs are free of: their excess is over a bound of their
+    own, and not comparable with that of other lines."""
 
 
 @dataclass(frozen=True)
@@ -319,7 +326,16 @@ def _line(method: str, runs: list[Run], reference: Mapping[tuple[str, int], floa
         seconds=median(times) if times else None,
         time_ratio=median(ratios) if ratios else None,
         measures=_mean_measures(checked),
+        without=_without_solution(runs),
+        relaxes=next((str(r.details[RELAXES]) for r in checked if RELAXES in r.details), None),
     )
+
+
+def _without_solution(runs: Iterable[Run]) -> dict[str, int]:
+    """Count the runs without a solution by how they ended."""
+    ended = [r for r in runs if r.status in (None, Status.DONE) and not r.feasible]
+    counts = Counter(r.termination or NOT_RUN for r in ended if not r.only_bounds)
+    return dict(sorted(counts.items()))
 
 
 def _mean_measures(checked: Iterable[Run]) -> dict[str, float]:

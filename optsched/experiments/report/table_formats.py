@@ -6,16 +6,27 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from optsched.display import counted
-from optsched.experiments.report.table import PAIR_HEADINGS, FamilyTable, Line
+from optsched.experiments.report.table import NOT_RUN, PAIR_HEADINGS, FamilyTable, Line
 from optsched.io.writing import csv_text
 from optsched.problems import PROBLEMS
+from optsched.result import Termination
 
+OWN_BOUND = " (own bound)"
+"""Mark of an excess that is not comparable: its runs are free of a rule of the problem, so that
+they can beat the bound of the others and have a bound of their own."""
 EXCESS = ("mean %", "95% interval", "median %", "largest %")
+WITHOUT = {
+    "infeasible": Termination.INFEASIBLE,
+    "no_solution": Termination.NO_SOLUTION,
+    "time_limit": Termination.TIME_LIMIT,
+    "not_run": NOT_RUN,
+}
+"""CSV columns that count the runs without a solution, and the terminations they count."""
 CSV_COLUMNS = (
     "plan", "family", "problem", "options", "instances", "method", "planned", "checked", "refused",
-    "failed", "mean_excess", "mean_low", "mean_high", "median_excess", "largest_excess",
-    "share_proved", "median_seconds", "time_ratio", "jobs_waiting", "waiting_cost", "tardiness",
-    "interval_energy", "full_run_energy",
+    "failed", *WITHOUT, "relaxes", "mean_excess", "mean_low", "mean_high", "median_excess",
+    "largest_excess", "share_proved", "median_seconds", "time_ratio", "jobs_waiting",
+    "waiting_cost", "tardiness", "interval_energy", "full_run_energy",
 )  # fmt: skip
 MEASURES = CSV_COLUMNS[CSV_COLUMNS.index("jobs_waiting") :]
 """What a row says of a selection; empty for other problems."""
@@ -56,7 +67,8 @@ def _means(line: Line, parts: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 def _excess(line: Line) -> tuple[str, ...]:
     interval = line.interval
     span = "-" if interval is None else f"{100 * interval.low:.2f} to {100 * interval.high:.2f}"
-    return percent(line.mean), span, percent(line.median), percent(line.largest)
+    mean = percent(line.mean) + (OWN_BOUND if line.relaxes and line.mean is not None else "")
+    return mean, span, percent(line.median), percent(line.largest)
 
 
 def percent(share: float | None) -> str:
@@ -75,14 +87,13 @@ def ratio(value: float | None) -> str:
 
 def checked(line: Line) -> str:
     """How many of the planned runs the checker passed, and what became of the rest."""
-    open_ = line.planned - line.checked - line.bounds - line.refused - line.failed
     rest = [
         f"{count} {word}"
         for count, word in (
             (line.bounds, "bounds"),
             (line.refused, "refused"),
             (line.failed, "failed"),
-            (open_, "without"),
+            *((count, ended) for ended, count in line.without.items()),
         )
         if count
     ]
@@ -157,6 +168,8 @@ def _csv_row(table: FamilyTable, line: Line) -> list[Any]:
     return [
         *(table.plan, table.family, table.problem, options, table.instances, line.method),
         *(line.planned, line.checked, line.refused, line.failed),
+        *(line.without.get(ended, 0) for ended in WITHOUT.values()),
+        line.relaxes,
         *(line.mean, low, high, line.median, line.largest, line.proved),
         *(line.seconds, line.time_ratio),
         *(line.measures.get(name) for name in MEASURES),
