@@ -106,7 +106,7 @@ class Problem:
         ``module:function`` that loads compiled code before anything is timed.
     bound : str or None
         ``module:function`` of ``(instance, options, deadline)``, a quick bound for methods that
-        have none; None over time, where a bound holds for a seed's draw and is a method of its own.
+        have none.
     certify : str or None
         ``module:function`` of ``(instance, certificate, options) -> list of violations``: the
         checker's verification of a bound's certificate, for problems whose bounds carry one.

@@ -50,6 +50,10 @@ RELAXES = "relaxes"
 """In a result's details: the rule of the problem that its answer is free of, if any. Its value is
 none of the problem's; its bound holds without that rule, the problem's own bounds not for it."""
 
+NOT_COMPARABLE = "not comparable"
+"""In a row's details: why a table leaves its excess out. Other rows of its instance follow a rule
+that it is free of, so that their bound and its own hold for different classes of schedules."""
+
 SOLVED = 1e-8
 """The same of a solver: its tolerance is 1e-9 a row, and several rows make a value."""
 
@@ -256,8 +260,8 @@ class Result(Displayed):
 
     @property
     def excess(self) -> float | None:
-        """``objective / bound - 1``; None when either is unknown or the bound is 0."""
-        if self.objective is None or self.bound is None:
+        """``objective / bound - 1``; None when unknown, when the bound is 0, or not comparable."""
+        if self.objective is None or self.bound is None or NOT_COMPARABLE in self.details:
             return None
         if self.bound == 0:
             return 0.0 if self.objective == 0 else None

@@ -17,7 +17,7 @@ from optsched.io.writing import csv_text, write_text
 from optsched.placement.scaling import SLOWER
 from optsched.problem import Problem
 from optsched.problems import PROBLEMS
-from optsched.result import RELAXES, Result
+from optsched.result import NOT_COMPARABLE, RELAXES, Result
 from optsched.verbs.explaining import why_none
 
 if TYPE_CHECKING:
@@ -29,6 +29,43 @@ def console() -> Console:
     """Standard output; wide enough for a table when it is not a terminal."""
     out = Console(highlight=False)
     return out if out.is_terminal else Console(highlight=False, width=max(out.width, 160))
+
+
+def print_in_full(out: Console, table: Table) -> None:
+    """Print a table without cutting a cell.
+
+    A terminal that is too narrow gets several tables that share the first column; a file or a pipe
+    gets one table as wide as it takes.
+    """
+    endless = out.options.update(max_width=10_000)
+    if not out.is_terminal:
+        out.width = max(out.width, out.measure(table, options=endless).maximum)
+    columns = [*range(1, len(table.columns))]
+    while columns:
+        count = len(columns)
+        while count > 1 and _width(out, table, columns[:count]) > out.width:
+            count -= 1
+        out.print(_with_columns(table, columns[:count]))
+        columns = columns[count:]
+
+
+def _width(out: Console, table: Table, columns: Sequence[int]) -> int:
+    endless = out.options.update(max_width=10_000)
+    return out.measure(_with_columns(table, columns), options=endless).maximum
+
+
+def _with_columns(table: Table, columns: Sequence[int]) -> Table:
+    """The table's first column and some of the others."""
+    part = Table(title=table.title, title_justify="left")
+    chosen = [table.columns[at] for at in (0, *columns)]
+    for column in chosen:
+        part.add_column(
+            column.header, justify=column.justify, no_wrap=column.no_wrap, overflow="fold"
+        )
+    cells = zip(*(column.cells for column in chosen), strict=True)
+    for row, line in zip(table.rows, cells, strict=True):
+        part.add_row(*line, end_section=row.end_section)
+    return part
 
 
 def note(said: object) -> None:
@@ -92,7 +129,7 @@ def table(groups: Iterator[list[Result]], *, quiet: bool) -> tuple[list[Result],
         except KeyboardInterrupt:
             interrupted = True
     if done and not quiet:
-        out.print(_gap_table(done, out))
+        print_in_full(out, _gap_table(done, out))
         _summary(out, done)
     return done, interrupted
 
@@ -120,7 +157,7 @@ def breakdown(breakdown: Any) -> None:
     """Where an objective comes from, by the breakdown's own table."""
     title, headings, rows, closing = breakdown.table()
     out = console()
-    out.print(_titled(title, headings, rows, getattr(breakdown, "right", ())))
+    print_in_full(out, _titled(title, headings, rows, getattr(breakdown, "right", ())))
     out.print(escape(closing))
 
 
@@ -131,7 +168,7 @@ def gap_tables(tables: Sequence[FamilyTable]) -> None:
 
     out = console()
     for table in tables:
-        out.print(_titled(title(table), headings(table), body(table), headings(table)[1:]))
+        print_in_full(out, _titled(title(table), headings(table), body(table), headings(table)[1:]))
         for pair in table.pairings:
             words = f"{pair.wins} wins, {pair.ties} ties, {pair.losses} losses"
             out.print(escape(f"{pair.first} against {pair.second}: {words}"))
@@ -232,7 +269,9 @@ def _cells(r: Result) -> dict[str, str]:
 
 
 def _excess(r: Result) -> str:
-    """The excess in percent, marked where it is over a bound that holds for this row alone."""
+    """The excess in percent, or a word; marked where its bound holds for this row alone."""
+    if NOT_COMPARABLE in r.details:
+        return NOT_COMPARABLE
     if r.excess is None:
         return "-"
     return f"{max(100 * r.excess, 0.0):.2f}" + (OWN_BOUND if r.relaxed else "")

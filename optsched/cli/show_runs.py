@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from optsched.checking import CheckReport
-from optsched.cli.show import console
-from optsched.result import ONLY_A_BOUND
+from optsched.cli.show import console, print_in_full
+from optsched.result import NOT_COMPARABLE, ONLY_A_BOUND
 
 if TYPE_CHECKING:
     from optsched.online.prediction.predictors import PredictionReport
@@ -51,7 +51,7 @@ def workload_runs(runs: Sequence[OnlineRun]) -> None:
             f"{100 * m.fragmentation:.1f}",
             f"{100 * m.utilisation:.1f}",
             f"{m.makespan:.0f}",
-            _percent(run.excess),
+            _percent(run.excess) if run.comparable else NOT_COMPARABLE,
             _verdict(run.check),
             f"{run.seconds:.3f}",
         )
@@ -63,7 +63,7 @@ def workload_runs(runs: Sequence[OnlineRun]) -> None:
     for name, mean in sorted(bounds.items()):
         made.add_row(name, "", "", f"{mean:.1f}", *[""] * 7, ONLY_A_BOUND, "")
     out = console()
-    out.print(made)
+    print_in_full(out, made)
     _footer(out, runs)
 
 
@@ -90,7 +90,7 @@ def rolling_runs(runs: Sequence[RollingRun]) -> None:
     if runs[0].bound is not None:
         made.add_row("clairvoyant-bound", f"{runs[0].bound:.2f}", *[""] * 7, ONLY_A_BOUND)
     out = console()
-    out.print(made)
+    print_in_full(out, made)
     out.print(load_line(runs[0].load, runs[0].plan), markup=False)
     _violations(out, runs)
 

@@ -103,7 +103,7 @@ def simulate(
     from optsched.online.options import OnlineOptions
     from optsched.online.prediction.predictors import report
     from optsched.online.record_files import is_run_file, require_one_run, write_records, write_run
-    from optsched.online.runs import predicted
+    from optsched.online.runs import predicted, with_comparable_excess
 
     declared.require("simulate", "--seed", seed, declared.Seed)
     names = _policies(policy)
@@ -135,6 +135,7 @@ def simulate(
         count = prediction.jobs.replaced
         note(f"{count} jobs ask for other GPUs than their configuration: one stage each")
     runs, interrupted = _run(prediction, names, options.policy, bound, audit)
+    runs = with_comparable_excess(runs)
     if records is not None and is_run_file(records):
         for run in runs:
             write_run(records, run.records, instance, options.to_dict(), seed)

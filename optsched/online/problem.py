@@ -16,6 +16,7 @@ ONLINE = Problem(
     standard="a-srpt",
     defaults=("flow-bound", "a-srpt", "a-srpt-perfect", "spjf", "wcs-subtime"),
     own=f"{_HERE}.runs:own_policy",
+    bound=f"{_HERE}.runs:quick_bound",
     over_time=True,
     pictures={
         "queue": f"{_PICTURES}.online:plot_queue",

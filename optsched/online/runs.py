@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from optsched.checking import CheckReport
-from optsched.deadline import clock, stood
+from optsched.deadline import Deadline, clock, stood
 from optsched.online.audit import audit
 from optsched.online.bounds.flow import ITERATIONS, FlowBounds, flow_bounds
 from optsched.online.bounds.gang import ITERATIONS as GANG_ITERATIONS
@@ -21,11 +21,11 @@ from optsched.online.metrics import Metrics, compute_metrics
 from optsched.online.options import OnlineOptions
 from optsched.online.policies.by_name import POLICIES, PolicyOptions, find_policy
 from optsched.online.policies.protocol import simulate_policy
-from optsched.online.prediction.predictors import Prediction, predict
+from optsched.online.prediction.predictors import Prediction, predict, training_jobs
 from optsched.online.records import Records
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.solution import OnlineSolution
-from optsched.result import RELAXES, Outcome, Settings, Termination
+from optsched.result import NOT_COMPARABLE, RELAXES, Outcome, Settings, Termination
 
 Progress = Callable[[str, int, int], None]
 STEPS_BY = "wcs-subtime"
@@ -50,6 +50,9 @@ class Run:
         On the total flow of any schedule of the same jobs, whatever the policy.
     theorem : TheoremOne or None
         Theorem 1's ratio with this run's tau and predictions; for the a-srpt policies.
+    comparable : bool
+        False for a run with preemptions that stands beside runs without: no one bound holds for
+        both, so that its excess says nothing beside theirs.
     """
 
     records: Records
@@ -60,6 +63,7 @@ class Run:
     check: CheckReport | None = None
     bounds: FlowBounds | None = None
     theorem: TheoremOne | None = None
+    comparable: bool = True
 
     @property
     def bound(self) -> float | None:
@@ -70,7 +74,9 @@ class Run:
 
     @property
     def excess(self) -> float | None:
-        """Total flow over its bound, less 1."""
+        """Total flow over its bound, less 1; None beside runs of another class of schedules."""
+        if not self.comparable:
+            return None
         return self.metrics.total_flow_time / self.bound - 1 if self.bound else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,6 +99,7 @@ class Run:
             "replaced_configurations": self.jobs.replaced,
             "complete": self.records.complete,
             **preempted(self.records),
+            **({} if self.comparable else {NOT_COMPARABLE: "other runs do not preempt jobs"}),
         }
 
 
@@ -127,6 +134,12 @@ def run_policies(
             return
 
 
+def with_comparable_excess(runs: Sequence[Run]) -> list[Run]:
+    """Mark runs with preemptions where others have none."""
+    mixed = len({run.records.preemptions > 0 for run in runs}) > 1
+    return [replace(run, comparable=not (mixed and run.records.preemptions)) for run in runs]
+
+
 def run_policy(
     name: str, instance: OnlineInstance, options: OnlineOptions, settings: Settings
 ) -> Outcome:
@@ -142,18 +155,16 @@ def bound_runs(
 
     `iterations` are those of the capacity dual, or of gang-bound's ascent.
     """
-    jobs = predicted(instance, options, settings.seed).jobs
+    jobs = jobs_that_run(instance, options)
     began = clock()
-    known = compute_metrics(simulate_online(jobs, STEPS_BY)).total_flow_time
-    steps, asked = settings.iterations, name == "gang-bound"
-    found = flow_bounds(
-        jobs, known_flow=known, iterations=ITERATIONS if asked or steps is None else steps
-    )
-    bound, source = found.best, found.source
-    if asked:
-        passes = GANG_ITERATIONS if steps is None else steps
-        gangs = gang_bound(jobs, known, iterations=passes, deadline=settings.deadline)
-        bound, source = max((bound, source), (gangs.value, "gangs that wait"))
+    if name == "gang-bound":
+        flow = reference_flow(jobs)
+        bounds = flow_bounds(jobs, known_flow=flow)
+        passes = GANG_ITERATIONS if settings.iterations is None else settings.iterations
+        gangs = gang_bound(jobs, flow, iterations=passes, deadline=settings.deadline)
+        bound, source = max((bounds.best, bounds.source), (gangs.value, "gangs that wait"))
+    else:
+        bound, source = _flow_bound(jobs, settings.iterations)
     return Outcome(
         None,
         Termination.FEASIBLE,
@@ -161,6 +172,30 @@ def bound_runs(
         bound_source=source,
         solve_time=clock() - began,
     )
+
+
+def quick_bound(
+    instance: OnlineInstance, options: OnlineOptions, deadline: Deadline
+) -> tuple[float, str]:
+    """Flow bound of the same workload, for policies that do not preempt jobs."""
+    return _flow_bound(jobs_that_run(instance, options))
+
+
+def jobs_that_run(instance: OnlineInstance, options: OnlineOptions) -> Jobs:
+    """Jobs after the training prefix."""
+    jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
+    return jobs.after(training_jobs(jobs, options.predictor, options.training_share))
+
+
+def reference_flow(jobs: Jobs) -> float:
+    """Total flow time of `STEPS_BY`."""
+    return compute_metrics(simulate_online(jobs, STEPS_BY)).total_flow_time
+
+
+def _flow_bound(jobs: Jobs, iterations: int | None = None) -> tuple[float, str]:
+    steps = ITERATIONS if iterations is None else iterations
+    bounds = flow_bounds(jobs, known_flow=reference_flow(jobs), iterations=steps)
+    return bounds.best, bounds.source
 
 
 def own_policy(name: str, given: Any) -> Any:

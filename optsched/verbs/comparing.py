@@ -16,7 +16,15 @@ from optsched.library import find, load
 from optsched.library.standing import known_bound
 from optsched.methods import problem_for, solve
 from optsched.problem import Method, resolve
-from optsched.result import Outcome, Result, Settings, Termination, unrounded
+from optsched.result import (
+    NOT_COMPARABLE,
+    RELAXES,
+    Outcome,
+    Result,
+    Settings,
+    Termination,
+    unrounded,
+)
 from optsched.verbs.judging import result_of
 
 if TYPE_CHECKING:
@@ -65,7 +73,9 @@ def compare(
         A row for each instance and method: instance, method, objective, bound, excess, status,
         seconds, checked. ``bound`` is the best one any method proved for the instance, ``excess``
         is objective / bound - 1, ``checked`` whether the checker found every rule kept (None where
-        there is no solution); ``attrs["problem"]`` is the problem, of one only.
+        there is no solution); ``attrs["problem"]`` is the problem, of one only. A method that may
+        break a rule which other methods of the table keep (a preemptive policy) has no excess:
+        ``attrs["not comparable"]`` lists such methods.
 
     Raises
     ------
@@ -98,6 +108,8 @@ def compare(
         return pd.DataFrame([result.to_dict(with_solution=False) for result in done])
     frame = pd.DataFrame([_row(result) for result in done], columns=list(COLUMNS))
     frame.attrs["problem"] = ", ".join(dict.fromkeys(result.problem for result in done))
+    named = (r.method for r in done if NOT_COMPARABLE in r.details)
+    frame.attrs["not comparable"] = ", ".join(dict.fromkeys(named))
     return frame
 
 
@@ -177,7 +189,8 @@ def _with_best_bound(results: list[Result]) -> list[Result]:
     A bound above the checked objective of another row is refuted: its row becomes an error. A row
     that is free of a rule of the problem keeps the bound it brings and refutes none.
     """
-    results = [_with_known_bound(result) for result in _without_refuted_bounds(results)]
+    results = _without_incomparable_excess(_without_refuted_bounds(results))
+    results = [_with_known_bound(result) for result in results]
     proven = [r for r in results if r.bound is not None and r.termination is not Termination.ERROR]
     if not proven:
         return results
@@ -195,11 +208,24 @@ def _with_best_bound(results: list[Result]) -> list[Result]:
     ]
 
 
+def _without_incomparable_excess(results: list[Result]) -> list[Result]:
+    """Mark rows that are free of a rule which other rows of the instance follow."""
+    classes = {r.details.get(RELAXES) for r in results if r.objective is not None}
+    if len(classes) < 2:
+        return results
+    return [
+        replace(r, details={**r.details, NOT_COMPARABLE: f"free of a rule: {r.details[RELAXES]}"})
+        if r.relaxed
+        else r
+        for r in results
+    ]
+
+
 def _with_known_bound(result: Result) -> Result:
     """The row with the library's bound on its instance, where that is the better one."""
     said = (result.problem, result.instance, result.instance_sha256, result.options, result.seed)
     known = known_bound(*said)
-    if known is None or result.termination is Termination.ERROR:
+    if known is None or result.relaxed or result.termination is Termination.ERROR:
         return result
     if result.bound is not None and known[0] <= result.bound:
         return result

@@ -49,7 +49,7 @@ def test_recurring_share() -> None:
 
 
 def test_small_groups_have_the_sizes_asked_for() -> None:
-    """Two to four jobs are common, one is rare; (1,) gives the workloads of before, bit for bit."""
+    """Two to four jobs are common, one is rare; (1,) gives the workloads of before."""
     shape = WorkloadShape(recurring_share=0.0)
     size = np.bincount(made(shape).workload.group.codes)
     for jobs, share in enumerate(shape.small_groups, 1):
@@ -61,7 +61,9 @@ def test_small_groups_have_the_sizes_asked_for() -> None:
     asked: dict[str, Any] = {"jobs": 400, "servers": 40, "load": 0.8, "seed": 1}
     again = optsched.generate("online", **asked, small_groups=(1.0,)).workload
     assert again.group.text() == old.group.text()
-    assert np.array_equal(again.submit_time, old.submit_time)
+    # logarithms and exponentials differ in their last bits between processors
+    np.testing.assert_allclose(again.submit_time, old.submit_time, rtol=1e-12)
+    np.testing.assert_allclose(again.iterations, old.iterations, rtol=1e-12)
     assert optsched.generate("online", **asked).workload.group.text() != old.group.text()
 
 

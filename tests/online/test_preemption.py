@@ -34,7 +34,7 @@ from optsched.online.policies.protocol import QueuedJob, View, simulate_policy
 from optsched.online.prediction.predictors import predict
 from optsched.online.record_files import write_records
 from optsched.online.records import Records, Segment, Segments
-from optsched.online.runs import run_policies
+from optsched.online.runs import run_policies, with_comparable_excess
 from optsched.online.simulator._engine_kernel import next_multiple
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.heaps import part_keyed
@@ -534,6 +534,50 @@ def test_compare_gives_each_the_bound_that_holds_for_it() -> None:
     stops = table.loc["srpt-preemptive"]
     assert stops["bound"] <= stops["objective"] < table.loc["fifo", "bound"]
     assert stops["checked"]
+
+
+def test_a_preemptive_run_has_no_excess_beside_runs_without_preemption() -> None:
+    """Its own bound holds for it alone, and it can beat the others' bound."""
+    jobs = jobs_of((0, 2, 1000), *((10.0 * i, 2, 5) for i in range(1, 90)))
+    options = {"predictor": "perfect", "checkpoint": 0}
+    beside = optsched.compare(instance_of(jobs), ["fifo", "srpt-preemptive"], options=options)
+    excess = beside.set_index("method")["excess"]
+    assert np.isnan(excess["srpt-preemptive"])
+    assert excess["fifo"] >= 0
+    assert beside.attrs["not comparable"] == "srpt-preemptive"
+    alone = optsched.compare(instance_of(jobs), ["las", "srpt-preemptive"], options=options)
+    assert (alone["excess"] >= 0).all()
+    assert alone.attrs["not comparable"] == ""
+    runs = with_comparable_excess(
+        [
+            *run_policies(
+                predict(jobs, "perfect"),
+                ["fifo", "srpt-preemptive"],
+                PolicyOptions(checkpoint=0),
+                with_bounds=True,
+            )
+        ]
+    )
+    assert runs[0].to_dict()["excess"] is not None
+    assert runs[1].to_dict()["excess"] is None
+    assert "not comparable" in runs[1].to_dict()
+
+
+def test_the_librarys_bound_does_not_hold_for_a_preemptive_run() -> None:
+    instance = optsched.load("online/mixed-1/013")
+    table = optsched.compare(instance, ["a-srpt", "las"]).set_index("method")
+    alone = optsched.solve(instance, "las")
+    assert alone.details["preemptions"] > 0
+    assert table.loc["las", "bound"] == alone.bound
+
+
+def test_a_policy_gets_the_flow_bound_of_its_workload() -> None:
+    jobs, _ = random_case(4)
+    bound = optsched.solve(instance_of(jobs), "flow-bound", options={"training_share": 0.3})
+    result = optsched.solve(instance_of(jobs), "fifo", options={"training_share": 0.3})
+    assert result.bound == bound.bound > 0
+    assert result.bound_source == bound.bound_source
+    assert optsched.solve(instance_of(jobs), "fifo", bound=False).bound is None
 
 
 # files and settings

@@ -155,7 +155,7 @@ def predict(
     >>> len(predict(jobs, "perfect", training_share=0.5).jobs)
     200
     """
-    cut = _cut(jobs, name, training_share)
+    cut = training_jobs(jobs, name, training_share)
     if unseen not in UNSEEN:
         raise InputError("predict", "unseen", shown(unseen), f"one of {', '.join(UNSEEN)}")
     rest = jobs.after(cut)
@@ -181,7 +181,8 @@ def predict(
     return Prediction(name, rest, values, cut, fits, clock() - began, share)
 
 
-def _cut(jobs: Jobs, name: str, share: float | None) -> int:
+def training_jobs(jobs: Jobs, name: str, share: float | None) -> int:
+    """Return the number of jobs in the training prefix; raises InputError."""
     if name not in NAMES:
         raise InputError("predict", "predictor", shown(name), f"one of {', '.join(NAMES)}")
     if share is None:
