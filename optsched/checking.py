@@ -31,6 +31,21 @@ CANCELLATION = ULPS * sys.float_info.epsilon
 """Relative to the terms of a difference: what their rounding may leave where they cancel."""
 
 
+NEGLIGIBLE_BOUND = 1e-9
+"""Share of the objective at or below which a bound counts as 0."""
+
+
+def relative_excess(objective: float | None, bound: float | None) -> float | None:
+    """``objective / bound - 1``; None when either is unknown or the bound is negligible."""
+    if objective is None or bound is None:
+        return None
+    if objective == bound:
+        return 0.0
+    if objective == 0 or bound <= NEGLIGIBLE_BOUND * abs(objective):
+        return None
+    return objective / bound - 1
+
+
 def slack(length: float, *readings: float) -> float:
     """What rounding may change of a stretch that is read off a clock."""
     finest = max((math.ulp(reading) for reading in readings), default=0.0)

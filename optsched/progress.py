@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from optsched.checking import relative_excess
 from optsched.deadline import clock
 from optsched.display import number
 
@@ -35,9 +36,8 @@ class Event:
     def __str__(self) -> str:
         line = f"{self.seconds:8.2f} s  incumbent {number(self.incumbent):>12}"
         line += f"  bound {number(self.bound):>12}"
-        if self.incumbent is None or not self.bound:
-            return line
-        return f"{line}  excess {max(self.incumbent / self.bound - 1, 0.0):.2%}"
+        excess = relative_excess(self.incumbent, self.bound)
+        return line if excess is None else f"{line}  excess {max(excess, 0.0):.2%}"
 
 
 Listener = Callable[[Event], object]

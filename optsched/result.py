@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
-from optsched.checking import BOUND_TOLERANCE, CheckReport
+from optsched.checking import BOUND_TOLERANCE, CheckReport, relative_excess
 from optsched.deadline import Deadline
 from optsched.declared import (
     Gap,
@@ -260,12 +260,10 @@ class Result(Displayed):
 
     @property
     def excess(self) -> float | None:
-        """``objective / bound - 1``; None when unknown, when the bound is 0, or not comparable."""
-        if self.objective is None or self.bound is None or NOT_COMPARABLE in self.details:
+        """``objective / bound - 1``; None when unknown, not comparable or over a bound of about 0."""
+        if NOT_COMPARABLE in self.details:
             return None
-        if self.bound == 0:
-            return 0.0 if self.objective == 0 else None
-        return self.objective / self.bound - 1
+        return relative_excess(self.objective, self.bound)
 
     @property
     def status(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.checking import CheckReport
+from optsched.checking import CheckReport, relative_excess
 from optsched.deadline import Deadline, clock, stood
 from optsched.online.audit import audit
 from optsched.online.bounds.flow import ITERATIONS, FlowBounds, flow_bounds
@@ -75,9 +75,8 @@ class Run:
     @property
     def excess(self) -> float | None:
         """Total flow over its bound, less 1; None beside runs of another class of schedules."""
-        if not self.comparable:
-            return None
-        return self.metrics.total_flow_time / self.bound - 1 if self.bound else None
+        bound = self.bound or None if self.comparable else None
+        return relative_excess(self.metrics.total_flow_time, bound)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of ``optsched simulate --json``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from optsched.checking import relative_excess
 from optsched.errors import InputError
 from optsched.plotting.axes import (
     COLOURS,
@@ -146,12 +147,8 @@ def _require_rows(frame: pd.DataFrame) -> None:
 
 def _percent(row: dict[Any, Any]) -> float | None:
     """Excess of a row in percent, with rounding below zero cut off; None without both values."""
-    objective, bound = _number(row["objective"]), _number(row["bound"])
-    if objective is None or bound is None:
-        return None
-    if bound == 0:
-        return 0.0 if objective == 0 else None
-    return max(100 * (objective / bound - 1), 0.0)
+    excess = relative_excess(_number(row["objective"]), _number(row["bound"]))
+    return None if excess is None else max(100 * excess, 0.0)
 
 
 def _is_proved(row: dict[Any, Any]) -> bool:

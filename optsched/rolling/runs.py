@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from optsched.checking import CheckReport
+from optsched.checking import CheckReport, relative_excess
 from optsched.deadline import clock
 from optsched.result import Outcome, Settings, Termination
 from optsched.rolling.audit import audit
@@ -70,8 +70,8 @@ class Run:
 
     @property
     def excess(self) -> float | None:
-        """Total cost over its bound, less 1."""
-        return self.metrics.total_cost / self.bound - 1 if self.bound else None
+        """Total cost over its bound, less 1; None where the bound is about 0."""
+        return relative_excess(self.metrics.total_cost, self.bound or None)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of ``optsched roll --json``."""

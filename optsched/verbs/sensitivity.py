@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optsched import interrupts
+from optsched.checking import relative_excess
 from optsched.display import Explanation, number
 from optsched.errors import InputError, shown
 from optsched.library import load
@@ -55,9 +56,8 @@ class Point:
     @property
     def excess(self) -> float | None:
         """The heuristic over the best bound, less 1."""
-        if self.heuristic is None or self.bound is None or self.bound <= 0:
-            return None
-        return max(self.heuristic / self.bound - 1, 0.0)
+        excess = relative_excess(self.heuristic, self.bound)
+        return None if excess is None else max(excess, 0.0)
 
 
 @dataclass(frozen=True)

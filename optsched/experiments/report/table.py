@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
+from optsched.checking import relative_excess
 from optsched.errors import InputError, shown
 from optsched.experiments.statistics import Interval, bootstrap_mean
 from optsched.experiments.store.row import FAILURES, MEASURES, Status
@@ -82,11 +83,8 @@ class Run:
     @property
     def excess(self) -> float | None:
         """objective / bound - 1 of a checked row, rounding below zero cut off."""
-        if not self.feasible or self.objective is None or self.bound is None:
-            return None
-        if self.bound == 0:
-            return 0.0 if self.objective == 0 else None
-        return max(self.objective / self.bound - 1, 0.0)
+        excess = relative_excess(self.objective, self.bound) if self.feasible else None
+        return None if excess is None else max(excess, 0.0)
 
     @property
     def only_bounds(self) -> bool:
