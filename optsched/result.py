@@ -260,7 +260,7 @@ class Result(Displayed):
 
     @property
     def excess(self) -> float | None:
-        """``objective / bound - 1``; None when unknown, not comparable or over a bound of about 0."""
+        """``objective / bound - 1``; None when unknown, not comparable or the bound is about 0."""
         if NOT_COMPARABLE in self.details:
             return None
         return relative_excess(self.objective, self.bound)
