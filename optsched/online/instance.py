@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isnan
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from optsched.errors import InputError, shown
 from optsched.library import WORKLOAD
 from optsched.online.data.catalogue import Catalogue, read_catalogue
 from optsched.online.data.cluster import OnlineCluster, read_cluster
-from optsched.online.data.workload import COLUMNS, Workload
+from optsched.online.data.workload import COLUMNS, WALLTIME, Workload
 from optsched.online.data.workload_files import read_workload
 
 SCHEMA = "optsched/online"
@@ -79,6 +80,8 @@ class OnlineInstance(Displayed):
         labels = {name: getattr(self.workload, name).text() for name in ("user", "group", "model")}
         columns = {name: list(getattr(self.workload, name)) for name in COLUMNS[:1]}
         columns |= {name: getattr(self.workload, name).tolist() for name in COLUMNS[1:4]}
+        if (walltime := self.workload.walltime) is not None:
+            columns[WALLTIME] = [None if isnan(value) else value for value in walltime.tolist()]
         return {
             "schema": SCHEMA,
             "version": 1,

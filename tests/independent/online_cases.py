@@ -116,6 +116,14 @@ def widened(rng: np.random.Generator, drawn: dict[str, Any], most: int) -> dict[
     return drawn
 
 
+def with_walltimes(rng: np.random.Generator, drawn: dict[str, Any]) -> dict[str, Any]:
+    """The same with users' estimates of some jobs, from far too short to far too long."""
+    for row in drawn["rows"]:
+        known = 2.0 ** int(rng.integers(-4, 8)) * row["iterations"]
+        row["walltime"] = pick(rng, (None, known, known))
+    return drawn
+
+
 def with_slices(rng: np.random.Generator, drawn: dict[str, Any]) -> dict[str, Any]:
     """The same with slices, experts and micro-batches, and clusters that hold what they ask for.
 

@@ -226,6 +226,7 @@ class Row:
     end: float = math.inf
     alpha: float = 0.0
     held: dict[int, int] = field(default_factory=dict)
+    walltime: float | None = None
 
 
 class Simulation:
@@ -296,6 +297,7 @@ class Simulation:
             estimate,
             worst,
         )
+        made.walltime = row.get("walltime")
         made.work = gpus / self.total * guess * estimate
         return made
 
@@ -406,17 +408,19 @@ class Simulation:
             if not self._fits(at):
                 continue
             offer = self._offer(at)
-            if now + row.predicted * self._alpha(row, offer) <= promise:
+            length = row.predicted * self._alpha(row, offer)
+            if now + (length if row.walltime is None else row.walltime) <= promise:
                 self._start(at, now, offer)
             elif row.gpus <= over:
                 over -= row.gpus
                 self._start(at, now, offer)
 
     def _promised(self, at: int) -> float:
-        """When a running job ends by its prediction."""
+        """When a running job ends by its user's estimate, or without one by its prediction."""
         row = self.rows[at]
         assert row.start is not None
-        return row.start + row.predicted * row.alpha
+        length = row.predicted * row.alpha if row.walltime is None else row.walltime
+        return row.start + length
 
     def _try_head(self, now: float) -> bool:
         at = self.queue[0]

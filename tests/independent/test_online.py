@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from independent.day import batches, seed_of_the_day
-from independent.online_cases import draw_workload, pick, widened, with_slices
+from independent.online_cases import draw_workload, pick, widened, with_slices, with_walltimes
 from independent.online_oracle import ORDERS, Row, Simulation, heavy_edge, least_flow
 from oracles.offline import offline_optimum
 
@@ -45,6 +45,9 @@ class Case:
             self.drawn = widened(self.rng, self.drawn, most_gpus)
         if slices:
             self.drawn = with_slices(self.rng, self.drawn)
+        walltimes = np.random.default_rng([seed_of_the_day(), number, 1])
+        if walltimes.random() < 0.5:
+            self.drawn = with_walltimes(walltimes, self.drawn)
         self.rows = self.drawn["rows"]
         self.where = f"{seed_of_the_day()=} {number=} {json.dumps(self.drawn)}"
         for name in ("catalogue", "cluster"):

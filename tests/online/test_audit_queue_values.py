@@ -57,7 +57,11 @@ def queue(
     at = np.arange(len(of)) if rows is None else np.array(rows)
     submit = np.empty(len(of))
     submit[at] = of.submit
-    jobs: Any = SimpleNamespace(submit=submit, configuration=np.zeros(len(of), dtype=np.int64))
+    jobs: Any = SimpleNamespace(
+        workload=SimpleNamespace(walltime=None),
+        submit=submit,
+        configuration=np.zeros(len(of), dtype=np.int64),
+    )
     jobs.configuration[at[list(sliced)]] = 1
     times: Any = SimpleNamespace(estimate=lambda _: 1.0, has_slices=lambda which: which == 1)
     light = np.zeros(len(of), dtype=bool)

@@ -27,6 +27,30 @@ def assert_equal(a: Workload, b: Workload) -> None:
         assert getattr(a, name).text() == getattr(b, name).text()
 
 
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
+def test_walltimes_round_trip(tmp_path: Path, ending: str) -> None:
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    columns = {"submit_time": [0.0, 1.0], "gpus": [1, 1], "iterations": [1.0, 1.0]}
+    workload = Workload.of(**columns, model=["m", "m"], walltime=[None, 3600.5])
+    path = tmp_path / f"workload.{ending}"
+    write_workload(path, workload)
+    read = read_workload(path).walltime
+    assert read is not None
+    assert np.array_equal(read, [np.nan, 3600.5], equal_nan=True)
+    write_workload(path, Workload.of(**columns, model=["m", "m"]))
+    assert read_workload(path).walltime is None
+
+
+@pytest.mark.parametrize("cell", ["-1", "0", "x", "1e300", "nan"])
+def test_walltimes_out_of_range(tmp_path: Path, cell: str) -> None:
+    path = tmp_path / "workload.csv"
+    rows = f"a,0,1,1,u,g,m,5\nb,0,1,1,u,g,m,{cell}\n"
+    path.write_text(f"{HEADER.strip()},walltime\n{rows}")
+    with pytest.raises(InputError, match="line 3: walltime"):
+        read_workload(path)
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_round_trip(tmp_path: Path, ending: str) -> None:
     if ending == "parquet":

@@ -7,11 +7,15 @@ import textwrap
 
 import numpy as np
 import pytest
-from oracles.random_online import random_case
+from oracles.random_online import one_stage, random_case
 
 import optsched.online.policies.protocol as protocol
 from optsched.errors import InputError
 from optsched.online.audit import audit
+from optsched.online.data.catalogue import Catalogue
+from optsched.online.data.cluster import OnlineCluster
+from optsched.online.data.jobs import prepare_jobs
+from optsched.online.data.workload import Workload
 from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.policies.protocol import View, simulate_policy
 from optsched.online.simulator.engine import simulate_online
@@ -185,6 +189,21 @@ def test_broken_rules_are_refused(act: str) -> None:
     jobs, predicted = random_case(0)
     with pytest.raises(InputError):
         simulate_policy(jobs, Bad(act), np.asarray(predicted))
+
+
+def test_easy_takes_the_users_estimates() -> None:
+    """The third job may go ahead of the second only where its user says that it is short."""
+    columns = {"submit_time": [0.0, 1.0, 2.0], "gpus": [1, 2, 1], "iterations": [10.0, 1.0, 20.0]}
+    catalogue = Catalogue.of(one_stage(1) | one_stage(2))
+    cluster = OnlineCluster.of(1, 2, 1.0, 1e9)
+    starts = []
+    for walltime in (None, [None, None, 8.0], [30.0, None, None], [5.0, None, 4.0]):
+        workload = Workload.of(**columns, model=["m1", "m2", "m1"], walltime=walltime)
+        jobs = prepare_jobs(workload, catalogue, cluster)
+        records = simulate_online(jobs, "easy")
+        assert not audit(jobs, records).violations
+        starts.append(records.start.tolist())
+    assert starts == [[0, 10, 11], [0, 22, 2], [0, 22, 2], [0, 10, 11]]
 
 
 def test_with_true_lengths_easy_keeps_its_promise() -> None:

@@ -62,7 +62,7 @@ def queue_violations(
     if records.policy not in (*IN_ORDER, *BEYOND, *RESERVING) or not records.complete:
         return []
     if records.policy in RESERVING:
-        return reservation_violations(records, rows, _sliced(jobs, rows, times), spot_checks)
+        return reservation_violations(jobs, records, rows, _sliced(jobs, rows, times), spot_checks)
     done, place = _virtual_completions(jobs, records, rows)
     found = _released(records, done)
     if records.policy == "srpt-workload-hold":

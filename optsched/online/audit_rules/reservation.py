@@ -5,24 +5,31 @@ Looked at are jobs that start alone at their instant: then what ran before is wh
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.checking import Violation
 from optsched.online.records import Records
 
+if TYPE_CHECKING:
+    from optsched.online.data.jobs import Jobs
+
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
 def reservation_violations(
-    records: Records, rows: Ints, sliced: Bools, spot_checks: int
+    jobs: Jobs, records: Records, rows: Ints, sliced: Bools, spot_checks: int
 ) -> list[Violation]:
     """Check starts spread evenly over the run.
 
     The head is the first job in row order that waits. It is promised the first moment at which, if
-    every running job ends as predicted (now, once that has passed), its GPUs are free. A later job
-    may start if it is predicted to end by then, or with GPUs that the head leaves free then; one
+    every running job ends as expected (now, once that has passed), its GPUs are free. A job is
+    expected to run for its user's estimate, or for its predicted length without one. A later job
+    may start if it is expected to end by then, or with GPUs that the head leaves free then; one
     that needs no more GPUs than are free at both moments may not be left waiting, unless it is
     `sliced`: its slices may not fit where they are. Nothing overtakes a head whose GPUs are free.
     """
@@ -31,6 +38,9 @@ def reservation_violations(
     if not len(alone):
         return []
     found = []
+    length = np.asarray(records.predicted * records.alpha)
+    if (walltime := jobs.workload.walltime) is not None:
+        length = np.where(np.isnan(walltime[rows]), length, walltime[rows])
     for i in alone[np.unique(np.linspace(0, len(alone) - 1, spot_checks).astype(np.int64))]:
         t = records.start[i]
         waits = (records.submit <= t) & (records.start > t)
@@ -39,11 +49,11 @@ def reservation_violations(
             continue
         head = np.flatnonzero(before)[np.argmin(rows[before])]
         runs = (records.start < t) & (records.end > t)
-        promised, spare, free = _reservation(records, runs, int(records.gpus[head]), t)
+        promised, spare, free = _reservation(records, length, runs, int(records.gpus[head]), t)
         if free >= records.gpus[head]:
             where = f"job {records.job_id[i]} before job {records.job_id[head]}, which fits"
             found.append(Violation("queue order", "EASY", where, 1.0))
-        if t + records.predicted[i] * records.alpha[i] > promised:
+        if t + length[i] > promised:
             spare -= int(records.gpus[i])
         if spare < 0:
             where = f"job {records.job_id[i]} delays job {records.job_id[head]}"
@@ -56,9 +66,11 @@ def reservation_violations(
     return found
 
 
-def _reservation(records: Records, runs: Bools, gpus: int, now: float) -> tuple[float, int, int]:
+def _reservation(
+    records: Records, length: Floats, runs: Bools, gpus: int, now: float
+) -> tuple[float, int, int]:
     """The moment promised, the GPUs free then beside those promised, and those free now."""
-    due = np.maximum(records.start + records.predicted * records.alpha, now)
+    due = np.maximum(records.start + length, now)
     total = records.servers * records.gpus_per_server
     free = total - int(records.gpus[runs].sum())
     for moment in (now, *np.unique(due[runs]).tolist()):

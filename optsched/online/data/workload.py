@@ -1,8 +1,9 @@
 """The workload table: one row a job, in columns.
 
 Columns: job_id, submit_time (s), gpus, iterations (real, never rounded), user, group, model, where
-`model` keys one configuration of the catalogue. Text columns are kept as codes into a list of
-distinct values. Reading and writing: `optsched.online.data.workload_files`.
+`model` keys one configuration of the catalogue, and optionally walltime (s), the user's estimate.
+Text columns are kept as codes into a list of distinct values. Reading and writing:
+`optsched.online.data.workload_files`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 COLUMNS = ("job_id", "submit_time", "gpus", "iterations", "user", "group", "model")
+WALLTIME = "walltime"
+"""Optional column."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,8 @@ class Workload:
         n, positive.
     user, group, model : Labels
         Who submits, which recurring job, which configuration.
+    walltime : (n,) float or None
+        The estimate of its user, seconds; NaN without one. `easy` uses it.
     """
 
     name: str
@@ -86,6 +91,7 @@ class Workload:
     user: Labels
     group: Labels
     model: Labels
+    walltime: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.submit_time)
@@ -101,6 +107,7 @@ class Workload:
         user: Sequence[str] | None = None,
         group: Sequence[str] | None = None,
         job_id: Sequence[str] | None = None,
+        walltime: Sequence[float | None] | None = None,
         name: str = "workload",
     ) -> Workload:
         """Make a workload of columns; users and groups default to one a model, ids to rows.
@@ -121,6 +128,8 @@ class Workload:
             Recurring jobs that belong together.
         job_id : sequence of str, optional
             Names, distinct.
+        walltime : sequence of float or None, optional
+            The users' estimates, seconds; None or NaN for jobs without one.
         name : str, optional
             Of the workload.
 
@@ -152,6 +161,7 @@ class Workload:
             Labels.of(user if user is not None else ["u"] * rows),
             Labels.of(group if group is not None else list(model)),
             Labels.of(model),
+            walltimes(walltime),
         )
         made.check()
         return made
@@ -161,6 +171,7 @@ class Workload:
         source = source or self.name
         columns: tuple[NDArray[Any], ...] = (self.job_id, self.gpus, self.iterations)
         columns += (self.user.codes, self.group.codes, self.model.codes)
+        columns += () if self.walltime is None else (self.walltime,)
         if any(len(column) != len(self) for column in columns):
             raise InputError(source, "", "columns of unequal lengths", "one value a job each")
         for column, valid, expected in (
@@ -177,6 +188,12 @@ class Workload:
                 raise InputError(
                     source, f"row {row + 1}: {column}", f"{getattr(self, column)[row]}", expected
                 )
+        if self.walltime is not None:
+            wrong = (self.walltime <= 0) | (self.walltime > 1e15)
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                found, expected = f"{self.walltime[row]}", "seconds in (0, 1e15]"
+                raise InputError(source, f"row {row + 1}: {WALLTIME}", found, expected)
 
     def rows(self, chosen: Ints, name: str | None = None) -> Workload:
         """Some rows, in the order given."""
@@ -189,6 +206,7 @@ class Workload:
             self.user.take(chosen),
             self.group.take(chosen),
             self.model.take(chosen),
+            None if self.walltime is None else self.walltime[chosen],
         )
 
     def in_row_order(self) -> Workload:
@@ -215,3 +233,11 @@ class Workload:
     def named(self, name: str) -> Workload:
         """The same jobs under another name."""
         return replace(self, name=name)
+
+
+def walltimes(column: Sequence[float | None] | None) -> Floats | None:
+    """The column as numbers, NaN for None; None for a column without a value."""
+    if column is None:
+        return None
+    values = np.array(column, dtype=np.float64)
+    return None if np.isnan(values).all() else values

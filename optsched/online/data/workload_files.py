@@ -19,7 +19,7 @@ from optsched.extras import require_extras
 from optsched.io.numerals import real_of
 from optsched.io.reading import ALWAYS_EXPANDED, MOST_EXPANSION, csv_rows
 from optsched.io.writing import csv_text, replacing, write_text
-from optsched.online.data.workload import COLUMNS, Labels, Workload
+from optsched.online.data.workload import COLUMNS, WALLTIME, Labels, Workload, walltimes
 
 LARGEST_FILE = 2 * 2**30
 """Bytes of a table, after decompression."""
@@ -72,7 +72,7 @@ def write_workload(path: str | Path, workload: Workload) -> None:
     if str(path).endswith(".parquet"):
         _write_parquet(path, workload)
         return
-    rows = zip(
+    columns = [
         workload.job_id,
         workload.submit_time.tolist(),
         workload.gpus.tolist(),
@@ -80,9 +80,12 @@ def write_workload(path: str | Path, workload: Workload) -> None:
         workload.user.text(),
         workload.group.text(),
         workload.model.text(),
-        strict=True,
-    )
-    write_text(path, csv_text(COLUMNS, rows))
+    ]
+    headings = list(COLUMNS)
+    if workload.walltime is not None:
+        headings.append(WALLTIME)
+        columns.append(["" if math.isnan(value) else value for value in workload.walltime.tolist()])
+    write_text(path, csv_text(headings, zip(*columns, strict=True)))
 
 
 def _read_csv(path: str | Path, source: str) -> Workload:
@@ -106,9 +109,10 @@ def _check_columns(columns: list[Any], source: str) -> None:
     for name in COLUMNS:
         if name not in columns:
             raise InputError(source, "line 1", shown(columns), f"a column {name}")
-    unknown = [name for name in columns if name not in COLUMNS]
+    unknown = [name for name in columns if name not in (*COLUMNS, WALLTIME)]
     if unknown:
-        raise InputError(source, "line 1", shown(unknown[0]), f"only {', '.join(COLUMNS)}")
+        expected = f"only {', '.join(COLUMNS)}, {WALLTIME}"
+        raise InputError(source, "line 1", shown(unknown[0]), expected)
 
 
 class _Table:
@@ -128,6 +132,8 @@ class _Table:
         made: dict[str, Any] = {
             name: self._numbers(name, block[name], *RANGES[name]) for name in RANGES
         }
+        if WALLTIME in block:
+            made[WALLTIME] = self._walltimes(block[WALLTIME])
         for name in TEXT:
             self._check_text(name, block[name])
         for row, name in enumerate(block["job_id"]):
@@ -155,9 +161,28 @@ class _Table:
             labels["user"],
             labels["group"],
             labels["model"],
+            walltimes(self._joined(WALLTIME, np.float64)) if self._has_walltime else None,
         )
         made.check(self._source)
         return made
+
+    @property
+    def _has_walltime(self) -> bool:
+        return bool(self._parts) and WALLTIME in self._parts[0]
+
+    def _walltimes(self, column: Sequence[Any]) -> Any:
+        """Seconds; NaN for an empty cell."""
+        blank = np.array([cell in ("", None) for cell in column])
+        filled = [cell for cell, is_blank in zip(column, blank, strict=True) if not is_blank]
+        values = np.full(len(column), np.nan)
+        numbers = [real_of(cell) if isinstance(cell, str) else cell for cell in filled]
+        values[~blank] = [math.nan if number is None else number for number in numbers]
+        wrong = ~blank & ~((values > 0) & (values <= 1e15))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            place, found = self._place(row, WALLTIME), shown(column[row])
+            raise InputError(self._source, place, found, "seconds in (0, 1e15], or an empty cell")
+        return values
 
     def _joined(self, name: str, dtype: Any) -> Any:
         return np.concatenate([p[name] for p in self._parts] or [np.empty(0, dtype=dtype)])
@@ -207,6 +232,12 @@ COLUMNS_SAY = {
     "model": About("A key of the catalogue: the job's configuration.", "", "VGG19-16"),
 }
 
+WALLTIME_SAYS = About(
+    "How long the user says that it runs; may be empty or left out. Used by `easy`.",
+    "seconds",
+    3600,
+)
+
 
 def row_schema() -> dict[str, Any]:
     """The JSON Schema of a row of a workload: workload.csv or .parquet is a table of these."""
@@ -218,6 +249,8 @@ def row_schema() -> dict[str, Any]:
             kind = {"type": "integer" if name == "gpus" else "number"}
             kind |= {"minimum": low, "maximum": high}
         properties[name] = kind | about.said
+    properties[WALLTIME] = {"type": ["number", "null"], "exclusiveMinimum": 0, "maximum": 1e15}
+    properties[WALLTIME] |= WALLTIME_SAYS.said
     return {
         "title": "Workload",
         "description": "A row of a workload table: one job.",
@@ -255,10 +288,11 @@ def _read_parquet(path: str | Path, source: str) -> Workload:
             _check_types(file.schema_arrow, source)
             _check_expansion(file.metadata, Path(path).stat().st_size, source)
             for group in range(file.num_row_groups):
-                whole = file.read_row_group(group, columns=list(COLUMNS), use_threads=False)
+                whole = file.read_row_group(group, use_threads=False)
                 for batch in whole.to_batches(max_chunksize=CHUNK):
                     numbers = {n: batch.column(n).to_numpy(zero_copy_only=False) for n in RANGES}
-                    table.add(numbers | {n: batch.column(n).to_pylist() for n in TEXT})
+                    others = [name for name in batch.schema.names if name not in RANGES]
+                    table.add(numbers | {n: batch.column(n).to_pylist() for n in others})
     except (OSError, ValueError, arrow.ArrowException) as error:
         raise InputError(source, "", shown(str(error), 120), "a parquet table") from None
     return table.workload()
@@ -267,7 +301,7 @@ def _read_parquet(path: str | Path, source: str) -> Workload:
 def _check_types(schema: Any, source: str) -> None:
     import pyarrow as arrow
 
-    for name in COLUMNS:
+    for name in schema.names:
         kind = schema.field(name).type
         dictionary = arrow.types.is_dictionary(kind)
         held = kind.value_type if dictionary else kind
@@ -293,16 +327,17 @@ def _write_parquet(path: str | Path, workload: Workload) -> None:
     import pyarrow as arrow
     import pyarrow.parquet as parquet
 
-    table = arrow.table(
-        {
-            "job_id": list(workload.job_id),
-            "submit_time": workload.submit_time,
-            "gpus": workload.gpus,
-            "iterations": workload.iterations,
-            "user": workload.user.text(),
-            "group": workload.group.text(),
-            "model": workload.model.text(),
-        }
-    )
+    columns = {
+        "job_id": list(workload.job_id),
+        "submit_time": workload.submit_time,
+        "gpus": workload.gpus,
+        "iterations": workload.iterations,
+        "user": workload.user.text(),
+        "group": workload.group.text(),
+        "model": workload.model.text(),
+    }
+    if workload.walltime is not None:
+        columns[WALLTIME] = arrow.array(workload.walltime, from_pandas=True)  # NaN: null
+    table = arrow.table(columns)
     with replacing(path) as made:
         parquet.write_table(table, made)

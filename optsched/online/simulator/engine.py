@@ -176,7 +176,7 @@ def _rules(policy: Policy, options: PolicyOptions) -> Rules:
 def _rows_and_queue(
     jobs: Jobs, policy: Policy, options: PolicyOptions, predicted: Floats
 ) -> tuple[Rows, Queue]:
-    made = jobs.configurations
+    made, walltime = jobs.configurations, jobs.workload.walltime
     heavy = made.worst / made.estimate >= options.comm_heavy
     order = _queue_order(jobs, policy, predicted)
     rank = np.empty(len(jobs), dtype=np.int32)
@@ -198,6 +198,7 @@ def _rows_and_queue(
         rank=rank,
         bucket=bucket,
         heavy=heavy,
+        walltime=np.full(len(jobs), np.nan) if walltime is None else walltime,
     )
     queue = Queue(
         row_at=order,

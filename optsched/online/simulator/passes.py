@@ -239,7 +239,7 @@ def _fill_around(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now
         alpha = _offered_time(rows, packed, rules, state, row)
         if alpha == np.inf:
             continue
-        if now + rows.predicted[row] * alpha > start:
+        if now + expected_length(rows, row, alpha) > start:
             if rows.gpus[row] > spare:
                 continue
             spare -= rows.gpus[row]
@@ -251,8 +251,15 @@ def _fill_around(rows: Any, packed: Any, rules: Any, queue: Any, state: Any, now
 
 @njit_inlined
 def predicted_end(rows: Any, state: Any, row: int) -> float:
-    """When a job that has started ends if its prediction is right."""
-    return state.start[row] + rows.predicted[row] * state.alpha[row]
+    """When a job that has started is expected to end."""
+    return state.start[row] + expected_length(rows, row, state.alpha[row])
+
+
+@njit_inlined
+def expected_length(rows: Any, row: int, alpha: float) -> float:
+    """The user's estimate, or without one the predicted length."""
+    walltime = rows.walltime[row]
+    return rows.predicted[row] * alpha if np.isnan(walltime) else walltime
 
 
 @njit_inlined

@@ -45,6 +45,8 @@ class Rows(NamedTuple):
         g; the configuration; the place in the order of the queue's key; the queue's bucket.
     heavy : (C,) bool
         alpha^max/alpha~ >= comm_heavy, by configuration.
+    walltime : (n,) float
+        The user's estimate, seconds; NaN without one.
     """
 
     submit: Any
@@ -56,6 +58,7 @@ class Rows(NamedTuple):
     rank: Any
     bucket: Any
     heavy: Any
+    walltime: Any
 
 
 class Queue(NamedTuple):
