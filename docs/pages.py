@@ -3,10 +3,10 @@
 A page of `PAGES` may have blocks of code, which run in their order, in one folder of the page's
 own and, for Python, with one set of names. Python prints what the block of text behind it says;
 lines of shell are commands of `optsched`; a block of another language that starts with a comment
-`file: NAME` is such a file. What stands between `<!-- verdicts NAME... -->` and its end is taken
-from docs/reproduction.md, between `<!-- gap rows PLAN -->` and its end from docs/gaps.md, between
-`<!-- methods PROBLEM -->` and its end from `optsched.METHODS`. Blocks behind `<!-- with FILE -->`,
-which does not travel with the package, run where the folder that OPTSCHED_DATA names holds it.
+`file: NAME` is such a file. The lines between `<!-- verdicts NAME... -->` and its end are taken
+from docs/reproduction.md or docs/beyond.md, those between `<!-- gap rows PLAN -->` and its end from
+docs/gaps.md, between `<!-- methods PROBLEM -->` and its end from `optsched.METHODS`. Blocks behind
+`<!-- with FILE -->` run where the folder OPTSCHED_DATA has that file, which is not in the package.
 """
 
 from __future__ import annotations
@@ -132,10 +132,11 @@ def taken(match: re.Match[str]) -> str:
     """Rows of another page, or of the methods, between a page's two marks."""
     mark, kind, wanted, _, end = match.groups()
     if kind == "verdicts":
-        page = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+        pages = (DOCS / name for name in ("reproduction.md", "beyond.md"))
+        rows = [line for page in pages for line in page.read_text("utf-8").splitlines()]
         lines = ["| figure | the paper's claim | verdict | ours |", "|---|---|---|---|"]
         for name in wanted.split():
-            row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
+            row = next(line for line in rows if line.startswith(f"| `{name}` |"))
             figure, claim, verdict, _, ours = row.strip("| ").split(" | ")[:5]
             lines.append(f"| {figure} | {claim} | {verdict} | {ours} |")
     elif kind == "methods":

@@ -50,7 +50,7 @@ def reproduce(
     from optsched.cli.show import console
     from optsched.errors import InputError
     from optsched.experiments.papers.artefact import Scale
-    from optsched.experiments.papers.artefacts import ARTEFACTS, modules_of, names_of, verdicts
+    from optsched.experiments.papers.artefacts import ARTEFACTS, names_of, verdicts
     from optsched.experiments.papers.reproduction_page import OTHERS, write_page
     from optsched.extras import require_extras
     from optsched.io.outputs import require_file, require_outputs
@@ -60,8 +60,7 @@ def reproduce(
         for artefact in ARTEFACTS.values():
             out.print(f"{artefact.name:18} {artefact.claim}", markup=False)
             out.print(f"{'':18} {artefact.command}", markup=False)
-            where = "; ".join(part for part in (artefact.where, artefact.runtime) if part)
-            out.print(f"{'':18} {where}", markup=False)
+            out.print(f"{'':18} {artefact.where}; {artefact.runtime}", markup=False)
         out.print("\nTables and figures that state no result, and where they are here:")
         for other, what, home in OTHERS:
             out.print(f"{other:18} {what}: {home}", markup=False)
@@ -73,13 +72,11 @@ def reproduce(
     require_folder(output, [trace])
     require_file(page, "standard output takes the verdicts")
     require_outputs([page], [trace])
-    require_extras(modules_of(names))
+    require_extras(["matplotlib"])
     failed = [name for name in names if not _made(name, output, scale, len(names) > 1)]
     found = verdicts(output)
     for name in names:
-        verdict = found[name]
-        words = str(verdict) if verdict is not None else f"{name}: see its text"
-        out.print("failed" if name in failed else words, markup=False, soft_wrap=True)
+        out.print("failed" if name in failed else str(found[name]), markup=False, soft_wrap=True)
     if page is not None:
         write_page(page, found)
     return FAILED if failed else DONE

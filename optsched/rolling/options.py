@@ -16,7 +16,7 @@ Rounds = Annotated[int, Between(1, 100)]
 class PriceConstants(Options):
     """The policy's constants: found on other seeds of the same kind of workload, not tuned since.
 
-    `optsched reproduce price-robustness` reports what they do elsewhere.
+    `python docs/beyond/make.py price-robustness -o results` reports what they do elsewhere.
 
     Attributes
     ----------

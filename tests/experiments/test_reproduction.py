@@ -8,21 +8,15 @@ import runpy
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.experiments import ARTEFACTS
-from optsched.experiments.papers.a_srpt.table1 import agrees
-from optsched.experiments.papers.artefact import Scale
+from optsched.experiments.papers.artefact import Finding, Verdict, read_verdict, write_verdict
 from optsched.experiments.papers.artefacts import names_of, reproduce
-from optsched.experiments.papers.pictures import strips
-from optsched.experiments.papers.reproduction_page import COLUMNS, COMMAND, OTHERS, page
-from optsched.experiments.papers.sts import fig3 as sts_fig3
-from optsched.experiments.papers.verdict import Finding, Verdict, read_verdict, write_verdict
+from optsched.experiments.papers.reproduction_page import COLUMNS, HEAD, OTHERS, page
 from optsched.library import shipped_names
-from optsched.plotting.axes import house_style
 
 ROOT = Path(__file__).resolve().parents[2]
 VERDICT = Verdict(Finding.PARTLY, "6%", "26%", "3-56%", "ours", "Because.", "a-srpt-table2")
@@ -36,7 +30,7 @@ def test_quick_reproduction_leaves_every_file(
     argv = ["reproduce", "all", "--quick", "-o", str(tmp_path / "r"), "--page", str(target)]
     assert _code(argv) == 0
     out = capsys.readouterr().out
-    for name in (name for name, artefact in ARTEFACTS.items() if artefact.where):
+    for name in ARTEFACTS:
         assert f"{name}: smoke: " in out
         for suffix in ("csv", "png", "pdf", "verdict.json"):
             assert (tmp_path / "r" / f"{name}.{suffix}").stat().st_size > 100
@@ -76,7 +70,7 @@ def test_a_claim_that_fails_gets_its_paragraph() -> None:
 
 def test_every_table_and_figure_is_named_once() -> None:
     """Results by an artefact, the rest by where it is; the papers' own numbering has no holes."""
-    named = [a.where for a in ARTEFACTS.values() if not a.where.startswith("beyond")]
+    named = [artefact.where for artefact in ARTEFACTS.values()]
     assert len(set(named)) == len(named)
     listed = " ".join([*named, *(where for where, _, _ in OTHERS)])
     for paper, figures in (("a-srpt", 9), ("sjf-bco", 7), ("sts", 7)):
@@ -87,43 +81,6 @@ def test_every_table_and_figure_is_named_once() -> None:
             assert home.removeprefix("the instance ") in shipped_names()
         for folder in re.findall(r"models/[a-z-]+", home):
             assert (ROOT / folder / "README.md").is_file()
-
-
-def test_table_1_counts_parameters(tmp_path: Path) -> None:
-    """BERT-large: 24 blocks of 12 d^2 + 13 d, (30522 + 512 + 2) d, a norm, the pooler, the head."""
-    reproduce("a-srpt-table1", tmp_path)
-    with (tmp_path / "a-srpt-table1.csv").open(encoding="utf-8") as stream:
-        rows = {row["model"]: row for row in csv.DictReader(stream)}
-    d = 1024
-    by_hand = 24 * (12 * d**2 + 13 * d) + 31036 * d + 2 * d + (d**2 + d) + (2 * d + 2)
-    assert float(rows["BERT-large"]["ours"]) == by_hand
-    found = read_verdict(tmp_path, "a-srpt-table1")
-    assert found is not None
-    assert found.finding is Finding.PARTLY
-    assert found.ours == "8 of 9 agree; XLNet-large 360.3M"
-    row = {"paper": 6.7e9, "ours": 6.65e9, "paper_batch": 4, "our_batch": 4}  # 6.65 rounds to 6.7
-    assert agrees(row)
-    assert not agrees({**row, "our_batch": 8})
-    assert not agrees({**row, "ours": 6.64e9})
-    assert agrees({**row, "paper": 340e6, "ours": 335e6})
-    assert not agrees({**row, "paper": 340e6, "ours": 334e6})
-
-
-def test_figure_3_holds_only_near_the_text() -> None:
-    """50 s between submissions in the mean, and the high rate four times the low."""
-
-    def verdict(exponential: float, low: float, high: float) -> Verdict:
-        gaps = {"exponential": exponential, "poisson-low": low, "poisson-high": high}
-        jobs = sts_fig3.JOBS
-        ends = [(a, seed, jobs, gap * jobs) for a, gap in gaps.items() for seed in range(2)]
-        rows = pd.DataFrame(ends, columns=["arrivals", "seed", "jobs", "time"])
-        return sts_fig3.judge(rows, Scale())
-
-    assert verdict(51.0, 4.0, 1.0).finding is Finding.HOLDS
-    assert verdict(51.0, 5.0, 1.0).finding is Finding.PARTLY
-    assert verdict(40.0, 4.0, 1.0).finding is Finding.PARTLY
-    assert verdict(40.0, 5.0, 1.0).finding is Finding.FAILS
-    assert verdict(40.0, 5.0, 1.0).ours == "mean gap 40.0 s; high over low 5.00"
 
 
 @pytest.mark.parametrize(
@@ -144,29 +101,25 @@ def test_names() -> None:
         names_of(["table3"])
 
 
-def test_strips_are_drawn_in_the_house_style() -> None:
-    with house_style():
-        left, right = strips({"A": {"m": [1.0, 2.0], "n": []}, "B": {"m": [0.0]}}, "x").axes
-    dots, mean, *_ = left.collections
-    assert dots.get_offsets().tolist() == [[1.0, 0.0], [2.0, 0.0]]
-    assert mean.get_segments()[0][0][0] == 1.5
-    assert not right.spines["top"].get_visible()
-
-
-def test_the_page_of_verdicts_is_not_stale() -> None:
-    text = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    assert COMMAND in text
+@pytest.mark.parametrize("name", ["reproduction", "beyond"])
+def test_the_pages_of_verdicts_are_not_stale(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    artefacts, head = ARTEFACTS, HEAD
+    if name == "beyond":
+        monkeypatch.syspath_prepend(ROOT / "docs" / "beyond")
+        make = runpy.run_path(str(ROOT / "docs" / "beyond" / "make.py"))
+        artefacts, head = make["ARTEFACTS"], make["HEAD"]
+    text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    assert text.startswith("\n".join(head))
     assert f"| {' | '.join(COLUMNS)} |" in text
     rows = re.findall(r"^\| `([\w-]+)` \| (.*) \|$", text, re.MULTILINE)
-    assert [name for name, _ in rows] == list(ARTEFACTS)
+    assert [name for name, _ in rows] == list(artefacts)
     for name, cells in rows:
         values = cells.split(" | ")
         assert len(values) == len(COLUMNS) - 1
-        assert ARTEFACTS[name].claim in values[0]
-        known = {finding.value for finding in Finding}
-        assert values[1] in (known if ARTEFACTS[name].where else {*known, "not run"})
-        assert values[-1] == ARTEFACTS[name].runtime
-        if values[1] not in (Finding.HOLDS, "not run"):
+        assert artefacts[name].claim in values[0]
+        assert values[1] in {finding.value for finding in Finding}
+        assert values[-1] == artefacts[name].runtime
+        if values[1] != Finding.HOLDS:
             assert f"## {name}: {values[1]}" in text
 
 

@@ -1,16 +1,17 @@
-"""What an artefact is: a table or figure of a paper as a plan, a claim and a picture."""
+"""A paper's table or figure as a declaration: a plan, a metric, a claim and a picture."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from optsched.declared import Between, flag, require_declared
 from optsched.errors import InputError, shown
-from optsched.experiments.papers.verdict import Verdict
 from optsched.experiments.plans.plan import Family
+from optsched.files import read_document, write_document
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,9 +29,9 @@ class Scale:
     trace, trace_format : str
         A file of jobs, and its format's name in `optsched import`.
     load : float, optional
-        What the trace's submissions are stretched or squeezed to; by default they stay.
+        Load that the trace's submissions are rescaled to; by default they stay.
     time_scale : float
-        What the trace's submissions and lengths are multiplied by.
+        Factor on the trace's submissions and durations.
     """
 
     quick: bool = False
@@ -42,19 +43,94 @@ class Scale:
 
     def __post_init__(self) -> None:
         require_declared("reproduce", self, flag)
-        for name, left in (("trace_format", "pai"), ("load", None), ("time_scale", 1.0)):
-            if self.trace is None and getattr(self, name) != left:
-                raise InputError(
-                    "reproduce", flag(name), shown(getattr(self, name)), "--trace FILE"
-                )
+        for name, default in (("trace_format", "pai"), ("load", None), ("time_scale", 1.0)):
+            value = getattr(self, name)
+            if self.trace is None and value != default:
+                raise InputError("reproduce", flag(name), shown(value), "--trace FILE")
 
     @property
     def source(self) -> str:
-        """What the jobs are."""
+        """Where the jobs come from."""
         if self.trace is None:
             return "synthetic"
         scaled = "" if self.time_scale == 1 else f", times x {self.time_scale:g}"
         return f"trace {Path(self.trace).name} ({self.trace_format}{scaled})"
+
+
+class Finding(StrEnum):
+    """Whether a claim holds on our settings; not testable: its data is not available."""
+
+    HOLDS = "holds"
+    PARTLY = "partly"
+    FAILS = "does not hold"
+    NOT_TESTABLE = "not testable here"
+
+    @classmethod
+    def of(cls, claims: Iterable[bool]) -> Finding:
+        """Whether all parts of a claim hold, some of them, or none."""
+        held = list(claims)
+        return cls.HOLDS if all(held) else cls.PARTLY if any(held) else cls.FAILS
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One line of the verdict table.
+
+    Attributes
+    ----------
+    finding : Finding
+        Whether the claim holds.
+    paper, ours, spread : str
+        The paper's value, ours, and the spread of ours.
+    setting : str
+        The settings that the paper leaves open.
+    paragraph : str
+        For a claim that does not hold or cannot be tested: why.
+    artefact : str
+        A name of `optsched.experiments.ARTEFACTS`; `reproduce` fills it in.
+    smoke : bool
+        Too few seeds to conclude anything (``--quick``); `reproduce` fills it in.
+    """
+
+    finding: Finding
+    paper: str
+    ours: str
+    spread: str
+    setting: str
+    paragraph: str = ""
+    artefact: str = ""
+    smoke: bool = False
+
+    def __str__(self) -> str:
+        smoke = "smoke: " if self.smoke else ""
+        return (
+            f"{self.artefact}: {smoke}{self.finding}; paper {self.paper}; ours {self.ours} "
+            f"({self.spread}); {self.setting}"
+        )
+
+
+def write_verdict(folder: Path, verdict: Verdict) -> None:
+    """Write a verdict beside the other files of its artefact."""
+    write_document(verdict_file(folder, verdict.artefact), asdict(verdict))
+
+
+def read_verdict(folder: Path, artefact: str) -> Verdict | None:
+    """Read an artefact's verdict from a folder; None if there is none."""
+    path = verdict_file(folder, artefact)
+    if not path.is_file():
+        return None
+    document = read_document(path)
+    try:
+        if set(document) != {f.name for f in fields(Verdict)}:
+            raise ValueError
+        return Verdict(**{**document, "finding": Finding(document["finding"])})
+    except ValueError:
+        raise InputError(str(path), "", shown(document), "a verdict") from None
+
+
+def verdict_file(folder: Path, artefact: str) -> Path:
+    """The file of an artefact's verdict."""
+    return folder / f"{artefact}.verdict.json"
 
 
 @dataclass(frozen=True)
@@ -63,45 +139,37 @@ class Artefact:
 
     Attributes
     ----------
-    name : str
-        Such as "a-srpt-table2".
-    claim : str
-        What the paper says, in a line.
+    name, where, claim, runtime : str
+        Such as "a-srpt-table2"; the table or figure; the paper's claim in a line; the time on two
+        cores, in full and with ``--quick``.
     rows : callable
-        Its CSV, of the store's runs of `plan` (an empty frame without one).
-    lines : callable
-        Its text of those rows, Markdown.
+        Its metric: the rows of the CSV, from the runs of `plan` (an empty frame without one).
     judge : callable
         Whether the claim holds on those rows.
     draw : callable
-        Its picture of those rows.
+        The picture of those rows.
+    by, values : tuple of str
+        Columns of the text table: rows are grouped by the first, medians of the others are shown.
     plan : callable, optional
-        The families to be run, the longest runs first; None where nothing is run.
+        The families to run, the longest runs first.
     scales : bool
-        Whether it takes a trace, and may have a full size.
+        Whether it takes a trace and has the paper's size as an option.
     timed : str, optional
-        The problem whose methods' seconds it is about: they are compiled first, and nothing runs
-        beside them.
-    where : str
-        Which table or figure of which paper.
-    runtime : str
-        What it takes on two cores, in full and with ``--quick``.
-    modules : tuple of str
-        Of optional dependencies, what it takes beside matplotlib.
+        The problem whose methods are timed: they are compiled first and run one at a time.
     """
 
     name: str
+    where: str
     claim: str
+    runtime: str
     rows: Callable[[pd.DataFrame, Scale], pd.DataFrame]
-    lines: Callable[[pd.DataFrame, Scale], list[str]]
     judge: Callable[[pd.DataFrame, Scale], Verdict]
     draw: Callable[[pd.DataFrame], Figure]
+    by: tuple[str, ...]
+    values: tuple[str, ...]
     plan: Callable[[Scale], Sequence[Family]] | None = None
     scales: bool = False
     timed: str | None = None
-    where: str = ""
-    runtime: str = ""
-    modules: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:

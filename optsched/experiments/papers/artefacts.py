@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from optsched.errors import InputError, shown, suggestion
 from optsched.experiments.papers.a_srpt import ARTEFACTS as A_SRPT
-from optsched.experiments.papers.artefact import Artefact, Scale
-from optsched.experiments.papers.running import Progress, runs_of
-from optsched.experiments.papers.sjf_bco import ARTEFACTS as SJF_BCO
-from optsched.experiments.papers.sts import ARTEFACTS as STS
-from optsched.experiments.papers.verdict import (
+from optsched.experiments.papers.artefact import (
+    Artefact,
+    Scale,
     Verdict,
     read_verdict,
     verdict_file,
     write_verdict,
 )
+from optsched.experiments.papers.pictures import headline, summary
+from optsched.experiments.papers.running import Progress, runs_of
+from optsched.experiments.papers.sjf_bco import ARTEFACTS as SJF_BCO
+from optsched.experiments.papers.sts import ARTEFACTS as STS
 from optsched.extras import require_extras
 from optsched.io.writing import csv_text, replacing, write_text
 from optsched.plotting.axes import house_style
@@ -26,19 +28,12 @@ ALL = "all"
 ARTEFACTS: dict[str, Artefact] = {artefact.name: artefact for artefact in (*A_SRPT, *SJF_BCO, *STS)}
 
 
-def names_of(asked: list[str]) -> list[str]:
+def names_of(asked: list[str], artefacts: Mapping[str, Artefact] = ARTEFACTS) -> list[str]:
     """The artefacts behind names, "all" for every one; raises InputError."""
     for name in asked:
-        if name != ALL and name not in ARTEFACTS:
-            raise InputError("reproduce", "artefact", shown(name), suggestion(name, ARTEFACTS))
-    return list(ARTEFACTS) if ALL in asked else list(dict.fromkeys(asked))
-
-
-def modules_of(names: Iterable[str]) -> list[str]:
-    """What some artefacts take of optional dependencies."""
-    return list(
-        dict.fromkeys(m for name in names for m in ("matplotlib", *ARTEFACTS[name].modules))
-    )
+        if name != ALL and name not in artefacts:
+            raise InputError("reproduce", "artefact", shown(name), suggestion(name, artefacts))
+    return list(artefacts) if ALL in asked else list(dict.fromkeys(asked))
 
 
 def reproduce(
@@ -53,7 +48,7 @@ def reproduce(
     time_scale: float = 1.0,
     progress: Progress | None = None,
 ) -> str:
-    """Make one artefact; where it is stopped, the same call goes on from what was finished.
+    """Make one artefact; after an interruption the same call continues.
 
     Parameters
     ----------
@@ -69,11 +64,11 @@ def reproduce(
         A file of jobs, of a format of `optsched import`, for the artefacts that take one; without
         it they run on synthetic jobs.
     load : float, optional
-        What the trace's submissions are stretched or squeezed to; by default they stay.
+        Load that the trace's submissions are rescaled to; by default they stay.
     time_scale : float
-        What the trace's submissions and lengths are multiplied by.
+        Factor on the trace's submissions and durations.
     progress : callable, optional
-        Called with how many of the artefact's runs are done, and of how many.
+        Called with the number of the artefact's finished runs, and of all of them.
 
     Returns
     -------
@@ -85,16 +80,21 @@ def reproduce(
     InputError
         If there is no artefact of that name.
     MissingExtraError
-        Before any work, if it takes a module that is not installed.
+        Before any work, if matplotlib is not installed.
     """
     names_of([name])
-    artefact = ARTEFACTS[name]
-    if (full or trace) and not artefact.scales:
+    scale = Scale(quick, full, trace, trace_format, load, time_scale)
+    return make(ARTEFACTS[name], Path(folder), scale, progress)
+
+
+def make(artefact: Artefact, folder: Path, scale: Scale, progress: Progress | None = None) -> str:
+    """Make an artefact's CSV, text, pictures and verdict in a folder; return the text."""
+    name = artefact.name
+    if (scale.full or scale.trace) and not artefact.scales:
         raise InputError("reproduce", name, "--full or --trace", "neither: it has one size")
-    if quick and full:
+    if scale.quick and scale.full:
         raise InputError("reproduce", name, "--quick and --full", "one of them")
-    require_extras(modules_of([name]))
-    folder, scale = Path(folder), Scale(quick, full, trace, trace_format, load, time_scale)
+    require_extras(["matplotlib"])
     try:
         folder.mkdir(parents=True, exist_ok=True)
         verdict_file(folder, name).unlink(missing_ok=True)
@@ -103,21 +103,23 @@ def reproduce(
     rows = artefact.rows(runs_of(artefact, folder, scale, progress), scale)
     verdict = replace(artefact.judge(rows, scale), artefact=name, smoke=scale.quick)
     words = [f"Verdict: {verdict}", *([verdict.paragraph] if verdict.paragraph else [])]
-    text = "\n".join(
-        [f"# {artefact.where}: {artefact.claim}", "", *artefact.lines(rows, scale), "", *words]
-    )
+    table = summary(rows, artefact.by, artefact.values)
+    text = "\n".join([f"# {artefact.where}: {artefact.claim}", "", *table, "", *words])
     cells = rows.astype(object).where(rows.notna(), None)
     write_text(folder / f"{name}.csv", csv_text(list(rows.columns), cells.itertuples(index=False)))
     write_text(folder / f"{name}.md", text + "\n")
     with house_style():
-        figure = artefact.draw(rows)
+        found = f"Found: {verdict.finding}. {verdict.ours.partition('. ')[0]}."
+        figure = headline(artefact.draw(rows), f"Paper: {verdict.paper}.\n{found}")
         for kind, hidden in (("png", "Software"), ("pdf", "CreationDate")):
-            with replacing(folder / f"{name}.{kind}") as made:
-                figure.savefig(made, format=kind, metadata={hidden: None})
+            with replacing(folder / f"{name}.{kind}") as path:
+                figure.savefig(path, format=kind, metadata={hidden: None})
     write_verdict(folder, verdict)
     return text
 
 
-def verdicts(folder: str | Path) -> dict[str, Verdict | None]:
+def verdicts(
+    folder: str | Path, artefacts: Mapping[str, Artefact] = ARTEFACTS
+) -> dict[str, Verdict | None]:
     """The verdict of every artefact in a folder of results; None where there is none."""
-    return {name: read_verdict(Path(folder), name) for name in ARTEFACTS}
+    return {name: read_verdict(Path(folder), name) for name in artefacts}

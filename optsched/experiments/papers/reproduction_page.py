@@ -1,4 +1,4 @@
-"""docs/reproduction.md: the verdict table, and a paragraph for each claim that fails."""
+"""Pages of verdicts, such as docs/reproduction.md: a table, and a paragraph per failing claim."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from optsched import __version__
-from optsched.experiments.papers.artefact import Artefact
+from optsched.experiments.papers.artefact import Artefact, Finding, Verdict
 from optsched.experiments.papers.artefacts import ARTEFACTS
-from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.io.writing import write_text
 
 COMMAND = "optsched reproduce all -o results --page docs/reproduction.md"
-OTHERS_HEADING = "## Tables and figures that state no result"
 OTHERS = (
     ("a-srpt, Fig. 1", "three kinds of parallelism, drawn", "the job model of models/placement"),
     ("a-srpt, Fig. 2", "an example of a placement", "the instance placement/fig2"),
@@ -33,45 +31,48 @@ OTHERS = (
 )
 """Tables and figures of the papers that state no result, and where their content is here."""
 COLUMNS = ("artefact", "claim", "verdict", "paper", "ours", "spread", "setting", "runtime")
+HEAD = (
+    "# Do the papers' claims hold?",
+    "",
+    f"Written by `{COMMAND}`",
+    f"(optsched {__version__}); do not edit. Each row is made again by",
+    "`optsched reproduce NAME -o results`, which leaves a CSV, a PNG and a PDF there.",
+)
+TAIL = (
+    "## Tables and figures that state no result",
+    "",
+    "| table or figure | what it is | here |",
+    "|---|---|---|",
+    *(f"| {' | '.join(other)} |" for other in OTHERS),
+)
 
 
 def write_page(path: str | Path, verdicts: Mapping[str, Verdict | None]) -> None:
-    """Write the page; artefacts without a new verdict keep what it said; raises InputError."""
+    """Write the page; artefacts without a new verdict keep their text; raises InputError."""
     before = Path(path)
     write_text(path, page(verdicts, before.read_text("utf-8") if before.is_file() else ""))
 
 
-def page(verdicts: Mapping[str, Verdict | None], before: str = "") -> str:
-    """The page as Markdown; `before` is what it was."""
+def page(
+    verdicts: Mapping[str, Verdict | None],
+    before: str = "",
+    artefacts: Mapping[str, Artefact] = ARTEFACTS,
+    head: tuple[str, ...] = HEAD,
+    tail: tuple[str, ...] = TAIL,
+) -> str:
+    """The page as Markdown; `before` is the old page."""
     rows, paragraphs = [], []
-    for name, artefact in ARTEFACTS.items():
+    for name, artefact in artefacts.items():
         verdict = verdicts.get(name)
-        kept = _kept(name, before) if verdict is None else ("", [])
-        rows.append(kept[0] or _row(artefact, verdict))
-        paragraphs += kept[1] or _paragraph(verdict)
-    lines = [
-        "# Do the papers' claims hold?",
-        "",
-        f"Written by `{COMMAND}`",
-        f"(optsched {__version__}); do not edit. Each row is made again by",
-        "`optsched reproduce NAME -o results`, which leaves a CSV, a PNG and a PDF there.",
-        "",
-        f"| {' | '.join(COLUMNS)} |",
-        f"|{'---|' * len(COLUMNS)}",
-        *rows,
-        "",
-        *paragraphs,
-        OTHERS_HEADING,
-        "",
-        "| table or figure | what it is | here |",
-        "|---|---|---|",
-        *(f"| {' | '.join(other)} |" for other in OTHERS),
-    ]
-    return "\n".join(lines).rstrip() + "\n"
+        row, section = _old(name, before) if verdict is None else ("", [])
+        rows.append(row or _row(artefact, verdict))
+        paragraphs += section or _paragraph(verdict)
+    table = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}", *rows]
+    return "\n".join([*head, "", *table, "", *paragraphs, *tail]).rstrip() + "\n"
 
 
-def _kept(name: str, before: str) -> tuple[str, list[str]]:
-    """An artefact's row and paragraph on the page as it was; both empty if it has none."""
+def _old(name: str, before: str) -> tuple[str, list[str]]:
+    """An artefact's row and paragraph on the old page; both empty if it has none."""
     row = re.search(rf"^\| `{re.escape(name)}` \|.*$", before, re.MULTILINE)
     section = re.search(rf"^## {re.escape(name)}: .*?(?=^## |\Z)", before, re.MULTILINE | re.DOTALL)
     if row is None or "| not run |" in row[0]:
@@ -80,13 +81,13 @@ def _kept(name: str, before: str) -> tuple[str, list[str]]:
 
 
 def _row(artefact: Artefact, verdict: Verdict | None) -> str:
-    found = ("not run", "", "", "", "")
+    cells = ("not run", "", "", "", "")
     if verdict is not None:
         word = f"{verdict.finding}{' (smoke)' if verdict.smoke else ''}"
-        found = (word, verdict.paper, verdict.ours, verdict.spread, verdict.setting)
-    where = f"{artefact.where}: " if artefact.where else ""
-    cells = (f"`{artefact.name}`", f"{where}{artefact.claim}", *found, artefact.runtime)
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        cells = (word, verdict.paper, verdict.ours, verdict.spread, verdict.setting)
+    claim = f"{artefact.where}: {artefact.claim}"
+    row = (f"`{artefact.name}`", claim, *cells, artefact.runtime)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
 
 
 def _paragraph(verdict: Verdict | None) -> list[str]:

@@ -1,7 +1,7 @@
-"""The runs of an artefact: its plan swept into a store beside its files, and read back.
+"""The runs of an artefact: its plan swept into a store beside its files.
 
-The store is that of any sweep, so a stopped artefact goes on where it was, and artefacts share
-the runs they have in common. Rows that another version of this code has made are not taken.
+The store is that of any sweep, so a stopped artefact continues where it was, and artefacts share
+their common runs. Runs of another version of this package's code are not reused.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 STORE = "runs.sqlite"
 Progress = Callable[[int, int], None]
-"""Called with how many runs are done, and of how many."""
+"""Called with the number of finished runs, and of all runs."""
 
 
 def runs_of(
     artefact: Artefact, folder: Path, scale: Scale, progress: Progress | None = None
 ) -> pd.DataFrame:
-    """Run what the store of a folder lacks of an artefact's plan; its runs, in the plan's order."""
+    """Run the missing runs of an artefact's plan; return all of them in the plan's order."""
     import pandas as pd
 
     if artefact.plan is None:
@@ -44,25 +44,29 @@ def runs_of(
     code = f"{_code()}{_digest(scale.trace)}"
     if artefact.timed is not None and not scale.quick:
         warm_up(artefact.timed)
-    plan = Plan(artefact.name, families, text, artefact.command, code=code)
+
+    def report(standing: Standing) -> None:
+        if progress is not None:
+            progress(standing.done + standing.run, standing.total)
+
     sweep(
-        plan,
+        Plan(artefact.name, families, text, artefact.command, code=code),
         folder / STORE,
         workers=0 if scale.quick else 1 if artefact.timed else None,
         retry_errors=True,
         allow=_modules(families),
         command=artefact.command,
-        progress=None if progress is None else _told(progress),
+        progress=report,
     )
     frame = read_store(folder / STORE)
-    frame = frame[frame["plan"] == plan.name].reset_index(drop=True)
+    frame = frame[frame["plan"] == artefact.name].reset_index(drop=True)
     failed = frame[frame["status"] != Status.DONE]
     if len(failed):
         first = failed.iloc[0]
-        said = f"{first['method']} on {first['instance']}: {first['message']}"
+        message = f"{first['method']} on {first['instance']}: {first['message']}"
         if scale.trace is not None:
-            raise InputError(scale.trace, "", said, "a trace that has such jobs")
-        raise OptschedError(said)
+            raise InputError(scale.trace, "", message, "a trace that has such jobs")
+        raise OptschedError(message)
     return frame
 
 
@@ -77,7 +81,7 @@ def seeded(
     options: Mapping[str, Any] | None = None,
     **limits: Any,
 ) -> Family:
-    """A family of one generated instance, whose runs have the seed it was made from."""
+    """A family of one generated instance; its runs take the instance's seed."""
     return Family(
         name,
         generator=generator or problem,
@@ -91,12 +95,8 @@ def seeded(
     )
 
 
-def _told(progress: Progress) -> Callable[[Standing], None]:
-    return lambda standing: progress(standing.done + standing.run, standing.total)
-
-
 def _modules(families: Sequence[Family]) -> set[str]:
-    """The modules of this package that a plan of this package runs functions of."""
+    """The modules whose functions a plan uses as methods or generators."""
     named = {name for family in families for name in (*family.methods, family.generator or "")}
     return {module for name in named if (module := module_of(name)) is not None}
 
@@ -112,7 +112,7 @@ def _code() -> str:
 
 
 def _digest(trace: str | None) -> str:
-    """Of a trace's content, file or folder: its name alone does not tell which rows it made."""
+    """A digest of a trace's content, file or folder: its name does not identify its rows."""
     if trace is None:
         return ""
     files = sorted(Path(trace).glob("*")) if Path(trace).is_dir() else [Path(trace)]

@@ -1,22 +1,12 @@
 """Reproductions of the A-SRPT paper."""
 
-from optsched.experiments.papers.a_srpt import (
-    break_even,
-    figures,
-    nic_curve,
-    simulations,
-    table1,
-    table2,
-    testbed,
-)
+from optsched.experiments.papers.a_srpt import fig4, fig5, simulations, table1, table2
 
 ARTEFACTS = (
-    *table1.ARTEFACTS,
-    *table2.ARTEFACTS,
-    *nic_curve.ARTEFACTS,
-    *figures.ARTEFACTS[:1],
-    *testbed.ARTEFACTS,
+    table1.ARTEFACT,
+    table2.ARTEFACT,
+    fig4.FIG4,
+    fig5.ARTEFACT,
     *simulations.ARTEFACTS,
-    *figures.ARTEFACTS[1:],
-    *break_even.ARTEFACTS,
+    fig4.FIG9,
 )

@@ -1,4 +1,4 @@
-"""Plans on random offers of free GPUs: what Table II and the curve over NICs are measured on."""
+"""Plans on random offers of free GPUs: the instances of Table II."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ TIME_LIMIT = 60.0
 
 @dataclass(frozen=True)
 class Setting:
-    """What decides a plan, and what the paper leaves open of it.
+    """The settings of a plan, of which the paper leaves several open.
 
     Attributes
     ----------
     stages : int or None
-        By default as many as make the plan fastest, up to 8.
+        By default the number that makes the plan fastest, up to 8.
     mini_batch : int or None
         Samples; by default Table I's.
     gbits : int
-        Of a server's NIC, Gbit/s.
+        Bandwidth of a server's NIC, Gbit/s.
     oversized : bool
         Whether the plan need not fit into the GPUs' memory.
     """
@@ -46,7 +46,7 @@ class Setting:
 
     @property
     def words(self) -> str:
-        """The setting in a line: it tells it from all others."""
+        """The setting in a line, unique to it."""
         samples = "" if self.mini_batch is None else f" of {self.mini_batch}"
         batch = "per GPU" if self.batch == "per-gpu" else "in all"
         stages = "" if self.stages is None else f", {self.stages} stages"
@@ -57,7 +57,7 @@ class Setting:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Of the generator, by flat names."""
+        """Arguments of the generator, by flat names."""
         asked = {
             "model": self.model,
             "gpus": self.gpus,
@@ -88,12 +88,13 @@ def rows_of(runs: pd.DataFrame, settings: Sequence[Setting]) -> pd.DataFrame:
 
     by_words = {setting.words: setting for setting in settings}
     best = runs.groupby(["family", "seed"])["bound"].transform("max")
-    made: dict[tuple[str, int], PlacementInstance] = {}
+    instance_at: dict[tuple[str, int], PlacementInstance] = {}
     for family, seed in dict.fromkeys(zip(runs["family"], runs["seed"], strict=True)):
-        made[family, seed] = generate("placement", int(seed), **by_words[family].arguments)
-    instances = [made[at] for at in zip(runs["family"], runs["seed"], strict=True)]
+        instance_at[family, seed] = generate("placement", int(seed), **by_words[family].arguments)
+    instances = [instance_at[at] for at in zip(runs["family"], runs["seed"], strict=True)]
     of = [by_words[family] for family in runs["family"]]
-    said = [measures(each, took) for each, took in zip(instances, runs["objective"], strict=True)]
+    pairs = zip(instances, runs["objective"], strict=True)
+    scaling = [measures(instance, seconds) for instance, seconds in pairs]
     return pd.DataFrame(
         {
             "setting": runs["family"],
@@ -109,8 +110,8 @@ def rows_of(runs: pd.DataFrame, settings: Sequence[Setting]) -> pd.DataFrame:
             "pct_ms": 1e3 * (runs["build_time"] + runs["solve_time"]),
             "bound_ms": 1e3 * best,
             "excess": runs["objective"] / best - 1,
-            "speed_up": [each["speed_up"] for each in said],
-            "efficiency": [each["efficiency"] for each in said],
+            "speed_up": [each["speed_up"] for each in scaling],
+            "efficiency": [each["efficiency"] for each in scaling],
             "termination": runs["termination"],
             "checked": runs["feasible"].astype(bool),
         }
@@ -130,7 +131,7 @@ def median_of(rows: pd.DataFrame, setting: Setting, method: str, column: str) ->
 
 
 def replicas_by_stage(instance: PlacementInstance) -> str:
-    """Such as 4-12-9-6-1; of many equal stages their number."""
+    """Such as 4-12-9-6-1, or "16 x 2" for many equal stages."""
     replicas = [stage.replicas for stage in instance.job.stages]
     if len(set(replicas)) == 1 and len(replicas) > 8:
         return f"{len(replicas)} x {replicas[0]}"

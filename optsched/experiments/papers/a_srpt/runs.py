@@ -1,8 +1,8 @@
 """Runs of a-srpt's section V: every policy on one workload as one run of a sweep, and its rows.
 
-A run of a sweep is checked from the file it would be kept in. Here there are up to 150,000 jobs a
-run, more than such a file holds, and ten policies share what a forest was fitted for; so these
-functions simulate all of them and hand their figures back.
+A run of a sweep is checked from the file it would be kept in. These runs have up to 150,000 jobs,
+more than such a file holds, and ten policies share the predictions of one forest; so the functions
+here simulate all of them and return their metrics.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.running import seeded
 from optsched.experiments.plans.plan import Family
-from optsched.experiments.statistics import percent, spread
 from optsched.online.policies.by_name import PAPER
 from optsched.result import Outcome, Settings, Termination
 
@@ -28,20 +27,13 @@ if TYPE_CHECKING:
     from optsched.online.options import OnlineOptions
     from optsched.online.prediction.predictors import Prediction
 
-SEEDS, LARGE_SEEDS, QUICK_SEEDS = 10, 5, 3
-"""Large: of runs at the paper's size, which share one forest of up to 600,000 jobs."""
 PREDICTION = {"predictor": "forest", "unseen": "zero"}
-"""The paper's: fitted to the first 80% of the jobs, 0 of a group not met there."""
-LOAD = 0.8
+"""The paper's: fitted to the first 80% of the jobs, 0 for a group not met there."""
+PERFECT = "a-srpt-perfect"
 BASELINES = PAPER[2:]
-GENERATOR = "optsched.experiments.papers.a_srpt.jobs:generate_case"
-STATED = (
-    "tau = 100 unless a row says otherwise; COMM_HEAVY = 1.5; a-srpt offers adaptively, baselines "
-    "by most-available; n~ by a forest on the 80% of the jobs before those that run, 0 for groups "
-    "not met there; medians over seeds [min-max]."
-)
+GENERATOR = "optsched.experiments.papers.a_srpt.workloads:generate_case"
 Variants = Mapping[str, tuple[str, Mapping[str, Any]]]
-"""By label: a policy, and what it changes of the settings."""
+"""By label: a policy, and its changes of the settings."""
 AS_NAMED: Variants = {name: (name, {}) for name in PAPER}
 BEYOND: Variants = {
     "a-srpt tau=1": ("a-srpt", {"tau": 1.0}),
@@ -51,14 +43,14 @@ BEYOND: Variants = {
     "srpt-workload-hold": ("srpt-workload-hold", {}),
 }
 GBITS = (1, 5, 10, 25, 50)
-"""Of Fig. 8; iterations come from 10 Gbit/s, so only the simulated card changes."""
+"""Network cards of Fig. 8; iterations come from 10 Gbit/s, so only the simulated card changes."""
 EDGES = np.concatenate(([-1.0], np.arange(-0.95, 3.0, 0.1), [np.inf]))
 """Bins of (n~ - n)/n, one of them around 0; the last holds everything above."""
 METRICS = ("jobs", "total_completion_time", "mean_flow_time", "makespan")
 COLUMNS = ("case", "seed", "label", "jobs", "completion", "mean_flow", "makespan")
-"""Of `outcomes`; seconds."""
+"""Columns of `outcomes`; seconds."""
 KNOWN = ("within_tenth", "unseen")
-"""Beside them: shares of the jobs predicted within 10%, and of groups not met."""
+"""Further columns: shares of the jobs predicted within 10%, and of groups not met."""
 
 
 def workload(
@@ -80,33 +72,28 @@ def workload(
     return seeded(case, "online", given, seed, methods, generator=GENERATOR, options=chosen)
 
 
-def seeds(scale: Scale, count: int = SEEDS) -> range:
-    """So many, or three for a smoke test."""
-    return range(QUICK_SEEDS if scale.quick else count)
-
-
 def fit(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
-    """How near the options' predictor comes."""
+    """Predictions of the options' predictor; nothing is simulated."""
     return _simulated(instance, options, settings, {})
 
 
 def alone(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
-    """Only a-srpt."""
+    """Simulate a-srpt alone."""
     return _simulated(instance, options, settings, {"a-srpt": ("a-srpt", {})})
 
 
 def paper(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
-    """The paper's policies."""
+    """Simulate the paper's policies."""
     return _simulated(instance, options, settings, AS_NAMED)
 
 
 def beyond(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
-    """The paper's policies, a-srpt as it might be meant, and the one beyond the paper."""
+    """Simulate the paper's policies, variants of a-srpt, and one policy beyond the paper."""
     return _simulated(instance, options, settings, {**AS_NAMED, **BEYOND})
 
 
 def across_cards(instance: OnlineInstance, options: OnlineOptions, settings: Settings) -> Outcome:
-    """The same as `beyond` with each network card: one forest serves them all."""
+    """The same as `beyond` with each network card, on the predictions of one forest."""
     return _simulated(instance, options, settings, {**AS_NAMED, **BEYOND}, GBITS)
 
 
@@ -140,16 +127,16 @@ def _simulated(
         own = {name: value for name, value in changes.items() if name != "unseen"}
         chosen, iterations = replace(options.policy, **own), filled if new else known.iterations
         for case, these in jobs.items():
-            found = compute_metrics(simulate_online(these, policy, iterations, chosen))
-            runs[case][label] = {name: getattr(found, name) for name in METRICS}
-    said, true = report(known), known.jobs.iterations
+            metrics = compute_metrics(simulate_online(these, policy, iterations, chosen))
+            runs[case][label] = {name: getattr(metrics, name) for name in METRICS}
+    errors, true = report(known), known.jobs.iterations
     counts, _ = np.histogram((known.iterations - true) / true, bins=EDGES)
     fitted = {
-        "exact": said.exact,
-        "within_tenth": said.within_tenth,
-        "unseen": said.unseen,
-        "mean_absolute_error": said.mean_absolute_error,
-        "fit_s": said.fit_time,
+        "exact": errors.exact,
+        "within_tenth": errors.within_tenth,
+        "unseen": errors.unseen,
+        "mean_absolute_error": errors.mean_absolute_error,
+        "fit_s": errors.fit_time,
         **{
             f"error_from_{low:.2f}": float(count) / max(len(true), 1)
             for low, count in zip(EDGES, counts, strict=False)
@@ -175,15 +162,15 @@ def outcomes(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
         fit = run["details"].get("fit", {})
         known = [fit.get(name) for name in KNOWN]
         cases_of = run["details"].get("runs", {"": {run["method"]: run["details"]}})
-        for case, by_label in sorted(cases_of.items(), key=lambda each: _opening(each[0])):
-            for label, made in by_label.items():
-                found = (made[name] for name in METRICS)
-                rows.append((case or run["family"], run["seed"], label, *found, *known))
+        for case, by_label in sorted(cases_of.items(), key=lambda item: _number(item[0])):
+            for label, metrics in by_label.items():
+                values = (metrics[name] for name in METRICS)
+                rows.append((case or run["family"], run["seed"], label, *values, *known))
     return pd.DataFrame(rows, columns=[*COLUMNS, *KNOWN])
 
 
-def _opening(case: str) -> float:
-    """The number that opens a case's name."""
+def _number(case: str) -> float:
+    """The number at the start of a case's name."""
     return float(case.split()[0]) if case else 0.0
 
 
@@ -191,10 +178,10 @@ def fits(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     """A row a predictor and seed: how many predictions are right, and shares of jobs by error."""
     import pandas as pd
 
-    made = pd.DataFrame([details["fit"] for details in runs["details"]])
-    made.insert(0, "predictor", [options["predictor"] for options in runs["options"]])
-    made.insert(1, "seed", runs["seed"])
-    return made
+    rows = pd.DataFrame([details["fit"] for details in runs["details"]])
+    rows.insert(0, "predictor", [options["predictor"] for options in runs["options"]])
+    rows.insert(1, "seed", runs["seed"])
+    return rows
 
 
 def cases(rows: pd.DataFrame) -> list[str]:
@@ -217,37 +204,15 @@ def reduction(rows: pd.DataFrame, case: str, label: str, rival: str, column: str
 def best_reduction(rows: pd.DataFrame, case: str, label: str, column: str) -> list[float]:
     """By seed: reduction against the best of the paper's baselines at that seed."""
     each = [reduction(rows, case, label, rival, column) for rival in BASELINES]
-    return [min(found) for found in zip(*each, strict=True)]
-
-
-def table(rows: pd.DataFrame, case: str) -> list[str]:
-    """A Markdown table of a case: medians over seeds and spreads; and where a-srpt loses."""
-    lines = [
-        "| policy | mean flow s | total completion time s | makespan s | a-srpt's flow below by |",
-        "|---|---:|---:|---:|---:|",
-    ]
-    for label in dict.fromkeys(rows["label"][rows["case"] == case]):
-        below = reduction(rows, case, "a-srpt", label, "mean_flow")
-        said = [spread(values(rows, case, label, "mean_flow"), ".1f")]
-        said += [spread(values(rows, case, label, c), ".4g") for c in ("completion", "makespan")]
-        said.append("" if label == "a-srpt" else percent(below))
-        lines.append(f"| {label} | {' | '.join(said)} |")
-    return [*lines, "", f"a-srpt loses by flow to: {lost(rows, [case])}"]
+    return [min(at_seed) for at_seed in zip(*each, strict=True)]
 
 
 def lost(rows: pd.DataFrame, among: Sequence[str]) -> str:
     """Baselines ahead of a-srpt by flow, and in how many runs."""
-    found = []
+    ahead = []
     for rival in BASELINES:
         below = [v for c in among for v in reduction(rows, c, "a-srpt", rival, "mean_flow")]
         count = sum(value < 0 for value in below)
         if count:
-            found.append(f"{rival} in {count} of {len(below)} runs")
-    return ", ".join(found) or "none"
-
-
-def heading(scale: Scale, *said: str, count: int = 0) -> list[str]:
-    """What a text says first."""
-    size = "the paper's sizes" if scale.full else "scaled down"
-    seeded = f"{scale.source}, {size}, {count or len(seeds(scale))} seeds."
-    return [" ".join([seeded, *said]), ""]
+            ahead.append(f"{rival} in {count} of {len(below)} runs")
+    return ", ".join(ahead) or "none"

@@ -8,51 +8,194 @@ we read as taken from the 20% held out. Groups not met get 0, as in the paper.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from optsched.experiments.papers.a_srpt import runs
-from optsched.experiments.papers.a_srpt.findings import (
-    MEANT,
-    Claim,
-    loaded,
-    predicted,
-    ranged,
-)
 from optsched.experiments.papers.a_srpt.runs import (
-    LARGE_SEEDS,
-    LOAD,
-    STATED,
+    BASELINES,
+    PERFECT,
     best_reduction,
     cases,
-    heading,
+    lost,
     outcomes,
-    seeds,
-    table,
-    values,
+    reduction,
     workload,
 )
-from optsched.experiments.papers.a_srpt.sizes import (
+from optsched.experiments.papers.a_srpt.workloads import (
+    LARGE_SEEDS,
+    LOAD,
     TRAINED,
     jobs_of,
+    loaded,
     require_shares,
+    seeds,
     servers_of,
     simulated,
     twentieth,
 )
-from optsched.experiments.papers.artefact import Artefact, Scale
-from optsched.experiments.papers.pictures import headline, panels
-from optsched.experiments.papers.verdict import Verdict
+from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
+from optsched.experiments.papers.pictures import curves
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import percent
 from optsched.online.policies.by_name import PAPER
-from optsched.plotting.axes import COLOURS, MARK, headed
-from optsched.plotting.online import completion_by
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+MEANT = {
+    "a-srpt": "tau 100",
+    "a-srpt tau=1": "tau 1",
+    "a-srpt tau=1000": "tau 1000",
+}
+"""a-srpt as the paper may mean it: it does not state tau."""
+OTHERWISE = {
+    "a-srpt unseen=mean": "new groups taken for average",
+    PERFECT: "every length known",
+    "a-srpt hold=inf": "heavy jobs that hold on (hold=inf)",
+    "srpt-workload-hold": "srpt-workload-hold",
+}
+"""Beyond the paper."""
+TREND = 0.05
+"""A reduction that changes by less from the first case to the last is called no trend."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A figure's claim: in figures 6 to 8 reductions of total completion time from `low` to `high`.
+
+    Attributes
+    ----------
+    rising : bool
+        Whether the reduction is said to grow from the first case to the last.
+    """
+
+    name: str
+    paper: str
+    low: float = 0.0
+    high: float = 0.0
+    rising: bool | None = None
+
+
+def judge(claim: Claim, rows: pd.DataFrame, scale: Scale) -> Verdict:
+    """Whether a-srpt is below every baseline in every run, by at least so much, and the trend.
+
+    It fails if at no tau and in no case the median run is below every baseline by the least share
+    claimed, by flow, and not with every length known either: the paper states neither tau nor the
+    origin of its completion times, and its predictions, 60% exact, lie between ours and the truth.
+    """
+    scale = simulated(scale)
+    among = cases(rows)
+    parts = _held(claim, rows)
+    best = {case: best_reduction(rows, case, "a-srpt", "completion") for case in among}
+    every = [value for each in best.values() for value in each]
+    wins = sum(value > 0 for value in every)
+    ends = median(best[among[0]]), median(best[among[-1]])
+    ours = (
+        f"below every baseline in {wins} of {len(every)} runs; medians against single baselines "
+        f"{_ranging(rows, 'completion')}, by flow {_ranging(rows, 'mean_flow')}"
+    )
+    finding = Finding.of(parts.values())
+    if finding is Finding.FAILS and any(
+        median(best_reduction(rows, case, label, "mean_flow")) >= claim.low
+        for label in (*MEANT, PERFECT)
+        for case in among
+    ):
+        finding = Finding.PARTLY
+    words = [f"On {scale.source} jobs, {predicted(rows)}, {ours}. {_parts(parts)}"]
+    words.append(
+        f"Against the best baseline of each seed the median goes from {ends[0]:.0%} "
+        f"({among[0]}) to {ends[1]:.0%} ({among[-1]}). "
+        f"A-SRPT loses by flow to {lost(rows, among)}."
+    )
+    words += _where(rows)
+    words.append(
+        "The paper's forest predicts 60% of its jobs exactly: what that gives lies between these "
+        "predictions and every length known. "
+        "What the paper leaves open is varied in a-srpt-map ([figure](a-srpt-map.png)): the load, "
+        "how many jobs are unseen and how wrong predictions are, the baselines' offers, tau and "
+        "the network card. Total completion time also holds the submission times, which no "
+        "policy changes: the longer the trace, the smaller every percentage. The paper says both "
+        "flow and completion time; whether a-srpt is below a baseline is the same by either."
+    )
+    return Verdict(
+        finding,
+        claim.paper,
+        ours,
+        f"best baseline of a seed {percent(every)}",
+        f"{scale.source}, {servers_of(scale)} x 8 GPUs, a forest on the 80% before, "
+        f"{loaded(scale)}, tau 100, COMM_HEAVY 1.5, baselines by most-available, "
+        f"{rows['seed'].nunique()} seeds",
+        "" if finding is Finding.HOLDS else " ".join(words),
+    )
+
+
+def _held(claim: Claim, rows: pd.DataFrame) -> dict[str, bool]:
+    """The parts of a claim, and whether each holds at tau = 100."""
+    best = [best_reduction(rows, case, "a-srpt", "completion") for case in cases(rows)]
+    parts = {"below every baseline in every run": all(v > 0 for each in best for v in each)}
+    for words, column in (("total completion time", "completion"), ("flow time", "mean_flow")):
+        least = min(_medians(rows, column)) >= claim.low - 0.05
+        parts[f"by at least {claim.low:.0%} of the {words}"] = least
+    if claim.rising is not None:
+        first, last = median(best[0]), median(best[-1])
+        parts["the trend"] = (last - first if claim.rising else first - last) >= TREND
+    return parts
+
+
+def _medians(rows: pd.DataFrame, column: str) -> list[float]:
+    """Median reductions of a-srpt, by case and baseline."""
+    return [
+        median(reduction(rows, case, "a-srpt", rival, column))
+        for case in cases(rows)
+        for rival in BASELINES
+    ]
+
+
+def _ranging(rows: pd.DataFrame, column: str) -> str:
+    medians = _medians(rows, column)
+    return f"{min(medians):.0%} to {max(medians):.0%}"
+
+
+def _where(rows: pd.DataFrame) -> list[str]:
+    """Where the median flow is below every baseline's, and where it is not."""
+    places: dict[bool, list[str]] = {True: [], False: []}
+    for label, words in {**MEANT, **OTHERWISE}.items():
+        below = {
+            case: median(best_reduction(rows, case, label, "mean_flow")) for case in cases(rows)
+        }
+        for holds in (True, False):
+            chosen = [case for case, value in below.items() if (value > 0) == holds]
+            if chosen:
+                at = "everywhere" if len(chosen) == len(below) else f"at {_listed(chosen)}"
+                ends = sorted({below[case] for case in chosen})
+                reached = f"{ends[0]:.0%}" + (f" to {ends[-1]:.0%}" if len(ends) > 1 else "")
+                places[holds].append(f"{words}: {at} ({reached} by flow)")
+    return [
+        f"{word} in the median of the seeds with {'; '.join(places[holds])}."
+        if places[holds]
+        else f"{word} nowhere."
+        for holds, word in ((True, "Holds, below every baseline,"), (False, "Fails"))
+    ]
+
+
+def _listed(chosen: Sequence[str]) -> str:
+    """Cases by the numbers at the start of their names, and the words after these."""
+    return f"{', '.join(case.split()[0] for case in chosen)} {chosen[0].partition(' ')[2]}"
+
+
+def predicted(rows: pd.DataFrame) -> str:
+    """Shares of jobs predicted within 10%, and of groups not met before."""
+    within, unseen = (rows[name].median() for name in ("within_tenth", "unseen"))
+    return f"{within:.0%} of jobs predicted within 10%, {unseen:.0%} of groups not met before"
+
+
+def _parts(parts: Mapping[str, bool]) -> str:
+    words = (f"{part} {'holds' if holds else 'does not hold'}" for part, holds in parts.items())
+    return f"Part by part: {'; '.join(words)}."
 
 
 def plan_of_cases(
@@ -101,94 +244,45 @@ def plan_8(scale: Scale) -> list[Family]:
     return [workload("cards", own, seed, scale, [method]) for seed in seeds(scale, LARGE_SEEDS)]
 
 
-def table_of_cases(claim: Claim, rows: pd.DataFrame, scale: Scale) -> list[str]:
-    """Every policy, by case."""
-    setting = f"{loaded(scale)} (the paper's is not stated)."
-    count, known = rows["seed"].nunique(), f"{predicted(rows)}."
-    lines = heading(simulated(scale), f"Claim: {claim.paper}.", STATED, known, setting, count=count)
-    for case in cases(rows):
-        best, own, by_completion = (
-            percent(best_reduction(rows, case, label, column))
-            for label, column in (
-                ("a-srpt", "mean_flow"),
-                ("srpt-workload-hold", "mean_flow"),
-                ("a-srpt", "completion"),
-            )
-        )
-        lines += [
-            *(f"## {case}", "", *table(rows, case)),
-            f"against the best baseline of each seed: flow below by {best}, completion "
-            f"time by {by_completion}; srpt-workload-hold's flow by {own}",
-            "",
-        ]
-    return lines[:-1]
-
-
-def judge_cases(claim: Claim, rows: pd.DataFrame, scale: Scale) -> Verdict:
-    """Whether a-srpt is below every baseline, by how much, and the trend."""
-    return ranged(claim, rows, simulated(scale))
-
-
-def draw_cases(claim: Claim, axis: str, rows: pd.DataFrame) -> Figure:
-    """Total completion times, and how far below the best baseline's; the claim and the verdict."""
-    places = [float(case.split()[0].rstrip("%")) for case in cases(rows)]
-    figure, (times, below) = panels(11, 5, 2)
-    totals: dict[str, Sequence[Sequence[float]]] = {
-        label: [values(rows, case, label, "completion") for case in cases(rows)] for label in PAPER
+def draw(axis: str, rows: pd.DataFrame) -> Figure:
+    """Total completion time and mean flow time of the paper's policies, by case."""
+    place = rows["case"].str.extract(r"^([0-9.]+)", expand=False).astype(float)
+    shown = rows.assign(**{axis: place})[rows["label"].isin(PAPER)]
+    labels = {
+        "completion": "total completion time, seconds",
+        "mean_flow": "mean flow time, seconds",
     }
-    completion_by(places, totals, axis, times)
-    times.set_ylabel("total job completion time, seconds")
-    if claim.low:
-        below.axhspan(100 * claim.low, 100 * claim.high, color=MARK, alpha=0.15, linewidth=0)
-    below.axhline(0, color=MARK, linewidth=0.8)
-    for label, colour in zip(MEANT, COLOURS, strict=False):
-        for column, style in (("completion", "o-"), ("mean_flow", "o:")):
-            found = [best_reduction(rows, case, label, column) for case in cases(rows)]
-            middle = [100 * median(each) for each in found]
-            words = "" if column == "completion" else ", by flow"
-            below.plot(places, middle, style, color=colour, label=f"{MEANT[label]}{words}")
-            low, high = ([100 * end(each) for each in found] for end in (min, max))
-            if (label, column) == ("a-srpt", "completion"):
-                below.fill_between(places, low, high, color=colour, alpha=0.15, linewidth=0)
-    if below.get_ylim()[0] < -100:
-        below.set_yscale("symlog", linthresh=100)
-        below.set_yticks([-10000, -1000, -100, -50, 0, 50, 100])
-        below.yaxis.set_major_formatter("{x:g}")
-    below.set_xlabel(axis)
-    below.set_ylabel("a-srpt's total below\nthe best baseline's, %")
-    headed(below)
-    finding = judge_cases(claim, rows, Scale()).finding
-    said = f"Claim: {claim.paper} (grey: the paper's range). Here, at tau 100: {finding}"
-    return headline(figure, said)
+    return curves(shown, axis, labels, line="label", yscale="log")
 
 
-def _by_case(
+def _figure(
     claim: Claim, plan: Callable[[Scale], list[Family]], axis: str, words: str, minutes: str
 ) -> Artefact:
     number = claim.name[-1]
     return Artefact(
-        claim.name,
-        words,
+        name=claim.name,
+        where=f"a-srpt, Fig. {number}",
+        claim=words,
+        runtime=f"{minutes}; --quick 10 s",
         plan=plan,
         rows=outcomes,
-        lines=partial(table_of_cases, claim),
-        judge=partial(judge_cases, claim),
-        draw=partial(draw_cases, claim, axis),
+        judge=partial(judge, claim),
+        draw=partial(draw, axis),
+        by=("case", "label"),
+        values=("mean_flow", "completion", "makespan"),
         scales=True,
-        where=f"a-srpt, Fig. {number}",
-        runtime=f"{minutes}; --quick 10 s",
     )
 
 
 ARTEFACTS = (
-    _by_case(
+    _figure(
         Claim("a-srpt-fig6", "31-91% below every baseline, whatever the number", 0.31, 0.91),
         partial(plan_of_cases, cases_6),
         "number of jobs",
         "37,500-150,000 jobs: total completion time 31-91% below every baseline",
         "2 min",
     ),
-    _by_case(
+    _figure(
         Claim(
             "a-srpt-fig7",
             "16-57% below the baselines, the more so the fewer single-GPU jobs",
@@ -200,7 +294,7 @@ ARTEFACTS = (
         "80-0% single-GPU jobs: 16-57% below the baselines, more with fewer of them",
         "2 min 30 s",
     ),
-    _by_case(
+    _figure(
         Claim(
             "a-srpt-fig8",
             "12% below the best baseline at 50 Gbit/s, up to 92% at 1 Gbit/s",

@@ -1,18 +1,16 @@
 """Table I of a-srpt: the nine models, their parameters and mini-batches, beside those of our zoo.
 
-Our counts come from the published architectures layer by layer (`optsched.zoo`); the published
-count enters none of them. Placement instances of the zoo carry these bytes.
+Our counts come from the published architectures layer by layer (`optsched.zoo`). Placement
+instances of the zoo carry these bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from optsched.experiments.papers.artefact import Artefact, Scale
-from optsched.experiments.papers.pictures import panels, with_verdict
-from optsched.experiments.papers.verdict import Finding, Verdict
+from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
+from optsched.experiments.papers.pictures import panels
 from optsched.plotting.axes import COLOURS, WIDTH, headed
 from optsched.zoo import MODELS, profile_model
 from optsched.zoo.device import BYTES_PER_NUMBER
@@ -41,8 +39,8 @@ PARAGRAPH = (
 )
 
 
-def counts(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
-    """A row a model; nothing is run, and nothing in it is random."""
+def rows_of(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
+    """A row a model; nothing is run, and nothing is random."""
     import pandas as pd
 
     rows = []
@@ -55,22 +53,12 @@ def counts(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
 
 
 def agrees(row: Mapping[Hashable, Any]) -> bool:
-    """The same mini-batch, and a count that rounds to the printed digits."""
-    near = abs(row["ours"] - row["paper"]) <= _half_unit(row["paper"])
+    """Whether the mini-batch is the same and the count rounds to the printed digits."""
+    unit = 1
+    while round(row["paper"]) % (10 * unit) == 0:  # the last digit that is no zero
+        unit *= 10
+    near = abs(row["ours"] - row["paper"]) <= unit / 2
     return bool(near and row["paper_batch"] == row["our_batch"])
-
-
-def table(rows: pd.DataFrame, scale: Scale) -> list[str]:
-    """Both counts."""
-    return [
-        "| model | parameters, paper | ours | difference | mini-batch, paper | ours |",
-        "|---|---:|---:|---:|---:|---:|",
-        *(
-            f"| {r['model']} | {_count(r['paper'])} | {_count(r['ours'])} "
-            f"| {100 * r['difference']:+.1f}% | {r['paper_batch']} | {r['our_batch']} |"
-            for r in rows.to_dict("records")
-        ),
-    ]
 
 
 def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
@@ -96,35 +84,23 @@ def draw(rows: pd.DataFrame) -> Figure:
     ax.plot(rows["ours"], rows.index, "o", color=COLOURS[0], label="ours", markersize=5)
     ax.set_yticks(rows.index, rows["model"])
     ax.invert_yaxis()
-    ax.set_xscale("log")
-    ax.set_xlabel("parameters")
+    ax.set(xscale="log", xlabel="parameters")
     headed(ax)
-    verdict = judge(rows, Scale())
-    said = "the table's nine counts and mini-batches"
-    return with_verdict(figure, replace(verdict, paper=said), f"{verdict.ours}.")
-
-
-def _half_unit(printed: float) -> float:
-    """Half of the last digit that is no zero: 5e6 of 340M, 0.05e9 of 6.7B."""
-    unit = 1
-    while round(printed) % (10 * unit) == 0:
-        unit *= 10
-    return unit / 2
+    return figure
 
 
 def _count(value: float) -> str:
     return f"{value / 1e9:.4g}B" if value >= 1e9 else f"{value / 1e6:.4g}M"
 
 
-ARTEFACTS = (
-    Artefact(
-        "a-srpt-table1",
-        "parameters and mini-batches of nine models",
-        rows=counts,
-        lines=table,
-        judge=judge,
-        draw=draw,
-        where="a-srpt, Table I",
-        runtime="2 s",
-    ),
+ARTEFACT = Artefact(
+    name="a-srpt-table1",
+    where="a-srpt, Table I",
+    claim="parameters and mini-batches of nine models",
+    runtime="2 s",
+    rows=rows_of,
+    judge=judge,
+    draw=draw,
+    by=("model",),
+    values=("paper", "ours", "difference", "paper_batch", "our_batch"),
 )

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optsched.experiments.papers.artefact import Artefact, Scale
-from optsched.experiments.papers.pictures import panels
+from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
+from optsched.experiments.papers.pictures import curves
 from optsched.experiments.papers.running import seeded
-from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.experiments.plans.plan import Family
-from optsched.experiments.statistics import span, spread
-from optsched.plotting.axes import COLOURS, WIDTH, headed
+from optsched.experiments.statistics import span
 from optsched.result import Outcome, Termination
 
 if TYPE_CHECKING:
@@ -28,36 +26,31 @@ NODES, JOBS = 1000, 10_000
 ARRIVALS = ("exponential", "poisson-low", "poisson-high")
 SEEDS, QUICK_SEEDS = 10, 3
 STEPS = 100
-"""Points of a curve: the time by which each hundredth of the jobs is submitted."""
+"""Points of a curve: one after each hundredth of the jobs."""
 GAP, TIMES = 50_000 / NODES, 4.0
 NEAR = 0.05
 PARAGRAPH = "A seed is more than 5% away from the gap or the ratio that the text states."
 
 
 def plan(scale: Scale) -> list[Family]:
-    """The workloads, of which nothing is scheduled."""
+    """The workloads; nothing is scheduled."""
+    method = f"{__name__}:submissions"
     return [
-        seeded(
-            arrivals,
-            "rolling",
-            {"nodes": NODES, "arrivals": arrivals},
-            seed,
-            [f"{__name__}:submissions"],
-        )
+        seeded(arrivals, "rolling", {"nodes": NODES, "arrivals": arrivals}, seed, [method])
         for arrivals in ARRIVALS
         for seed in range(QUICK_SEEDS if scale.quick else SEEDS)
     ]
 
 
 def submissions(instance: Any, options: object, settings: object) -> Outcome:
-    """By when each hundredth of the jobs is submitted, in seconds."""
+    """The time by which each hundredth of the jobs is submitted, in seconds."""
     times = np.sort([job.submit_time for job in instance.jobs])
     curve = times[np.arange(1, STEPS + 1) * (JOBS // STEPS) - 1].tolist()
     return Outcome(None, Termination.FEASIBLE, details={"times": curve})
 
 
-def points(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
-    """A row a point of a curve: by when so many jobs are submitted."""
+def rows_of(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
+    """A row a point of a curve."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -68,22 +61,6 @@ def points(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
         ],
         columns=["arrivals", "seed", "jobs", "time"],
     )
-
-
-def table(rows: pd.DataFrame, scale: Scale) -> list[str]:
-    """Mean gaps and lengths by distribution."""
-    lines = [
-        f"{NODES} nodes, {rows['seed'].nunique()} seeds.",
-        "",
-        "| arrivals | mean gap s [min-max over seeds] | the last job after h |",
-        "|---|---|---|",
-    ]
-    for arrivals in ARRIVALS:
-        gaps = _gaps(rows, arrivals)
-        hours = [gap * JOBS / 3600 for gap in gaps]
-        said = spread(gaps, middle=mean), spread(hours, ".1f", middle=mean)
-        lines.append(f"| {arrivals} | {said[0]} | {said[1]} |")
-    return lines
 
 
 def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
@@ -104,18 +81,9 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
 
 
 def draw(rows: pd.DataFrame) -> Figure:
-    """Submitted jobs over time: a line a seed, a colour a distribution."""
-    figure, (ax,) = panels(WIDTH, 3.4)
-    for arrivals, colour in zip(ARRIVALS, COLOURS, strict=False):
-        own = rows[rows["arrivals"] == arrivals]
-        for seed, curve in own.groupby("seed"):
-            label = arrivals if seed == own["seed"].min() else None
-            ax.plot(curve["time"] / 3600, curve["jobs"], color=colour, alpha=0.6, label=label)
-    ax.set_xscale("log")
-    ax.set_xlabel("hours")
-    ax.set_ylabel("submitted jobs")
-    headed(ax)
-    return figure
+    """Time of submission by number of jobs."""
+    hours = rows.assign(hours=rows["time"] / 3600)
+    return curves(hours, "jobs", {"hours": "hours until submitted"}, line="arrivals")
 
 
 def _gaps(rows: pd.DataFrame, arrivals: str) -> list[float]:
@@ -124,16 +92,15 @@ def _gaps(rows: pd.DataFrame, arrivals: str) -> list[float]:
     return [float(time) / JOBS for time in last["time"]]
 
 
-ARTEFACTS = (
-    Artefact(
-        "sts-fig3",
-        "jobs arrive 50,000 s / nodes apart, or as Poisson arrivals, high at four times low",
-        plan=plan,
-        rows=points,
-        lines=table,
-        judge=judge,
-        draw=draw,
-        where="sts, Fig. 3",
-        runtime="2 min; --quick 30 s",
-    ),
+ARTEFACT = Artefact(
+    name="sts-fig3",
+    where="sts, Fig. 3",
+    claim="jobs arrive 50,000 s / nodes apart, or as Poisson arrivals, high at four times low",
+    runtime="2 min; --quick 30 s",
+    plan=plan,
+    rows=rows_of,
+    judge=judge,
+    draw=draw,
+    by=("arrivals",),
+    values=("time",),
 )

@@ -1,18 +1,20 @@
-"""The workload of a case of a-srpt's figures: synthetic jobs, or a stretch of the user's trace.
+"""Workloads of a-srpt's section V: synthetic jobs, or a stretch of the user's trace.
 
-The PAI trace does not travel with this package. Without `--trace` jobs are synthetic (a-srpt's
-V-A 1-b draw of configurations on generated groups), and say so.
+The PAI trace is not part of this package. Without `--trace` jobs are synthetic: a-srpt's V-A 1-b
+draw of configurations on generated groups.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.errors import InputError
+from optsched.experiments.papers.artefact import Scale
 from optsched.generators.workload import WorkloadShape, generate_workload
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import prepare_jobs
@@ -20,12 +22,21 @@ from optsched.online.instance import OnlineInstance
 from optsched.online.traces.importing import import_trace, workload_of_trace
 from optsched.online.traces.trace import Trace
 
+LOAD = 0.8
+SEEDS, LARGE_SEEDS, QUICK_SEEDS = 10, 5, 3
+"""Large: of runs at the paper's size, which share one forest of up to 600,000 jobs."""
 REFERENCE = OnlineCluster.of()
 """The NIC that turns durations into iterations: 10 Gbit/s, whatever NIC is simulated."""
 TRAINING_SHARE = 0.8
-"""Of a case's jobs: a predictor is fitted to them, and the others run."""
+"""Share of a case's jobs that a predictor is fitted to; the others run."""
+TRAINED = 5
+"""Jobs per job that runs: the other four are for the forest."""
 NEAR = 0.05
 """How far a trace's share of single-GPU jobs may be from a case's: groups change as a whole."""
+MIN_TRACE = 375
+"""Jobs that a trace must have: those of Fig. 5."""
+RECURRENCE, GROUPED = ("a-srpt-fig4", "a-srpt-fig9"), ("pai", "helios", "swf")
+"""Claims on the similarity of a group's jobs, and the trace formats with users and groups."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +51,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Source:
-    """A trace of the user's, and what is made of its times.
+    """A trace of the user's, and changes of its times.
 
     Attributes
     ----------
@@ -49,9 +60,9 @@ class Source:
     trace_format : str
         A name of `optsched import`.
     trace_load : float, optional
-        What the submissions of the jobs that run are stretched or squeezed to.
+        Load that the submissions of the jobs that run are rescaled to.
     time_scale : float
-        What submissions and lengths are multiplied by.
+        Factor on submissions and durations.
     trace_share : float, optional
         The share of single-GPU jobs: groups are set to one GPU or more at random until it is met.
     """
@@ -108,10 +119,9 @@ def stretch(trace: Trace, count: int, most_gpus: int, rng: np.random.Generator) 
 
 
 def with_share(trace: Trace, share: float, rng: np.random.Generator) -> Trace:
-    """The trace with groups set to one GPU, or to more, at random until the share is met.
+    """The trace with groups set to one GPU, or to more, at random until the share is met (V-B 2-b).
 
-    As the paper's V-B 2-b has it. A job that had one GPU and is to have more gets the number of a
-    random job that has; all else stays the trace's.
+    A job that had one GPU and is to have more gets the number of a random job that has more.
     """
     found, wanted = trace.gpus == 1, f"a single-GPU share of {share:.0%}"
     if share < 1 and found.all():
@@ -136,15 +146,77 @@ def with_share(trace: Trace, share: float, rng: np.random.Generator) -> Trace:
 def trace_of(source: Source) -> Trace:
     """The user's trace, read once."""
     assert source.trace is not None
-    return _read(source.trace_format, source.trace)
+    path = Path(source.trace)
+    written = path.stat().st_mtime_ns if path.exists() else 0
+    return _read(source.trace_format, source.trace, written)
 
 
 def fitting(source: Source, most_gpus: int) -> int:
     """How many jobs of the user's trace fit a cluster."""
-    gpus: NDArray[np.int64] = trace_of(source).gpus
-    return int((gpus <= most_gpus).sum())
+    return int((trace_of(source).gpus <= most_gpus).sum())
 
 
 @lru_cache(maxsize=1)
-def _read(file_format: str, path: str) -> Trace:
+def _read(file_format: str, path: str, written: int) -> Trace:
     return import_trace(file_format, path)
+
+
+def seeds(scale: Scale, count: int = SEEDS) -> range:
+    """So many seeds, or three for a smoke test."""
+    return range(QUICK_SEEDS if scale.quick else count)
+
+
+def simulated(scale: Scale) -> Scale:
+    """The paper's sizes of Figs. 6 to 8; a trace may be shorter."""
+    return scale if scale.quick or scale.trace else replace(scale, full=True)
+
+
+def servers_of(scale: Scale) -> int:
+    """Servers of a case."""
+    return 250 if scale.full else 25
+
+
+def twentieth(scale: Scale) -> int:
+    """5% of the trace: the paper's 37,500 jobs."""
+    if scale.trace is not None and not scale.full:
+        return fitting(_source(scale), 8 * servers_of(scale)) // 20
+    return 37_500 if scale.full else 500
+
+
+def jobs_of(name: str, wanted: int, scale: Scale, most_gpus: int | None = None) -> int:
+    """Number of jobs of a case; raises InputError where a trace has too few."""
+    if scale.trace is None:
+        return wanted
+    if name in RECURRENCE and scale.trace_format not in GROUPED:
+        found = f"format {scale.trace_format}, whose jobs have no user and group of their own"
+        raise InputError(scale.trace, name, found, f"one of {', '.join(GROUPED)}")
+    has = fitting(_source(scale), most_gpus or 8 * servers_of(scale))
+    if has < max(wanted, MIN_TRACE):
+        expected = f"{max(wanted, MIN_TRACE)}, four of five of them to fit the forest to"
+        raise InputError(scale.trace, name, f"{has} jobs that fit the cluster", expected)
+    return wanted
+
+
+def require_shares(name: str, jobs: int, scale: Scale, shares: Sequence[float]) -> None:
+    """Refuse a trace that cannot have shares of single-GPU jobs, before anything runs."""
+    if scale.trace is None:
+        return
+    for seed in seeds(scale, LARGE_SEEDS):
+        rng = np.random.default_rng(seed)
+        chosen = stretch(trace_of(_source(scale)), jobs, 8 * servers_of(scale), rng)
+        try:
+            for share in shares:
+                with_share(chosen, share, rng)
+        except InputError as error:
+            raise InputError(scale.trace, name, error.found, error.expected) from None
+
+
+def _source(scale: Scale) -> Source:
+    return Source(scale.trace, scale.trace_format)
+
+
+def loaded(scale: Scale) -> str:
+    """The load of the runs."""
+    if scale.trace is None:
+        return f"load {LOAD}"
+    return "the trace's own load" if scale.load is None else f"load {scale.load:g}"

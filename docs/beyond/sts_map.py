@@ -6,26 +6,22 @@ import textwrap
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from optsched.experiments.papers.artefact import Artefact, Scale
-from optsched.experiments.papers.pictures import headline, panels
-from optsched.experiments.papers.sts.map_cells import (
-    NODES,
-    SEEDS,
-    SHARING_SEEDS,
-    policies_on_cells,
-    sharing_on_cells,
-)
-from optsched.experiments.papers.sts.map_claims import (
+from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
+from optsched.experiments.papers.pictures import panels
+from optsched.experiments.papers.sts.map import (
     CLAIMS,
     FAILS,
     HOLDS,
+    NODES,
     OUTSIDE,
+    SEEDS,
+    SHARING_SEEDS,
     VARIANTS,
-    judged,
+    judge_cells,
+    plan_policies,
+    plan_sharing,
 )
-from optsched.experiments.papers.sts.runs import outcomes
-from optsched.experiments.papers.sts.world import MOST_A_NODE
-from optsched.experiments.papers.verdict import Finding, Verdict
+from optsched.experiments.papers.sts.workloads import MAX_JOBS_A_NODE, outcomes
 from optsched.experiments.plans.plan import Family
 from optsched.experiments.statistics import span
 
@@ -51,36 +47,12 @@ PANEL = (2.5, 1.75)
 
 def plan(scale: Scale) -> list[Family]:
     """The runs of Figs. 4, 5 and 6 on the map's cells."""
-    return [*policies_on_cells(POLICIES, scale), *sharing_on_cells(tuple(VARIANTS), scale)]
+    return [*plan_policies(POLICIES, scale), *plan_sharing(tuple(VARIANTS), scale)]
 
 
 def rows_of(runs: pd.DataFrame, scale: Scale) -> pd.DataFrame:
     """A row a cell, claim and variant of STS."""
-    return judged(outcomes(runs))
-
-
-def table(rows: pd.DataFrame, scale: Scale) -> list[str]:
-    """A line a claim, variant, GPUs a node and exponent, a column a load; then what else is open.
-
-    A value in brackets is of a world that is not the paper's; in bold, the claim holds.
-    """
-    import pandas as pd
-
-    on_map, others = rows[rows["other"] == ""], rows[rows["other"] != ""]
-    lines = [
-        f"{SETTING}. Of each cell the quantity in %, of means over seeds: **bold** where the claim "
-        f"holds, (in brackets) where STS had more than {MOST_A_NODE:g} jobs a node at once.",
-        "",
-        *_lines(on_map.assign(at=[f"rho {x:g}" for x in on_map["load"]])),
-    ]
-    if len(others):
-        load = others["load"].iloc[0]
-        usual = on_map[(on_map["load"] == load) & on_map["gpus"].isin(others["gpus"])]
-        usual = usual[usual["speedup"].isin(others["speedup"])].assign(other="as on the map")
-        both = pd.concat([usual, others])
-        lines += ["", f"What else is left open, one at a time at rho {load:g}:", ""]
-        lines += _lines(both.assign(at=both["other"]))
-    return lines
+    return judge_cells(outcomes(runs))
 
 
 def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
@@ -101,7 +73,7 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
         setting=f"{SETTING}; {_axes(rows)}; STS with and without VI-C, counted alike",
         paragraph=(
             f"{len(on_map) - len(inside)} of {len(on_map)} quantities are of worlds with more "
-            f"than {MOST_A_NODE:g} jobs a node in the system, which the paper's never had, and "
+            f"than {MAX_JOBS_A_NODE:g} jobs a node in the system, which the paper's never had, and "
             "are not counted. What it says claim by claim stands under `sts-fig4`, 5 and 6. "
             f"What else is left open changes {_changes(rows)}.\n\n{PICTURE}"
         ),
@@ -128,11 +100,7 @@ def draw(rows: pd.DataFrame) -> Figure:
         axes[i * len(columns)].set_ylabel("\n".join(textwrap.wrap(words, 26)), fontsize="x-small")
     figure.supxlabel("offered load rho (x of each panel)", fontsize="small")
     figure.supylabel("speed-up exponent x of k GPUs, k^x (y of each panel)", fontsize="small")
-    return headline(
-        figure,
-        f"Where the claims of Figs. 4-6 hold (blue) and fail (sand); grey: over {MOST_A_NODE:g} "
-        "jobs a node at once, not the paper's world",
-    )
+    return figure
 
 
 def _axes(rows: pd.DataFrame) -> str:
@@ -140,22 +108,6 @@ def _axes(rows: pd.DataFrame) -> str:
     loads, speedups = (span(list(rows[name]), "g") for name in ("load", "speedup"))
     sizes = " and ".join(map(str, sorted(set(rows["gpus"]))))
     return f"rho {loads}, k^{speedups}, {sizes} GPUs a node"
-
-
-def _lines(rows: pd.DataFrame) -> list[str]:
-    """A table with a column each value of "at"."""
-    heads = list(dict.fromkeys(rows["at"]))
-    keys = ["figure", "claim", "paper", "policy", "gpus", "speedup"]
-    lines = [
-        f"| quantity (%) | paper | policy | GPUs a node | x | {' | '.join(heads)} |",
-        "|---" * (5 + len(heads)) + "|",
-    ]
-    for key, here in rows.groupby(keys, sort=False):
-        figure, claim, *rest = map(str, key) if isinstance(key, tuple) else [str(key)]
-        said = {row["at"]: _value(row) for row in here.to_dict("records")}
-        words = f"Fig. {figure}: {claim.removesuffix(' (%)')}"
-        lines.append(f"| {' | '.join([words, *rest, *(said[at] for at in heads)])} |")
-    return lines
 
 
 def _value(row: Mapping[Hashable, Any]) -> str:
@@ -197,16 +149,15 @@ def _draw_cells(ax: Axes, here: pd.DataFrame) -> None:
     ax.set_yticks(range(len(speedups)), [f"{x:g}" for x in speedups], fontsize="x-small")
 
 
-ARTEFACTS = (
-    Artefact(
-        "sts-map",
-        "every claim of Figs. 4-6, by load, speed-up exponent and GPUs a node",
-        plan=plan,
-        rows=rows_of,
-        lines=table,
-        judge=judge,
-        draw=draw,
-        where="beyond sts, Figs. 4-6",
-        runtime="5 min on two cores; --quick 15 s",
-    ),
+ARTEFACT = Artefact(
+    name="sts-map",
+    where="beyond sts, Figs. 4-6",
+    claim="every claim of Figs. 4-6, by load, speed-up exponent and GPUs a node",
+    runtime="5 min on two cores; --quick 15 s",
+    plan=plan,
+    rows=rows_of,
+    judge=judge,
+    draw=draw,
+    by=("claim", "policy", "gpus", "speedup", "load", "other"),
+    values=("value", "most_jobs"),
 )

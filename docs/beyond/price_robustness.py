@@ -11,21 +11,18 @@ from __future__ import annotations
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from optsched.experiments.papers.artefact import Artefact, Scale
+from optsched.experiments.papers.artefact import Artefact, Finding, Scale, Verdict
 from optsched.experiments.papers.pictures import strips
-from optsched.experiments.papers.sts.runs import (
+from optsched.experiments.papers.sts.workloads import (
     average,
     cases,
-    late_share,
-    loads,
     of,
     outcomes,
     ratios,
     workload,
 )
-from optsched.experiments.papers.verdict import Finding, Verdict
 from optsched.experiments.plans.plan import Family
-from optsched.experiments.statistics import deviation, span
+from optsched.experiments.statistics import span
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,22 +65,6 @@ def plan(scale: Scale) -> list[Family]:
     ]
 
 
-def table(rows: pd.DataFrame, scale: Scale) -> list[str]:
-    """Costs by case and policy, over STS's and over the bound."""
-    seeds = sorted(set(rows["seed"]))
-    lines = [
-        f"{NODES} nodes, {rows['jobs'].max()} jobs, {len(seeds)} seeds ({seeds[0]}-{seeds[-1]}), "
-        "common random numbers. Dollars are means over seeds; the ratio is of total costs, seed by "
-        "seed; late jobs are a share of all. RG makes 2 passes. Load: rho, and the fullest type's "
-        "share in the uncapacitated clairvoyant plan.",
-        "",
-        "| case | rho | plan | policy | total $ | energy $ | tardiness $ | late | over STS "
-        "(mean ± sd [range]) | over the bound (mean ± sd [range]) |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    return lines + [_line(rows, case, name) for case in cases(rows) for name in POLICIES]
-
-
 def draw(rows: pd.DataFrame) -> Figure:
     """Total costs over STS's, a panel a load."""
     groups = {
@@ -99,16 +80,6 @@ def draw(rows: pd.DataFrame) -> Figure:
 
 def _ratios(rows: pd.DataFrame, case: str, policy: str) -> list[float]:
     return ratios(of(rows, case=case, policy=policy), of(rows, case=case, policy="sts"))
-
-
-def _line(rows: pd.DataFrame, case: str, policy: str) -> str:
-    own = of(rows, case=case, policy=policy)
-    over = list((own["total"] / own["bound"]).dropna())
-    return (
-        f"| {case} | {loads(own)} | {policy} | {average(own, 'total'):.1f} "
-        f"| {average(own, 'energy'):.1f} | {average(own, 'tardiness'):.1f} "
-        f"| {late_share(own):.1f}% | {deviation(_ratios(rows, case, policy))} | {deviation(over)} |"
-    )
 
 
 def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
@@ -181,16 +152,15 @@ def _paragraph(rows: pd.DataFrame, best: list[str]) -> str:
     )
 
 
-ARTEFACTS = (
-    Artefact(
-        "price-robustness",
-        "the price policy against STS by load and regime, 20 seeds each",
-        plan=plan,
-        rows=outcomes,
-        lines=table,
-        judge=judge,
-        draw=draw,
-        where="beyond sts, VII",
-        runtime="8 min on two cores; --quick 25 s",
-    ),
+ARTEFACT = Artefact(
+    name="price-robustness",
+    where="beyond sts, VII",
+    claim="the price policy against STS by load and regime, 20 seeds each",
+    runtime="8 min on two cores; --quick 25 s",
+    plan=plan,
+    rows=outcomes,
+    judge=judge,
+    draw=draw,
+    by=("case", "policy"),
+    values=("rho", "total", "energy", "tardiness", "late", "bound"),
 )

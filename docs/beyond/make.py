@@ -1,0 +1,50 @@
+"""Make figures beyond the papers: `python docs/beyond/make.py NAME... -o results [--page FILE]`.
+
+Each is declared like a paper's figure: a plan, rows, a verdict and a picture. `all` makes every
+one; `--page docs/beyond.md` writes the page of their verdicts.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import a_srpt_map
+import heavy_edge_nic
+import optimum_over_time
+import price_robustness
+import sts_map
+
+from optsched.experiments.papers.artefact import Scale
+from optsched.experiments.papers.artefacts import make, names_of, verdicts
+from optsched.experiments.papers.reproduction_page import page
+
+MODULES = (heavy_edge_nic, a_srpt_map, sts_map, price_robustness, optimum_over_time)
+ARTEFACTS = {module.ARTEFACT.name: module.ARTEFACT for module in MODULES}
+HEAD = (
+    "# Beyond the papers",
+    "",
+    "Written by `python docs/beyond/make.py all -o results --page docs/beyond.md`; do not edit.",
+    "Questions that the papers leave open, measured and judged as the papers' own claims are in",
+    "[reproduction.md](reproduction.md). One row: `python docs/beyond/make.py NAME -o results`.",
+)
+
+
+def main() -> None:
+    """Make the figures that are asked for, and the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join([*ARTEFACTS, "all"]))
+    parser.add_argument("-o", dest="folder", required=True, help="folder to write into")
+    parser.add_argument("--quick", action="store_true", help="fewer seeds, for a smoke test")
+    parser.add_argument("--page", type=Path, help="page of the verdicts to write")
+    arguments = parser.parse_args()
+    for name in names_of(arguments.names, ARTEFACTS):
+        print(make(ARTEFACTS[name], Path(arguments.folder), Scale(quick=arguments.quick)))
+    if arguments.page is not None:
+        before = arguments.page.read_text("utf-8") if arguments.page.is_file() else ""
+        made = verdicts(arguments.folder, ARTEFACTS)
+        arguments.page.write_text(page(made, before, ARTEFACTS, HEAD, ()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
