@@ -75,9 +75,9 @@ def note(said: object) -> None:
 
 def told_of_python() -> None:
     """Say so where seconds are those of loops that Python ran."""
-    from optsched import interpreted
+    from optsched import interpreted, kernels
 
-    if interpreted.runs():
+    if interpreted.runs() or kernels.python_runs():
         note("seconds are of Python here: `optsched warm-up` compiles the loops, once on a machine")
 
 

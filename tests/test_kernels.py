@@ -1,0 +1,224 @@
+"""Compiled kernels: Python for small work, code on disk, damaged or outdated code made anew."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from numba.extending import register_jitable
+
+import optsched
+from optsched import kernels
+from optsched.kernels import SMALL_WORK, compiled_at_once, kernel, python_runs
+from optsched.progress import compiling_told
+
+PACKAGE = Path(optsched.__file__).parent
+LIMIT = 3
+
+
+@register_jitable
+def _doubled_above(value: float) -> float:
+    return 2.0 * value if value > LIMIT else 0.0
+
+
+@kernel
+def total(values: np.ndarray) -> float:
+    """Twice the sum of the values above a limit."""
+    result = 0.0
+    for value in values:
+        result += _doubled_above(value)
+    return result
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder for compiled code."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
+    for cached in (kernels.cache_root, kernels.cache_folder):
+        cached.cache_clear()
+    yield tmp_path / "kept"
+    for cached in (kernels.cache_root, kernels.cache_folder):
+        cached.cache_clear()
+
+
+def test_python_and_compiled_code_agree() -> None:
+    values = np.arange(10.0)
+    assert total.py_func(values) == total(values) == 78.0
+    assert total(np.arange(5)) == 8.0  # another type
+
+
+def test_size_decides_who_runs(place: Path) -> None:
+    ours, values, before = kernel(total.py_func), np.arange(10.0), python_runs()
+    assert ours.for_size(SMALL_WORK / 2)(values) == 78.0
+    assert python_runs() == before + 1
+    assert ours.for_size(SMALL_WORK)(values) == 78.0  # with the call before: too much
+    assert ours.for_size(1)(values) == 78.0  # compiled by now
+    assert python_runs() == before + 1
+    assert kernel(total.py_func).for_size(1)(values) == 78.0  # by an earlier process
+    assert python_runs() == before + 1
+    with compiled_at_once():
+        assert kernel(total.py_func).for_size(1)(values) == 78.0
+    assert python_runs() == before + 1
+
+
+def test_a_users_own_kernels_keep_their_folder() -> None:
+    before = numba.config.CACHE_DIR
+    kernel(total.py_func)(np.arange(10.0))
+    assert before == numba.config.CACHE_DIR
+
+
+def test_without_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    assert kernel(total.py_func)(np.arange(10.0)) == 78.0
+
+
+HELPER = "from numba.extending import register_jitable\nFACTOR = 2.0\n" + (
+    "@register_jitable\ndef scaled(x):\n    return FACTOR * x\n"
+)
+ENTRY = (
+    "from optsched.kernels import kernel\nfrom helper import scaled\nfrom constants import ADDED\n"
+    "@kernel\ndef value(x):\n    return scaled(x) + ADDED\n"
+)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[[], tuple[str, bool]]:
+    """Run a kernel in a process of its own: what it returns, and whether it was compiled."""
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "helper.py").write_text(HELPER)
+    (code / "entry.py").write_text(ENTRY)
+    (code / "constants.py").write_text("ADDED = 1.0\n")
+    script = (
+        "import entry\nfrom optsched.progress import compiling_told\n"
+        "told = []\nwith compiling_told(told.append):\n    print(entry.value(3.0))\nprint(told)\n"
+    )
+
+    def once() -> tuple[str, bool]:
+        paths = os.pathsep.join([str(code), str(PACKAGE.parent)])
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", script],
+            env={**os.environ, "PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(tmp_path / "kept")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        value, told = done.stdout.splitlines()
+        return value, told != "[]"
+
+    return once
+
+
+def test_edits_of_helpers_and_constants_elsewhere_reach_the_code(
+    run: Callable[[], tuple[str, bool]], tmp_path: Path
+) -> None:
+    assert [run(), run()] == [("7.0", True), ("7.0", False)]
+    (tmp_path / "code" / "helper.py").write_text(HELPER.replace("FACTOR *", "10 * FACTOR *"))
+    assert run() == ("61.0", True)
+    (tmp_path / "code" / "constants.py").write_text("ADDED = 5.0\n")
+    assert run() == ("65.0", True)
+
+
+def _cut(size: float) -> Callable[[Path], None]:
+    return lambda path: os.truncate(path, int(size * path.stat().st_size))
+
+
+def _zero(path: Path) -> None:
+    path.write_bytes(bytes(path.stat().st_size))
+
+
+DAMAGES: dict[str, tuple[str, Callable[[Path], None]]] = {
+    "empty index": ("*.nbi", _cut(0)),
+    "half an index": ("*.nbi", _cut(0.5)),
+    "empty code": ("*.nbc", _cut(0)),
+    "half the code": ("*.nbc", _cut(0.5)),
+    "zeros for code": ("*.nbc", _zero),
+    "no code": ("*.nbc", Path.unlink),
+    "half a record": (kernels.RECORD, _cut(0.5)),
+    "no record": (kernels.RECORD, Path.unlink),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_code_is_compiled_again(damage: str, place: Path) -> None:
+    assert compiles() is True
+    pattern, harm = DAMAGES[damage]
+    files = list(place.rglob(pattern))
+    assert files
+    for file in files:
+        harm(file)
+    assert [compiles(), compiles()] == [True, False]
+
+
+def compiles() -> bool:
+    """Whether a kernel of a new process, as it were, is compiled when it is called."""
+    told: list[str | None] = []
+    with compiling_told(told.append):
+        assert kernel(total.py_func)(np.arange(10.0)) == 78.0
+    return bool(told)
+
+
+NOWHERE = """
+import sys, tempfile
+sys.path.insert(0, sys.argv[1])
+tempfile.tempdir = sys.argv[2]
+from optsched import kernels, tiny
+print(tiny.twice(4))
+print(kernels.cache_root())
+"""
+TINY = "from optsched.kernels import kernel\n@kernel\ndef twice(x):\n    return 2 * x\n"
+
+
+def nowhere(copy: Path, temporary: str) -> tuple[list[str], str]:
+    """Lines and errors of a run where neither the package nor the home can be written."""
+    gone = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "PYTHONPATH")
+    environment = {name: value for name, value in os.environ.items() if name not in gone}
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", NOWHERE, str(copy), temporary],
+        env={**environment, "HOME": os.devnull},
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.splitlines(), done.stderr
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the package into which not even root can write compiled code."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(PACKAGE, tmp_path / "copy" / "optsched", ignore=ignored)
+    (tmp_path / "copy" / "optsched" / "tiny.py").write_text(TINY)
+    (tmp_path / "copy" / "optsched" / "__pycache__").write_text("in the way")
+    return tmp_path / "copy"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="users and their rights: POSIX only")
+def test_where_nothing_can_be_written(copy: Path, tmp_path: Path) -> None:
+    (eight, place), error = nowhere(copy, str(tmp_path))
+    assert eight == "8"
+    assert error == (
+        f"optsched: neither its folder nor a home can be written: code is in {place}\n"
+    )
+    assert list(Path(place).rglob("*.nbc"))
+    assert stat.S_IMODE(Path(place).stat().st_mode) == 0o700
+
+    Path(place).chmod(0o777)  # anybody may have written into it: it is not read again
+    (eight, other), _ = nowhere(copy, str(tmp_path))
+    assert eight == "8"
+    assert other != place
+    assert stat.S_IMODE(Path(other).stat().st_mode) == 0o700
+
+    (eight, none), error = nowhere(copy, os.devnull)
+    assert (eight, none) == ("8", "None")
+    assert error == "optsched: no folder can be written: each process compiles its own code\n"
