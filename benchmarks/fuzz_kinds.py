@@ -88,12 +88,13 @@ TRACES = {
     "helios": "job_id,user,gpu_num,submit_time,start_time,end_time,duration,jobname\n"
     "1,u,2,2020-04-01 00:00:00,2020-04-01 00:01:00,2020-04-01 01:00:00,3540,n\n"
     "2,v,1,2020-04-01 00:05:00,2020-04-01 00:06:00,2020-04-01 02:00:00,,m\n",
-    "muri": "job_id,num_gpu,submit_time,iterations,model_name,batch_size,duration,interval\n"
-    "1,2,0,100,vgg,32,5000,1\n2,1,60000,10,bert,4,90000,1\n",
+    "muri": "job_id,num_gpu,submit_time,iterations,model_name,batch_size,duration,interval,"
+    "iteration_time\n1,2,0,100,vgg,32,50000,1,500\n2,1,60000,10,bert,4,9000,1,900\n",
     "chronus": "job_id,user,num_gpu,submit_time,iterations,model_name,duration\n"
     "1,u,2,0,100,vgg,5000\n2,v,1,60,10,bert,900\n",
     "gavel": "".join(
-        f"ResNet-18 (batch size {n})\tpython3 main.py\t--num_steps\t0\t{900 * n}\t{60.5 * n}\t{n}\n"
+        f"ResNet-18 (batch size {n})\tpython3 main.py\timage\t-n\t1\t{900 * n}\t{n}\tgns\t1\t-1"
+        f"\t{300 * n}\t{60.5 * n}\n"
         for n in (1, 2, 4)
     ),
     "swf": "; Version: 2\n"

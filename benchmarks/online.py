@@ -400,7 +400,9 @@ def predictors(runs: int) -> None:
         ("gavel", "gavel*.trace"),
     ):
         for path in sorted((Path(folder) / "traces").glob(pattern)):
-            trace = import_trace(file_format, path)
+            speeds = Path(folder) / "measured" / "gavel_throughputs.json.gz"
+            throughputs = speeds if file_format == "gavel" else None
+            trace = import_trace(file_format, path, throughputs=throughputs)
             made, catalogue = workload_of_trace(trace, seed=SEED)
             print(f"  {path.name}: {'; '.join(trace.report.lines())}")
             _predictor_rows(prepare_jobs(made, catalogue, OnlineCluster.of()))

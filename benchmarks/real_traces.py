@@ -9,12 +9,12 @@ teaches the predictor, the second half is scheduled from an empty cluster: *as i
 trace's times on a cluster of 8-GPU servers that the whole trace keeps 80% busy; and compressed,
 with the window's times scaled to *load 0.8* and *load 2* on 25 x 8 GPUs. What a trace does not say,
 models and their configurations, is drawn by group as a-srpt does it; the NIC has 10 Gbit/s.
-(Gavel's trace states iterations of its own models, which are those of the drawn ones here: its jobs
-are longer than they were.) A row is the mean flow time over that of the best of the paper's
-baselines in the same window, so that below 1 is better. Every run is audited. Then policies that
-stop jobs, in every second window: a job that resumes loses 30 s, las and max-min decide every
-360 s and know nothing of lengths. (Not on Gavel's trace: its jobs last for years here, millions of
-such rounds.) Then A-SRPT is taken apart, with the true lengths known.
+(Gavel's trace states steps: its durations are steps / measured throughput of the job type alone on
+V100s; jobs whose throughput was not measured are left out.) A row is the mean flow time over that
+of the best of the paper's baselines in the same window, so that below 1 is better. Every run is
+audited. Then policies that stop jobs, in every second window: a job that resumes loses 30 s, las
+and max-min decide every 360 s and know nothing of lengths. Then A-SRPT is taken apart, with the
+true lengths known.
 """
 
 from __future__ import annotations
@@ -62,8 +62,7 @@ TRUE = "the true length"
 BASELINES = PAPER[2:]
 OTHERS = ("a-srpt", "a-srpt-backfill", "srpt-workload-hold", "fifo", "easy")
 PREEMPTIVE, BLIND = ("las", "max-min", "srpt-preemptive"), ("las", "max-min")
-TOO_LONG = ("gavel",)
-"""Policies that stop jobs, those of them that know nothing of lengths, and where none is run."""
+"""Policies that stop jobs, and those of them that know nothing of lengths."""
 TOLD = (
     "Flow over the best baseline's, told the same (beside las and max-min: the true lengths).",
     "Inflation is the GPU time that jobs took over that of good placements, the median with true",
@@ -117,7 +116,9 @@ def main() -> int:
     rows: list[Row] = []
     for name in arguments.only.split(","):
         file_format, file = TRACES[name]
-        trace = import_trace(file_format, Path(folder) / "traces" / file)
+        speeds = Path(folder) / "measured" / "gavel_throughputs.json.gz"
+        throughputs = speeds if file_format == "gavel" else None
+        trace = import_trace(file_format, Path(folder) / "traces" / file, throughputs=throughputs)
         for case in cases(name, trace, arguments.windows):
             rows += rows_of(case)
         print(f"{name}: {len(rows)} runs so far, all audited", file=sys.stderr, flush=True)
@@ -188,7 +189,7 @@ def rows_of(case: Case) -> Iterator[Row]:
         named = {name: POLICIES[name] for name in (*BASELINES, *OTHERS)}
         if said == TRUE:
             named |= APART
-        if case.window % 2 == 0 and case.trace not in TOO_LONG:
+        if case.window % 2 == 0:
             stops = (name for name in PREEMPTIVE if said == TRUE or name not in BLIND)
             named |= {name: POLICIES[name] for name in stops}
         unseen = report(prediction).unseen

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.errors import InputError, shown
+from optsched.io.numerals import is_numpy, python_of_numpy
 from optsched.io.reading import read_text
 from optsched.io.writing import write_text
 
@@ -53,9 +54,13 @@ def read_document(path: str | Path) -> dict[str, Any]:
 def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
     """Write JSON so that a reader sees the old file or the whole new one, never a half.
 
-    NaN and infinities are refused: a file says what it means, and reads back exactly.
+    NaN and infinities are refused: a file says what it means, and reads back exactly. numpy's
+    numbers and arrays are written as numbers and lists.
     """
-    write_text(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    encoder = json.JSONEncoder(
+        indent=1, ensure_ascii=False, allow_nan=False, default=python_of_numpy
+    )
+    write_text(path, encoder.encode(document) + "\n")
 
 
 def instance_sha256(document: Mapping[str, Any]) -> str:
@@ -64,7 +69,7 @@ def instance_sha256(document: Mapping[str, Any]) -> str:
     Characters beyond ASCII are escaped, as `json.dumps` does by default.
     """
     kept = {key: value for key, value in document.items() if key != "provenance"}
-    text = json.dumps(kept, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(kept, sort_keys=True, separators=(",", ":"), default=python_of_numpy)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -80,10 +85,10 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
     if isinstance(value, float):
-        return value if value - value == 0 else None
+        return float(value) if value - value == 0 else None
     if value is None or isinstance(value, bool | int | str):
         return value
-    return plain(value.item()) if hasattr(value, "item") else str(value)
+    return plain(value.tolist()) if is_numpy(value) else str(value)
 
 
 class _RefusedError(Exception):

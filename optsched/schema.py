@@ -28,6 +28,7 @@ from optsched.declared import NonNegative as NonNegative
 from optsched.declared import Options
 from optsched.display import Displayed
 from optsched.errors import InputError, shown
+from optsched.io.numerals import without_numpy
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -49,6 +50,10 @@ class _MadeInPython(_Metaclass):
             field = self.model_fields.get(name)
             if field is not None:
                 values.setdefault(alias, value or get_args(field.annotation)[0])
+        try:
+            return super().__call__(*arguments, **values)
+        except ValidationError:
+            values = without_numpy(values)
         try:
             return super().__call__(*arguments, **values)
         except ValidationError as error:
@@ -128,7 +133,9 @@ class InstanceFile(FileModel):
     schema_: Annotated[str, FORMAT] = Field(alias="schema")
     version: Annotated[Version, VERSION]
     name: Annotated[Name, About("The instance's name, which solutions repeat.", "", "vgg19-16")]
-    provenance: Annotated[dict[str, Any], PROVENANCE] = Field(default_factory=dict)
+    provenance: Annotated[dict[str, Any], BeforeValidator(without_numpy), PROVENANCE] = Field(
+        default_factory=dict
+    )
 
     @classmethod
     def from_dict(cls, document: Any, source: str = "instance") -> Self:
@@ -177,7 +184,11 @@ def _require_schema(model: type[FileModel], document: Any, source: str) -> None:
 
 
 def parse(model: type[Model], document: Any, source: str) -> Model:
-    """Validate a parsed JSON document against a model."""
+    """Validate a document against a model; it may hold numpy's numbers and arrays."""
+    try:
+        return model.model_validate(document)
+    except ValidationError:  # only then look for numpy: a file, however large, has none
+        document = without_numpy(document)
     try:
         return model.model_validate(document)
     except ValidationError as error:

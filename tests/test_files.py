@@ -10,6 +10,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -295,3 +296,30 @@ def test_the_file_behind_a_link_is_replaced(tmp_path: Path) -> None:
     write_text(tmp_path / "link", "text")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "file").read_text(encoding="utf-8") == "text"
+
+
+def as_numpy(value: Any) -> Any:
+    """A document whose numbers are numpy's, and its lists of numbers arrays."""
+    if isinstance(value, dict):
+        return {key: as_numpy(each) for key, each in value.items()}
+    if isinstance(value, list):
+        numbers = all(type(each) in (int, float) for each in value)
+        return np.array(value) if value and numbers else [as_numpy(each) for each in value]
+    return np.array(value)[()] if type(value) in (int, float) else value
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["placement/vgg19-16", "selection/3x6", "rolling/three-by-hand", "makespan/contended-3x3"],
+)
+def test_numpy_makes_the_same_instance(tmp_path: Path, name: str) -> None:
+    instance = optsched.load(name)
+    document = instance.to_dict() | {"provenance": {"seed": 3}}
+    kind = type(instance)
+    made = kind.from_dict(as_numpy(document))
+    assert made.to_dict() == document
+    values = {key: as_numpy(document[key]) for key in document if key not in ("schema", "version")}
+    assert kind(**values).to_dict() == document
+    assert instance_sha256(as_numpy(document)) == instance_sha256(document)
+    write_document(tmp_path / "a.json", as_numpy(document))
+    assert read_document(tmp_path / "a.json") == document

@@ -117,20 +117,31 @@ def _importer(file_format: str) -> Any:
         jobs: Annotated[
             int | None, typer.Option(metavar="N", help="Only the first N in time order.")
         ] = None,
+        throughputs: Annotated[
+            str | None,
+            typer.Option(
+                metavar="FILE",
+                help="Of gavel: its JSON of steps a second by GPU type and job type. Durations are "
+                "steps / throughput of the job alone on V100s.",
+            ),
+        ] = None,
         seed: Seed = 0,
     ) -> int:
-        return _import(file_format, files, output, cluster, all_reduce, jobs, seed)
+        return _import_trace(
+            file_format, files, output, cluster, all_reduce, jobs, throughputs, seed
+        )
 
     return command
 
 
-def _import(
+def _import_trace(
     file_format: str,
     files: list[str],
     output: str,
     cluster: str | None,
     all_reduce: AllReduce,
     jobs: int | None,
+    throughputs: str | None,
     seed: int,
 ) -> int:
     import numpy as np
@@ -147,12 +158,13 @@ def _import(
     require("import", "--jobs", jobs, Annotated[int, Between(1, 2**53)] | None)
     beside, machine = (Path(output).parent / f"{name}.json" for name in ("catalogue", "cluster"))
     require_file(output, "the catalogue and the cluster are written beside it")
-    require_outputs([output, beside], [*tables_in(files), cluster])
+    require_outputs([output, beside], [*tables_in(files), cluster, throughputs])
     require_extras(table_extras(output))
     stands = machine.exists()
     given = cluster or (machine if stands else None)
     reference = OnlineCluster.of() if given is None else read_cluster(given)
-    trace = import_trace(file_format, files[0] if len(files) == 1 else files)
+    source = files[0] if len(files) == 1 else files
+    trace = import_trace(file_format, source, throughputs=throughputs)
     for line in trace.report.lines():
         note(f"{trace.name}: {line}")
     workload, catalogue = workload_of_trace(
@@ -167,7 +179,12 @@ def _import(
     if not stands:
         write_document(machine, reference.to_dict())
     note(f"{'left' if stands else 'wrote'} {machine}: {size}")
-    large = int((workload.gpus > reference.gpus).sum())
-    if large:
-        note(f"{large} of {len(workload)} jobs ask for more GPUs than that: simulate refuses them")
+    largest = int(workload.gpus.argmax())
+    if workload.gpus[largest] > reference.gpus:
+        count = int((workload.gpus > reference.gpus).sum())
+        note(
+            f"{count} of {len(workload)} jobs ask for more than the {reference.gpus} GPUs of the "
+            f"cluster, which simulate refuses: {workload.job_id[largest]} asks for "
+            f"{workload.gpus[largest]}; more servers in {machine} would hold them"
+        )
     return DONE

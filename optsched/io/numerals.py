@@ -1,13 +1,14 @@
-"""Numbers written as text, in files and on the command line: ASCII decimals and nothing else.
+"""Numbers as text, in files and on the command line, and numbers of numpy.
 
-Python's own `int` and `float` also take underscores, other scripts' digits, spaces, "nan" and
-"infinity"; here "1_0" is no number.
+Numbers as text are ASCII decimals: Python's own `int` and `float` also take underscores, other
+scripts' digits, spaces, "nan" and "infinity"; here "1_0" is no number.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
 LONGEST_NUMERAL = 400
 """Characters of a number: as many as a float written out without an exponent may need."""
@@ -29,3 +30,24 @@ def whole_of(text: str | None) -> int | None:
     if text is None or len(text) > LONGEST_NUMERAL or not _WHOLE.fullmatch(text):
         return None
     return int(text)
+
+
+def is_numpy(value: Any) -> bool:
+    """Whether a value is a number, text or array of numpy, which need not be imported for it."""
+    return type(value).__module__ == "numpy" and hasattr(value, "tolist")
+
+
+def python_of_numpy(value: Any) -> Any:
+    """Return a numpy value as Python's own; a default for `json.dumps`."""
+    if is_numpy(value):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is not JSON serializable")
+
+
+def without_numpy(value: Any) -> Any:
+    """Return a document whose numpy numbers and arrays are Python's numbers and lists."""
+    if isinstance(value, dict):
+        return {key: without_numpy(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(without_numpy, value)) if type(value) in (list, tuple) else value
+    return value.tolist() if is_numpy(value) else value

@@ -5,6 +5,7 @@ A name that ends in ``.gz`` is read through gzip, whatever is in it.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import zlib
@@ -92,6 +93,17 @@ def lines_of(
                 yield number, raw.decode("utf-8", errors).rstrip("\r\n")
             except UnicodeDecodeError:
                 raise InputError(source, f"line {number}", "no UTF-8", "UTF-8 text") from None
+
+
+def text_blocks(path: str | Path, *, most: int = LARGEST_TEXT) -> Iterator[str]:
+    """Yield a text block by block, however long its lines are; replace bytes not in UTF-8."""
+    decoder, size = codecs.getincrementaldecoder("utf-8")("replace"), 0
+    with opened(path) as stream:
+        while raw := stream.read(_BLOCK):
+            size += len(raw)
+            if size > most:
+                raise InputError(str(path), "", "an endless file", f"at most {most} bytes")
+            yield decoder.decode(raw)
 
 
 def csv_rows(path: str | Path, *, most: int = LARGEST_TEXT) -> Iterator[tuple[int, list[str]]]:

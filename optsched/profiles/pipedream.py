@@ -6,7 +6,8 @@ The format holds one layer or one edge per line; times are milliseconds, sizes b
 activation_size=[64.0; 8.0], parameter_size=128.000
     <tab>node7 -- node8
 
-A layer line may end in ``-- stage_id=3``: PipeDream's own partition, which is not used here.
+A layer line that ends in ``-- stage_id=3``, a partition made by PipeDream, is refused: the stages
+are planned here, and would not be those of the file.
 
 Source: D. Narayanan et al., "PipeDream: Generalized Pipeline Parallelism for DNN Training",
 SOSP 2019, https://doi.org/10.1145/3341301.3359646.
@@ -162,8 +163,10 @@ def _parse_layer(source: str, where: int, line: str) -> tuple[int, Layer]:
     measured, staged, stage = tail.partition(" -- ")
     node = _node_number(label)
     texts = _field_texts(f"{_FIELDS[0]}={measured}")
-    stage_known = not staged or re.fullmatch(r"stage_id=-?[0-9]{1,18} *", stage)
-    if node is None or not separator or texts is None or not stage_known:
+    if staged and re.fullmatch(r"stage_id=-?[0-9]{1,18} *", stage):
+        expected = "a profile without PipeDream's partition: stages are planned anew, so remove it"
+        raise InputError(source, f"line {where}", shown(stage), expected)
+    if node is None or not separator or texts is None or staged:
         form = "nodeN -- description -- " + ", ".join(f"{name}=..." for name in _FIELDS)
         raise InputError(source, f"line {where}", shown(line), form)
     forward, backward, output, parameters = (

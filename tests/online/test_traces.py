@@ -1,24 +1,27 @@
-"""Importers: each format by hand, the stated rules counted, junk refused, real files read."""
+"""Importers: every format by hand, rules counted, wrong units and junk refused, real files read."""
 
 from __future__ import annotations
 
 import gzip
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import prepare_jobs
 from optsched.online.traces import FORMATS
-from optsched.online.traces.formats import read_gavel
 from optsched.online.traces.importing import import_trace, workload_of_trace
 from optsched.online.traces.trace import Trace
 
+CASES = Path(__file__).parents[1] / "cases"
 SAMPLES = {
     "pai": "job_id,user,num_gpu,num_cpu,num_pod,duration,job_name,submit_time,group,gpu_type,"
     "wait_time,user_dur\n"
@@ -47,99 +50,86 @@ SAMPLES = {
     "iteration_time\n0,1,1000,10,dqn,128,4900,1,490\n1,8,3000,10,vgg,16,x,1,490\n",
     "chronus": "job_id,user,num_gpu,submit_time,iterations,model_name,duration\n"
     "0,vc,1,8555,5049,vgg16,747\n1,vc,0,1,1,vgg16,9\n",
-    "gavel": "A (batch size 1)\tcd x\t-n\t1\t500\t10.0\t2\nB\tcd\t-n\t1\t0\t5.0\t1\nbad\n",
+    "gavel": "A (batch size 1)\tcd\tx\t-n\t1\t500\t2\tgns\t1\t-1\t250\t10.0\n"
+    "B\tcd\tx\t-n\t1\t500\t1\tgns\t1\t-1\t0\t5.0\nbad\n",
     "swf": "; a comment\n1 0 5 100 4 -1 -1 4 -1 -1 1 7 1 3 1 1 -1 -1\n"
     "2 9 5 -1 4 -1 -1 4 -1 -1 0 7 1 3 1 1 -1 -1\n"
     "3 3 5 60 -1 -1 -1 2 -1 -1 1 8 1 3 1 1 -1 -1\n4 x\n",
 }
 
 
-def sample(tmp_path: Path, name: str) -> Trace:
+def imported(tmp_path: Path, name: str, text: str | None = None, **options: Any) -> Trace:
     path = tmp_path / f"{name}.txt"
-    path.write_text(SAMPLES[name])
-    return import_trace(name, path)
+    path.write_text(SAMPLES[name] if text is None else text)
+    return import_trace(name, path, **options)
 
 
-def test_pai(tmp_path: Path) -> None:
-    trace = sample(tmp_path, "pai")
-    assert trace.job_id.tolist() == ["2", "1", "8"]
-    assert trace.submit.tolist() == [0, 30, 50]
-    assert trace.gpus.tolist() == [2, 1, 8]
-    assert trace.duration.tolist() == [10, 100, 30]
-    assert trace.user.text() == ["u1", "u1", "u2"]
-    assert trace.group.text() == ["ga", "ga", "gb"]
-    report = trace.report
-    assert (report.rows, report.kept) == (8, 3)
-    assert report.dropped == {
+DROPPED = {
+    "pai": {
         "0 GPUs": 1,
         "no duration": 1,
         "no positive duration": 1,
         "no submission time": 1,
         "another number of columns": 1,
-    }
-    assert report.changed == {
-        "fractional GPUs rounded up": 1,
-        "submitted before the row above; sorted": 1,
-    }
-    assert report.first_line["another number of columns"] == 8
+    },
+    "philly-csv": {"no submission time": 1},
+    "philly-json": {"0 GPUs": 1, "no list of attempts": 1},
+    "helios": {"0 GPUs": 1},
+    "muri": {"unreadable duration": 1},
+    "chronus": {"0 GPUs": 1},
+    "gavel": {"no positive duration": 1, "not 7, 9, 10, 11 or 12 fields": 1},
+    "swf": {"no positive duration": 1, "not 18 fields": 1},
+}
+JOBS = {  # job, submission, duration, GPUs, user, group
+    "pai": [
+        ("2", 0, 10, 2, "u1", "ga"),
+        ("1", 30, 100, 1, "u1", "ga"),
+        ("8", 50, 30, 8, "u2", "gb"),
+    ],
+    "philly-csv": [("p3", 0, 10, 8, "b", "b/8"), ("p2", 55, 66, 1, "a", "a/1")],
+    "philly-json": [("j1", 0, 60, 3, "u", "v/u/3")],
+    "helios": [("1", 0, 60, 4, "u", "u/train"), ("3", 9, 30, 1, "u", "u/eval")],
+    "muri": [("0", 0, 4.9, 1, "", "dqn/128/1")],
+    "chronus": [("0", 0, 747, 1, "vc", "vc/vgg16/1")],
+    "gavel": [("g1", 0, 250, 2, "", "A (batch size 1)/2")],
+    "swf": [("1", 0, 100, 4, "7", "7/3/4"), ("3", 3, 60, 2, "8", "8/3/-1")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_formats(tmp_path: Path, name: str) -> None:
+    trace = imported(tmp_path, name)
+    columns = (trace.job_id, trace.submit, trace.duration, trace.gpus)
+    jobs = zip(*(c.tolist() for c in columns), trace.user.text(), trace.group.text(), strict=True)
+    assert list(jobs) == JOBS[name]
+    assert trace.report.dropped == DROPPED[name]
+    assert trace.report.kept == len(trace)
+    assert trace.report.rows == len(trace) + sum(DROPPED[name].values())
+
+
+def test_report(tmp_path: Path) -> None:
+    report = imported(tmp_path, "pai").report
+    changed = {"fractional GPUs rounded up": 1, "submitted before the row above; sorted": 1}
+    assert report.changed == changed
     assert "dropped 1: 0 GPUs (first at line 4)" in report.lines()
+    assert "dropped 1: another number of columns (first at line 8: '3 of 12')" in report.lines()
 
 
 def test_pai_multiplies_only_what_is_per_instance(tmp_path: Path) -> None:
-    """num_gpu is a total beside num_pod, and one instance's beside num_inst."""
-    path = tmp_path / "pai.csv"
+    """num_gpu is a total beside num_pod, and that of one instance beside num_inst."""
     common = "duration,submit_time,group"
-    path.write_text(
-        f"job_id,user,num_gpu,num_cpu,num_pod,{common}\n1,u,3,72,12,60,0,g\n2,u,1,6,,60,1,g\n"
-    )
-    assert import_trace("pai", path).gpus.tolist() == [3, 1]
-    path.write_text(
+    text = f"job_id,user,num_gpu,num_cpu,num_pod,{common}\n1,u,3,72,12,60,0,g\n2,u,1,6,,60,1,g\n"
+    assert imported(tmp_path, "pai", text).gpus.tolist() == [3, 1]
+    text = (
         f"job_id,user,num_gpu,num_inst,{common}\n"
         "1,u,0.5,12,60,0,g\n2,u,2,3,60,1,g\n3,u,2,,60,2,g\n4,u,2,0,60,3,g\n"
     )
-    trace = import_trace("pai", path)
+    trace = imported(tmp_path, "pai", text)
     assert trace.gpus.tolist() == [6, 6, 2]  # 0.5 x 12, 2 x 3, one instance
-    assert trace.report.dropped == {"no number of GPUs": 1}
+    assert trace.report.dropped == {"num_inst below 1": 1}
 
 
-def test_philly_csv(tmp_path: Path) -> None:
-    trace = sample(tmp_path, "philly-csv")
-    assert trace.submit.tolist() == [0, 55]
-    assert trace.gpus.tolist() == [8, 1]
-    assert trace.user.text() == ["b", "a"]
-    assert trace.report.dropped == {"no submission time": 1}
-
-
-def test_philly_json(tmp_path: Path) -> None:
-    trace = sample(tmp_path, "philly-json")
-    assert trace.job_id.tolist() == ["j1"]
-    assert trace.gpus.tolist() == [3]
-    assert trace.duration.tolist() == [60]
-    assert trace.report.dropped == {"0 GPUs": 1, "no list of attempts": 1}
-
-
-def test_helios(tmp_path: Path) -> None:
-    trace = sample(tmp_path, "helios")
-    assert trace.duration.tolist() == [60, 30]
-    assert trace.group.text() == ["u/train", "u/eval"]
-    assert trace.report.dropped == {"0 GPUs": 1}
-
-
-def test_muri_chronus_gavel_swf(tmp_path: Path) -> None:
-    muri = sample(tmp_path, "muri")
-    assert muri.duration.tolist() == [4.9]
-    assert muri.report.dropped == {"no duration": 1}
-    assert sample(tmp_path, "chronus").report.dropped == {"0 GPUs": 1}
-    gavel = sample(tmp_path, "gavel")
-    assert gavel.iterations.tolist() == [500]
-    assert set(gavel.report.dropped) == {
-        "no positive number of iterations",
-        "not 7, 9, 10 or 11 fields",
-    }
-    swf = sample(tmp_path, "swf")
-    assert swf.job_id.tolist() == ["1", "3"]
-    assert swf.gpus.tolist() == [4, 2]
-    assert set(swf.report.dropped) == {"no positive duration", "not 18 fields"}
+# --- durations of Gavel's and Shockwave's files
 
 
 @pytest.mark.parametrize(
@@ -152,25 +142,219 @@ def test_muri_chronus_gavel_swf(tmp_path: Path) -> None:
     ],
     ids=["7", "9", "10", "11"],
 )
-def test_every_layout_of_gavel_says_the_same(tmp_path: Path, line: str) -> None:
-    """500 steps on 2 GPUs from second 10 on; what follows the scale factor is not read."""
-    path = tmp_path / "t.trace"
-    path.write_text(f"{line}\n")
-    [row] = read_gavel(path)
-    assert (row.iterations, row.gpus, row.submit, row.group) == (500, 2, 10, "A/2")
+def test_steps_take_a_throughput(tmp_path: Path, line: str) -> None:
+    """500 steps on 2 GPUs at 4 steps a second."""
+    with pytest.raises(InputError, match="steps and no duration, expected --throughputs FILE"):
+        imported(tmp_path, "gavel", f"{line}\n")
+    speeds = tmp_path / "speeds.json"
+    speeds.write_text(json.dumps({"v100": {"('A', 2)": {"null": 4.0, "('A', 1)": [1, 2]}}}))
+    trace = imported(tmp_path, "gavel", f"{line}\nB{line[1:]}\n", throughputs=speeds)
+    assert (trace.duration.tolist(), trace.gpus.tolist()) == ([125], [2])
+    assert trace.report.lines()[1:] == [
+        "dropped 1: no throughput on v100 (first at line 2: \"('B', 2)\")"
+    ]
+
+
+def test_a_file_of_steps(tmp_path: Path) -> None:
+    """Steps = throughput x the stated seconds, rounded to whole steps."""
+    right = json.loads((CASES / "gavel-steps.right.json").read_text())["seconds_of_each_line"]
+    throughputs: dict[str, Any] = {}
+    lines = (CASES / "gavel-steps.trace").read_text().splitlines()
+    for line, seconds in zip(lines, right, strict=True):
+        fields = line.split("\t")
+        key = repr((fields[0], int(fields[6])))
+        throughputs[key] = {"null": int(fields[5]) / seconds}
+    path = tmp_path / "speeds.json"
+    path.write_text(json.dumps({"v100": throughputs}))
+    trace = import_trace("gavel", CASES / "gavel-steps.trace", throughputs=path)
+    assert trace.duration == pytest.approx(right, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", "[]", '{"v100": 1}', '{"v100": {"a": 1}}', '{"v100": {"a": {"null": -1}}}']
+)
+def test_throughputs_of_another_form_are_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "speeds.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"speeds\.json"):
+        import_trace("gavel", CASES / "gavel-steps.trace", throughputs=path)
+
+
+def test_throughputs_are_of_gavel(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="the format gavel"):
+        imported(tmp_path, "swf", throughputs="speeds.json")
+
+
+# --- cells
+
+
+HEAD = "timestamp,duration,num_gpus,cluster\n"
+READ = {  # seconds between submissions, durations, GPUs
+    "csv-duration-clock": ([0, 300], [5400, 600], [8, 1]),
+    "csv-duration-days": ([0, 300, 360], [93784, 600, 60], [8, 1, 1]),
+    "csv-thousands": ([0, 300], [5400, 1200], [8, 1]),
+    "csv-gres": ([0, 300], [5400, 600], [8, 1]),
+    "csv-date-dots": ([0, 300], [5400, 600], [8, 1]),
+    "csv-epoch-milliseconds": ([0, 300], [5400, 600], [8, 1]),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_notations_that_are_read(name: str) -> None:
+    trace = import_trace("philly-csv", CASES / f"{name}.csv")
+    assert (trace.submit.tolist(), trace.duration.tolist(), trace.gpus.tolist()) == READ[name]
+
+
+@pytest.mark.parametrize(
+    ("cells", "seconds", "gpus"),
+    [
+        ("2026-01-05 09:00:00,1-00:00:01,gpu:v100:2,v", 86401, 2),
+        ("2026-01-05T09:00:00+01:00,1 day 1:00:00.5,gres/gpu=4,v", 90000.5, 4),
+        ("2026/1/5 09:00,10:00:00,gpu:1(IDX:0),v", 36000, 1),
+        ('5.1.2026 09:00,"1,234,567.5",8,v', 1234567.5, 8),
+        ("2026-01-05 09:00:00,60,1,v,,", 60, 1),  # trailing commas
+        ("0:30:00,60,1,v", 60, 1),
+    ],
+)
+def test_notations_of_one_row(tmp_path: Path, cells: str, seconds: float, gpus: int) -> None:
+    trace = imported(tmp_path, "philly-csv", f"{HEAD}{cells}\n")
+    assert (trace.duration.tolist(), trace.gpus.tolist()) == ([seconds], [gpus])
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ("2026-01-05,1h30,8,v", "unreadable duration (first at line 2: '1h30')"),
+        ("2026-01-05,90:00,8,v", "unreadable duration (first at line 2: '90:00')"),
+        ('2026-01-05,"5,4",8,v', "unreadable duration (first at line 2: '5,4')"),
+        ("05/01/2026,60,8,v", "unreadable submission time (first at line 2: '05/01/2026')"),
+        ("31.02.2026,60,8,v", "unreadable submission time (first at line 2: '31.02.2026')"),
+        ("1767603600000000,60,8,v", "'1767603600000000'"),
+        ("2026-01-05,60,eight,v", "unreadable number of GPUs (first at line 2: 'eight')"),
+        ("2026-01-05,10,800,8,v", "another number of columns (first at line 2: '5 of 4')"),
+        ("2026-01-05,-5,8,v", "no positive duration (first at line 2: '-5')"),
+    ],
+)
+def test_a_refusal_quotes_the_first_of_each_reason(tmp_path: Path, cells: str, reason: str) -> None:
+    rows = f"{HEAD}{cells}\n2026-01-05,,8,v\n"
+    if not cells.startswith("2026-"):
+        rows = f"{HEAD}{cells}\n,60,8,v\n"
+    with pytest.raises(InputError) as refused:
+        imported(tmp_path, "philly-csv", rows)
+    assert "no usable job in 2 rows (" in str(refused.value)
+    assert reason in str(refused.value)
+    assert "line 3" in str(refused.value)
+
+
+# --- units, clocks and columns
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "words"),
+    [
+        ("philly-csv", "csv-number-among-dates", "line 3: found '3600', expected a date"),
+        ("philly-csv", "csv-column-twice", "a column duration and a column duration"),
+        ("muri", "like-tiresias", "`optsched import chronus`"),
+        ("chronus", "like-muri", "`optsched import muri`"),
+        ("pai", "like-muri", "`optsched import muri`"),
+        ("helios", "like-muri", "`optsched import muri`"),
+        ("philly-csv", "like-muri", "`optsched import muri`"),
+    ],
+)
+def test_files_of_another_kind_are_refused(
+    name: str, file: str, words: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    output = str(tmp_path / "workload.csv")
+    assert _code(["import", name, str(CASES / f"{file}.csv"), "-o", output]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert error.count("\n") == 1
+
+
+def test_each_is_read_by_its_own_importer() -> None:
+    assert import_trace("chronus", CASES / "like-tiresias.csv").duration.tolist() == [200, 950]
+    assert import_trace("muri", CASES / "like-muri.csv").duration.tolist() == [2000, 4800]
+    shockwave = import_trace("gavel", CASES / "shockwave-12-fields.trace")
+    assert shockwave.duration.tolist() == [900, 4100, 1750]
+
+
+FOUR = "job_id,num_gpu,submit_time,iterations,model_name,duration"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        # milliseconds without Muri's iteration_time: 23 and 55 days
+        ("chronus", f"{FOUR}\n0,1,0,5,a,2000000\n1,1,9,5,a,4800000\n", "`optsched import muri`"),
+        # seconds with an iteration_time in seconds
+        ("muri", f"{FOUR},iteration_time\n0,1,0,500,a,200,0.4\n", "`optsched import chronus`"),
+        # seconds with an iteration_time in milliseconds: no product agrees
+        ("muri", f"{FOUR},iteration_time\n0,1,0,500,a,200,400\n", "500 x 400, not 200"),
+        ("philly-csv", f"{HEAD}0,60,1,v\n1767603600,60,1,v\n", "years apart (lines 2 and 3)"),
+        ("philly-csv", "time;gpus\n1;2\n", "line 1: found no such column for the submit"),
+        ("chronus", "timestamp,duration,num_gpus\n0,60,1\n", "`optsched import philly-csv`"),
+    ],
+)
+def test_implausible_files_are_refused(tmp_path: Path, name: str, text: str, words: str) -> None:
+    with pytest.raises(InputError) as refused:
+        imported(tmp_path, name, text)
+    assert words in str(refused.value)
+
+
+def test_jobs_larger_than_the_cluster_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace, cluster = tmp_path / "trace.csv", tmp_path / "cluster.json"
+    trace.write_text(f"{HEAD}0,60,8,v\n1,60,32,v\n2,60,24,v\n")
+    cluster.write_text(json.dumps(OnlineCluster.of(2, 8).to_dict()))
+    arguments = ["import", "philly-csv", str(trace), "-o", str(tmp_path / "workload.csv")]
+    assert _code(arguments) == 0
+    said = capsys.readouterr().err
+    assert "2 of 3 jobs ask for more than the 16 GPUs of the cluster" in said
+    assert "p3 asks for 32" in said
+
+
+def test_estimates_of_users(tmp_path: Path) -> None:
+    """SWF's field 9 and a column of walltimes or time limits; what cannot be read is counted."""
+    job = "{} 0 5 100 4 -1 -1 4 {} -1 1 7 1 3 1 1 -1 -1\n"
+    assert imported(tmp_path, "swf").walltime is None
+    given = imported(tmp_path, "swf", job.format(1, 900) + job.format(2, -1)).walltime
+    assert given is not None
+    assert np.array_equal(given, [900, np.nan], equal_nan=True)
+    text = (
+        "timestamp,duration,num_gpus,time_limit\n"
+        "0,60,1,1-00:00:00\n1,60,1,UNLIMITED\n2,60,1,soon\n3,60,1,120\n"
+    )
+    trace = imported(tmp_path, "philly-csv", text)
+    assert trace.walltime is not None
+    assert np.array_equal(trace.walltime, [86400, np.nan, np.nan, 120], equal_nan=True)
+    assert trace.report.changed == {"unreadable walltime left out": 1}
+
+
+def test_json_on_one_line(tmp_path: Path) -> None:
+    """Of any length: what counts is the size of one job."""
+    attempt = {"start_time": "2017-10-09 07:02:00", "end_time": "2017-10-09 07:03:00"}
+    job = {
+        "submitted_time": "2017-10-09 07:01:55",
+        "attempts": [attempt | {"detail": [{"gpus": ["g"]}]}],
+        "note": "{]\u00e9" * 30_000,
+    }
+    text = json.dumps([job | {"jobid": f"j{n}"} for n in range(12)], ensure_ascii=False)
+    assert len(text) > 2**20
+    assert imported(tmp_path, "philly-json", text).job_id.tolist() == [f"j{n}" for n in range(12)]
+    for broken in (text[:-50], text.replace('"note"', '"note', 1), text[1:], "[1]", "{}"):
+        with pytest.raises(InputError):
+            imported(tmp_path, "philly-json", broken)
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_iterations_are_duration_over_alpha(tmp_path: Path, name: str) -> None:
-    trace = sample(tmp_path, name)
+    trace = imported(tmp_path, name)
     cluster = OnlineCluster.of(4)
     workload, catalogue = workload_of_trace(trace, seed=5, reference=cluster)
     jobs = prepare_jobs(workload, catalogue, cluster)
     assert jobs.replaced == 0
-    if name == "gavel":
-        assert jobs.iterations.tolist() == [500]
-    else:
-        assert np.allclose(jobs.iterations * jobs.estimate, trace.duration, rtol=1e-12)
+    assert np.allclose(jobs.iterations * jobs.estimate, trace.duration, rtol=1e-12)
     again, _ = workload_of_trace(trace, seed=5, reference=cluster)
     assert again.model.text() == workload.model.text()
 
@@ -204,20 +388,22 @@ def test_nothing_but_input_errors(tmp_path: Path, name: str) -> None:
             assert "\n" not in str(error)
 
     fuzz()
-    for bad in ("", "\n", "[", '[{"a":'):
+    for bad in ("", "\n", "[", '[{"a":', "[" * 100_000, '{"a":' * 100_000, '[{"a":' + "9" * 9999):
         path.write_text(bad)
         with pytest.raises(InputError):
             import_trace(name, path)
 
 
 REAL = {
-    "philly_sia.csv.gz": ("philly-csv", 82_247, 82_247),
-    "muri_trace1.csv.gz": ("muri", 1_494, 1_494),
-    "muri_trace2.csv.gz": ("muri", 5_755, 5_755),
-    "muri_trace3.csv.gz": ("muri", 992, 992),
-    "muri_trace4.csv.gz": ("muri", 2_638, 2_638),
-    "chronus_philly_MIX1.csv.gz": ("chronus", 30_940, 30_756),
-    "gavel_msr_seed0_11cb48.trace": ("gavel", 2_000, 2_000),
+    "philly_sia.csv.gz": ("philly-csv", 82_247, 82_247, 3.65),
+    "muri_trace1.csv.gz": ("muri", 1_494, 1_494, 69.6),
+    "muri_trace2.csv.gz": ("muri", 5_755, 5_755, 27.8),
+    "muri_trace3.csv.gz": ("muri", 992, 992, 13.0),
+    "muri_trace4.csv.gz": ("muri", 2_638, 2_638, 33.1),
+    "chronus_philly_MIX1.csv.gz": ("chronus", 30_940, 30_756, 0.0725),
+    "gavel_msr_seed0_11cb48.trace": ("gavel", 2_000, 1_819, 13.2),
+    "gavel_physical_max_min_fairness.trace": ("gavel", 96, 96, 2.36),
+    "shockwave_120.trace": ("gavel", 120, 120, 1.15),
 }
 
 
@@ -225,6 +411,10 @@ REAL = {
 def test_real_traces(file: str) -> None:
     if "OPTSCHED_DATA" not in os.environ:
         pytest.skip("OPTSCHED_DATA is not set")
-    name, rows, kept = REAL[file]
-    report = import_trace(name, Path(os.environ["OPTSCHED_DATA"]) / "traces" / file).report
-    assert (report.rows, report.kept) == (rows, kept)
+    name, rows, kept, hours = REAL[file]
+    data = Path(os.environ["OPTSCHED_DATA"])
+    speeds = data / "measured" / "gavel_throughputs.json.gz"
+    throughputs = speeds if file.startswith("gavel") else None
+    trace = import_trace(name, data / "traces" / file, throughputs=throughputs)
+    assert (trace.report.rows, trace.report.kept) == (rows, kept)
+    assert trace.duration.mean() / 3600 == pytest.approx(hours, rel=0.005)

@@ -108,8 +108,13 @@ def test_descriptions_may_hold_separators(tmp_path: Path, description: str) -> N
     assert layer == Layer(f"node7 {description}", 0.0015, 0.0025, 64.0, 0.0)
 
 
-def test_stage_ids_blank_lines_and_crlf_are_read_over(tmp_path: Path) -> None:
-    text = line(1, tail=" -- stage_id=3") + "\n" + line(2).replace("\n", "\r\n") + edge(1, 2)
+def test_a_partition_of_pipedream_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="found 'stage_id=3', expected a profile without"):
+        read(tmp_path, line(1, tail=" -- stage_id=3"))
+
+
+def test_blank_lines_and_crlf_are_read_over(tmp_path: Path) -> None:
+    text = line(1) + "\n" + line(2).replace("\n", "\r\n") + edge(1, 2)
     profile = read(tmp_path, text + edge(1, 2).rstrip("\n"))
     assert len(profile.layers) == 2
     assert profile.edges == ((0, 1),)  # the repeated edge counts once

@@ -1,195 +1,266 @@
-"""The published traces that are tables, one function a format."""
+"""The published traces that are tables: CSV files, Gavel's .trace and the Standard Workload Format.
+
+The importers of CSV files differ in the unit of their times and in the columns that name a group,
+as `LAYOUTS` states. A job's duration is checked where a file states it twice: Muri's rows have
+iterations x iteration_time = duration, all in milliseconds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import wraps
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from optsched.io.numerals import real_of
-from optsched.online.traces.reading import lines_of, moment_of, table_of
-from optsched.online.traces.trace import Rejected, TraceRow
+from optsched.errors import InputError
+from optsched.files import read_document
+from optsched.io.reading import lines_of
+from optsched.online.traces.cells import (
+    COLUMNS,
+    Clock,
+    UnreadableError,
+    duration_of,
+    gpus_of,
+    number_of,
+    open_table,
+    readable_rows,
+)
+from optsched.online.traces.trace import RejectedRow, TraceRow
 
-Reader = Callable[[str | Path], Iterator[TraceRow | Rejected]]
-MILLISECOND = 1e-3
-GAVEL_LAYOUTS = {7: (4, 5, 6), 9: (4, 8, 5), 10: (5, 9, 6), 11: (5, 10, 6)}
-"""By the number of fields, where steps, arrival and scale factor are; the job type comes first."""
+Cells = Mapping[str, str]
+Rows = Iterator[TraceRow | RejectedRow]
+
+SHORTEST_ITERATION = 10.0
+"""An iteration_time from here on is in milliseconds, a smaller one in seconds: the iterations of
+Muri's traces take 107 to 1,000 ms, and few models take 10 s or more."""
+ROUNDING = 0.01
+"""Relative difference that Muri's rounding leaves between duration and iterations x
+iteration_time, beside one iteration."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a CSV format has: the roles it needs, its unit of time, and how its groups are named.
+
+    Roles are the keys of `COLUMNS`.
+    """
+
+    required: tuple[str, ...]
+    group: Callable[[Cells], str]
+    user: str = "user"
+    unit: float = 1.0
+
+
+def _philly_group(cells: Cells) -> str:
+    return f"{cells.get('cluster', '')}/{cells['gpus']}"
+
+
+def _helios_group(cells: Cells) -> str:
+    return f"{cells.get('user', '')}/{cells.get('name') or cells['gpus']}"
+
+
+def _muri_group(cells: Cells) -> str:
+    return f"{cells.get('model', '')}/{cells.get('batch_size', '')}/{cells['gpus']}"
+
+
+def _chronus_group(cells: Cells) -> str:
+    return f"{cells.get('user', '')}/{cells.get('model', '')}/{cells['gpus']}"
+
+
+def _pai_group(cells: Cells) -> str:
+    return cells.get("group", "") or f"job {cells['job']}"
+
+
+_FOUR = ("job", "gpus", "duration", "submit")
+LAYOUTS = {
+    # The job CSV of the cluster-trace-gpu-v2020 simulator; its raw tables: `pai_tables`.
+    "pai": Layout(_FOUR, _pai_group),
+    # The virtual cluster stands for the user: the file has neither users nor groups.
+    "philly-csv": Layout(("submit", "duration", "gpus"), _philly_group, user="cluster"),
+    # SenseTime's Helios and Shanghai AI Lab's Acme; a duration may be end_time - start_time.
+    "helios": Layout(("job", "gpus", "submit"), _helios_group),
+    "muri": Layout((*_FOUR, "iterations", "iteration_time"), _muri_group, user="", unit=1e-3),
+    # Also Tiresias and ElasticFlow. The user is the virtual cluster; deadlines are not read.
+    "chronus": Layout(_FOUR, _chronus_group),
+}
+
+
+def read_csv(name: str, path: str | Path) -> Rows:
+    """Stream the jobs of a CSV file in one of the `LAYOUTS`.
+
+    GPUs: where a file has a column num_inst, num_gpu is that of one instance, and a job takes
+    num_gpu x num_inst; PAI's layout with num_pod states the job's total. A walltime or a time
+    limit is the user's estimate of the duration.
+    """
+    layout, table = LAYOUTS[name], open_table(path)
+    _require_columns(name, table.source, table.positions)
+    clock = Clock(table.source, layout.unit)
+
+    def parse(line: int, row: list[str]) -> TraceRow:
+        cells = table.by_role(row)
+        duration = duration_of(cells.get("duration"))
+        if duration is None and "start" in cells and "end" in cells:
+            spans = Clock(table.source)
+            start, end = (spans.seconds(line, cells[role]) for role in ("start", "end"))
+            duration = None if start is None or end is None else end - start
+        _check_unit(name, table.source, line, cells, duration)
+        gpus, instances = gpus_of(cells["gpus"]), number_of(cells.get("instances"), "num_inst")
+        if gpus is not None and instances is not None:
+            if instances < 1:
+                raise UnreadableError("num_inst below 1", cells["instances"])
+            gpus = round(gpus * instances, 9)
+        return TraceRow(
+            line,
+            cells.get("job") or f"p{line}",
+            clock.seconds(line, cells["submit"]),
+            None if duration is None else duration * layout.unit,
+            gpus,
+            cells.get(layout.user, ""),
+            layout.group(cells),
+            _walltime(cells.get("walltime"), layout.unit),
+        )
+
+    yield from readable_rows(table.rows, parse)
+
+
+def _require_columns(name: str, source: str, positions: Mapping[str, int]) -> None:
+    for role in LAYOUTS[name].required:
+        if role not in positions:
+            expected = f"a column {' or '.join(COLUMNS[role])}"
+            if fitting := _fitting(positions):
+                expected += f"; `optsched import {fitting[0]}` reads this header"
+            raise InputError(source, "line 1", f"no such column for the {role}", expected)
+
+
+def _fitting(positions: Mapping[str, int]) -> list[str]:
+    """Formats whose columns are all there, those with most columns first."""
+    fitting = [name for name, each in LAYOUTS.items() if set(each.required) <= set(positions)]
+    if "model" in positions and "chronus" in fitting:
+        fitting.insert(0, "chronus")
+    return sorted(fitting, key=lambda name: -len(LAYOUTS[name].required))
+
+
+def _check_unit(name: str, source: str, line: int, cells: Cells, duration: float | None) -> None:
+    """Check iterations x iteration_time = duration, and the unit that iteration_time shows."""
+    if duration is None or "iterations" not in cells or "iteration_time" not in cells:
+        return
+    iterations = number_of(cells["iterations"], "iterations")
+    each = number_of(cells["iteration_time"], "iteration_time")
+    if iterations is None or each is None:
+        return
+    agrees = abs(iterations * each - duration) <= each + ROUNDING * duration
+    milliseconds = each >= SHORTEST_ITERATION
+    if name == "muri" and not agrees:
+        text = f"{iterations:g} x {each:g}, not {duration:g}"
+        raise UnreadableError("iterations x iteration_time is not the duration", text)
+    if agrees and milliseconds != (name == "muri"):
+        unit, fitting = ("milliseconds", "muri") if milliseconds else ("seconds", "chronus")
+        found = f"iterations x iteration_time = {duration:g}, an iteration_time of {each:g} {unit}"
+        expected = f"times in {'seconds' if milliseconds else 'milliseconds'}"
+        expected += f"; `optsched import {fitting}` reads {unit}"
+        raise InputError(source, f"line {line}", found, expected)
+
+
+def _walltime(text: str | None, unit: float = 1.0) -> float | None:
+    """Return a user's estimate in seconds; NaN if it cannot be read."""
+    try:
+        estimate = duration_of(text, "walltime")
+    except UnreadableError:
+        return float("nan")
+    return None if estimate is None or estimate <= 0 else estimate * unit
+
+
+GAVEL_FIELDS = {7: (4, 5, 6), 9: (4, 8, 5), 10: (5, 9, 6), 11: (5, 10, 6), 12: (5, 11, 6)}
+"""By the number of fields: positions of steps, arrival and scale factor; the job type is first."""
+GAVEL_DURATION = {12: 10}
+GAVEL_GPU = "v100"
+"""GPU type whose throughputs give durations: the one that Gavel's generator drew its steps for."""
+
+
+def read_gavel(path: str | Path, throughputs: str | Path | None = None) -> Rows:
+    """Stream the jobs of Gavel's .trace, tab-separated, or of Shockwave's, with 12 fields.
+
+    Gavel's rows state steps and no duration: the duration is steps / throughput of the job type and
+    scale factor, running alone on V100s (formulations, 6.4). Shockwave's state it in seconds. There
+    is no user; the group is (job type, GPUs).
+    """
+    source = str(path)
+    clock = Clock(source)
+    speeds = None if throughputs is None else _throughputs(throughputs)
+
+    def parse(line: int, text: str) -> TraceRow:
+        fields = text.split("\t")
+        if len(fields) not in GAVEL_FIELDS:
+            raise UnreadableError("not 7, 9, 10, 11 or 12 fields", f"{len(fields)} fields")
+        at_steps, at_arrival, at_scale = GAVEL_FIELDS[len(fields)]
+        job_type, scale = fields[0], number_of(fields[at_scale], "number of GPUs")
+        if len(fields) in GAVEL_DURATION:
+            duration = duration_of(fields[GAVEL_DURATION[len(fields)]])
+        elif speeds is None:
+            expected = "--throughputs FILE: Gavel's JSON of steps a second by GPU type and job type"
+            raise InputError(source, f"line {line}", "steps and no duration", expected)
+        else:
+            steps = number_of(fields[at_steps], "number of steps")
+            key = f"({job_type!r}, {scale or 0:g})"
+            if not speeds.get(key):
+                raise UnreadableError(f"no throughput on {GAVEL_GPU}", key)
+            duration = None if steps is None else steps / speeds[key]
+        return TraceRow(
+            line,
+            f"g{line}",
+            clock.seconds(line, fields[at_arrival]),
+            duration,
+            scale,
+            "",
+            f"{job_type}/{fields[at_scale]}",
+        )
+
+    lines = ((n, text) for n, text in lines_of(path, errors="replace") if text.strip())
+    yield from readable_rows(lines, parse)
+
+
+def _throughputs(path: str | Path) -> dict[str, float]:
+    """Steps a second of each "('job type', scale factor)" that runs alone on a `GAVEL_GPU`."""
+    table = read_document(path).get(GAVEL_GPU)
+    if not isinstance(table, dict):
+        raise InputError(str(path), GAVEL_GPU, "no such key", "throughputs by GPU type")
+    speeds = {}
+    for key, partners in table.items():
+        speed = partners.get("null") if isinstance(partners, dict) else None
+        if isinstance(speed, bool) or not isinstance(speed, int | float) or speed < 0:
+            expected = "steps a second of the job alone, under null"
+            raise InputError(str(path), f"{GAVEL_GPU}.{key}", "no such number", expected)
+        speeds[key] = float(speed)
+    return speeds
+
+
 SWF_FIELDS = 18
 
 
-def table(*columns: str) -> Callable[[Callable[[int, dict[str, str]], TraceRow]], Reader]:
-    """Make a reader of a CSV file with such columns of what makes one row of it a `TraceRow`."""
+def read_swf(path: str | Path) -> Rows:
+    """Stream the jobs of a file in the Standard Workload Format.
 
-    def reader(row_of: Callable[[int, dict[str, str]], TraceRow]) -> Reader:
-        @wraps(row_of)
-        def read(path: str | Path) -> Iterator[TraceRow | Rejected]:
-            for line, row in table_of(path, columns):
-                yield row if isinstance(row, Rejected) else row_of(line, row)
-
-        return read
-
-    return reader
-
-
-@table("job_id", "num_gpu", "duration", "submit_time")
-def read_pai(line: int, row: dict[str, str]) -> TraceRow:
-    """Alibaba PAI 2020: the job CSV of the cluster-trace-gpu-v2020 simulator, in its two layouts.
-
-    The raw tables that it was made of: `optsched.online.traces.pai_tables`.
-    Columns used: job_id, user, num_gpu (fractional, 0 on CPU rows), num_inst, duration,
-    submit_time, group. Where a file has a column num_inst, num_gpu is one instance's and a job
-    takes num_gpu x num_inst, an empty num_inst being one; in the layout with num_pod, num_gpu
-    already is the job's total (3 GPUs and 72 CPUs of 12 pods, say) and is taken as it is. GPUs are
-    rounded up. The columns *_dur and wait_time can leak the future and are never read.
-    """
-    gpus, instances = real_of(row["num_gpu"]), row.get("num_inst")
-    if gpus is not None and instances:
-        count = real_of(instances)
-        gpus = None if count is None or count < 1 else round(gpus * count, 9)
-    return TraceRow(
-        line,
-        row["job_id"],
-        moment_of(row["submit_time"]),
-        real_of(row["duration"]),
-        gpus,
-        row.get("user", ""),
-        row.get("group", "") or f"job {row['job_id']}",
-    )
-
-
-@table("timestamp", "duration", "num_gpus")
-def read_philly_csv(line: int, row: dict[str, str]) -> TraceRow:
-    """Microsoft Philly as a CSV: timestamp, duration (s), num_gpus, cluster (the virtual cluster).
-
-    It has no user and no group: the virtual cluster stands for the user, and (virtual cluster,
-    GPUs) for the group, which is coarse.
-    """
-    cluster = row.get("cluster", "")
-    return TraceRow(
-        line,
-        f"p{line}",
-        moment_of(row["timestamp"]),
-        real_of(row["duration"]),
-        real_of(row["num_gpus"]),
-        cluster,
-        f"{cluster}/{row['num_gpus']}",
-    )
-
-
-@table("job_id", "gpu_num", "submit_time")
-def read_helios(line: int, row: dict[str, str]) -> TraceRow:
-    """SenseTime Helios and Shanghai AI Lab's Acme: cluster_log.csv.
-
-    Columns used: job_id, user, gpu_num, submit_time, duration (s; else start_time and end_time),
-    and jobname where there is one. Group: (user, jobname), else (user, GPUs).
-    """
-    duration = real_of(row.get("duration"))
-    if duration is None:
-        began, ended = moment_of(row.get("start_time")), moment_of(row.get("end_time"))
-        duration = None if began is None or ended is None else ended - began
-    user = row.get("user", "")
-    return TraceRow(
-        line,
-        row["job_id"],
-        moment_of(row["submit_time"]),
-        duration,
-        real_of(row["gpu_num"]),
-        user,
-        f"{user}/{row.get('jobname') or row['gpu_num']}",
-    )
-
-
-@table("job_id", "num_gpu", "submit_time", "duration")
-def read_muri(line: int, row: dict[str, str]) -> TraceRow:
-    """Muri's CSV: job_id, num_gpu, submit_time, iterations, model_name, batch_size, duration, ...
-
-    Times are in milliseconds here, so that iterations x iteration_time (ms) = duration; the
-    submission is scaled to seconds likewise. It has no user; model_name and batch_size make the
-    group. Iterations are redrawn from the duration, as for every trace that states one.
-    """
-    submit, duration = real_of(row["submit_time"]), real_of(row["duration"])
-    return TraceRow(
-        line,
-        row["job_id"],
-        None if submit is None else submit * MILLISECOND,
-        None if duration is None else duration * MILLISECOND,
-        real_of(row["num_gpu"]),
-        "",
-        f"{row.get('model_name', '')}/{row.get('batch_size', '')}/{row['num_gpu']}",
-    )
-
-
-@table("job_id", "num_gpu", "submit_time", "duration")
-def read_chronus(line: int, row: dict[str, str]) -> TraceRow:
-    """Chronus's CSV: job_id, user, num_gpu, submit_time, iterations, model_name, duration (s), ...
-
-    0.6% of its rows ask for 0 GPUs and are dropped; its times are compressed. The user is the
-    virtual cluster; the group is (user, model_name, GPUs). Deadlines are not read.
-    """
-    user = row.get("user", "")
-    return TraceRow(
-        line,
-        row["job_id"],
-        real_of(row["submit_time"]),
-        real_of(row["duration"]),
-        real_of(row["num_gpu"]),
-        user,
-        f"{user}/{row.get('model_name', '')}/{row['num_gpu']}",
-    )
-
-
-def read_gavel(path: str | Path) -> Iterator[TraceRow | Rejected]:
-    """Gavel's .trace, tab-separated, in its layouts of 7, 9, 10 and 11 fields.
-
-    7: job type, command, steps argument, data flag, steps, arrival (s), scale factor. 9: after the
-    steps scale factor, priority, SLO, arrival; 10: also a working folder after the command; 11: and
-    a mode after the scale factor (Shockwave's). It states steps and no duration, so the steps are
-    the iterations. It has no user; the group is (job type, GPUs).
-    """
-    for line, text in lines_of(path):
-        if not text.strip():
-            continue
-        fields = text.split("\t")
-        if len(fields) not in GAVEL_LAYOUTS:
-            yield Rejected(line, "not 7, 9, 10 or 11 fields")
-            continue
-        at_steps, at_arrival, at_scale = GAVEL_LAYOUTS[len(fields)]
-        steps = real_of(fields[at_steps])
-        yield TraceRow(
-            line,
-            f"g{line}",
-            real_of(fields[at_arrival]),
-            None,
-            real_of(fields[at_scale]),
-            "",
-            f"{fields[0]}/{fields[at_scale]}",
-            iterations=0.0 if steps is None else steps,
-        )
-
-
-def read_swf(path: str | Path) -> Iterator[TraceRow | Rejected]:
-    """Standard Workload Format: 18 numbers a line, comments after ';', -1 for unknown.
-
-    Fields used (from 1): 1 job, 2 submission (s), 4 run time (s), 5 processors allocated, else 8
-    requested; 12 user, 14 executable. Processors are taken for GPUs. Group: (user, executable,
+    18 numbers a line, comments after ';', -1 for unknown. Fields used (from 1): 1 job, 2 submission
+    (s), 4 run time (s), 5 processors allocated, else 8 requested; 9 requested time (s), the user's
+    estimate; 12 user, 14 executable. Processors are taken for GPUs. The group is (user, executable,
     GPUs).
     """
-    for line, text in lines_of(path):
-        content = text.split(";", 1)[0].split()
-        if not content:
-            continue
-        if len(content) != SWF_FIELDS:
-            yield Rejected(line, "not 18 fields")
-            continue
-        values = [real_of(field) for field in content]
-        allocated, requested = values[4], values[7]
+    clock = Clock(str(path))
+
+    def parse(line: int, fields: list[str]) -> TraceRow:
+        if len(fields) != SWF_FIELDS:
+            raise UnreadableError("not 18 fields", f"{len(fields)} fields")
+        allocated, requested = gpus_of(fields[4]), gpus_of(fields[7])
         gpus = allocated if allocated is not None and allocated > 0 else requested
-        yield TraceRow(
+        return TraceRow(
             line,
-            content[0],
-            values[1],
-            values[3],
+            fields[0],
+            clock.seconds(line, fields[1]),
+            duration_of(fields[3]),
             None if gpus is not None and gpus < 0 else gpus,
-            content[11],
-            f"{content[11]}/{content[13]}/{content[4]}",
+            fields[11],
+            f"{fields[11]}/{fields[13]}/{fields[4]}",
+            _walltime(fields[8]),
         )
+
+    lines = ((n, text.split(";", 1)[0].split()) for n, text in lines_of(path, errors="replace"))
+    yield from readable_rows(((n, fields) for n, fields in lines if fields), parse)

@@ -15,12 +15,18 @@ from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.configuration_draw import ConfigurationDrawer
 from optsched.online.data.workload import Labels, Workload
 from optsched.online.traces import FORMATS
+from optsched.online.traces.formats import read_csv, read_gavel, read_swf
 from optsched.online.traces.pai_tables import read_pai_tables, table_of_pai
+from optsched.online.traces.philly_json import read_philly_json
 from optsched.online.traces.trace import Trace, collect
-from optsched.problem import resolve
 
 
-def import_trace(file_format: str, path: str | Path | Sequence[str | Path]) -> Trace:
+def import_trace(
+    file_format: str,
+    path: str | Path | Sequence[str | Path],
+    *,
+    throughputs: str | Path | None = None,
+) -> Trace:
     """Read a trace; its report says what was dropped and changed.
 
     Parameters
@@ -29,6 +35,9 @@ def import_trace(file_format: str, path: str | Path | Sequence[str | Path]) -> T
         A name of `FORMATS`, such as philly-csv.
     path : str, Path or sequence of them
         The trace, also .gz; of "pai" also its raw tables, several files or their folder.
+    throughputs : str or Path, optional
+        Gavel's JSON of steps a second, by GPU type and job type, which "gavel" needs where a row
+        states steps and no duration.
 
     Returns
     -------
@@ -51,6 +60,8 @@ def import_trace(file_format: str, path: str | Path | Sequence[str | Path]) -> T
     """
     if file_format not in FORMATS:
         raise InputError("import", "format", shown(file_format), f"one of {', '.join(FORMATS)}")
+    if throughputs is not None and file_format != "gavel":
+        raise InputError("import", "throughputs", shown(str(throughputs)), "the format gavel")
     paths = [path] if isinstance(path, str | Path) else list(path)
     source = ", ".join(map(str, paths))
     first = paths[0] if paths else ""
@@ -59,7 +70,13 @@ def import_trace(file_format: str, path: str | Path | Sequence[str | Path]) -> T
         return collect(read_pai_tables(paths, source), source)
     if len(paths) != 1:
         raise InputError("import", file_format, f"{len(paths)} files", "one")
-    return collect(resolve(FORMATS[file_format])(first), source)
+    if file_format == "gavel":
+        return collect(read_gavel(first, throughputs), source)
+    if file_format == "swf":
+        return collect(read_swf(first), source)
+    if file_format == "philly-json":
+        return collect(read_philly_json(first), source)
+    return collect(read_csv(file_format, first), source)
 
 
 def workload_of_trace(
@@ -71,8 +88,8 @@ def workload_of_trace(
 ) -> tuple[Workload, Catalogue]:
     """Give each group of a trace a model and a configuration of its number of GPUs.
 
-    Iterations are the duration over alpha~ on the reference cluster (a-srpt, V-A 1-b); rows that
-    state iterations keep them. The draw depends on (seed, group, GPUs) alone.
+    Iterations are the duration over alpha~ on the reference cluster (a-srpt, V-A 1-b). The draw
+    depends on (seed, group, GPUs) alone.
 
     Parameters
     ----------
@@ -107,13 +124,12 @@ def workload_of_trace(
     groups = [trace.group.values[code] for code in pairs // most]
     drawn, index = drawer.draw(groups, pairs % most)
     alpha = np.array([each.estimate for each in drawn])[index][pair]
-    iterations = np.where(trace.iterations > 0, trace.iterations, trace.duration / alpha)
     workload = Workload(
         trace.name,
         trace.job_id,
         trace.submit,
         trace.gpus,
-        iterations,
+        trace.duration / alpha,
         trace.user,
         trace.group,
         Labels.indexed(index[pair], [each.key for each in drawn]),

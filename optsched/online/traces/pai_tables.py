@@ -18,17 +18,16 @@ instances join on job_name, an instance's inst_id must be its job's; groups join
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from optsched.errors import InputError
-from optsched.io import reading
 from optsched.io.numerals import real_of
-from optsched.online.traces.reading import lines_of
-from optsched.online.traces.trace import MOST_ROWS, Rejected, TraceRow
+from optsched.io.reading import lines_of
+from optsched.online.traces.cells import split_cells
+from optsched.online.traces.trace import MOST_ROWS, RejectedRow, TraceRow
 
 TABLES = {
     "job": ("job_name", "inst_id", "user", "status", "start_time", "end_time"),
@@ -66,10 +65,10 @@ class Table:
 
     def rows(self) -> Iterator[tuple[int, dict[str, str] | None]]:
         """Line numbers and rows by column; None for one of another width."""
-        for line, text in lines_of(self.path):
+        for line, text in lines_of(self.path, errors="replace"):
             if (line == 1 and self.named) or not text.strip():
                 continue
-            values = _cells(text)
+            values = split_cells(text)
             wide = len(values) == len(self.columns)
             yield line, dict(zip(self.columns, values, strict=True)) if wide else None
 
@@ -77,17 +76,17 @@ class Table:
 def table_of_pai(path: str | Path) -> Table | None:
     """The table that a file is, or None if it is none of them."""
     path = Path(path)
-    text = next(iter(lines_of(path)), (1, ""))[1].lstrip("\ufeff")
+    text = next(iter(lines_of(path, errors="replace")), (1, ""))[1].lstrip("\ufeff")
     if "\0" in text:
         expected = "the table itself, as `tar -xzf` unpacks it"
         raise InputError(str(path), "line 1", "an archive, or no text", expected)
-    first = _cells(text)
+    first = split_cells(text)
     beside = path.parent / f"{path.name.partition('.')[0]}.header"
     named = _kind_of(first)
     if named:
         return Table(path, named, tuple(first), True)
     if beside.is_file():
-        header = _cells(next(iter(lines_of(beside)), (1, ""))[1])
+        header = split_cells(next(iter(lines_of(beside, errors="replace")), (1, ""))[1])
         named = _kind_of(header)
         return Table(path, named, tuple(header), False) if named else None
     if any(part in path.name for part in OTHER_TABLES):
@@ -114,7 +113,7 @@ def tables_in(paths: Sequence[str | Path]) -> list[Path]:
     return found
 
 
-def read_pai_tables(paths: Sequence[str | Path], source: str) -> Iterator[TraceRow | Rejected]:
+def read_pai_tables(paths: Sequence[str | Path], source: str) -> Iterator[TraceRow | RejectedRow]:
     """Join the tables, whichever file holds which; rows of no use are rejected by reason."""
     tables: dict[str, Table] = {}
     for path in tables_in(paths):
@@ -170,7 +169,7 @@ class _Join:
     named: dict[str, list[_Asked]] = field(default_factory=dict)
     count: int = 0
 
-    def rows(self, tables: dict[str, Table]) -> Iterator[TraceRow | Rejected]:
+    def rows(self, tables: dict[str, Table]) -> Iterator[TraceRow | RejectedRow]:
         """What cannot be joined, then the jobs in the order of their table."""
         take = {
             "job": self._job,
@@ -186,7 +185,7 @@ class _Join:
                     raise InputError(source, f"line {line}", "more rows", f"at most {MOST_ROWS}")
                 reason = "another number of columns" if row is None else take[kind](line, row)
                 if reason:
-                    yield Rejected(line, f"{kind} table: {reason}")
+                    yield RejectedRow(line, f"{kind} table: {reason}")
         for name, job in self.jobs.items():
             gpus = None if job.faulty or job.gpus is None else round(job.gpus, PLACES)
             group = job.group or f"job {name}"
@@ -248,11 +247,3 @@ def _may_be(kind: str, first: Sequence[str]) -> bool:
         return None in map(real_of, first[2:]) and not set(SUMMARY) <= set(first)
     cells = zip(TABLES[kind], first, strict=True)
     return all(not cell or real_of(cell) is not None for name, cell in cells if name in NUMBERS)
-
-
-def _cells(line: str) -> list[str]:
-    try:
-        cells = next(csv.reader([line]))
-    except (csv.Error, StopIteration):
-        return []
-    return [reading.unescaped(cell.strip()) for cell in cells[: reading.MOST_COLUMNS]]

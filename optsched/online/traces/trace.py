@@ -1,21 +1,34 @@
-"""What every importer yields, and the trace made of it."""
+"""Rows that importers yield, the rules that all of them share, and the resulting trace.
+
+Rules for every format, all counted in the report: a row that cannot be read is dropped, with its
+line and the text that cannot be read; a missing or negative submission is dropped; a missing, zero
+or negative duration is dropped; 0 GPUs (CPU jobs) are dropped; fractional GPUs are rounded up,
+since jobs here do not share a GPU; unsorted rows are sorted by (submission, row). Times that no
+cluster can have had, which are mostly times in another unit, refuse the file.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.errors import InputError
+from optsched.errors import InputError, shown
 from optsched.online.data.workload import Labels
 
 MOST_ROWS = 20_000_000
 MOST_GPUS = 2**15
-LATEST = 1e15
+LATEST = 1e11
+"""Latest submission and longest duration, seconds; a later one is not in seconds."""
+DAY = 86400.0
+LONGEST_SPAN = 15 * 365 * DAY
+"""Longest time between first and last submission: published logs last from days to six years."""
+MEDIAN_DURATION = (1.0, 30 * DAY)
+"""Plausible medians of the durations: those of published traces lie between 60 s and 4 h."""
 
 
 @dataclass(frozen=True)
@@ -25,13 +38,17 @@ class TraceRow:
     Attributes
     ----------
     line : int
-        Where it stands.
-    submit, duration : float
+        Line of the file.
+    job_id : str
+        Its name in the trace.
+    submit, duration : float or None
         Seconds, on the trace's clock.
-    gpus : float
-        As asked for; may be fractional.
-    iterations : float or None
-        Where a trace states iterations and no duration.
+    gpus : float or None
+        Requested GPUs; may be fractional.
+    user, group : str
+        The submitting user, and the recurring job that it is one of.
+    walltime : float or None
+        The user's estimate of the duration, seconds; NaN if it cannot be read.
     """
 
     line: int
@@ -41,156 +58,189 @@ class TraceRow:
     gpus: float | None
     user: str = ""
     group: str = ""
-    iterations: float | None = None
+    walltime: float | None = None
 
 
 @dataclass(frozen=True)
-class Rejected:
-    """A row that could not be read."""
+class RejectedRow:
+    """A row that cannot be read, and the text that cannot be read in it."""
 
     line: int
     reason: str
+    text: str = ""
 
 
 @dataclass
 class ImportReport:
-    """What happened to a trace's rows: counts, and the first line of each kind."""
+    """Counts of dropped and changed rows by reason, with the first line and text of each."""
 
     rows: int = 0
     kept: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
     changed: dict[str, int] = field(default_factory=dict)
     first_line: dict[str, int] = field(default_factory=dict)
+    first_text: dict[str, str] = field(default_factory=dict)
 
-    def drop(self, reason: str, line: int) -> None:
+    def drop(self, row: RejectedRow) -> None:
         """Count a row that is left out."""
-        self.dropped[reason] = self.dropped.get(reason, 0) + 1
-        self.first_line.setdefault(reason, line)
+        self._count(self.dropped, row)
 
     def change(self, reason: str, line: int) -> None:
         """Count a row that is kept in another form."""
-        self.changed[reason] = self.changed.get(reason, 0) + 1
-        self.first_line.setdefault(reason, line)
+        self._count(self.changed, RejectedRow(line, reason))
+
+    def _count(self, counts: dict[str, int], row: RejectedRow) -> None:
+        counts[row.reason] = counts.get(row.reason, 0) + 1
+        if row.reason not in self.first_line:
+            self.first_line[row.reason] = row.line
+            if row.text:
+                self.first_text[row.reason] = shown(row.text)
+
+    def reasons(self, counts: dict[str, int]) -> list[str]:
+        """Count, reason, first line and first text of each kind."""
+        lines = []
+        for reason, count in sorted(counts.items()):
+            text = f": {self.first_text[reason]}" if reason in self.first_text else ""
+            lines.append(f"{count}: {reason} (first at line {self.first_line[reason]}{text})")
+        return lines
 
     def lines(self) -> list[str]:
-        """The report, a line a fact."""
-        made = [f"{self.rows} rows, {self.kept} kept"]
-        for what, counts in (("dropped", self.dropped), ("changed", self.changed)):
-            made += [
-                f"{what} {count}: {reason} (first at line {self.first_line[reason]})"
-                for reason, count in sorted(counts.items())
-            ]
-        return made
+        """The report, one line per fact."""
+        dropped = [f"dropped {each}" for each in self.reasons(self.dropped)]
+        changed = [f"changed {each}" for each in self.reasons(self.changed)]
+        return [f"{self.rows} rows, {self.kept} kept", *dropped, *changed]
 
     def to_dict(self) -> dict[str, Any]:
         """The report as a JSON object."""
-        return {
-            "rows": self.rows,
-            "kept": self.kept,
-            "dropped": dict(self.dropped),
-            "changed": dict(self.changed),
-            "first_line": dict(self.first_line),
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The jobs of a trace, sorted by (submission, row); its first submission is at 0.
+    """The jobs of a trace, sorted by (submission, row); the first is submitted at 0.
 
-    Exactly one of `duration` and `iterations` of a row is positive.
+    `walltime` is NaN for a job without an estimate, and None if no job has one.
     """
 
     name: str
     job_id: NDArray[np.object_]
     submit: NDArray[np.float64]
     duration: NDArray[np.float64]
-    iterations: NDArray[np.float64]
     gpus: NDArray[np.int64]
     user: Labels
     group: Labels
     report: ImportReport
+    walltime: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.submit)
 
     def take(self, rows: NDArray[np.int64]) -> Trace:
-        """Some rows, in time order; the first of them is submitted at 0."""
+        """Return some jobs, given in time order; the first of them is submitted at 0."""
         return Trace(
             self.name,
             self.job_id[rows],
             self.submit[rows] - self.submit[rows[0]],
             self.duration[rows],
-            self.iterations[rows],
             self.gpus[rows],
             self.user.take(rows),
             self.group.take(rows),
             self.report,
+            None if self.walltime is None else self.walltime[rows],
         )
 
 
-def collect(rows: Iterable[TraceRow | Rejected], source: str) -> Trace:
-    """Apply the rules to rows as they stream by. O(n log n) time, about 200 bytes per row."""
-    report, kept, last = ImportReport(), [], -math.inf
+def collect(rows: Iterable[TraceRow | RejectedRow], source: str) -> Trace:
+    """Apply the rules to streamed rows. O(n log n) time, about 200 bytes per row."""
+    report, last = ImportReport(), -math.inf
+    jobs: list[TraceRow] = []
     for row in rows:
         report.rows += 1
         if report.rows > MOST_ROWS:
             raise InputError(source, "", "more rows", f"at most {MOST_ROWS}")
-        if isinstance(row, Rejected):
-            report.drop(row.reason, row.line)
+        rejected = row if isinstance(row, RejectedRow) else _fault(row)
+        if rejected is not None:
+            report.drop(rejected)
             continue
-        reason = _fault(row)
-        if reason is not None:
-            report.drop(reason, row.line)
-            continue
-        submit, gpus = float(row.submit or 0.0), float(row.gpus or 0.0)
-        if gpus != math.floor(gpus):
+        assert isinstance(row, TraceRow)
+        assert row.submit is not None
+        assert row.gpus is not None
+        if row.gpus != math.floor(row.gpus):
             report.change("fractional GPUs rounded up", row.line)
-        if submit < last:
+        if row.submit < last:
             report.change("submitted before the row above; sorted", row.line)
-        last = submit
-        kept.append((row, submit, math.ceil(gpus)))
-    if not kept:
-        raise InputError(source, "", f"no usable job in {report.rows} rows", "at least one job")
-    report.kept = len(kept)
-    return _trace(kept, source, report)
+        if row.walltime is not None and math.isnan(row.walltime):
+            report.change("unreadable walltime left out", row.line)
+        last = row.submit
+        jobs.append(row)
+    if not jobs:
+        reasons = "; ".join(report.reasons(report.dropped))
+        found = f"no usable job in {report.rows} rows" + (f" ({reasons})" if reasons else "")
+        raise InputError(source, "", found, "at least one job")
+    report.kept = len(jobs)
+    return _trace(jobs, source, report)
 
 
-def _fault(row: TraceRow) -> str | None:
-    if row.submit is None or not 0 <= row.submit <= LATEST:
-        return "no submission time"
-    if row.gpus is None or not math.isfinite(row.gpus) or row.gpus < 0:
-        return "no number of GPUs"
-    if row.gpus == 0:
-        return "0 GPUs"
-    if row.gpus > MOST_GPUS:
-        return f"more than {MOST_GPUS} GPUs"
-    if row.iterations is not None:
-        return None if 0 < row.iterations <= LATEST else "no positive number of iterations"
-    if row.duration is None or not math.isfinite(row.duration):
-        return "no duration"
-    return None if 0 < row.duration <= LATEST else "no positive duration"
+def _fault(row: TraceRow) -> RejectedRow | None:
+    """Return why a row is dropped, or None."""
+    submit, gpus, duration = row.submit, row.gpus, row.duration
+    if submit is None or not 0 <= submit <= LATEST:
+        return _rejected(row, "no submission time", submit)
+    if gpus is None or not math.isfinite(gpus) or gpus < 0:
+        return _rejected(row, "no number of GPUs", gpus)
+    if gpus == 0:
+        return _rejected(row, "0 GPUs")
+    if gpus > MOST_GPUS:
+        return _rejected(row, f"more than {MOST_GPUS} GPUs", gpus)
+    if duration is None or not math.isfinite(duration):
+        return _rejected(row, "no duration")
+    if not 0 < duration <= LATEST:
+        return _rejected(row, "no positive duration", duration)
+    return None
 
 
-def _trace(kept: list[tuple[TraceRow, float, int]], source: str, report: ImportReport) -> Trace:
-    kept.sort(key=lambda each: each[1])  # stable: ties stay in row order
-    first = kept[0][1]
-    seen: dict[str, int] = {}
+def _rejected(row: TraceRow, reason: str, value: float | None = None) -> RejectedRow:
+    return RejectedRow(row.line, reason, "" if value is None else f"{value:g}")
+
+
+def _require_plausible_times(jobs: list[TraceRow], submit: Any, duration: Any, source: str) -> None:
+    """Refuse a file whose times are in another unit, or on two clocks."""
+    span = submit[-1] - submit[0]
+    if span > LONGEST_SPAN:
+        lines = f"lines {jobs[0].line} and {jobs[-1].line}"
+        found = f"submissions {span / DAY / 365:.0f} years apart ({lines})"
+        raise InputError(source, "", found, "submissions on one clock, in seconds")
+    median = float(np.median(duration))
+    if not MEDIAN_DURATION[0] <= median <= MEDIAN_DURATION[1]:
+        unit, format_name = ("seconds", "chronus") if median < 1 else ("milliseconds", "muri")
+        found = f"a median duration of {median:.3g} s"
+        expected = f"a duration of jobs; `optsched import {format_name}` reads {unit}"
+        raise InputError(source, "", found, expected)
+
+
+def _trace(jobs: list[TraceRow], source: str, report: ImportReport) -> Trace:
+    jobs.sort(key=lambda row: row.submit or 0.0)  # stable: ties stay in row order
+    submit = np.array([row.submit for row in jobs], dtype=np.float64)
+    duration = np.array([row.duration for row in jobs], dtype=np.float64)
+    _require_plausible_times(jobs, submit, duration, source)
+    counts: dict[str, int] = {}
     names = []
-    for row, _, _ in kept:
-        count = seen[row.job_id] = seen.get(row.job_id, 0) + 1
+    for row in jobs:
+        count = counts[row.job_id] = counts.get(row.job_id, 0) + 1
         if count > 1:
             report.change("job id met before; a number added", row.line)
         names.append(row.job_id if count == 1 else f"{row.job_id}#{count}")
+    walltime = np.array([row.walltime for row in jobs], dtype=np.float64)  # None becomes NaN
     return Trace(
         source,
         np.array([_clean(name) for name in names], dtype=object),
-        np.array([submit - first for _, submit, _ in kept]),
-        np.array([0.0 if row.iterations is not None else row.duration for row, _, _ in kept]),
-        np.array([row.iterations or 0.0 for row, _, _ in kept]),
-        np.array([gpus for _, _, gpus in kept], dtype=np.int64),
-        Labels.of([_clean(row.user) for row, _, _ in kept]),
-        Labels.of([_clean(row.group) for row, _, _ in kept]),
+        submit - submit[0],
+        duration,
+        np.array([math.ceil(row.gpus or 0.0) for row in jobs], dtype=np.int64),
+        Labels.of([_clean(row.user) for row in jobs]),
+        Labels.of([_clean(row.group) for row in jobs]),
         report,
+        None if np.isnan(walltime).all() else walltime,
     )
 
 

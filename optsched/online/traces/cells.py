@@ -1,0 +1,222 @@
+"""Cells of trace files: column names, numbers, durations, submission times and GPU counts.
+
+Every importer reads its values here, so that all of them take the same notations:
+
+- a number: ASCII decimals, also with commas between thousands (``10,800``);
+- a duration: seconds, ``H:MM:SS`` or ``D-HH:MM:SS``;
+- a submission: seconds (or milliseconds since 1970) or a date: ISO 8601, ``2026/01/05 09:00`` or
+  ``05.01.2026 09:00``. A date with dots is day.month.year, the order in every country that writes
+  dots; ``05/01/2026`` may be either order and is refused. Dates are UTC unless they say otherwise;
+- GPUs: a number or a Slurm resource such as ``gpu:8``, ``gpu:v100:8`` and ``gres/gpu=8``.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from optsched.errors import InputError, shown
+from optsched.io.numerals import real_of
+from optsched.io.reading import MOST_COLUMNS, lines_of, unescaped
+from optsched.online.traces.trace import RejectedRow, TraceRow
+
+Row = TypeVar("Row")
+
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "job": ("job_id", "jobid"),
+    "submit": ("submit_time", "timestamp", "submitted_time", "arrival_time"),
+    "start": ("start_time",),
+    "end": ("end_time",),
+    "duration": ("duration", "run_time", "runtime", "elapsed"),
+    "gpus": ("num_gpus", "num_gpu", "gpu_num", "gpus"),
+    "instances": ("num_inst",),
+    "walltime": ("walltime", "time_limit", "timelimit", "requested_time"),
+    "user": ("user",),
+    "cluster": ("cluster", "vc"),
+    "group": ("group",),
+    "name": ("jobname", "job_name"),
+    "model": ("model_name",),
+    "batch_size": ("batch_size",),
+    "iterations": ("iterations",),
+    "iteration_time": ("iteration_time",),
+}
+"""Names of the column of each role, in lower case."""
+
+MISSING = ("", "-", "n/a", "na", "nan", "none", "null", "unknown", "unlimited", "partition_limit")
+"""Cells without a value; the last two are Slurm's time limits of jobs that have none."""
+
+MILLISECONDS = (1e11, 1e14)
+"""Submissions in this range are milliseconds since 1970 (1973 to 5138); as seconds the first would
+lie in the year 5138."""
+
+_THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?", re.ASCII)
+_CLOCK = re.compile(
+    r"(?:([0-9]{1,6})(?:-| days?,? ))?([0-9]{1,6}):([0-5]?[0-9]):([0-5]?[0-9](?:\.[0-9]+)?)",
+    re.ASCII,
+)
+_RESOURCE = re.compile(
+    r"(?:gres[/:])?gpu(?::[a-z][\w.-]*)?[:=]([0-9]{1,6})(?:\([^()]*\))?", re.ASCII | re.IGNORECASE
+)
+_DOTTED = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})(.*)", re.ASCII)
+_SLASHED = re.compile(r"([0-9]{4})/([0-9]{1,2})/([0-9]{1,2})(.*)", re.ASCII)
+
+
+class UnreadableError(ValueError):
+    """A row that cannot be used, with the reason and the text that caused it."""
+
+    def __init__(self, reason: str, text: str = "") -> None:
+        super().__init__(reason)
+        self.reason, self.text = reason, text
+
+
+def readable_rows(
+    rows: Iterable[tuple[int, Row]], parse: Callable[[int, Row], TraceRow]
+) -> Iterator[TraceRow | RejectedRow]:
+    """Parse numbered rows; an `UnreadableError` becomes a rejected row."""
+    for line, row in rows:
+        try:
+            yield parse(line, row)
+        except UnreadableError as error:
+            yield RejectedRow(line, error.reason, error.text)
+
+
+def number_of(text: str | None, name: str = "number") -> float | None:
+    """Return a number, or None for a missing one."""
+    text = (text or "").strip()
+    if text.lower() in MISSING:
+        return None
+    value = real_of(text.replace(",", "") if _THOUSANDS.fullmatch(text) else text)
+    if value is None:
+        raise UnreadableError(f"unreadable {name}", text)
+    return value
+
+
+def duration_of(text: str | None, name: str = "duration") -> float | None:
+    """Return seconds, or None for a missing duration."""
+    clock = _CLOCK.fullmatch((text or "").strip())
+    if clock is None:
+        return number_of(text, name)
+    days, hours, minutes, seconds = (float(part or 0) for part in clock.groups())
+    return 86400 * days + 3600 * hours + 60 * minutes + seconds
+
+
+def gpus_of(text: str | None) -> float | None:
+    """Return a number of GPUs, or None for a missing one."""
+    resource = _RESOURCE.fullmatch((text or "").strip())
+    return number_of(text if resource is None else resource[1], "number of GPUs")
+
+
+def date_of(text: str) -> float | None:
+    """Return seconds since 1970, or None if the text is no date."""
+    if dotted := _DOTTED.fullmatch(text):
+        day, month, year, rest = dotted.groups()
+        text = f"{year}-{month:0>2}-{day:0>2}{rest}"
+    elif slashed := _SLASHED.fullmatch(text):
+        year, month, day, rest = slashed.groups()
+        text = f"{year}-{month:0>2}-{day:0>2}{rest}"
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+class Clock:
+    """Reader of the submissions of one file, which must be all dates or all numbers."""
+
+    def __init__(self, source: str, unit: float = 1.0) -> None:
+        self._source, self._unit = source, unit
+        self._first: tuple[bool, int, str] | None = None
+
+    def seconds(self, line: int, text: str | None) -> float | None:
+        """Return a submission in seconds, or None for a missing one."""
+        text = (text or "").strip()
+        if text.lower() in MISSING:
+            return None
+        date = date_of(text) if real_of(text) is None else None
+        if date is None:
+            value = (duration_of(text, "submission time") or 0.0) * self._unit
+        if self._first is None:
+            self._first = (date is not None, line, text)
+        is_date, first_line, first_text = self._first
+        if is_date != (date is not None):
+            expected = f"{'a date' if is_date else 'a number'}, as {shown(first_text)}"
+            raise InputError(
+                self._source, f"line {line}", shown(text), f"{expected} of line {first_line}"
+            )
+        if date is not None:
+            return date
+        if value > MILLISECONDS[1]:
+            raise UnreadableError("submission time neither in seconds nor in milliseconds", text)
+        return value / 1000 if value >= MILLISECONDS[0] else value
+
+
+@dataclass(frozen=True)
+class Table:
+    """A CSV file with a header whose columns are known by their roles.
+
+    Attributes
+    ----------
+    source : str
+        Path of the file.
+    width : int
+        Number of columns.
+    positions : dict of str to int
+        Position of the column of each role that the header has.
+    rows : iterator of (int, list of str)
+        Line numbers from 2 and cells.
+    """
+
+    source: str
+    width: int
+    positions: Mapping[str, int]
+    rows: Iterator[tuple[int, list[str]]]
+
+    def by_role(self, cells: Sequence[str]) -> dict[str, str]:
+        """Return the cells of a row by their roles."""
+        if len(cells) != self.width:
+            raise UnreadableError("another number of columns", f"{len(cells)} of {self.width}")
+        return {role: cells[position] for role, position in self.positions.items()}
+
+
+def open_table(path: str | Path) -> Table:
+    """Read the header of a CSV file; refuse a column that stands twice."""
+    source = str(path)
+    lines = lines_of(path, errors="replace")
+    text = next(lines, (1, ""))[1].lstrip("\ufeff")
+    header = [name.lower() for name in split_cells(text)]
+    while header and not header[-1]:
+        header.pop()
+    if len(header) > MOST_COLUMNS:
+        raise InputError(source, "line 1", f"{len(header)} columns", f"at most {MOST_COLUMNS}")
+    positions = {}
+    for role, names in COLUMNS.items():
+        present = [name for name in header if name in names]
+        if len(present) > 1:
+            found = " and ".join(f"a column {name}" for name in present[:2])
+            raise InputError(source, "line 1", found, f"one column of {', '.join(names)}")
+        if present:
+            positions[role] = header.index(present[0])
+    return Table(source, len(header), positions, _rows(lines, len(header)))
+
+
+def _rows(lines: Iterable[tuple[int, str]], width: int) -> Iterator[tuple[int, list[str]]]:
+    for line, text in lines:
+        if text.strip():
+            cells = split_cells(text)
+            while len(cells) > width and not cells[-1]:  # trailing commas
+                cells.pop()
+            yield line, cells
+
+
+def split_cells(line: str) -> list[str]:
+    """Split one line of a CSV file into cells without surrounding spaces."""
+    try:
+        return [unescaped(cell.strip()) for cell in next(csv.reader([line]))]
+    except (csv.Error, StopIteration):
+        return []
