@@ -17,6 +17,7 @@ from optsched.cli import _code
 from optsched.errors import InputError
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import prepare_jobs
+from optsched.online.data.workload_files import read_workload, write_workload
 from optsched.online.traces import FORMATS
 from optsched.online.traces.importing import import_trace, workload_of_trace
 from optsched.online.traces.trace import Trace
@@ -329,6 +330,11 @@ def test_estimates_of_users(tmp_path: Path) -> None:
     assert trace.walltime is not None
     assert np.array_equal(trace.walltime, [86400, np.nan, np.nan, 120], equal_nan=True)
     assert trace.report.changed == {"unreadable walltime left out": 1}
+    workload, _ = workload_of_trace(trace)
+    write_workload(tmp_path / "workload.csv", workload)
+    walltime = read_workload(tmp_path / "workload.csv").walltime
+    assert walltime is not None
+    assert np.array_equal(walltime, trace.walltime, equal_nan=True)
 
 
 def test_json_on_one_line(tmp_path: Path) -> None:

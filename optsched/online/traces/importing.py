@@ -133,6 +133,7 @@ def workload_of_trace(
         trace.user,
         trace.group,
         Labels.indexed(index[pair], [each.key for each in drawn]),
+        trace.walltime,
     )
     workload.check()
     return workload, drawer.catalogue(_provenance(trace, seed))
