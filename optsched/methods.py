@@ -188,11 +188,16 @@ def load_solution(problem: Problem, path: str | Path) -> Any:
 
 
 def build_model(
-    instance: AnInstance, method: str = "ilp", options: Mapping[str, object] | None = None
+    instance: AnInstance,
+    method: str = "ilp",
+    options: Mapping[str, object] | None = None,
+    *,
+    pruned: bool = False,
 ) -> pyo.ConcreteModel:
     """Build the Pyomo model of a method without solving it.
 
-    Of a policy over time it is the model of its first decision.
+    The model holds for every feasible solution of the instance, so that constraints may be added
+    to it. For a policy over time it is the model of the first decision.
 
     Parameters
     ----------
@@ -202,6 +207,10 @@ def build_model(
         A name of `optsched.METHODS` that states a model.
     options : mapping, optional
         The problem's own options.
+    pruned : bool, optional
+        Build the smaller model that the package solves itself: columns, bounds and symmetric
+        solutions are left out that no optimum better than a known solution needs. With a
+        constraint of your own it may be infeasible although the instance is not.
 
     Returns
     -------
@@ -226,7 +235,8 @@ def build_model(
     entry = problem.method(method)
     if entry.build is None:
         raise NotApplicableError(method, "no Pyomo model", _with_models(problem))
-    return entry.model(instance, resolve(problem.options).from_dict(dict(options or {})))
+    chosen = resolve(problem.options).from_dict(dict(options or {}))
+    return entry.model(instance, chosen, pruned=pruned)
 
 
 @lru_cache

@@ -31,7 +31,7 @@ class Method:
     run : str or callable
         ``module:function`` of ``(instance, options, settings) -> Outcome``, or the function.
     build : str or None
-        ``module:function`` of ``(instance, options) -> pyomo.ConcreteModel``.
+        ``module:function`` of ``(instance, options, *, pruned) -> pyomo.ConcreteModel``.
     by_name : bool
         Whether `run` and `build` take the method's name before the rest: one function runs many
         policies.
@@ -51,7 +51,7 @@ class Method:
         """Run the method; its `optsched.result.Outcome`."""
         return resolve(self.run)(*self._names, instance, options, settings)
 
-    def model(self, instance: Any, options: Any) -> pyo.ConcreteModel:
+    def model(self, instance: Any, options: Any, *, pruned: bool = False) -> pyo.ConcreteModel:
         """Its Pyomo model, not solved; of a method with `build`.
 
         Parameters
@@ -60,9 +60,12 @@ class Method:
             Of the problem.
         options : object
             An object of the problem's class.
+        pruned : bool
+            Whether constraints that hold only for solutions better than a known one may be added;
+            otherwise the model holds for every feasible solution of the instance.
         """
         assert self.build is not None
-        return resolve(self.build)(*self._names, instance, options)
+        return resolve(self.build)(*self._names, instance, options, pruned=pruned)
 
     @property
     def _names(self) -> tuple[str, ...]:

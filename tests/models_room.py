@@ -20,6 +20,7 @@ def optimum_in(path: Path, *, relaxed: bool = False) -> float:
     highs = highspy.Highs()
     highs.silent()
     highs.setOptionValue("threads", 1)
+    highs.setOptionValue("mip_feasibility_tolerance", 1e-8)
     highs.setOptionValue("solve_relaxation", relaxed)
     highs.readModel(str(path))
     highs.run()

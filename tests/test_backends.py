@@ -67,7 +67,7 @@ def started_model() -> tuple[pyo.ConcreteModel, float]:
     options = PlacementOptions()
     counts = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
     bound = combinatorial_bound(instance, tables_of(instance, options))
-    data = formulation.model_data(instance, options, counts, bound.value)
+    data = formulation.model_data(instance, options, counts, bound.value, pruned=True)
     model = formulation.build(data)
     formulation.set_start(model, data, counts)
     return model, iteration_time(instance, counts, options) / data.unit
@@ -153,7 +153,7 @@ def test_the_ilps_own_start_is_always_feasible(name: str, reading: str) -> None:
     instance = optsched.load(f"placement/{name}")
     options = PlacementOptions(all_reduce_bandwidth=reading)
     counts = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
-    data = formulation.model_data(instance, options, counts, 0.0)
+    data = formulation.model_data(instance, options, counts, 0.0, pruned=True)
     model = formulation.build(data)
     formulation.set_start(model, data, counts)
     for constraint in model.component_data_objects(pyo.Constraint, active=True):

@@ -36,7 +36,7 @@ def uncapped() -> pyo.ConcreteModel:
         cluster["gpus_per_server"] = document["free_gpus"][0]
     instance, options = PlacementInstance.from_dict(document), PlacementOptions()
     counts = starting_placement(instance, options).counts
-    data = formulation.model_data(instance, options, counts, 0.0)
+    data = formulation.model_data(instance, options, counts, 0.0, pruned=True)
     model = formulation.build(replace(data, tables=tables_of(instance)))
     formulation.set_start(model, data, counts)
     return model

@@ -79,7 +79,7 @@ def test_a_stage_without_columns_is_infeasible(solver: str) -> None:
     """A unit of time that no placement meets leaves no column at all."""
     instance, options = optsched.load("placement/fig2"), PlacementOptions()
     counts = starting_placement(instance, options).counts
-    data = placement.model_data(instance, options, counts, 0.0)
+    data = placement.model_data(instance, options, counts, 0.0, pruned=True)
     model = placement.build(replace(data, unit=1e-3 * data.unit))
     assert len(model.COLUMNS) == 0
     assert solve_model(model, Settings(solver=solver)).termination is Termination.INFEASIBLE

@@ -29,6 +29,10 @@ def export(
     ],
     output: OutputFile,
     option: Options = None,
+    pruned: Annotated[
+        bool,
+        typer.Option("--pruned", help="Leave out what no better solution than a known one needs."),
+    ] = False,
 ) -> int:
     """Write a method's Pyomo model for another solver."""
     from optsched.cli.show import note
@@ -37,6 +41,7 @@ def export(
     from optsched.verbs.exporting import export as run
 
     require_outputs([output], files_behind(file))
-    objective = run(file, method, file_format, output, options=read_options(option))
+    chosen = read_options(option)
+    objective = run(file, method, file_format, output, options=chosen, pruned=pruned)
     note(f"wrote {output}: {objective}")
     return DONE

@@ -21,13 +21,14 @@ def export(
     path: str | Path,
     *,
     options: Mapping[str, Any] | None = None,
+    pruned: bool = False,
 ) -> str:
-    """Write the model as MPS, LP or NL, whole or not at all."""
+    """Write a method's model, complete or `pruned`, as MPS, LP or NL, whole or not at all."""
     if file_format not in FORMATS:
         raise InputError("export", "--format", shown(file_format), " or ".join(FORMATS))
     import pyomo.environ as pyo
 
-    model = build_model(instance, method, options)
+    model = build_model(instance, method, options, pruned=pruned)
     labels = {"symbolic_solver_labels": file_format != "nl"}
     try:
         with tempfile.TemporaryDirectory(prefix="optsched-export-") as folder:

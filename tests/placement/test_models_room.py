@@ -30,7 +30,7 @@ BOTTLENECK = {"all_reduce_bandwidth": "bottleneck"}
 LABEL = re.compile(r"\((?:\d[a-f]?|V\d+|C\d+)\)")
 WHEN = {
     *("always", "asynchronous", "micro-batches", "experts"),
-    *("bottleneck", "double-tree"),
+    *("bottleneck", "double-tree", "pruned"),
 }
 NO_LABEL = "–"
 
@@ -89,15 +89,22 @@ def built(model: Any) -> dict[str, Row]:
 
 
 @pytest.mark.parametrize(
-    ("method", "all_reduce", "reading"),
-    list(itertools.product(OPTIMUM, ["ring", "double-tree"], ["own", "bottleneck"])),
+    ("method", "all_reduce", "reading", "pruned"),
+    list(
+        itertools.product(
+            OPTIMUM, ["ring", "double-tree"], ["own", "bottleneck"], [{"pruned"}, set()]
+        )
+    ),
 )
-def test_symbol_tables_are_the_models(method: str, all_reduce: str, reading: str) -> None:
+def test_symbol_tables_are_the_models(
+    method: str, all_reduce: str, reading: str, pruned: set[str]
+) -> None:
     options = {"all_reduce_bandwidth": reading}
-    model = optsched.build_model(tiny(all_reduce), method, options)
-    assert built(model) == documented(method, {all_reduce, reading, "asynchronous"})
-    model = optsched.build_model(parallel(all_reduce), method, options)
-    present = {all_reduce, "micro-batches", "experts"}  # under one reading of the all-reduce
+    model = optsched.build_model(tiny(all_reduce), method, options, pruned=bool(pruned))
+    assert built(model) == documented(method, {all_reduce, reading, "asynchronous", *pruned})
+    model = optsched.build_model(parallel(all_reduce), method, options, pruned=bool(pruned))
+    # under one reading of the all-reduce
+    present = {all_reduce, "micro-batches", "experts", *pruned}
     assert built(model) == documented(method, present)
 
 

@@ -64,11 +64,11 @@ def test_what_cannot_be_stated_in_time_is_not_begun(
 def test_a_deadline_between_two_families_of_rows(looks: int) -> None:
     instance = optsched.load("placement/fig2")
     counts = np.array(optsched.solve(instance, "heavy-edge").solution.counts)
-    data = formulation.model_data(instance, OWN, counts, 0.0)
+    data = formulation.model_data(instance, OWN, counts, 0.0, pruned=True)
     for build in (
         lambda clock: formulation.build(data, clock),
         lambda clock: vertex_formulation.build(
-            vertex_formulation.vertex_data(instance, OWN), clock
+            vertex_formulation.vertex_data(instance, OWN, pruned=True), clock
         ),
         lambda clock: cut_formulation.build(instance, clock),
     ):
@@ -99,12 +99,12 @@ def test_what_takes_too_much_memory_is_refused(
 def test_sizes_are_counted_before_building(name: str) -> None:
     instance = optsched.load(f"placement/{name}")
     counts = np.array(optsched.solve(instance, "heavy-edge").solution.counts)
-    data = formulation.model_data(instance, OWN, counts, 0.0)
+    data = formulation.model_data(instance, OWN, counts, 0.0, pruned=True)
     for counted, model in (
         (count_nonzeros(instance), formulation.build(data)),
         (
             replica_nonzeros(instance, bottleneck=False),
-            vertex_formulation.build(vertex_formulation.vertex_data(instance, OWN)),
+            vertex_formulation.build(vertex_formulation.vertex_data(instance, OWN, pruned=True)),
         ),
         (cut_nonzeros(instance), cut_formulation.build(instance)),
     ):

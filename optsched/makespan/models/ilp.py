@@ -58,7 +58,9 @@ def ilp(instance: MakespanInstance, options: MakespanOptions, settings: Settings
     return Pipeline(found).run()
 
 
-def model(instance: MakespanInstance, options: MakespanOptions) -> pyo.ConcreteModel:
+def model(
+    instance: MakespanInstance, options: MakespanOptions, *, pruned: bool = False
+) -> pyo.ConcreteModel:
     """Build the full model, with the best heuristic's makespan as its horizon."""
     return model_of(instance, contention=True)
 

@@ -62,7 +62,9 @@ def ilp_relaxed(
     return found.bound_alone(status, "a bound: the relaxation has no schedule", answer)
 
 
-def model(instance: MakespanInstance, options: MakespanOptions) -> pyo.ConcreteModel:
+def model(
+    instance: MakespanInstance, options: MakespanOptions, *, pruned: bool = False
+) -> pyo.ConcreteModel:
     """Build the relaxation alone."""
     return model_of(instance, contention=False)
 

@@ -60,7 +60,9 @@ def ilp_schedules(
     )
 
 
-def model(instance: MakespanInstance, options: MakespanOptions) -> pyo.ConcreteModel:
+def model(
+    instance: MakespanInstance, options: MakespanOptions, *, pruned: bool = False
+) -> pyo.ConcreteModel:
     """Build the model over the generated schedules alone."""
     return _build(instance, list(_generated(instance, Settings(), Deadline())))
 

@@ -43,7 +43,9 @@ def theta(instance: MakespanInstance, options: MakespanOptions, settings: Settin
     return found.bound_alone(status, "a bound: theta has no schedule", answer)
 
 
-def model(instance: MakespanInstance, options: MakespanOptions) -> pyo.ConcreteModel:
+def model(
+    instance: MakespanInstance, options: MakespanOptions, *, pruned: bool = False
+) -> pyo.ConcreteModel:
     """Build the model alone."""
     durations = durations_of(instance)
     return _build(durations, simple_bound(durations).value, Deadline())

@@ -69,8 +69,10 @@ def min_cut(instance: PlacementInstance, options: PlacementOptions, settings: Se
     )
 
 
-def model(instance: PlacementInstance, options: PlacementOptions) -> pyo.ConcreteModel:
-    """Build the model alone."""
+def model(
+    instance: PlacementInstance, options: PlacementOptions, *, pruned: bool = False
+) -> pyo.ConcreteModel:
+    """Build the model alone; nothing of it is pruned."""
     return build(instance)
 
 

@@ -42,23 +42,29 @@ class PlacementModelData:
     Attributes
     ----------
     tables : CostTables
-        base_s(w), a_s and b_s, capped above the unit: a placement that takes longer is no answer.
+        base_s(w), a_s and b_s; of a pruned model they are capped above the upper bound.
     offers : tuple of int
         g_m.
     unit : float
-        Seconds of the best known placement: the upper bound, and the unit of time.
-    bound : float
-        A proven lower bound, in seconds.
+        Seconds of the best known placement: the unit of time.
+    bound, upper_bound : float
+        Bounds of alpha in seconds: a proven lower bound, and the time of the best known placement
+        (pruned) or one that no placement exceeds (complete).
     bottleneck : bool
         Whether the all-reduce is bound by the stage's least count on any server, and that matters:
         of a job of micro-batches the slowest all-reduce of a stage counts, which is that anyhow.
+    pruned : bool
+        Whether columns slower than the upper bound and reordered equal servers are left out;
+        otherwise the model holds for every feasible placement.
     """
 
     tables: CostTables
     offers: tuple[int, ...]
     unit: float
     bound: float
+    upper_bound: float
     bottleneck: bool
+    pruned: bool
 
     @cached_property
     def replicas(self) -> list[int]:
@@ -104,9 +110,14 @@ class PlacementModelData:
 
 
 def model_data(
-    instance: PlacementInstance, options: PlacementOptions, counts: Ints | None, bound: float
+    instance: PlacementInstance,
+    options: PlacementOptions,
+    counts: Ints | None,
+    bound: float,
+    *,
+    pruned: bool,
 ) -> PlacementModelData:
-    """Gather the model's data around a known placement; without one no time is known to be met."""
+    """Gather the model's data; without a known placement the unit is the longest possible time."""
     bottleneck = options.all_reduce_bandwidth == "bottleneck" and not instance.job.micro_batches
     refuse_many_nonzeros("ilp", count_nonzeros(instance, widths=bottleneck), INSTEAD)
     tables = tables_of(instance, options)
@@ -114,10 +125,17 @@ def model_data(
         raise NotApplicableError(
             "ilp", "g/B_inter below 1/B_intra", "a NIC share slower than the link inside a server"
         )
-    unit = longest(tables) if counts is None else placement_time(tables, counts, options)
-    unit = unit or 1.0
-    tables = told_apart(tables, unit)
-    return PlacementModelData(tables, instance.free_gpus, unit, bound, bottleneck)
+    most = longest(tables) or 1.0
+    unit = most if counts is None else placement_time(tables, counts, options) or 1.0
+    return PlacementModelData(
+        tables=told_apart(tables, unit, pruned=pruned),
+        offers=instance.free_gpus,
+        unit=unit,
+        bound=bound,
+        upper_bound=unit if pruned else max(most, unit),
+        bottleneck=bottleneck,
+        pruned=pruned,
+    )
 
 
 def build(data: PlacementModelData, deadline: Deadline | None = None) -> pyo.ConcreteModel:
@@ -136,7 +154,7 @@ def build(data: PlacementModelData, deadline: Deadline | None = None) -> pyo.Con
         _savings_come_from_neighbours,
         _savings_are_limited,
         *(times if data.is_synchronous else (_slowest_stage_at_best,)),
-        _equal_servers_are_ordered,
+        *((_equal_servers_are_ordered,) if data.pruned else ()),
         _least_count_of_a_stage,
     ):
         clock.check()
@@ -146,7 +164,7 @@ def build(data: PlacementModelData, deadline: Deadline | None = None) -> pyo.Con
 
 def set_start(model: pyo.ConcreteModel, data: PlacementModelData, counts: Ints) -> None:
     """Set the variables to a placement: the start handed to the solver."""
-    counts = _ordered(data, counts)
+    counts = _ordered(data, counts) if data.pruned else counts
     width = _widths(data, counts)
     for s, m, v, w in model.COLUMNS:
         model.place[s, m, v, w] = int(counts[s, m] == v and width[s, m] == w)
@@ -170,7 +188,7 @@ def _declare_sets(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
     model.STAGES = pyo.RangeSet(0, len(data.replicas) - 1, doc="s")
     model.SERVERS = pyo.RangeSet(0, len(data.offers) - 1, doc="m")
     model.COLUMNS = pyo.Set(
-        dimen=4, initialize=_columns(data), doc="(s, m, v, w) that can beat the best known time"
+        dimen=4, initialize=_columns(data), doc="(s, m, v, w), v replicas as w shares"
     )
     widths = sorted({(s, w) for s, _, _, w in model.COLUMNS}) if data.bottleneck else []
     model.WIDTHS = pyo.Set(dimen=2, initialize=widths, doc="(s, w)")
@@ -195,12 +213,19 @@ def _declare_variables(model: pyo.ConcreteModel, data: PlacementModelData) -> No
     if data.is_synchronous:
         declare_pipeline(model)
     low = min(data.bound / data.unit, 1.0) * (1 - ROUNDING)
-    model.alpha = pyo.Var(bounds=(low, 1 + ROUNDING), doc="alpha, iteration time")
+    high = data.upper_bound / data.unit * (1 + ROUNDING)
+    model.alpha = pyo.Var(bounds=(low, high), doc="alpha, iteration time")
     model.count = pyo.Expression(
         model.STAGES,
         model.SERVERS,
         doc="x: replicas of stage s on server m",
         rule=lambda model, s, m: sum(v * model.place[s, m, v, w] for v, w in model.choices[s, m]),
+    )
+    model.present = pyo.Expression(
+        model.STAGES,
+        model.SERVERS,
+        doc="1 where server m holds stage s",
+        rule=lambda model, s, m: sum(model.place[s, m, v, w] for v, w in model.choices[s, m]),
     )
 
 
@@ -220,7 +245,7 @@ def _servers_hold_their_offer(model: pyo.ConcreteModel, data: PlacementModelData
 def _one_count_a_server(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
     @model.Constraint(model.STAGES, model.SERVERS, doc="(1c) one count of a stage on a server")
     def one_count(model: pyo.ConcreteModel, s: int, m: int) -> pyo.Expression:
-        return stated(model, sum(_placed(model, s, m)) <= 1)
+        return stated(model, model.present[s, m] <= 1)
 
 
 def _slowest_stage(model: pyo.ConcreteModel, data: PlacementModelData) -> None:
@@ -313,15 +338,21 @@ def _least_count_of_a_stage(model: pyo.ConcreteModel, data: PlacementModelData) 
 
 
 def _columns(data: PlacementModelData) -> list[tuple[int, int, int, int]]:
-    least = np.zeros_like(data.tables.base)
-    if data.is_synchronous:
-        least = least_pipeline_times(data.tables, max(data.offers)) / data.unit
-    return [
+    every = [
         (s, m, v, w)
         for s, k in enumerate(data.replicas)
         for m in range(len(data.offers))
         for v in range(1, data.most(s, m) + 1)
         for w in (_common_widths(k, v) if data.bottleneck else [v])
+    ]
+    if not data.pruned:
+        return every
+    least = np.zeros_like(data.tables.base)
+    if data.is_synchronous:
+        least = least_pipeline_times(data.tables, max(data.offers)) / data.unit
+    return [
+        (s, m, v, w)
+        for s, m, v, w in every
         if data.base(s, v, w) - data.most_saving(s, m, v) <= 1 + ROUNDING
         and least[s, v] <= 1 + ROUNDING
     ]
@@ -331,10 +362,6 @@ def _common_widths(replicas: int, count: int) -> list[int]:
     if count == replicas:
         return [count]
     return [w for w in range(1, count + 1) if w + count <= replicas]
-
-
-def _placed(model: pyo.ConcreteModel, s: int, m: int) -> list[pyo.Var]:
-    return [model.place[s, m, v, w] for v, w in model.choices[s, m]]
 
 
 def _rank(model: pyo.ConcreteModel, m: int) -> pyo.Expression:

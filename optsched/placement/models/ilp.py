@@ -31,7 +31,7 @@ def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settin
     start = known.counts
     bound = combinatorial_bound(instance, tables_of(instance, options))
     settings.progress.report(iteration_time(instance, start, options), bound.value)
-    data = formulation.model_data(instance, options, start, bound.value)
+    data = formulation.model_data(instance, options, start, bound.value, pruned=True)
 
     def build() -> pyo.ConcreteModel:
         model = formulation.build(data, settings.deadline)
@@ -51,11 +51,14 @@ def ilp(instance: PlacementInstance, options: PlacementOptions, settings: Settin
     return _outcome(instance, options, data.unit, (start, counts), bound, answer, settings)
 
 
-def model(instance: PlacementInstance, options: PlacementOptions) -> pyo.ConcreteModel:
-    """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
+def model(
+    instance: PlacementInstance, options: PlacementOptions, *, pruned: bool = False
+) -> pyo.ConcreteModel:
+    """Build the model alone, complete or pruned to placements no slower than the heuristic's."""
     start = starting_placement(instance, options).counts
-    bound = combinatorial_bound(instance, tables_of(instance, options))
-    return formulation.build(formulation.model_data(instance, options, start, bound.value))
+    bound = combinatorial_bound(instance, tables_of(instance, options)).value
+    data = formulation.model_data(instance, options, start, bound, pruned=pruned)
+    return formulation.build(data)
 
 
 def _outcome(

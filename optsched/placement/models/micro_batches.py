@@ -14,9 +14,13 @@ SMALLEST = 1e-9
 """In units: HiGHS drops smaller coefficients from rows, and its presolve may then find none met."""
 
 
-def told_apart(tables: CostTables, unit: float) -> CostTables:
-    """Tables capped above the unit; for a sum over stages also without what is next to nothing."""
-    capped = tables.capped(unit)
+def told_apart(tables: CostTables, unit: float, *, pruned: bool) -> CostTables:
+    """Tables with coefficients that a solver can tell apart, in units.
+
+    Pruned, times are capped above the unit. For a sum over stages coefficients below 1e-9 are
+    dropped.
+    """
+    capped = tables.capped(unit) if pruned else tables
     return capped if tables.micro_batches is None else capped.floored(SMALLEST * unit)
 
 

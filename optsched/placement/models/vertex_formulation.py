@@ -48,8 +48,8 @@ LEAST_UNIT = 1e-3
 class VertexModelData:
     """The cost tables, the offers g_m, Heavy-Edge's placement, the unit of time, the reading.
 
-    Tables are capped above Heavy-Edge's time; where it leaves replicas over, above a time that no
-    placement exceeds.
+    Of a pruned model, tables are capped above Heavy-Edge's time, or where it places not all
+    replicas, above a time that no placement exceeds.
     """
 
     tables: CostTables
@@ -80,7 +80,7 @@ def ilp_vertex(
     """Solve the vertex-level ILP; Heavy-Edge's placement stands where the limit leaves none."""
     require_solver(settings.solver)
     began = clock()
-    data = vertex_data(instance, options)
+    data = vertex_data(instance, options, pruned=True)
     answer, model = state_and_solve(
         lambda: build(data, settings.deadline),
         replica_nonzeros(instance, data.bottleneck),
@@ -110,13 +110,17 @@ def ilp_vertex(
     )
 
 
-def model(instance: PlacementInstance, options: PlacementOptions) -> pyo.ConcreteModel:
-    """Build the model alone."""
-    return build(vertex_data(instance, options))
+def model(
+    instance: PlacementInstance, options: PlacementOptions, *, pruned: bool = False
+) -> pyo.ConcreteModel:
+    """Build the model alone, complete or with times capped above Heavy-Edge's."""
+    return build(vertex_data(instance, options, pruned=pruned))
 
 
-def vertex_data(instance: PlacementInstance, options: PlacementOptions) -> VertexModelData:
-    """Gather the model's data; Heavy-Edge's time caps what takes longer, and is no start.
+def vertex_data(
+    instance: PlacementInstance, options: PlacementOptions, *, pruned: bool
+) -> VertexModelData:
+    """Gather the model's data; pruned, Heavy-Edge's time caps what takes longer, and is no start.
 
     The unit of time is a lower bound: a solver's tolerances, absolute in the model, are then as
     small beside the optimum.
@@ -131,7 +135,7 @@ def vertex_data(instance: PlacementInstance, options: PlacementOptions) -> Verte
     cap = longest_time or 1.0
     bound = combinatorial_bound(instance, tables).value
     return VertexModelData(
-        told_apart(tables, cap),
+        told_apart(tables, cap, pruned=pruned),
         instance.free_gpus,
         known,
         min(max(bound, LEAST_UNIT * cap), cap),

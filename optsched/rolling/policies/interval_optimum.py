@@ -86,14 +86,16 @@ class IntervalOptimum:
         return f"{self.cut} of {counted(self.decided, 'decision')} not proved optimal"
 
 
-def first_model(name: str, instance: RollingInstance, options: RollingOptions) -> pyo.ConcreteModel:
+def first_model(
+    name: str, instance: RollingInstance, options: RollingOptions, *, pruned: bool = False
+) -> pyo.ConcreteModel:
     """The Pyomo model of a policy's first decision: (P1) for the jobs that arrive first."""
     world = World(instance, options)
     first = min(job.submit_time for job in instance.jobs)
     jobs = tuple(j for j, job in enumerate(instance.jobs) if job.submit_time == first)
     done = tuple(float(instance.jobs[j].completed_epochs) for j in jobs)
     moment = moment_of(View(world, float(first), jobs, done, {}, frozenset()))
-    return SELECTION.method(name).model(moment, options.readings)
+    return SELECTION.method(name).model(moment, options.readings, pruned=pruned)
 
 
 def moment_of(view: View) -> SelectionInstance:

@@ -15,7 +15,9 @@ from optsched.selection.options import SelectionOptions
 MOST_LEADERS = 2_000_000
 
 
-def model(instance: SelectionInstance, options: SelectionOptions) -> pyo.ConcreteModel:
+def model(
+    instance: SelectionInstance, options: SelectionOptions, *, pruned: bool = False
+) -> pyo.ConcreteModel:
     """Build the whole model, as `optsched.build_model` and `optsched export` show it."""
     skeleton = skeleton_of(tables_of(instance, options))
     leaders = skeleton.all_leaders()

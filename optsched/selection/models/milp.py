@@ -32,7 +32,9 @@ def milp(instance: SelectionInstance, options: SelectionOptions, settings: Setti
     return solve_p1("milp", build, instance, options, settings, restarts=False)
 
 
-def model(instance: SelectionInstance, options: SelectionOptions) -> pyo.ConcreteModel:
+def model(
+    instance: SelectionInstance, options: SelectionOptions, *, pruned: bool = False
+) -> pyo.ConcreteModel:
     """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
     return build(formulation_data(tables_of(instance, options), "milp"))
 

@@ -74,7 +74,9 @@ def solve_p1(
     return told_apart(tables, outcome, cheaper(tables, known, assignment), settings, nothing_more)
 
 
-def model(instance: SelectionInstance, options: SelectionOptions) -> pyo.ConcreteModel:
+def model(
+    instance: SelectionInstance, options: SelectionOptions, *, pruned: bool = False
+) -> pyo.ConcreteModel:
     """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
     return build(formulation_data(tables_of(instance, options), "minlp"))
 

@@ -118,7 +118,9 @@ def _solved(tables: Tables, settings: Settings, began: float) -> tuple[Answer, A
     return answer, assignment_of(tables, read_counted(model)) if answer.has_solution else None
 
 
-def model(instance: SelectionInstance, options: SelectionOptions) -> pyo.ConcreteModel:
+def model(
+    instance: SelectionInstance, options: SelectionOptions, *, pruned: bool = False
+) -> pyo.ConcreteModel:
     """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
     return build(pattern_data(tables_of(instance, options)))
 
