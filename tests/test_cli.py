@@ -40,7 +40,7 @@ RESULT_KEYS = {
 }
 CHECK_KEYS = {"feasible", "objective", "violations"}
 VIOLATION_KEYS = {"rule", "equation", "where", "amount", "tolerance"}
-TERMINATIONS = {"optimal", "feasible", "time-limit", "infeasible", "error"}
+TERMINATIONS = {"optimal", "feasible", "time-limit", "no-solution", "infeasible", "error"}
 METHODS = tuple(method.name for method in PROBLEMS["placement"].methods)
 DP = "optsched.placement.exact.dp.dp"
 STAGE = {"forward_time": 0.01, "backward_time": 0.02, "parameter_bytes": 1e8}

@@ -219,7 +219,7 @@ def explain(
     )
     pipeline = _pipeline(tables, solution, rows, options)
     alpha = pipeline.total if pipeline else max(row.total for row in rows)
-    return Breakdown(instance.name, rows, **measures(instance, alpha), pipeline=pipeline)
+    return Breakdown(instance.name, rows, **measures(instance, alpha, options), pipeline=pipeline)
 
 
 class _OwnParts:

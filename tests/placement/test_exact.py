@@ -57,6 +57,13 @@ def test_exact_methods_agree_on_zoo_jobs(model: str, seed: int) -> None:
     assert values["dp"].objective <= optsched.solve(instance, "repartition").objective * (1 + 1e-12)
 
 
+@pytest.mark.parametrize("method", ["exact", "columns", "ilp", "ilp-vertex"])
+def test_a_gap_of_zero_is_proved_to_rounding(method: str) -> None:
+    result = optsched.solve("placement/fig2", method, gap=0.0)
+    assert result.termination is Termination.OPTIMAL
+    assert result.gap <= 1e-8
+
+
 SHORT_OF_ITS_TOLERANCE = (
     (4, 0.002967281446853913, 0.027472142440659014, 0.0, 1479321.4980182655, 31830428.364337057),
     (

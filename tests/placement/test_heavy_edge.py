@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 from oracles import placement as oracle
 
 import optsched
+from optsched.cli import execute
 from optsched.placement.cost import worst_iteration_time
 from optsched.placement.heuristics.heavy_edge import estimated_minimum
 from optsched.placement.instance import PlacementInstance, truncate_offer
+from optsched.result import Termination
+
+CASES = Path(__file__).parents[1] / "cases" / "placement"
 
 
 def test_the_papers_figure_2() -> None:
@@ -29,6 +34,24 @@ def test_the_papers_figure_2() -> None:
     # S3 on a server of its own is the slowest: 0.03 s of computation; its input from S2 crosses
     # the NIC, 4/1.25e9 * 2 * 0.5e6 = 3.2 ms; its ring too, 4/1.25e9 * 2 * 1/2 * 2e6 = 6.4 ms.
     assert result.objective == pytest.approx(0.03 + 0.0032 + 0.0064, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "optimum"), [("a", 0.7621040), ("b", 1.0530581), ("c", 0.7786855)]
+)
+def test_replicas_left_over_prove_nothing(
+    name: str, optimum: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = CASES / f"tensor-parallel-{name}.json"
+    result = optsched.solve(path, "heavy-edge")
+    assert (result.termination, result.solution) == (Termination.NO_SOLUTION, None)
+    assert "left over" in result.details["message"]
+    assert execute(["solve", str(path), "--method", "heavy-edge"]) == 3
+    capsys.readouterr()
+    best = optsched.solve(path)
+    assert best.termination is Termination.OPTIMAL
+    assert best.objective == pytest.approx(optimum, abs=1e-7)
+    assert optsched.solve(path, "repartition").objective >= best.objective
 
 
 @pytest.mark.parametrize("seed", range(3000, 3150))

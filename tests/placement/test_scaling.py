@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,6 +36,7 @@ PROFILE = LayerProfile(
     ((0, 1), (1, 2)),
     {"batch_size": 8},
 )
+EFFICIENCY = Path(__file__).parents[1] / "cases" / "placement" / "efficiency.json"
 GLOBAL = Training("global")
 NIC = Hardware(gpus_per_server=1, inter_bandwidth=1e6, intra_bandwidth=1e6)
 
@@ -87,6 +89,15 @@ def test_speed_up_by_hand() -> None:
     assert result.objective == 15.0
     assert result.measures == {"speed_up": 0.4, "efficiency": 0.2}
     assert measures(instance, None) == {"speed_up": None, "efficiency": None}
+
+
+def test_one_gpu_overlaps_as_the_placement_does() -> None:
+    """0.030 s of forward work on one GPU against 6 GPUs for 6.169 ms: never above 1."""
+    rows = optsched.solve(EFFICIENCY, "exact", options={"backward_overlap": 0})
+    assert rows.measures["efficiency"] == pytest.approx(0.030 / (6 * rows.objective))
+    assert rows.measures["efficiency"] == pytest.approx(0.81, abs=0.005)
+    explained = optsched.explain(EFFICIENCY, rows)
+    assert explained.efficiency == pytest.approx(rows.measures["efficiency"])
 
 
 def test_every_row_carries_it_and_what_is_slower_than_one_gpu_is_marked(

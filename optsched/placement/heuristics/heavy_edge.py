@@ -10,7 +10,7 @@ outside, edges of weight zero included; ties go to the lowest (stage, replica).
 A replica of q GPUs is one vertex of size q; an all-to-all between experts is an edge between every
 two replicas of the stage. A vertex that does not fit in what a server has left is skipped, an edge
 starts a server only if both its ends fit, and a server that holds no more is closed: on an odd
-offer replicas may be left over although a placement exists, which ends as "infeasible".
+offer replicas may be left over although a placement exists, which ends as "no-solution".
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def heavy_edge(
     left_over = unplaced(instance, counts)
     return Outcome(
         None if left_over else PlacementSolution.of(instance.name, counts.tolist()),
-        Termination.INFEASIBLE if left_over else Termination.FEASIBLE,
+        Termination.NO_SOLUTION if left_over else Termination.FEASIBLE,
         build_time=built - began,
         solve_time=solved - built,
         details={"message": left_over} if left_over else {},

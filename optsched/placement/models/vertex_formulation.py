@@ -38,7 +38,7 @@ from optsched.placement.models.micro_batches import (
 )
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
-from optsched.result import Outcome, Settings
+from optsched.result import SOLVED, Outcome, Settings, Termination, ended, is_proved
 
 LEAST_UNIT = 1e-3
 """Of the longest time that matters: so far apart may the model's coefficients be."""
@@ -94,12 +94,15 @@ def ilp_vertex(
     bound = None
     if counts is None:
         return replace(Start("ilp-vertex", None, answer.termination).nothing, solver=answer.solver)
+    ended_as = answer.termination
     if answer.bound is not None:
         value = iteration_time(instance, counts, options)
         bound = min(max(answer.bound * data.unit, 0.0), value)
+        proved = is_proved(value, bound, max(settings.gap, SOLVED))
+        ended_as = ended(proved, answer.termination is Termination.TIME_LIMIT)
     return Outcome(
         PlacementSolution.of(instance.name, counts.tolist()),
-        answer.termination,
+        ended_as,
         bound=bound,
         bound_source=None if bound is None else answer.solver,
         build_time=answer.build_time,
