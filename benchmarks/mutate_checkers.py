@@ -43,9 +43,9 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "tests/placement/test_cost.py",
         "tests/placement/test_parallelism.py",
     ),
-    "optsched/placement/check_certificate.py": ("tests/placement/test_certificate_values.py",),
+    "optsched/library/verify/placement.py": ("tests/placement/test_certificate_values.py",),
     "optsched/makespan/check.py": ("tests/makespan/test_check_values.py",),
-    "optsched/makespan/check_certificate.py": ("tests/makespan/test_certificate_values.py",),
+    "optsched/library/verify/makespan.py": ("tests/makespan/test_certificate_values.py",),
     "optsched/speed_profile/check.py": ("tests/speed_profile/test_check_values.py",),
     "optsched/selection/check.py": ("tests/selection/test_selection_values.py",),
     "optsched/selection/check_certificate.py": (
@@ -67,33 +67,12 @@ TARGETS: dict[str, tuple[str, ...]] = {
 """The files, and the tests that have to notice."""
 
 EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
-    "optsched/placement/check_certificate.py": {
-        ("module", "60  ->  61"): "either is further below 0 than servers can be worth",
-        (
-            "check_certificate",
-            "any((held[g] < 0 for g in offers))  ->  all((held[g] < 0 for g in offers))",
-        ): "one size that nothing fills takes the sum below 0 as well",
-        (
-            "_most_worth",
-            "0  ->  1",
-        ): "replicas past the last stage, which take and are worth nothing",
-        ("_in_time", "s > 0  ->  s >= 0"): "the first stage receives no bytes",
-    },
     "optsched/makespan/check.py": {
         ("iterations_per_slot", "0  ->  1"): (
             "the default is for one server, where contention is not looked at"
         ),
         ("_Progress", "0.0  ->  1.0"): "a run takes its first speed where it starts",
         ("_most_used", "0.0  ->  1.0"): "told only with a use above 0, whose time it then is",
-    },
-    "optsched/makespan/check_certificate.py": {
-        ("_dearest", "1  ->  2"): "a GPU more than any server has",
-        ("_dearest_inside", "1  ->  2"): "a GPU more than any server has",
-        ("_dearest_inside", "capacity // size  ->  capacity * size"): (
-            "more of a size than a server holds add nothing"
-        ),
-        ("_spread", "1  ->  2"): "a GPU more than any job asks for",
-        ("_spread", "0  ->  1"): "nobody spans with no GPU or one",
     },
     "optsched/speed_profile/check.py": {
         ("integral", "right > left  ->  right >= left"): "a span of no length adds nothing",

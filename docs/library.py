@@ -53,7 +53,7 @@ optsched library measure SET --store DIR --time-limit 60      the set's methods,
 ```
 
 **Proofs.** A bound has a *certificate*: prices from which `optsched verify` works the bound out
-anew, without a solver, in one file that needs numpy alone (`optsched/library/verify.py`); where
+anew, without a solver, with numpy alone (`optsched/library/verify`); where
 prices alone fall short, a tree of whole numbers to branch on, with prices in every leaf. Or it
 rests on an *enumeration* by the method named, on a *formula* that the method works out of the
 instance, or on the *word of a solver*, with its version. A word goes further than a certificate if

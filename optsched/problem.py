@@ -110,9 +110,6 @@ class Problem:
     bound : str or None
         ``module:function`` of ``(instance, options, deadline)``, a quick bound for methods that
         have none.
-    certify : str or None
-        ``module:function`` of ``(instance, certificate, options) -> list of violations``: the
-        checker's verification of a bound's certificate, for problems whose bounds carry one.
     objective, unit, shown_per_unit : str, str, float
         The objective's name, the unit of tables, and how many of it are one of the objective's.
     defaults : tuple of str
@@ -153,7 +150,6 @@ class Problem:
     varied: tuple[Varied, ...] = ()
     warm_up: str | None = None
     bound: str | None = None
-    certify: str | None = None
     standard: str = "exact"
     own: str | None = None
     generate: str | None = None

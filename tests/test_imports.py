@@ -82,6 +82,9 @@ def imports(path: Path) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
+            if node.level and path.parent.name == "verify":  # a copy of that folder runs alone
+                yield f"optsched.library.verify.{node.module}".removesuffix(".None")
+                continue
             assert node.level == 0, f"{path}: imports are absolute here"
             assert node.module is not None
             yield node.module
@@ -144,19 +147,16 @@ def test_a_checker_reaches_no_method(path: Path) -> None:
     assert ours <= {slice_name, *shared, *(f"{slice_name}.{name}" for name in DATA)}
 
 
-@pytest.mark.parametrize("name", ["placement", "makespan"])
-def test_a_checker_of_certificates_reaches_no_method(name: str) -> None:
-    names = reached(PACKAGE / name / "check_certificate.py")
-    tops = {each.partition(".")[0] for each in names} - set(sys.stdlib_module_names)
-    assert tops <= {"optsched", "pydantic", "pydantic_core", "numpy"}
-    ours = {each for each in names if module_file(each) is not None}
-    data = ("check", "bounds", "bounds.certificate", *DATA)
-    assert f"optsched.{name}.bounds.certificate" in ours
-    assert ours <= {
-        f"optsched.{name}",
-        *(f"optsched.{each}" for each in _SHARED),
-        *(f"optsched.{name}.{each}" for each in data),
-    }
+def test_the_verifier_of_certificates_needs_numpy_alone() -> None:
+    for path in (PACKAGE / "library" / "verify").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                tops = {name.name.partition(".")[0] for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                tops = {str(node.module).partition(".")[0]}
+            else:
+                continue
+            assert tops <= {"numpy", *sys.stdlib_module_names}, path.name
 
 
 _SHARED = (

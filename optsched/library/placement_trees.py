@@ -18,7 +18,8 @@ from scipy.sparse import csr_array, eye_array, hstack, vstack
 from optsched.backends import GrowingLp, LpAnswer, MilpArrays
 from optsched.deadline import Deadline
 from optsched.library.branching import Branch, Document, Tree, rows_of
-from optsched.library.verify import Path, patterns_within, stage_times
+from optsched.library.verify.certificate import Path
+from optsched.library.verify.placement import patterns_within, stage_times
 from optsched.result import Settings
 
 SHORT = 1e-3

@@ -18,7 +18,6 @@ MAKESPAN = Problem(
         Varied("intra bandwidth", ("network", "intra_bandwidth"), "Gbit/s", 8e-9),
         Varied("contention share", ("network", "contention_share"), share=True),
     ),
-    certify=f"{_HERE}.check_certificate:check_certificate",
     objective="makespan",
     unit="slots",
     defaults=(

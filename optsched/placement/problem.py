@@ -17,7 +17,6 @@ PLACEMENT = Problem(
         Varied("NIC bandwidth", ("cluster", "inter_bandwidth"), "Gbit/s", 8e-9),
         Varied("intra bandwidth", ("cluster", "intra_bandwidth"), "Gbit/s", 8e-9),
     ),
-    certify=f"{_HERE}.check_certificate:check_certificate",
     measures=f"{_HERE}.scaling:measures_of_solution",
     objective="iteration time",
     unit="ms",

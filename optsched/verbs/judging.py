@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from optsched.checking import CheckReport, Violation, bound_violation, claim_violation
 from optsched.files import instance_sha256
+from optsched.library.verify import RefusedError, verify
 from optsched.problem import Method, Problem, resolve
-from optsched.result import Outcome, Result, Settings, Termination, is_proved, unrounded
+from optsched.result import (
+    Certificate,
+    Outcome,
+    Result,
+    Settings,
+    Termination,
+    is_proved,
+    unrounded,
+)
 
 
 def result_of(
@@ -87,7 +97,17 @@ def _report(problem: Problem, instance: Any, options: Any, outcome: Outcome) -> 
         found.append(claim_violation(outcome.claimed, report.objective, report.rounding))
     if report.objective is not None and outcome.bound is not None:
         found.append(bound_violation(outcome.bound, report.objective, report.rounding))
-    if problem.certify is not None and outcome.certificate is not None:
-        certify = resolve(problem.certify)
-        found.extend(certify(instance, outcome.certificate, options.to_dict()))
+    if outcome.certificate is not None:
+        found += certificate_violations(instance, outcome.certificate, options.to_dict())
     return replace(report, violations=tuple(v for v in found if v is not None))
+
+
+def certificate_violations(
+    instance: Any, certificate: Certificate, options: Mapping[str, Any] | None = None
+) -> list[Violation]:
+    """The violation of the rule "certificate" where a certificate does not prove its bound."""
+    try:
+        verify(instance.to_dict(), certificate.to_dict(), options)
+    except RefusedError as error:
+        return [Violation("certificate", "bound", str(error), error.shortfall)]
+    return []

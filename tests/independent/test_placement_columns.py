@@ -24,10 +24,10 @@ from optsched.errors import NotApplicableError
 from optsched.library.verify import RefusedError, verify
 from optsched.placement.bounds.certificate import PatternCertificate
 from optsched.placement.bounds.combinatorial import combinatorial_bound
-from optsched.placement.check_certificate import check_certificate
 from optsched.placement.cost import tables_of
 from optsched.placement.exact import columns, covers, repair
 from optsched.result import Outcome, Termination
+from optsched.verbs.judging import certificate_violations
 
 PROVING = ("columns", "exact")
 HEURISTICS = ("repartition", "heavy-edge")
@@ -172,7 +172,7 @@ def _cut(case: cases.Case, instance: Any, best: float | None, counts: Counter[st
 def _holds(case: cases.Case, instance: Any, found: Any, counts: Counter[str]) -> None:
     """A method's certificate is the bound it says, by the checker and by hand."""
     document = found.certificate.to_dict()
-    assert check_certificate(instance, found.certificate, case.options) == []
+    assert certificate_violations(instance, found.certificate, case.options) == []
     theta, prices = document["threshold"], document["prices"]
     assert oracle.margin(case.instance, theta, prices, case.options) > 0, f"{document}"
     assert close(theta, found.bound), f"{theta} is certified, {found.bound} said"
@@ -218,7 +218,7 @@ def _forge(
         forgery = PatternCertificate(theta, tuple(chosen))
         proof = oracle.margin(case.instance, theta, chosen, case.options) > 0
         assert not (proof and theta in above), f"the oracle proves {theta} above {best}"
-        said = check_certificate(instance, forgery, case.options)
+        said = certificate_violations(instance, forgery, case.options)
         assert (said == []) == proof, f"{forgery}: {said}, by hand {proof}"
         counts["prices that prove" if proof else "prices that prove nothing"] += 1
         if case.options:

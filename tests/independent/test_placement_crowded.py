@@ -19,8 +19,9 @@ from independent.placement_worked import job, stage
 import optsched
 from optsched.errors import NotApplicableError
 from optsched.library.certificates import best_certificate
-from optsched.library.verify import RefusedError, patterns_within, verify
-from optsched.placement.check_certificate import check_certificate
+from optsched.library.verify import RefusedError, verify
+from optsched.library.verify.placement import patterns_within
+from optsched.verbs.judging import certificate_violations
 
 EXACT = ("dp", "threshold", "columns", "ilp", "exact")
 SOLVERS = {"cp-sat": 6, "ilp-vertex": 3}
@@ -76,7 +77,7 @@ def _examine(case: cases.Case, number: int | None, folder: Path, counts: Counter
             proves(result, best, max(case.gap, SOLVED if result.solver else 0.0))
             counts[f"proved by {method}"] += 1
         if result.certificate is not None:
-            broken = check_certificate(instance, result.certificate, case.options)
+            broken = certificate_violations(instance, result.certificate, case.options)
             assert not broken, f"{method}: {broken}"
         if result.certificate is not None and not case.options:  # verify knows the defaults alone
             value = verify(case.instance, result.certificate.to_dict())

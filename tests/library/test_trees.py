@@ -11,14 +11,13 @@ import pytest
 
 import optsched
 from optsched.deadline import Deadline
-from optsched.library import verify as verifier
 from optsched.library.certificates import best_certificate
 from optsched.library.placement_trees import placement_tree
 from optsched.library.records import unpacked
 from optsched.library.selection_trees import ROLES, selection_tree
 from optsched.library.sets import library_set, make, required_entry, set_names
 from optsched.library.standing import Standing, certificate_in, standings
-from optsched.library.verify import RefusedError, verify
+from optsched.library.verify import RefusedError, selection, verify
 from optsched.selection.cost import tables_of
 from optsched.selection.options import SelectionOptions
 from optsched.selection.solution import SelectionSolution
@@ -79,9 +78,9 @@ def test_no_role_of_the_best_selection_is_left_out() -> None:
         assert known.value is not None
         instance: Any = make(known.entry)
         solution = SelectionSolution.from_dict(unpacked(known.value.solution or "", ""), "")
-        every = verifier._roles(document)
+        every = selection._roles(document)
         for target in (1.0, 1.01):
-            _, left = verifier._below(every, certificate, target * known.value.value)
+            _, left = selection._below(every, certificate, target * known.value.value)
             assert np.isinf(left.cost).sum() > np.isinf(every.cost).sum()
             roles = roles_in(instance, solution)
             said = [{key: role[key] for key in left.said[-1] if key in role} for role in roles]

@@ -404,8 +404,9 @@ def test_numpy_is_all_it_needs(tmp_path: Path) -> None:
         path.write_text(json.dumps(document))
     script = (
         "import runpy, sys\n"
-        f"sys.argv = [{verifier.__file__!r}, {str(files[0])!r}, {str(files[1])!r}]\n"
-        "try:\n    runpy.run_path(sys.argv[0], run_name='__main__')\n"
+        f"sys.path.insert(0, {str(Path(verifier.__file__).parents[1])!r})\n"
+        f"sys.argv = ['verify', {str(files[0])!r}, {str(files[1])!r}]\n"
+        "try:\n    runpy.run_module('verify', run_name='__main__')\n"
         "except SystemExit as end:\n    assert end.code == 0, end.code\n"
         "heavy = {'optsched', 'scipy', 'pydantic', 'pandas', 'numba', 'highspy'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import optsched
-from optsched.makespan.check_certificate import check_certificate
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.solution import MakespanSolution
+from optsched.verbs.judging import certificate_violations
 
 NAMES = ["makespan/contended-3x3", "makespan/fig2", "makespan/uniform-10x4-strong"]
 
@@ -135,7 +135,7 @@ def test_continuous_runs_may_touch_but_not_overlap() -> None:
 def test_catches_a_corrupt_certificate() -> None:
     instance = optsched.load("makespan/uniform-10x4")
     certificate = optsched.solve(instance, "sjf-bco").certificate
-    assert check_certificate(instance, certificate) == []
+    assert certificate_violations(instance, certificate) == []
     prices = list(certificate.prices)
     worse = [
         replace(certificate, deadline=certificate.deadline + 20, resolution=40),
@@ -145,4 +145,4 @@ def test_catches_a_corrupt_certificate() -> None:
         replace(certificate, resolution=0),
     ]
     for bad in worse:
-        assert [v.rule for v in check_certificate(instance, bad)] == ["certificate"]
+        assert [v.rule for v in certificate_violations(instance, bad)] == ["certificate"]

@@ -16,8 +16,8 @@ from optsched.makespan.bounds.best import area, best_bound, simple_bound
 from optsched.makespan.bounds.certificate import MOST_PRICE, ContentionCertificate
 from optsched.makespan.bounds.contention import contention_bound
 from optsched.makespan.bounds.durations import durations_of
-from optsched.makespan.check_certificate import check_certificate
 from optsched.makespan.instance import MakespanInstance
+from optsched.verbs.judging import certificate_violations
 
 CASES, FULL_CASES = range(75), range(3000)
 
@@ -49,13 +49,13 @@ def stays_below(number: int) -> str:
     optimum, durations = int(case.optimum or 0), durations_of(instance)
     for _ in range(5):
         found = any_prices(instance, case.rng)
-        assert check_certificate(instance, replace(found, deadline=optimum))
+        assert certificate_violations(instance, replace(found, deadline=optimum))
     found = contention_bound(durations, 1.0)
     if found is None:
         return "none"
     assert found.bound(slotted=True) <= optimum
-    assert check_certificate(instance, found) == []
-    assert check_certificate(instance, replace(found, deadline=optimum))
+    assert certificate_violations(instance, found) == []
+    assert certificate_violations(instance, replace(found, deadline=optimum))
     return "better" if found.bound(True) > simple_bound(durations).value else "as good"
 
 
@@ -91,7 +91,7 @@ def test_it_lies_between_the_area_and_every_schedule(wide: bool, progress: str) 
         assert bound.value <= result.bound <= result.objective
         if result.bound == bound.value:
             assert result.bound_source == "contention bound"
-            assert check_certificate(instance, result.certificate) == []
+            assert certificate_violations(instance, result.certificate) == []
 
 
 @pytest.mark.parametrize("progress", ["floor", "continuous"])
@@ -99,7 +99,7 @@ def test_its_certificate_proves_its_own_deadline_only(progress: str) -> None:
     instance = must_span(False, progress=progress)
     found = contention_bound(durations_of(instance), 1.0)
     assert found is not None
-    assert check_certificate(instance, found) == []
+    assert certificate_violations(instance, found) == []
     for change in (
         {"deadline": found.deadline + (1 if progress == "floor" else 1e-6 * found.deadline)},
         {"pieces": found.pieces[:1]},
@@ -107,7 +107,7 @@ def test_its_certificate_proves_its_own_deadline_only(progress: str) -> None:
         {"inside": tuple(MOST_PRICE for _ in found.inside)},
         {"running": {0: MOST_PRICE}},
     ):
-        changed = check_certificate(instance, replace(found, **change))
+        changed = certificate_violations(instance, replace(found, **change))
         assert bool(changed) == (change.keys() != {"inside"}), change
 
 

@@ -15,12 +15,12 @@ from optsched.library import shipped_folder
 from optsched.library.best_known import read_best_known
 from optsched.makespan.bounds.best import best_bound
 from optsched.makespan.bounds.durations import durations_of
-from optsched.makespan.check_certificate import check_certificate
 from optsched.makespan.contention import evaluate
 from optsched.makespan.exact.starting_schedules import candidates
 from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.models import ilp
 from optsched.result import Settings, Termination
+from optsched.verbs.judging import certificate_violations
 
 SHIPPED = shipped_folder() / "makespan"
 BEST = read_best_known(SHIPPED / "best_known.json")
@@ -130,7 +130,7 @@ def test_best_known_values_stand_up(name: str) -> None:
         bound = best_bound(instance)
         assert bound.value <= entry["objective"] * (1 + 1e-9)
         if bound.certificate is not None:
-            assert check_certificate(instance, bound.certificate) == []
+            assert certificate_violations(instance, bound.certificate) == []
     if name.startswith(("fig2", "contended", "uniform")):
         assert optsched.solve(instance).objective == entry["objective"] == entry["bound"]
 

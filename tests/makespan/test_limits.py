@@ -27,7 +27,6 @@ from optsched.makespan.bounds import best as bounds
 from optsched.makespan.bounds import column as column_bound
 from optsched.makespan.bounds.best import best_bound, forget
 from optsched.makespan.bounds.durations import durations_of
-from optsched.makespan.check_certificate import check_certificate
 from optsched.makespan.contention import evaluate
 from optsched.makespan.exact.starting_schedules import candidates, take_starting_schedules
 from optsched.makespan.exact.state_search import _Search
@@ -41,6 +40,7 @@ from optsched.makespan.models.data import MakespanModelData, model_nonzeros
 from optsched.makespan.options import MakespanOptions
 from optsched.problems import METHODS
 from optsched.result import Settings, Termination
+from optsched.verbs.judging import certificate_violations
 
 EXACT = ["exact", "ilp", "state-search"]
 SCHEDULING = [m.name for m in METHODS["makespan"].values() if m.kind != "bound"]
@@ -81,7 +81,7 @@ def test_an_impossible_horizon_is_infeasible_with_its_bound(method: str) -> None
         assert f"{instance.horizon} slots" in result.details["message"]
         proofs.add(result.bound_source)
         if result.certificate is not None:
-            assert check_certificate(instance, result.certificate) == []
+            assert certificate_violations(instance, result.certificate) == []
     combinatorial = {"area", "column bound", "contention bound", "longest job"}
     assert proofs <= combinatorial | {"theta", "relaxation"}
 
@@ -218,7 +218,7 @@ def test_the_column_bound_keeps_its_last_certificate(monkeypatch: pytest.MonkeyP
         limit = Deadline(seconds, began=0.0)
         found = column_bound.column_bound(durations, 200.0, 1200.0, deadline=limit)
         assert found is not None
-        assert check_certificate(instance, found) == []
+        assert certificate_violations(instance, found) == []
         bounds.append(found.bound(instance.slotted))
     assert bounds[0] < bounds[-1]
     assert bounds == sorted(bounds)

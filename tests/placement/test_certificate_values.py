@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optsched.checking import Violation
+from optsched.library.verify.certificate import COMPARISON_RTOL
+from optsched.library.verify.placement import (
+    Reading,
+    best_pattern,
+    patterns_within,
+    stage_times,
+)
 from optsched.placement.bounds.certificate import PatternCertificate
-from optsched.placement.check_certificate import _in_time, _most_worth, check_certificate
 from optsched.placement.instance import PlacementInstance
-from optsched.placement.options import PlacementOptions
+from optsched.verbs.judging import certificate_violations
 
 
 def instance(*stages: dict[str, Any], free: tuple[int, ...] = (4, 4, 2)) -> PlacementInstance:
@@ -45,7 +50,6 @@ B = {
 C = {"replicas": 2, "backward_time": 1, "input_bytes": 6}
 
 SECONDS: list[tuple[int, int, list[list[float]]]] = [
-    (0, 0, [[0, 0, 0, 0]]),
     (0, 1, [[17, 15.125, 13.25, 11.375]]),
     (0, 2, [[9.5, 7.625, 5.75, 3.875]]),
     (1, 1, [[16, 14.25, 12.5], [15.125, 13.375, 11.625], [14.25, 12.5, 10.75]]),
@@ -68,8 +72,11 @@ C  1 + 1 s; of 2 x 6 bytes a third near with each of B's: 12, 8 + 4/16, 4 + 8/16
 
 
 def within(seconds: float, s: int, v: int, shape: Any, **options: Any) -> np.ndarray:
-    certificate = PatternCertificate(seconds, (0, 0, 0))
-    return _in_time(instance(A, B, C), s, v, shape, certificate, PlacementOptions(**options))
+    """Whether v replicas of a stage take no more than so many seconds, by their neighbours."""
+    document = instance(A, B, C).to_dict()
+    reading = Reading(**options)
+    work, reduce = stage_times(document["job"], document["cluster"], s, v, shape, reading)
+    return np.asarray(work + reduce <= seconds * (1 + COMPARISON_RTOL))
 
 
 @pytest.mark.parametrize(("s", "v", "seconds"), SECONDS)
@@ -90,12 +97,12 @@ def test_overlapped_passes_and_all_reduces() -> None:
 
 def test_where_the_fewest_replicas_set_the_pace_there_are_no_more_than_are_elsewhere() -> None:
     # beside two of B's three one is elsewhere: 8 bytes at 2 a second, 4 s instead of 2
-    takes = np.array(SECONDS[4][2]) + 2
+    takes = np.array(SECONDS[3][2]) + 2
     bottleneck = {"all_reduce_bandwidth": "bottleneck"}
     for each in takes.ravel():
         assert np.array_equal(within(each, 1, 2, takes.shape, **bottleneck), takes <= each)
     # one of A's two has one elsewhere, one of B's three no more than its own; all three are here
-    for s, v, seconds in (SECONDS[1], SECONDS[3], SECONDS[5]):
+    for s, v, seconds in (SECONDS[0], SECONDS[2], SECONDS[4]):
         same = np.array(seconds, dtype=float)
         for each in same.ravel():
             assert np.array_equal(within(each, s, v, same.shape, **bottleneck), same <= each)
@@ -104,14 +111,19 @@ def test_where_the_fewest_replicas_set_the_pace_there_are_no_more_than_are_elsew
 def test_what_is_above_by_rounding_is_in_time() -> None:
     for above, proved in ((1e-12, False), (1.5e-12, True)):
         made = instance({"replicas": 2, "forward_time": 1 + above}, free=(2,))
-        assert (check_certificate(made, PatternCertificate(1.0, (1,))) == []) == proved
+        assert (certificate_violations(made, PatternCertificate(1.0, (1,))) == []) == proved
 
 
 def worths(made: PlacementInstance, seconds: float, *prices: int) -> list[int | None]:
     """z_g of a server of 0, 1, 2... GPUs up to the largest; None where nothing is in time."""
-    certificate = PatternCertificate(seconds, prices)
-    found = _most_worth(made, certificate, PlacementOptions(), max(made.free_gpus))
-    return [worth if worth >= 0 else None for worth in found]
+    document, size = made.to_dict(), max(made.free_gpus)
+    within, _ = patterns_within(document, seconds, size, [])
+    takes = [stage.tensor_parallel for stage in made.job.stages]
+    each = [price * np.arange(held.shape[1]) for price, held in zip(prices, within, strict=True)]
+    worth = best_pattern(within, each, takes, size)
+    if sum(made.free_gpus) > sum(s.replicas * s.tensor_parallel for s in made.job.stages):
+        worth = np.maximum.accumulate(worth)
+    return [int(value) if value >= 0 else None for value in worth]
 
 
 def test_the_most_a_server_is_worth() -> None:
@@ -140,11 +152,11 @@ def test_no_more_replicas_than_there_are() -> None:
 def missing(seconds: float, *prices: Any, **options: Any) -> float | None:
     """By how much the prices miss; None where they prove that placements take longer."""
     made = instance(A, B, C, free=(4, 0, 4, 2))
-    found = check_certificate(made, PatternCertificate(seconds, prices), options)
+    found = certificate_violations(made, PatternCertificate(seconds, prices), options)
     if not found:
         return None
     (violation,) = found
-    assert violation == Violation("certificate", "sum k pi > sum N z", "prices", violation.amount)
+    assert violation.where.startswith("the replicas are worth")
     return violation.amount
 
 
@@ -170,14 +182,14 @@ def test_prices_prove() -> None:
 @pytest.mark.parametrize(
     ("seconds", "prices", "where"),
     [
-        (1.0, (1, 1), "2 prices for 3 stages"),
-        (1.0, (1, -1, 1), "prices that are no integers in range"),
-        (1.0, (1, 1, 10**9 + 1), "prices that are no integers in range"),
-        (1.0, (1, 1, 0.5), "prices that are no integers in range"),
+        (1.0, (1, 1), "2 prices, expected 3"),
+        (1.0, (1, -1, 1), "prices out of range: -1"),
+        (1.0, (1, 1, 10**9 + 1), "not whole numbers up to"),
+        (1.0, (1, 1, 0.5), "not whole numbers up to"),
         (-0.5, (1, 1, 1), "the threshold"),
         (math.nan, (1, 1, 1), "the threshold"),
     ],
 )
 def test_malformed(seconds: float, prices: Any, where: str) -> None:
-    found = check_certificate(instance(A, B, C), PatternCertificate(seconds, prices))
-    assert found == [Violation("certificate", "bounds", where, 1)]
+    found = certificate_violations(instance(A, B, C), PatternCertificate(seconds, prices))
+    assert [where in violation.where for violation in found] == [True]

@@ -14,13 +14,13 @@ from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds.certificate import PatternCertificate
 from optsched.placement.bounds.patterns import PatternProgramme
-from optsched.placement.check_certificate import check_certificate
 from optsched.placement.cost import tables_of, time_matrix
 from optsched.placement.exact.covers import Covers
 from optsched.placement.exact.repair import Repair
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.result import Outcome, Settings, Termination
+from optsched.verbs.judging import certificate_violations
 
 
 def drawn(seed: int, stages: int = 3, offers: tuple[int, ...] = (3, 2, 3)) -> PlacementInstance:
@@ -96,7 +96,7 @@ def certified() -> tuple[PlacementInstance, PatternCertificate, float]:
 
 def test_a_certificate_is_checked() -> None:
     instance, certificate, best = certified()
-    assert check_certificate(instance, certificate) == []
+    assert certificate_violations(instance, certificate) == []
     stages = len(certificate.prices)
     wrong: list[PatternCertificate] = [
         replace(certificate, threshold=best * (1 + 1e-9)),
@@ -108,7 +108,7 @@ def test_a_certificate_is_checked() -> None:
         replace(certificate, prices=(1,) * stages),
     ]
     for each in wrong:
-        assert [v.rule for v in check_certificate(instance, each)] == ["certificate"], each
+        assert [v.rule for v in certificate_violations(instance, each)] == ["certificate"], each
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -120,12 +120,12 @@ def test_no_prices_certify_more_than_the_optimum(seed: int) -> None:
     for _ in range(20):
         prices: Any = tuple(random.integers(0, 1000, 3).tolist())
         certificate = PatternCertificate(best * (1 + 1e-9), prices)
-        assert [v.rule for v in check_certificate(instance, certificate)] == ["certificate"]
+        assert [v.rule for v in certificate_violations(instance, certificate)] == ["certificate"]
 
 
 def test_a_size_that_cannot_be_filled_in_time_needs_no_prices() -> None:
     instance = drawn(0, 3, (3, 2, 3))
-    assert check_certificate(instance, PatternCertificate(0.0, (0, 0, 0))) == []
+    assert certificate_violations(instance, PatternCertificate(0.0, (0, 0, 0))) == []
 
 
 def test_more_gpus_than_replicas_are_refused() -> None:
@@ -192,7 +192,7 @@ def test_exact_proves_a_job_of_a_hundred_gpus_by_columns(seed: int, by: str) -> 
     assert result.check.feasible
     assert result.bound_source == by
     if result.certificate is not None:
-        assert check_certificate(instance, result.certificate) == []
+        assert certificate_violations(instance, result.certificate) == []
 
 
 def test_exact_proves_the_other_reading_by_columns() -> None:

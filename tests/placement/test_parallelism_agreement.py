@@ -13,9 +13,9 @@ from oracles import placement as oracle
 
 import optsched
 from optsched.errors import NotApplicableError
-from optsched.placement.check_certificate import check_certificate
 from optsched.placement.instance import PlacementInstance
 from optsched.result import Result, Termination
+from optsched.verbs.judging import certificate_violations
 
 DRAWN = range(30)
 NIGHTLY = range(1000, 1450)
@@ -75,7 +75,7 @@ def assert_agreement(seed: int) -> None:
                 assert result.termination is Termination.OPTIMAL, method
                 assert result.objective <= optimum * (1 + ROUNDING), method
             if result.certificate is not None:
-                assert not check_certificate(made, result.certificate, result.options)
+                assert not certificate_violations(made, result.certificate, result.options)
 
 
 @pytest.mark.parametrize("seed", DRAWN)

@@ -12,12 +12,12 @@ from oracles import placement as oracle
 import optsched
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds.combinatorial import combinatorial_bound
-from optsched.placement.check_certificate import check_certificate
 from optsched.placement.cost import iteration_time, tables_of, work_matrix
 from optsched.placement.exact.packing import packing
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.result import Settings, Termination
+from optsched.verbs.judging import certificate_violations
 
 METHODS = ("heavy-edge", "repartition", "dp", "threshold", "columns", "ilp", "ilp-vertex", "exact")
 SEEDS = range(40)
@@ -218,7 +218,7 @@ def test_a_certified_bound_of_slices(spare: int) -> None:
     found = optsched.solve(made, "columns", time_limit=20)
     assert found.bound <= best.objective * (1 + 1e-9)
     if found.certificate is not None:
-        assert check_certificate(made, found.certificate) == []
+        assert certificate_violations(made, found.certificate) == []
     assert found.objective == pytest.approx(best.objective, rel=1e-6)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 import optsched
-from optsched.placement.check_certificate import check_certificate
 from optsched.placement.instance import PlacementInstance
+from optsched.verbs.judging import certificate_violations
 
 TREES = (
     (1.573768899166143, 0.9135543012342874, 0, 0.03528448388479004, 0.11227993883598525, 1, 0.0),
@@ -133,4 +133,4 @@ def test_prices_prove_the_second_one() -> None:
     instance, optimum = CASES["rings"]
     proved = optsched.solve(instance, "columns", options=BOTTLENECK)
     assert proved.bound == pytest.approx(optimum, rel=1e-8)
-    assert check_certificate(instance, proved.certificate, BOTTLENECK) == []
+    assert certificate_violations(instance, proved.certificate, BOTTLENECK) == []

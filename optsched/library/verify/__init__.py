@@ -1,0 +1,89 @@
+"""Whether a certificate proves its bound: needs numpy alone, and no solver.
+
+`python -m verify INSTANCE.json CERTIFICATE.json`, beside a copy of this folder, prints the proved
+bound or the reason why there is none. The instance is the plain JSON of its file. Nothing in the
+certificate is believed: the bound is recomputed from its prices and the instance. No code is
+shared with the methods that find certificates. A wrong price makes a bound weaker, never false.
+
+Every certificate is a dual solution of a relaxation. Prices are put on the scarce resource
+(replicas, GPU time, slots on GPUs, the deadline); the least that any schedule must pay at these
+prices, less the most that the resource can earn, is the bound. Where that falls short, a tree
+branches on integers, k at most or more, and each leaf has prices of its own: the least of their
+bounds is the bound.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from .certificate import Document
+from .certificate import RefusedError as RefusedError
+from .makespan import columns, contention
+from .over_time import multiplier, online_prices, rolling_prices
+from .placement import pattern_branches, patterns
+from .selection import selection_branches, selection_prices
+
+Verifier = Callable[..., float]
+VERIFIERS: dict[tuple[str, str], Verifier] = {
+    ("placement", "patterns"): patterns,
+    ("placement", "branches"): pattern_branches,
+    ("makespan", "columns"): columns,
+    ("makespan", "contention"): contention,
+    ("selection", "prices"): selection_prices,
+    ("selection", "branches"): selection_branches,
+    ("speed-profile", "multiplier"): multiplier,
+    ("rolling", "prices"): rolling_prices,
+    ("online", "prices"): online_prices,
+}
+"""Verifiers by problem and kind of certificate."""
+ENUMERATION = "enumeration"
+
+
+def verify(instance: Document, certificate: Document, options: Document | None = None) -> float:
+    """Return the lower bound that a certificate proves for every solution of an instance.
+
+    `options` are the problem's, by default the default ones; they change placements only. Raises
+    RefusedError if nothing is proved.
+    """
+    problem = str(instance.get("schema")).removeprefix("optsched/")
+    kind = certificate.get("kind")
+    if kind == ENUMERATION:
+        method = certificate.get("method", "the method named")
+        raise RefusedError(f"a proof by enumeration: only a run of {method} repeats it")
+    verifier = VERIFIERS.get((problem, str(kind)))
+    if verifier is None:
+        known = ", ".join(known for each, known in VERIFIERS if each == problem)
+        raise RefusedError(f"a certificate of kind {kind!r}: for {problem} it is {known or 'none'}")
+    read_with = {"options": options} if problem == "placement" else {}
+    try:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            bound = float(verifier(instance, certificate, **read_with))
+    except RefusedError:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        raise RefusedError(f"it cannot be read: {type(error).__name__} {error}"[:200]) from None
+    if not math.isfinite(bound):
+        raise RefusedError("prices that are no finite numbers")
+    return bound
+
+
+def main(paths: Sequence[str]) -> int:
+    """Verify a certificate's file for an instance's file; 0 when it proves a bound."""
+    if len(paths) != 2:
+        print("usage: python -m verify INSTANCE.json CERTIFICATE.json", file=sys.stderr)
+        return 2
+    documents = []
+    for path in paths:
+        with open(path, encoding="utf-8") as stream:
+            documents.append(json.load(stream))
+    try:
+        print(f"proved: at least {verify(*documents)!r}")
+    except RefusedError as error:
+        print(f"refused: {error}", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,238 @@
+"""Speed profiles, rolling selection and online workloads: prices of the deadline and of GPU time.
+
+Sources: sts, section V; models/rolling and models/online, "Bounds".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .certificate import (
+    COMPARISON_RTOL,
+    MAX_SLOTS,
+    ROUNDING_RTOL,
+    Document,
+    RefusedError,
+    numbers,
+)
+from .placement import stage_times
+from .selection import _epoch_seconds, _fractions, _largest, _left
+
+
+def multiplier(instance: Document, certificate: Document) -> float:
+    """Energy plus lam (time - d) at the speed that makes it least, epoch by epoch."""
+    (lam,) = numbers([certificate["multiplier"]], 1, "multiplier", 0)
+    speed, power = np.array(instance["speeds"]), np.array(instance["power"], dtype=float)
+    least = fastest = 0.0
+    for length, high, low in _survival(instance):
+        cuts = [low, high]
+        if high > low:  # min_k (F P_k + lam) / s_k is concave in F, and straight between crossings
+            energy, time = power / speed, lam / speed
+            top, bottom = time[:, None] - time, energy - energy[:, None]
+            cross = (top / np.where(bottom == 0, np.nan, bottom)).ravel()
+            cuts = [low, *np.unique(cross[(cross > low) & (cross < high)]), high]
+        values = [float(((f * power + lam) / speed).min()) for f in cuts]
+        share = np.diff(cuts) / (high - low) if high > low else np.ones(1)
+        least += length * float(share @ [(a + b) / 2 for a, b in pairwise(values)])
+        fastest += length / speed[-1]
+    if fastest > instance["deadline"] * (1 + 1e-9):
+        raise RefusedError("the deadline cannot be met at all")
+    paid = lam * instance["deadline"]
+    return max(least - paid - COMPARISON_RTOL * (least + paid), 0.0)
+
+
+def _survival(instance: Document) -> list[tuple[float, float, float]]:
+    """Stretches of epochs: their length, and P(W > w) at both ends given W > completed."""
+    work, done = instance["work"], instance.get("completed", 0)
+    if "values" in work:
+        values, shares = _left({"epochs": work, "completed_epochs": done})
+        lengths = np.diff(values, prepend=0.0)
+        alive = shares[::-1].cumsum()[::-1]
+        return [(float(a), float(f), float(f)) for a, f in zip(lengths, alive, strict=True)]
+    points, curve = work["points"], work["survival"]
+    at = float(np.interp(done, points, curve))
+    knots = [(done, at), *((w, f) for w, f in zip(points, curve, strict=True) if w > done)]
+    return [(b - a, f / at, g / at) for (a, f), (b, g) in pairwise(knots)]
+
+
+def rolling_prices(instance: Document, certificate: Document) -> float:
+    """sum_j its least energy, priced GPU time and lateness - what all GPUs earn at the prices.
+
+    The true epochs are those that the seed draws. A job's least is over the slot in which it ends;
+    there the times in earlier slots are a linear programme, whose dual value at any price mu of an
+    epoch is a bound: the best of all the values of mu at which the programme changes.
+    """
+    edges = _edges(certificate)
+    kinds = list(_largest(instance))
+    if set(certificate["prices"]) != set(kinds):
+        raise RefusedError(f"prices of {sorted(certificate['prices'])}, expected {sorted(kinds)}")
+    prices = [numbers(certificate["prices"][k], edges.size - 1, "prices", 0) for k in kinds]
+    if any(price[-1] for price in prices):
+        raise RefusedError("a price in the last slot, after which all is free")
+    rate = dict.fromkeys(kinds, math.inf)
+    paid = 0.0
+    for node in instance["nodes"]:
+        kind = node["gpu_type"]
+        rate[kind] = min(rate[kind], *(c / n for n, c in enumerate(node["cost_rate"], 1)))
+        paid += node["gpus"] * float(prices[kinds.index(kind)] @ np.diff(edges))
+    total = 0.0
+    for number, job in enumerate(instance["jobs"]):
+        speed, cost = [], []
+        for kind, price in zip(kinds, prices, strict=True):
+            fractions = _fractions(instance["gpu_types"][kind])
+            sizes = [*range(1, _largest(instance)[kind] + 1), *map(float, fractions)]
+            for n, t in zip(sizes, _epoch_seconds(instance, job, kind, fractions), strict=True):
+                if t < math.inf:
+                    speed.append(1 / t)
+                    cost.append(n * (rate[kind] + price))
+        work = _true_epochs(job, number, int(certificate.get("seed", 0)))
+        arrival = max(job["submit_time"], instance["now"])
+        if edges[0] > arrival or (edges[-1] - edges[-2]) * min(speed) < work:
+            raise RefusedError("slots that do not cover all a job may take")
+        total += _least_cost(job, arrival, work, edges, np.array(speed), np.array(cost))
+    return max(total - paid - ROUNDING_RTOL * (total + paid), 0.0)
+
+
+def _true_epochs(job: Document, number: int, seed: int) -> float:
+    if job.get("true_epochs") is not None:
+        return float(job["true_epochs"] - job.get("completed_epochs", 0))
+    values, shares = _left(job)
+    drawn = np.searchsorted(
+        shares.cumsum(), np.random.default_rng([seed, number]).random(), "right"
+    )
+    return float(values[min(int(drawn), len(values) - 1)])
+
+
+def _least_cost(
+    job: Document, arrival: float, work: float, edges: np.ndarray, speed: Any, cost: Any
+) -> float:
+    """The least over slots of ending there; speed by configuration, cost by it and slot."""
+    first = max(int(np.searchsorted(edges, arrival, side="right")) - 1, 0)
+    cost, start = cost[:, first:], np.maximum(edges[first:-1], arrival)
+    length, eta = edges[first + 1 :] - start, job["tardiness_weight"]
+    late = eta * np.maximum(start - job["due_date"], 0.0)
+    on_time = np.clip(job["due_date"] - start, 0.0, length)
+    worst = float((cost[:, -1] / speed).min()) * work
+    waits = late + float((cost / speed[:, None]).min()) * work  # no plan that ends there is cheaper
+    ends = np.flatnonzero(waits <= worst + late[-1] + eta * work / speed.min() + 1.0)[-1] + 1
+    cost, start, length = cost[:, :ends], start[:ends], length[:ends]
+    mus = np.concatenate((*_steps(cost, speed), ((cost + eta) / speed[:, None]).min(axis=0)))
+    mus = np.unique(mus[np.isfinite(mus) & (mus > 0)])
+    mus = np.append(mus, mus[-1] * 1e3)
+    gain = np.zeros((ends, len(mus)))  # m_h(mu): what a second of slot h costs at mu, 0 when idle
+    for c in range(len(speed)):
+        gain = np.minimum(gain, cost[c][:, None] - speed[c] * mus)
+    before = np.cumsum(length[:, None] * gain, axis=0) - length[:, None] * gain
+    tail = on_time[:ends, None] * gain
+    tail += (length - on_time[:ends])[:, None] * np.minimum(gain + eta, 0.0)
+    values = (mus * work + before + tail).max(axis=1) + late[:ends]
+    return float(np.maximum(values, waits[:ends]).min())
+
+
+def _steps(cost: Any, speed: Any) -> list[np.ndarray]:
+    """By slot the prices of an epoch at which the next faster configuration begins to pay."""
+    slots = np.arange(cost.shape[1])
+    spent, done, found = np.zeros(len(slots)), np.zeros(len(slots)), []
+    for _ in speed:
+        more = speed[:, None] - done
+        each = np.where(more > 0, (cost - spent) / np.where(more > 0, more, 1.0), np.inf)
+        best = each.argmin(axis=0)
+        found.append(each[best, slots])
+        on = np.isfinite(found[-1])
+        spent, done = np.where(on, cost[best, slots], spent), np.where(on, speed[best], done)
+    return found
+
+
+def online_prices(instance: Document, certificate: Document) -> float:
+    """sum_i min_t of i's flow and priced GPU time from t on - what all GPUs earn at the prices.
+
+    No prices at all: every job at its submission, at its least time of an iteration. With `early`
+    a second price stands on each second that a job runs before its submission and least time; of
+    the jobs between the two at a moment no more run than the smallest that fit, which earn it.
+    """
+    cluster, table = instance["cluster"], instance["workload"]
+    edges = _edges(certificate)
+    price = numbers(certificate["prices"], edges.size - 1, "prices", 0)
+    earned = np.concatenate(([0.0], np.cumsum(price * np.diff(edges))))
+    submit = np.array(table["submit_time"], dtype=float)
+    submit -= submit.min()
+    least: dict[tuple[str, int], float] = {}
+    for name, gpus in zip(table["model"], table["gpus"], strict=True):
+        if (name, gpus) not in least:
+            job = instance["catalogue"]["models"][name]
+            least[name, gpus] = _least_iteration(job, cluster, gpus)
+    each = zip(table["model"], table["gpus"], table["iterations"], strict=True)
+    lengths = np.array([n * least[name, gpus] for name, gpus, n in each])
+    room = cluster["servers"] * cluster["gpus_per_server"]
+    paid, sooner = room * float(earned[-1]), np.zeros(edges.size)
+    if "early" in certificate:
+        early = numbers(certificate["early"], edges.size - 1, "early prices", 0)
+        sooner = np.concatenate(([0.0], np.cumsum(early * np.diff(edges))))
+        paid += float(early @ _most_at_once(submit, lengths, table["gpus"], room, edges))
+    total = 0.0
+    for ready, seconds, gpus in zip(submit, lengths, table["gpus"], strict=True):
+        starts = np.concatenate((edges, edges - seconds))
+        starts = np.append(starts[starts > ready], ready)
+        if "early" in certificate:
+            starts = np.append(starts, ready + seconds)
+        used = np.interp(starts + seconds, edges, earned) - np.interp(starts, edges, earned)
+        ahead = np.interp(ready + seconds, edges, sooner) - np.interp(starts, edges, sooner)
+        cost = starts + seconds - ready + gpus * used + np.maximum(ahead, 0.0)
+        total += float(cost.min())
+    return max(total - paid - ROUNDING_RTOL * (total + paid), 0.0)
+
+
+def _most_at_once(submit: Any, lengths: Any, gpus: Any, room: int, edges: Any) -> np.ndarray:
+    """By cell the integral of how many jobs that would run had none waited fit at once."""
+    times = np.concatenate((submit + lengths, submit))
+    order = np.argsort(times, kind="stable")
+    size, change = np.tile(gpus, 2)[order], np.repeat([-1, 1], len(submit))[order]
+    free, count, times = np.full(len(order), room), np.zeros(len(order)), times[order]
+    for each in np.unique(size):  # the smallest first are the most
+        fit = np.minimum(np.cumsum(np.where(size == each, change, 0)), free // each)
+        count, free = count + fit, free - fit * each
+    until = np.concatenate(([0.0], np.cumsum(count[:-1] * np.diff(times))))
+    return np.diff(np.interp(edges, times, until))
+
+
+def _edges(certificate: Document) -> np.ndarray:
+    given = certificate["edges"]
+    count = len(given) if isinstance(given, list) and 1 < len(given) <= MAX_SLOTS else 2
+    edges = numbers(given, count, "edges of slots")
+    if (np.diff(edges) <= 0).any():
+        raise RefusedError("edges of slots that do not increase")
+    return edges
+
+
+def _least_iteration(job: Document, cluster: Document, gpus: int) -> float:
+    """A bound on an iteration's time: on one server if it fits, else of each stage at its best."""
+    stages, room = job["stages"], cluster["gpus_per_server"]
+    takes = [stage.get("tensor_parallel", 1) for stage in stages]
+    counts = [stage["replicas"] for stage in stages]
+    if job.get("micro_batches") is not None or gpus != np.dot(takes, counts):
+        raise RefusedError(f"model {job['model']}: micro-batches, or other GPUs than it says")
+    if cluster["inter_bandwidth"] > cluster["intra_bandwidth"]:
+        return float(max(stage["forward_time"] + stage["backward_time"] for stage in stages))
+    bound = 0.0
+    for s, (q, k) in enumerate(zip(takes, counts, strict=True)):
+        beside = [at if 0 <= at < len(stages) else None for at in (s - 1, s + 1)]
+        most = [0 if at is None else counts[at] for at in beside]
+        taken = [1 if at is None else takes[at] for at in beside]
+        u, w = np.ogrid[: most[0] + 1, : most[1] + 1]
+        here: Sequence[int] = range(1, min(k, room // q) + 1)
+        if gpus <= room:
+            here = [k]
+        elif len(stages) == 1:  # some server has no more than an equal share
+            here = [k // -(-k // (room // q))]
+        best = math.inf
+        for v in here:
+            fits = taken[0] * u + taken[1] * w + q * v <= room
+            work, reduce = stage_times(job, cluster, s, v, fits.shape)
+            best = min(best, float(work[fits].min()) + reduce)
+        bound = max(bound, best)
+    return bound

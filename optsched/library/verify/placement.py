@@ -1,0 +1,222 @@
+"""Placement: prices of the stages' replicas (a-srpt (4)-(7); models/placement, "Bounds")."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .certificate import (
+    COMPARISON_RTOL,
+    MAX_PRICE,
+    Document,
+    Path,
+    RefusedError,
+    integers,
+    leaves,
+)
+
+NEVER = -(2**60)
+"""The worth of replicas that no server can hold."""
+
+
+class Reading(NamedTuple):
+    """The options of the objective (models/placement, "Readings")."""
+
+    backward_overlap: float = 1.0
+    all_reduce_overlap: float = 1.0
+    all_reduce_bandwidth: str = "own"
+
+
+DEFAULT = Reading()
+
+
+def _reading(options: Document | None) -> Reading:
+    given = options or {}
+    return Reading(**{key: given[key] for key in Reading._fields if key in given})
+
+
+def patterns(instance: Document, certificate: Document, options: Document | None = None) -> float:
+    """No placement is within theta: the replicas are worth more than the servers can hold.
+
+    z_g is the most that one server of g free GPUs can hold, in prices, with every stage there
+    within theta; sum k_s pi_s > sum N_g z_g. Micro-batches only lengthen what is counted here.
+    """
+    theta = float(certificate["threshold"])
+    _require_excess(instance, theta, certificate, [], _reading(options), least=0)
+    return theta
+
+
+def pattern_branches(
+    instance: Document, certificate: Document, options: Document | None = None
+) -> float:
+    """The same in each leaf of a tree, whose branches leave no placement within theta out.
+
+    A branch says how many servers hold so many replicas of a stage at least: k at most, or more.
+    In a leaf each such row has a price, paid by every server that it counts. With micro-batches it
+    may also say how many servers spend more than W seconds on a stage's work, or its all-reduce:
+    none, or at least one, and the pipeline waits for that.
+    """
+    theta = float(certificate["threshold"])
+    for leaf, path in leaves(certificate["nodes"], dict):
+        _require_excess(instance, theta, leaf, path, _reading(options), least=-MAX_PRICE)
+    return theta
+
+
+def _require_excess(
+    instance: Document, theta: float, leaf: Document, path: Path, reading: Reading, *, least: int
+) -> None:
+    """Refuse prices by which some placement may be within theta."""
+    job, free = instance["job"], [free for free in instance["free_gpus"] if free]
+    stages = job["stages"]
+    prices = integers(leaf["prices"], len(stages), "prices", least)
+    if not 0 <= theta < math.inf:
+        raise RefusedError(f"the threshold {theta}")
+    worked = [row for row in path if "least" not in row[1]]
+    counts = [row for row in path if "least" in row[1]]
+    paid = integers(leaf.get("rows", []), len(counts), "prices of rows")
+    within, _ = patterns_within(instance, theta, max(free), worked, reading)
+    takes = [stage.get("tensor_parallel", 1) for stage in stages]
+    wanted = sum(stage["replicas"] * price for stage, price in zip(stages, prices, strict=True))
+    wanted -= sum(price * most for price, (_, _, most) in zip(paid, counts, strict=True))
+    full = sum(free) <= sum(s["replicas"] * q for s, q in zip(stages, takes, strict=True))
+    offers, known = 0, {}
+    for size, servers in Counter(free).items():
+        here = tuple(row["free"] == size if "free" in row else True for _, row, _ in counts)
+        if here not in known:  # servers that the same rows count
+            worth = [p * np.arange(held.shape[1]) for p, held in zip(prices, within, strict=True)]
+            for price, (sign, row, _), is_met in zip(paid, counts, here, strict=True):
+                if not set(row) <= {"stage", "least", "free"} or row["least"] < 1:
+                    raise RefusedError(f"a count by {sorted(row)}")
+                if is_met:
+                    worth[range(len(stages))[row["stage"]]][row["least"] :] -= sign * price
+            known[here] = best_pattern(within, worth, takes, max(free))
+            if not full:  # a server may keep GPUs free
+                known[here] = np.maximum.accumulate(known[here])
+        if known[here][size] < NEVER // 2:  # it can hold nothing at all
+            return
+        offers += servers * int(known[here][size])
+    if wanted <= offers:
+        missing = offers - wanted
+        raise RefusedError(f"the replicas are worth {wanted}, the servers hold {offers}", missing)
+
+
+def best_pattern(
+    within: Sequence[np.ndarray], worth: Sequence[np.ndarray], takes: Sequence[int], size: int
+) -> np.ndarray:
+    """By GPUs used the most that a server holds, in prices, stage by stage along the pipeline."""
+    best = np.full((1, within[0].shape[1], size + 1), NEVER)  # by u, v and GPUs used
+    for v in range(min(best.shape[1], size // takes[0] + 1)):
+        best[0, v, v * takes[0]] = worth[0][v]
+    for s, held in enumerate(within):
+        last = s + 1 == len(within)
+        after = np.full((held.shape[1], held.shape[2], size + 1), NEVER)
+        for v in range(held.shape[1]):
+            for w in range(held.shape[2]):
+                used, more = (0, 0) if last else (w * takes[s + 1], int(worth[s + 1][w]))
+                if used <= size and held[:, v, w].any():
+                    found = best[held[:, v, w], v].max(axis=0)
+                    after[v, w, used:] = found[: size + 1 - used] + more
+        best = np.where(after < NEVER // 2, NEVER, after)
+    return np.asarray(best.max(axis=(0, 1)))
+
+
+def patterns_within(
+    instance: Document, theta: float, size: int, worked: Path, reading: Reading = DEFAULT
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """By stage, and u, v, w: whether v replicas of it beside u and w may be within theta."""
+    job, cluster = instance["job"], instance["cluster"]
+    stages = job["stages"]
+    takes = [0, *(stage.get("tensor_parallel", 1) for stage in stages), 0]
+    most = [min(st["replicas"], size // q) for st, q in zip(stages, takes[1:], strict=False)]
+    beside = [0, *most, 0]
+    works, reduces, found = [], [], []
+    for s, v in enumerate(most):
+        shape = beside[s] + 1, beside[s + 2] + 1
+        each = [stage_times(job, cluster, s, n, shape, reading) for n in range(1, v + 1)]
+        works.append(np.stack([np.zeros(shape), *(work for work, _ in each)], axis=1))
+        reduces.append(np.array([0.0, *(reduce for _, reduce in each)]))
+        u, n, w = np.ogrid[: shape[0], : v + 1, : shape[1]]
+        found.append(takes[s] * u + takes[s + 1] * n + takes[s + 2] * w <= size)
+    # Other readings: micro-batches take no less than the asynchronous pipeline, which stands here.
+    if job.get("micro_batches") is not None and reading == DEFAULT:
+        return _pipelined(job, theta, (works, reduces, found), worked)
+    if worked:
+        raise RefusedError("a row of work, without micro-batches")
+    for work, reduce, fits in zip(works, reduces, found, strict=True):
+        fits &= work + reduce[:, None] <= theta * (1 + COMPARISON_RTOL)
+    return found, np.zeros((2, len(stages)))
+
+
+def _pipelined(
+    job: Document, theta: float, times: tuple[list[Any], list[Any], list[Any]], worked: Path
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """The same, where a stage is as slow on its slowest server and micro-batches pass all stages.
+
+    (mu - 1)/mu max P + sum P / mu + max (A - hidden) <= theta, with each P and A as it is here or
+    at its least: on the server that has fewest replicas of a stage, all k or half of them at most.
+    """
+    works, reduces, found = times
+    mu, stages = job["micro_batches"], job["stages"]
+    hidden = np.cumsum([0.0, *(stage["backward_time"] for stage in stages[:-1])]) / mu
+    work_least, reduce_least = np.zeros(len(stages)), np.zeros(len(stages))
+    for sign, row, limit in worked:
+        s = range(len(stages))[row["stage"]]
+        if set(row) not in ({"stage", "work"}, {"stage", "reduce"}) or limit not in (0, -1):
+            raise RefusedError(f"a count by {sorted(row)}")
+        here, least = (works[s], work_least) if "work" in row else (reduces[s], reduce_least)
+        most = float(row.get("work", row.get("reduce")))
+        if sign > 0:
+            slow = here > most * (1 + COMPARISON_RTOL)
+            found[s] &= ~(slow if slow.ndim > 1 else slow[:, None])
+        else:
+            least[s] = max(least[s], most)
+    for _ in stages:
+        for s, (work, reduce, fits) in enumerate(zip(works, reduces, found, strict=True)):
+            k = stages[s]["replicas"]
+            fewest = np.array([v > 0 and (v == k or 2 * v <= k) for v in range(len(reduce))])
+            there = fits & fewest[:, None]
+            work_least[s] = max(work_least[s], work[there].min(initial=math.inf))
+            somewhere = reduce[there.any(axis=(0, 2))]
+            reduce_least[s] = max(reduce_least[s], somewhere.min(initial=math.inf))
+        for s, (work, reduce, fits) in enumerate(zip(works, reduces, found, strict=True)):
+            others = np.delete(work_least, s)
+            here = np.maximum(work, work_least[s])
+            longest = np.maximum(here, others.max(initial=0.0))
+            exposed = np.delete(reduce_least - hidden, s).max(initial=-math.inf)
+            exposed = np.maximum(np.maximum(reduce, reduce_least[s]) - hidden[s], exposed)
+            waits = (mu - 1) / mu * longest if mu > 1 else 0.0  # 0 times infinity is no number
+            total = waits + (here + others.sum()) / mu + exposed[:, None]
+            fits[:, 1:] &= total[:, 1:] <= theta * (1 + COMPARISON_RTOL)  # no replica takes no time
+    return found, np.array([work_least, reduce_least])
+
+
+def stage_times(
+    job: Document,
+    cluster: Document,
+    s: int,
+    v: int,
+    shape: Sequence[int],
+    reading: Reading = DEFAULT,
+) -> tuple[np.ndarray, float]:
+    """Seconds of v replicas of a stage beside u of the one before and w of the next, by u and w."""
+    stages, stage = job["stages"], job["stages"][s]
+    inside, k, q = cluster["intra_bandwidth"], stage["replicas"], stage.get("tensor_parallel", 1)
+    nic = q * cluster["inter_bandwidth"] / cluster["gpus_per_server"]
+    backward = reading.backward_overlap * stage["backward_time"]
+    time = np.full(shape, float(stage["forward_time"] + backward))
+    time += 2 * (q - 1) / q * stage.get("tensor_bytes", 0) / inside
+    time += stage.get("expert_bytes", 0) * ((k - v) / k / nic + (v - 1) / k / inside)
+    for at, size, axis in ((s - 1, "input_bytes", 0), (s + 1, "output_bytes", 1)):
+        if 0 <= at < len(stages):
+            near = np.arange(shape[axis]) / stages[at]["replicas"]
+            passed = 2 * stage[size] * ((1 - near) / nic + near / inside)
+            time += passed[:, None] if axis == 0 else passed[None, :]
+    all_reduce = 2 * (k - 1) / k * stage["parameter_bytes"]
+    # The fewest replicas on any server are at most these here, and at most those elsewhere.
+    fewest = min(v, k - v) if reading.all_reduce_bandwidth == "bottleneck" else v
+    bandwidth = q * inside if v == k else fewest * nic
+    return time, reading.all_reduce_overlap * all_reduce / bandwidth
