@@ -1,4 +1,4 @@
-"""Which plan a job runs: the fastest that its GPUs' memory holds, perhaps on fewer GPUs.
+"""The plan of a job: the fastest one that fits into its GPUs' memory, perhaps on fewer GPUs.
 
 An iteration processes a mini-batch of the profile for each GPU of the plan ("per-gpu": weak
 scaling), or one in all ("global": the more replicas share it, the more communication decides).
@@ -16,21 +16,26 @@ from typing import TYPE_CHECKING
 
 from optsched.display import number
 from optsched.errors import InputError
-from optsched.profiles.memory import Training, bytes_per_gpu, room_of, steps_to_try
-from optsched.profiles.planner import Plan, plan_stages, plans
+from optsched.profiles.memory import Training, bytes_per_gpu, memory_limits, steps_to_try
+from optsched.profiles.planner import (
+    Plan,
+    as_single_gpus,
+    plan_stages,
+    plans,
+    synchronous_time,
+)
 from optsched.profiles.profile import LayerProfile
-from optsched.profiles.replicas import as_single_gpus, synchronous_time
 
 if TYPE_CHECKING:
-    from optsched.profiles._planner_kernel import Room
+    from optsched.profiles.planner_kernel import MemoryLimits
 
 SIZES_TRIED = 16
-"""With `fewer_gpus`, so many numbers of GPUs are tried, evenly spaced up to all."""
+"""Numbers of GPUs tried with `fewer_gpus`, evenly spaced up to all."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A plan, and what it is a plan of.
+    """A plan, the profile that it cuts, and its memory and time.
 
     Attributes
     ----------
@@ -39,11 +44,11 @@ class Choice:
     iteration : LayerProfile
         The profile of an iteration's samples.
     bytes_per_gpu : tuple of float
-        What each GPU of each stage holds.
+        Bytes on each GPU of each stage.
     accumulation_steps : int
-        Parts that a GPU's mini-batch passes in.
+        Parts of a GPU's mini-batch, which pass one after another.
     seconds : float
-        Of an iteration, by which plans are compared: the bottleneck, or the time of all
+        Time of an iteration, by which plans are compared: the bottleneck, or the time of all
         micro-batches.
     """
 
@@ -55,7 +60,7 @@ class Choice:
 
     @property
     def most_bytes(self) -> float:
-        """Of the stage that needs most."""
+        """Bytes on a GPU of the stage that needs most."""
         return max(self.bytes_per_gpu)
 
     @property
@@ -75,7 +80,7 @@ def choose_plan(
     stages: int | None = None,
     source: str = "plan",
 ) -> Choice:
-    """Choose a plan.
+    """Choose the fastest plan that fits into the GPUs' memory.
 
     Parameters
     ----------
@@ -84,22 +89,22 @@ def choose_plan(
     gpus : int
         GPUs offered: a multiple of the slices.
     training : Training
-        What an iteration is; whether the plan may use fewer GPUs, and need not fit.
+        The samples of an iteration; whether the plan may use fewer GPUs or exceed the memory.
     gpu_memory : float
         Bytes of a GPU.
     bandwidth : float
         Bytes per second that one GPU can count on across servers.
     intra_bandwidth : float
-        Between the GPUs of a server, bytes/s: what slices of a replica all-reduce by.
+        Bytes per second between the GPUs of a server, over which slices all-reduce.
     stages : int, optional
         Stages of the plan; by default as many as make it fastest, up to 8.
     source : str
-        What an error line names.
+        Name of the input in error messages.
 
     Returns
     -------
     Choice
-        The plan, and what it was chosen from.
+        The plan, its memory and its time.
 
     Raises
     ------
@@ -116,38 +121,30 @@ def choose_plan(
     _check_slices(source, profile, gpus, training)
     q = profile.tensor_parallel
     steps = steps_to_try(profile, training)
-    found: list[Choice] = []
-    least: Choice | None = None
+    choices: list[Choice] = []
+    too_large: list[Choice] = []
     replicas = gpus // q
     for used in _sizes(replicas, stages or 1) if training.fewer_gpus else [replicas]:
         mini_batches = q * used if training.batch == "per-gpu" else 1
         iteration = profile.repeated(mini_batches) if mini_batches > 1 else profile
-        room = room_of(
-            profile,
-            training.batch,
-            training.optimiser,
-            steps[0],
-            gpu_memory,
-            gpus=q * used,
-            micro_batches=training.micro_batches,
-        )
+        limits = memory_limits(profile, training, steps[0], gpu_memory, gpus=q * used)
         planned = as_single_gpus(iteration, q * bandwidth, intra_bandwidth)
-        for plan, seconds in _plans(planned, used, stages, q * bandwidth, room, training):
-            # The fewest steps that fit; where none do, the most.
-            of_steps = [
-                Choice(plan, iteration, _held(profile, plan, training, n), n, seconds)
-                for n in reversed(steps)
-            ]
-            choice = next((c for c in of_steps if c.most_bytes <= gpu_memory), of_steps[-1])
+        for plan, seconds in _plans(planned, used, stages, q * bandwidth, limits, training):
+            # Take the fewest steps that fit; where none do, the most.
+            for count in reversed(steps):
+                held = _bytes_held(profile, plan, training, count)
+                choice = Choice(plan, iteration, held, count, seconds)
+                if choice.most_bytes <= gpu_memory:
+                    break
             if training.oversized or choice.most_bytes <= gpu_memory:
-                found.append(choice)
+                choices.append(choice)
                 break
-            if least is None or choice.most_bytes < least.most_bytes:
-                least = choice
-    if not found:
-        assert least is not None  # a plan was made, and did not fit
+            too_large.append(choice)
+    if not choices:
+        least = min(too_large, key=lambda choice: choice.most_bytes)
         raise _too_large(source, profile, least, gpu_memory)
-    return min(found, key=lambda choice: _seconds_a_sample(choice, training.batch))
+    per_gpu = training.batch == "per-gpu"  # then an iteration has samples for each GPU
+    return min(choices, key=lambda choice: choice.seconds / (choice.gpus if per_gpu else 1))
 
 
 def _check_slices(source: str, profile: LayerProfile, gpus: int, training: Training) -> None:
@@ -162,20 +159,16 @@ def _check_slices(source: str, profile: LayerProfile, gpus: int, training: Train
         raise InputError(source, "gpus", str(gpus), f"a multiple of tensor_parallel = {q}")
 
 
-def _held(profile: LayerProfile, plan: Plan, training: Training, steps: int) -> tuple[float, ...]:
-    return bytes_per_gpu(
-        profile,
-        plan,
-        training.batch,
-        training.optimiser,
-        steps,
-        micro_batches=training.micro_batches,
-    )
+def _bytes_held(
+    profile: LayerProfile, plan: Plan, training: Training, steps: int
+) -> tuple[float, ...]:
+    batch, optimiser, parts = training.batch, training.optimiser, training.micro_batches
+    return bytes_per_gpu(profile, plan, batch, optimiser, steps, micro_batches=parts)
 
 
-def _sizes(gpus: int, fewest: int) -> list[int]:
+def _sizes(gpus: int, min_gpus: int) -> list[int]:
     sizes = {max(1, gpus * part // SIZES_TRIED) for part in range(1, SIZES_TRIED + 1)}
-    return sorted(size for size in sizes if size >= fewest) or [gpus]
+    return sorted(size for size in sizes if size >= min_gpus) or [gpus]
 
 
 def _plans(
@@ -183,36 +176,41 @@ def _plans(
     replicas: int,
     stages: int | None,
     bandwidth: float,
-    room: Room,
+    limits: MemoryLimits,
     training: Training,
 ) -> Iterator[tuple[Plan, float]]:
-    """The fastest plan of all, then those that fit, fastest first, if any does; with its time."""
+    """Yield plans and their times: the fastest of all, those within the limits, the others.
 
-    def timed(plan: Plan) -> tuple[Plan, float]:
+    The second and the third are sorted by time.
+    """
+
+    def with_times(unsorted: list[Plan]) -> list[tuple[Plan, float]]:
         parts = training.micro_batches
-        if parts is None:
-            return plan, plan.bottleneck
-        return plan, synchronous_time(planned, plan, parts, bandwidth=bandwidth)
+        pairs = [
+            (
+                plan,
+                plan.bottleneck
+                if parts is None
+                else synchronous_time(planned, plan, parts, bandwidth=bandwidth),
+            )
+            for plan in unsorted
+        ]
+        return sorted(pairs, key=lambda pair: pair[1])
 
-    def fastest(found: list[Plan]) -> list[tuple[Plan, float]]:
-        return sorted(map(timed, found), key=lambda pair: pair[1])
-
-    free = fastest(
+    unlimited = with_times(
         plans(planned, replicas, bandwidth=bandwidth)
         if stages is None
         else [plan_stages(planned, replicas, stages, bandwidth=bandwidth)]
     )
-    yield free[0]
+    yield unlimited[0]
     fitting = []
-    for count in [len(plan.replicas) for plan, _ in free]:
+    for count in [len(plan.replicas) for plan, _ in unlimited]:
         with contextlib.suppress(InputError):
-            fitting.append(plan_stages(planned, replicas, count, bandwidth=bandwidth, room=room))
-    yield from fastest(fitting)
-    yield from free[1:]
-
-
-def _seconds_a_sample(choice: Choice, batch: str) -> float:
-    return choice.seconds / (choice.gpus if batch == "per-gpu" else 1)
+            fitting.append(
+                plan_stages(planned, replicas, count, bandwidth=bandwidth, limits=limits)
+            )
+    yield from with_times(fitting)
+    yield from unlimited[1:]
 
 
 def _too_large(source: str, profile: LayerProfile, least: Choice, gpu_memory: float) -> InputError:

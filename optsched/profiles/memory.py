@@ -1,14 +1,14 @@
-"""What a GPU must hold of a plan: parameters with their optimiser, and activations in flight.
+"""Bytes that a plan puts on a GPU: parameters with their optimiser, and activations in flight.
 
-Reading. An iteration's samples pass through the pipeline a mini-batch of the profile at a time, or
+An iteration's samples pass through the pipeline a mini-batch of the profile at a time, or
 a replica's share of it where that is less, cut into `accumulation_steps` parts whose gradients add
 up. Without a flush, stage s of S (from 0) has let S - s parts through forward before the first of
-them comes back. Of each it keeps what entered the stage and each layer's output; what a layer
-makes inside itself is computed again. No copies of older parameters are counted.
+them comes back. Of each it keeps the stage's input and each layer's output; tensors inside a layer
+are computed again. No copies of older parameters are counted.
 
-With a flush (`micro_batches`, 1F1B) a stage keeps min(M, S - s) micro-batches, each the M-th of
-its replica's share of the iteration. Of q tensor slices each holds the q-th of the parameters and
-every activation; of E experts each of k replicas holds the k-th, and at least one.
+With a flush (`micro_batches`, 1F1B) a stage keeps min(M, S - s) micro-batches, each 1/M of its
+replica's share of the iteration. Each of q tensor slices holds 1/q of the parameters and every
+activation; each of k replicas holds 1/k of the experts, and at least one.
 
 Source: D. Narayanan et al., "Memory-Efficient Pipeline-Parallel DNN Training", ICML 2021 (the
 parts in flight); S. Rajbhandari et al., "ZeRO", SC 2020, section 3.1 (bytes a parameter).
@@ -30,7 +30,7 @@ from optsched.profiles.planner import Plan
 from optsched.profiles.profile import LayerProfile
 
 if TYPE_CHECKING:
-    from optsched.profiles._planner_kernel import Room
+    from optsched.profiles.planner_kernel import MemoryLimits
 
 OPTIMISERS = {"sgd": 12.0, "adam": 16.0}
 """Bytes a parameter: itself, its gradient and one moment (sgd) or two (adam), 4 bytes each; adam's
@@ -38,7 +38,7 @@ OPTIMISERS = {"sgd": 12.0, "adam": 16.0}
 MOST_STEPS = 2**20
 Steps = Annotated[int, Between(1, MOST_STEPS)]
 ROUNDING = 1e-9
-"""By which differences of prefix sums may be off."""
+"""Relative error that differences of prefix sums may have."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Training:
 
 
 def steps_to_try(profile: LayerProfile, training: Training) -> list[int]:
-    """Numbers of accumulation steps, the most first: one sample is the smallest part."""
+    """Return numbers of accumulation steps, largest first: one sample is the smallest part."""
     if training.micro_batches is not None:
         return [1]
     if training.accumulation_steps is not None:
@@ -114,7 +114,7 @@ def bytes_per_gpu(
     *,
     micro_batches: int | None = None,
 ) -> tuple[float, ...]:
-    """Bytes that each GPU of each stage holds.
+    """Compute the bytes that each GPU of each stage holds.
 
     Parameters
     ----------
@@ -157,47 +157,40 @@ def bytes_per_gpu(
         parameters += experts / min(k, max(profile.experts, 1))
         activations = entering[start] + math.fsum(layer.output_bytes for layer in layers)
         share = 1.0 / k if shared else 1.0
-        most = min(micro_batches or MOST_STEPS, len(plan.replicas) - stage)
-        in_flight = most * share / parts
-        held.append(_held_a_byte(profile, optimiser) * parameters + in_flight * activations)
+        in_flight = min(micro_batches or MOST_STEPS, len(plan.replicas) - stage) * share / parts
+        held.append(
+            _bytes_per_parameter_byte(profile, optimiser) * parameters + in_flight * activations
+        )
     return tuple(held)
 
 
-def room_of(
-    profile: LayerProfile,
-    batch: str,
-    optimiser: str,
-    steps: int,
-    gpu_memory: float,
-    *,
-    gpus: int = 1,
-    micro_batches: int | None = None,
-) -> Room:
-    """The same for the planner: what fits into a GPU of so many bytes, in a plan on `gpus`."""
-    from optsched.profiles._planner_kernel import Room
+def memory_limits(
+    profile: LayerProfile, training: Training, steps: int, gpu_memory: float, *, gpus: int = 1
+) -> MemoryLimits:
+    """Return the same for the planner: a limit on each GPU of a plan on `gpus` GPUs."""
+    from optsched.profiles.planner_kernel import MemoryLimits
 
-    parts, shared = _parts(batch, steps, gpus, micro_batches)
-    factor = _held_a_byte(profile, optimiser)
-    outputs = np.cumsum([0.0, *(layer.output_bytes for layer in profile.layers)])
-    return Room(
-        factor * profile.totals.parameter_bytes,
-        outputs / parts,
+    parts, shared = _parts(training.batch, steps, gpus, training.micro_batches)
+    factor = _bytes_per_parameter_byte(profile, training.optimiser)
+    return MemoryLimits(
+        factor * profile.prefix_sum("parameter_bytes"),
+        profile.prefix_sum("output_bytes") / parts,
         np.array([0.0, *profile.cut_bytes(), 0.0]) / parts,
         shared,
         gpu_memory * (1 - ROUNDING),
-        factor * profile.totals.expert_parameter_bytes,
+        factor * profile.prefix_sum("expert_parameter_bytes"),
         max(profile.experts, 1),
-        micro_batches or MOST_STEPS,
+        training.micro_batches or MOST_STEPS,
     )
 
 
 def _parts(batch: str, steps: int, gpus: int, micro_batches: int | None) -> tuple[float, bool]:
-    """Parts of a mini-batch that pass one after another, and whether replicas share each."""
+    """Return how many parts a mini-batch has in the pipeline, and whether replicas share each."""
     if micro_batches is None:
         return steps, batch == "global"
     return micro_batches / (gpus if batch == "per-gpu" else 1), True
 
 
-def _held_a_byte(profile: LayerProfile, optimiser: str) -> float:
+def _bytes_per_parameter_byte(profile: LayerProfile, optimiser: str) -> float:
     """Bytes on a GPU for each byte of its replica's parameters."""
     return OPTIMISERS[optimiser] / profile.bytes_per_number / profile.tensor_parallel

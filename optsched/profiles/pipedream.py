@@ -20,27 +20,23 @@ import io
 import math
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from optsched.errors import InputError, shown
 from optsched.io.numerals import real_of
 from optsched.io.reading import read_bytes
 from optsched.profiles.profile import Layer, LayerProfile
 
-if TYPE_CHECKING:
-    import networkx as nx
-
 MAX_BYTES = 16 * 2**20
-"""Largest profile read, in bytes."""
-
 MAX_LAYERS = 20_000
-"""Most layers read."""
-
 MAX_EDGES = 200_000
-"""Most edge lines read."""
+
+FIELDS = ("forward_compute_time", "backward_compute_time", "activation_size", "parameter_size")
+LAYER_FORM = "nodeN -- description -- " + ", ".join(f"{name}=..." for name in FIELDS)
+_MEASURED = re.compile(", ".join(f"{name}=([^,=]*)" for name in FIELDS))
+_NODE = re.compile("node([0-9]{1,18})")
+_STAGE = re.compile(r" -- (stage_id=-?[0-9]{1,18}) *$")
 
 
 def read_pipedream(path: str | Path) -> LayerProfile:
@@ -79,169 +75,116 @@ def read_pipedream(path: str | Path) -> LayerProfile:
     0.001
     """
     path = Path(path)
-    if os.path.exists(path) and not os.path.isfile(
-        path
-    ):  # a pipe or a device could block or never end
-        raise InputError(str(path), "", "no regular file", "a readable file")
+    source = str(path)
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe or a device could block
+        raise InputError(source, "", "no regular file", "a readable file")
     data = read_bytes(path, MAX_BYTES)
-    listing = _read_lines(str(path), _decode(str(path), data))
-    order = _topological_order(str(path), listing)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(source, f"line {line}", "bytes that are not UTF-8", "UTF-8") from None
+    nodes, lines_of_edges = _read_lines(source, text)
+    order = _topological_order(source, nodes, lines_of_edges)
     position = {node: index for index, node in enumerate(order)}
-    edges = tuple(sorted((position[u], position[v]) for u, v in listing.edges))
-    layers = tuple(listing.layers[node] for node in order)
-    sha256 = hashlib.sha256(data).hexdigest()
+    edges = tuple(sorted((position[u], position[v]) for u, v in lines_of_edges))
+    layers = tuple(nodes[node] for node in order)
     provenance: dict[str, object] = {
         "source": "PipeDream layer profile",
         "file": path.name,
-        "sha256": sha256,
+        "sha256": hashlib.sha256(data).hexdigest(),
     }
     try:
         return LayerProfile(_model_name(path.name), layers, edges, provenance)
     except InputError as error:  # only sums that overflow are left to refuse: name the file
-        raise InputError(str(path), error.where, error.found, error.expected) from None
+        raise InputError(source, error.where, error.found, error.expected) from None
 
 
-@dataclass
-class _Listing:
-    """The nodes of a file by number, and the line of each of its edges."""
-
-    layers: dict[int, Layer] = field(default_factory=dict)
-    edges: dict[tuple[int, int], int] = field(default_factory=dict)
-
-
-def _decode(source: str, data: bytes) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(source, f"line {line}", "bytes that are not UTF-8", "UTF-8") from None
-
-
-def _read_lines(source: str, text: str) -> _Listing:
-    listing = _Listing()
+def _read_lines(source: str, text: str) -> tuple[dict[int, Layer], dict[tuple[int, int], int]]:
+    """Return the layers by node number, and the line of each edge."""
+    layers: dict[int, Layer] = {}
+    edges: dict[tuple[int, int], int] = {}
     edge_lines = 0
-    for where, line in _content_lines(text):
-        if not line.startswith("\t"):
-            _add_layer(source, where, line, listing)
-            continue
-        edge_lines += 1
-        if edge_lines > MAX_EDGES:
-            raise InputError(source, f"line {where}", "one edge more", f"at most {MAX_EDGES}")
-        listing.edges.setdefault(_parse_edge(source, where, line), where)
-    if not listing.layers:
-        raise InputError(source, "", "no layers", "at least one layer line")
-    for (u, v), where in listing.edges.items():
-        for node in (u, v):
-            if node not in listing.layers:
-                raise InputError(source, f"line {where}", f"unknown node{node}", "a listed node")
-    return listing
-
-
-def _content_lines(text: str) -> Iterator[tuple[int, str]]:
     # Only "\n" ends a line: descriptions may hold other characters that Python takes for one.
-    for where, line in enumerate(io.StringIO(text, newline="\n"), start=1):
-        if line.strip():
-            yield where, line.rstrip("\r\n")
+    for number, line in enumerate(io.StringIO(text, newline="\n"), start=1):
+        where = f"line {number}"
+        if not line.strip():
+            continue
+        if line.startswith("\t"):
+            edge_lines += 1
+            if edge_lines > MAX_EDGES:
+                raise InputError(source, where, "one edge more", f"at most {MAX_EDGES}")
+            edges.setdefault(_parse_edge(source, where, line), number)
+            continue
+        node, layer = _parse_layer(source, where, line.rstrip("\r\n"))
+        if node in layers:
+            raise InputError(source, where, f"node{node} again", "each node once")
+        if len(layers) == MAX_LAYERS:
+            raise InputError(source, where, "one layer more", f"at most {MAX_LAYERS}")
+        layers[node] = layer
+    if not layers:
+        raise InputError(source, "", "no layers", "at least one layer line")
+    for edge, number in edges.items():
+        for node in edge:
+            if node not in layers:
+                raise InputError(source, f"line {number}", f"unknown node{node}", "a listed node")
+    return layers, edges
 
 
-def _add_layer(source: str, where: int, line: str, listing: _Listing) -> None:
-    node, layer = _parse_layer(source, where, line)
-    if node in listing.layers:
-        raise InputError(source, f"line {where}", f"node{node} again", "each node once")
-    if len(listing.layers) == MAX_LAYERS:
-        raise InputError(source, f"line {where}", "one layer more", f"at most {MAX_LAYERS}")
-    listing.layers[node] = layer
-
-
-_FIELDS = ("forward_compute_time", "backward_compute_time", "activation_size", "parameter_size")
-
-
-def _parse_layer(source: str, where: int, line: str) -> tuple[int, Layer]:
-    # From the right: a description may itself hold the separator, the measurements may not.
-    head, _, tail = line.rpartition(f" -- {_FIELDS[0]}=")
-    label, separator, description = head.partition(" -- ")
-    measured, staged, stage = tail.partition(" -- ")
-    node = _node_number(label)
-    texts = _field_texts(f"{_FIELDS[0]}={measured}")
-    if staged and re.fullmatch(r"stage_id=-?[0-9]{1,18} *", stage):
+def _parse_layer(source: str, where: str, line: str) -> tuple[int, Layer]:
+    if stage := _STAGE.search(line):
         expected = "a profile without PipeDream's partition: stages are planned anew, so remove it"
-        raise InputError(source, f"line {where}", shown(stage), expected)
-    if node is None or not separator or texts is None or staged:
-        form = "nodeN -- description -- " + ", ".join(f"{name}=..." for name in _FIELDS)
-        raise InputError(source, f"line {where}", shown(line), form)
+        raise InputError(source, where, shown(stage[1]), expected)
+    # From the right: a description may itself hold the separator, the measurements may not.
+    head, _, tail = line.rpartition(f" -- {FIELDS[0]}=")
+    label, separator, description = head.partition(" -- ")
+    node, measured = _NODE.fullmatch(label), _MEASURED.fullmatch(f"{FIELDS[0]}={tail}")
+    if node is None or not separator or measured is None:
+        raise InputError(source, where, shown(line), LAYER_FORM)
     forward, backward, output, parameters = (
-        _size(source, f"line {where}, {name}", text, listable=name == "activation_size")
-        for name, text in zip(_FIELDS, texts, strict=True)
+        _size(source, f"{where}, {name}", text.strip(), listable=name == "activation_size")
+        for name, text in zip(FIELDS, measured.groups(), strict=True)
     )
-    layer = Layer(f"node{node} {description}", forward / 1e3, backward / 1e3, output, parameters)
-    return node, layer
+    name = f"node{int(node[1])} {description}"
+    return int(node[1]), Layer(name, forward / 1e3, backward / 1e3, output, parameters)
 
 
-def _field_texts(measured: str) -> list[str] | None:
-    parts = [part.partition("=") for part in measured.split(", ")]
-    if tuple(name for name, _, _ in parts) != _FIELDS:
-        return None
-    return [text.strip() for _, _, text in parts]
-
-
-def _parse_edge(source: str, where: int, line: str) -> tuple[int, int]:
-    left, _, right = line.strip().partition(" -- ")
-    u, v = _node_number(left), _node_number(right)
-    if u is None or v is None:
-        raise InputError(source, f"line {where}", shown(line), "an edge nodeN -- nodeM")
-    return u, v
-
-
-def _node_number(label: str) -> int | None:
-    match = re.fullmatch(r"node([0-9]{1,18})", label)
-    return int(match[1]) if match else None
+def _parse_edge(source: str, where: str, line: str) -> tuple[int, int]:
+    ends = [_NODE.fullmatch(label) for label in line.strip().split(" -- ")]
+    if len(ends) != 2 or ends[0] is None or ends[1] is None:
+        raise InputError(source, where, shown(line), "an edge nodeN -- nodeM")
+    return int(ends[0][1]), int(ends[1][1])
 
 
 def _size(source: str, where: str, text: str, *, listable: bool) -> float:
-    """A number, or the sum of a list ``[a; b; c]`` where that may stand."""
+    """Return a number, or the sum of a list ``[a; b; c]`` where one may stand."""
     listed = listable and text.startswith("[") and text.endswith("]")
-    values = text[1:-1].split(";") if listed else [text]
-    total = sum(_number(source, where, value.strip()) for value in values)
+    total = 0.0
+    for part in text[1:-1].split(";") if listed else [text]:
+        value = real_of(part.strip())
+        if value is None or value < 0:
+            raise InputError(source, where, shown(part.strip()), "a finite number of at least 0")
+        total += value
     if not math.isfinite(total):
         raise InputError(source, where, shown(text), "a finite number")
     return total
 
 
-def _number(source: str, where: str, text: str) -> float:
-    value = real_of(text)
-    if value is None:
-        raise InputError(source, where, shown(text), "a finite number")
-    if value < 0:
-        raise InputError(source, where, shown(text), "a number of at least 0")
-    return value
-
-
-def _topological_order(source: str, listing: _Listing) -> list[int]:
+def _topological_order(
+    source: str, nodes: Iterable[int], edges: Mapping[tuple[int, int], int]
+) -> list[int]:
+    """Sort the nodes, the smallest number first where several may come next."""
     import networkx as nx
 
     graph: nx.DiGraph[int] = nx.DiGraph()
-    graph.add_nodes_from(listing.layers)
-    graph.add_edges_from(listing.edges)
-    order: list[int] = []
+    graph.add_nodes_from(nodes)
+    graph.add_edges_from(edges)
     try:
-        order.extend(nx.lexicographical_topological_sort(graph))
+        return list(nx.lexicographical_topological_sort(graph))
     except nx.NetworkXUnfeasible:
-        u, v = _edge_on_cycle(graph)
-        where = f"line {listing.edges[u, v]}"
-        raise InputError(source, where, f"a cycle through node{u}", "an acyclic graph") from None
-    return order
-
-
-def _edge_on_cycle(graph: nx.DiGraph[int]) -> tuple[int, int]:
-    """An edge of some cycle of a graph that has one; O(V + E)."""
-    import networkx as nx
-
-    for component in nx.strongly_connected_components(graph):
-        for u in sorted(component):
-            for v in sorted(graph.successors(u)):
-                if v in component:
-                    return u, v
-    raise AssertionError("the graph has no cycle")
+        edge = nx.find_cycle(graph)[0]
+        where, found = f"line {edges[edge]}", f"a cycle through node{edge[0]}"
+        raise InputError(source, where, found, "an acyclic graph") from None
 
 
 def _model_name(file_name: str) -> str:

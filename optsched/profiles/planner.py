@@ -1,8 +1,7 @@
 r"""From a layer profile and a number of GPUs to pipeline stages and their replicas.
 
 Model. Layers :math:`0..L-1` in topological order are cut into :math:`S` contiguous stages; stage
-:math:`s` holds layers :math:`i_s..j_s` on :math:`k_s \ge 1` replicas, one GPU each (of several:
-`profiles.replicas`), with
+:math:`s` holds layers :math:`i_s..j_s` on :math:`k_s \ge 1` replicas of one GPU each, with
 :math:`\sum_s k_s = G`. A mini-batch is split evenly over the replicas of a stage, so with
 :math:`c_\ell` the forward plus backward time of layer :math:`\ell`, :math:`h_\ell` its parameter
 bytes, :math:`A_i` the bytes that cross the cut before layer :math:`i` (:math:`A_0 = A_L = 0`) and
@@ -26,7 +25,20 @@ exactly :math:`s` stages on exactly :math:`n` GPUs,
                \max\{ b_{s-1}(j, n-k),\; T(j, i-1, k) \}, \qquad b_0(0, 0) = 0 .
 
 Ties go to the last stage with the fewest replicas, then with the fewest layers; the stages before
-it are in turn the best plan, by the same rule, of what is left.
+it are in turn the best plan, by the same rule, of the remaining layers and GPUs.
+
+Replicas of several GPUs. A replica of q tensor slices is planned as one GPU of q times the
+bandwidth across servers, whose layers also all-reduce c bytes inside the replica:
+2 (q - 1)/q c / B_intra seconds. A mixture sends e bytes to experts, as if all of them were on other
+servers: e / (q B) seconds, 1/k too much in a stage of k replicas. Neither depends on the cut.
+
+Micro-batches. Under M micro-batches (1F1B, with a flush) the stages' times add up: with w_s the
+time of stage s without its all-reduce a_s, and t_s = w_s / M, an iteration takes
+
+    max over s of (M - 1) max t + sum t - sum over s' < s of p^b_s' / M + a_s .
+
+The programme still minimises the bottleneck for each number of stages; `choose_plan` takes the
+plan of least such time.
 
 Source: the contiguous-partition-with-replication programme in the style of D. Narayanan et al.,
 "PipeDream: Generalized Pipeline Parallelism for DNN Training", SOSP 2019,
@@ -37,8 +49,8 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -49,19 +61,15 @@ from optsched.errors import InputError, shown
 from optsched.profiles.profile import Layer, LayerProfile
 
 if TYPE_CHECKING:
-    from optsched.profiles._planner_kernel import Room
+    from optsched.profiles.planner_kernel import MemoryLimits
 
 MAX_GPUS = 4096
-"""Most GPUs planned for."""
-
 MAX_STEPS = 10**11
-"""Most steps (pairs of a subproblem and a last stage, before pruning) of one programme."""
-
-LONGEST_WORD = 60
-"""Characters of a layer's name that go into a stage's."""
-
+"""Pairs of a subproblem and a last stage, before pruning, of one programme."""
 MAX_CELLS = 5 * 10**7
-"""Most subproblems (stages x layers x GPUs) of one programme; each takes 6 bytes."""
+"""Subproblems (stages x layers x GPUs) of one programme; each takes 6 bytes."""
+LONGEST_WORD = 60
+"""Characters of a layer's name in the name of a stage."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +97,9 @@ def plan_stages(
     stages: int,
     *,
     bandwidth: float,
-    room: Room | None = None,
+    limits: MemoryLimits | None = None,
 ) -> Plan:
-    """The best plan with exactly `stages` stages on exactly `gpus` GPUs.
+    """Find the best plan with exactly `stages` stages on exactly `gpus` GPUs.
 
     Parameters
     ----------
@@ -101,8 +109,8 @@ def plan_stages(
         G and S of the module's model.
     bandwidth : float
         Bytes per second that one GPU can count on across servers.
-    room : Room, optional
-        What a GPU can hold; by default anything.
+    limits : MemoryLimits, optional
+        Bytes of a GPU; by default there is no limit.
 
     Returns
     -------
@@ -114,7 +122,7 @@ def plan_stages(
     InputError
         For more stages than GPUs or layers, fewer than 1 stage, GPUs outside 1..`MAX_GPUS`, a
         bandwidth that is not positive and finite, times that overflow, or a programme beyond
-        `MAX_STEPS` or `MAX_CELLS`; or where no plan fits into `room`.
+        `MAX_STEPS` or `MAX_CELLS`; or where no plan fits into the memory.
 
     Notes
     -----
@@ -127,15 +135,15 @@ def plan_stages(
     >>> plan_stages(profile_model("VGG19"), 8, 2, bandwidth=1.25e9).replicas
     (7, 1)
     """
-    _check_gpus("plan_stages", gpus)
+    _check_count("plan_stages", "gpus", gpus, MAX_GPUS)
     _check_count("plan_stages", "stages", stages, min(gpus, len(profile.layers)))
-    most = [gpus - (stages - stage) for stage in range(stages + 1)]
-    choices = _choices("plan_stages", profile, most, bandwidth, room)
+    max_gpus = [gpus - (stages - stage) for stage in range(stages + 1)]
+    choices = _choices("plan_stages", profile, max_gpus, bandwidth, limits)
     return _trace_back(profile, choices, gpus, stages, bandwidth)
 
 
 def plans(profile: LayerProfile, gpus: int, *, bandwidth: float, max_stages: int = 8) -> list[Plan]:
-    """The best plan of each number of stages up to `max_stages`, least bottleneck first.
+    """Find the best plan of each number of stages up to `max_stages`, least bottleneck first.
 
     Parameters
     ----------
@@ -165,32 +173,30 @@ def plans(profile: LayerProfile, gpus: int, *, bandwidth: float, max_stages: int
     >>> [plan.replicas for plan in plans(profile_model("VGG19"), 8, bandwidth=1.25e9, max_stages=3)]
     [(4, 3, 1), (7, 1), (8,)]
     """
-    _check_gpus("plans", gpus)
+    _check_count("plans", "gpus", gpus, MAX_GPUS)
     _check_count("plans", "max_stages", max_stages, None)
     largest = min(max_stages, gpus, len(profile.layers))
     choices = _choices("plans", profile, [gpus] * (largest + 1), bandwidth)
-    found = [
-        _trace_back(profile, choices, gpus, stages, bandwidth) for stages in range(1, largest + 1)
-    ]
-    return sorted(found, key=lambda plan: (plan.bottleneck, len(plan.replicas)))
+    best = (_trace_back(profile, choices, gpus, n, bandwidth) for n in range(1, largest + 1))
+    return sorted(best, key=lambda plan: (plan.bottleneck, len(plan.replicas)))
 
 
 def stage_times(profile: LayerProfile, plan: Plan, *, bandwidth: float) -> tuple[float, ...]:
-    """Each stage's time T(i, j, k) in seconds per mini-batch, from the layers themselves; O(L).
+    """Compute each stage's time T(i, j, k) in seconds per mini-batch, from its layers; O(L).
 
     Parameters
     ----------
     profile : LayerProfile
-        Of one mini-batch.
+        The network.
     plan : Plan
-        Stages and their replicas.
+        Its stages.
     bandwidth : float
-        Bytes/s.
+        Bytes per second that one GPU can count on across servers.
 
     Returns
     -------
     tuple of float
-        Seconds, a stage each.
+        Seconds by stage.
 
     Raises
     ------
@@ -215,8 +221,44 @@ def stage_times(profile: LayerProfile, plan: Plan, *, bandwidth: float) -> tuple
     )
 
 
+def as_single_gpus(profile: LayerProfile, bandwidth: float, intra_bandwidth: float) -> LayerProfile:
+    """Return the profile whose replicas are single GPUs, with all-reduces inside them as time."""
+    q = profile.tensor_parallel
+    if q == 1 and profile.experts == 0:
+        return profile
+    layers = tuple(
+        replace(
+            layer,
+            forward_time=layer.forward_time
+            + 2 * (q - 1) / q * layer.tensor_bytes / intra_bandwidth
+            + layer.expert_bytes / bandwidth,
+        )
+        for layer in profile.layers
+    )
+    return replace(profile, layers=layers)
+
+
+def synchronous_time(
+    profile: LayerProfile, plan: Plan, micro_batches: int, *, bandwidth: float
+) -> float:
+    """Return the seconds of an iteration of so many micro-batches, with a flush; O(L)."""
+    rows = _stage_numbers(profile, plan)
+    reduced = [
+        2 * (k - 1) / k * row["parameter_bytes"] / bandwidth
+        for row, k in zip(rows, plan.replicas, strict=True)
+    ]
+    times = stage_times(profile, plan, bandwidth=bandwidth)
+    work = [time - own for time, own in zip(times, reduced, strict=True)]
+    earlier = accumulate((row["backward_time"] for row in rows[:-1]), initial=0.0)
+    slowest, total = max(work), sum(work)
+    return max(
+        ((micro_batches - 1) * slowest + total - before) / micro_batches + own
+        for before, own in zip(earlier, reduced, strict=True)
+    )
+
+
 def stage_table(profile: LayerProfile, plan: Plan) -> list[dict[str, Any]]:
-    """The plan's stages in the form of an instance file.
+    """Return the plan's stages in the form of an instance file.
 
     Parameters
     ----------
@@ -231,7 +273,7 @@ def stage_table(profile: LayerProfile, plan: Plan) -> list[dict[str, Any]]:
         Per stage ``name``, ``replicas``, and of each replica ``forward_time``, ``backward_time``
         (s), ``input_bytes``, ``output_bytes`` (per iteration) and ``parameter_bytes`` (a full
         copy). What crosses a cut is split over the replicas on either side, so the outputs of a
-        stage's replicas sum to the inputs of the next one's. Where they are not 1 or 0, also
+        stage's replicas sum to the inputs of the next one's. With slices or experts, also
         ``tensor_parallel``, and ``tensor_bytes`` and ``expert_bytes`` of a replica per iteration.
 
     Raises
@@ -257,7 +299,7 @@ def stage_table(profile: LayerProfile, plan: Plan) -> list[dict[str, Any]]:
 
 
 def _stage_names(profile: LayerProfile, plan: Plan) -> list[str]:
-    """First and last layer of each stage; of a layer's name, its first word."""
+    """First and last layer of each stage, by the first word of their names."""
     words = [(layer.name.split() or ["?"])[0][:LONGEST_WORD] for layer in profile.layers]
     bounds = (0, *plan.cuts, len(words))
     return [
@@ -267,43 +309,33 @@ def _stage_names(profile: LayerProfile, plan: Plan) -> list[str]:
 
 
 def _stage_numbers(profile: LayerProfile, plan: Plan) -> list[dict[str, float]]:
-    """What each replica of each stage computes, receives, sends and holds."""
+    """Times and bytes of each replica of each stage."""
     _check_plan(profile, plan)
     crossing = _crossing_bytes(profile)
     bounds = (0, *plan.cuts, len(profile.layers))
     rows = []
     for (start, end), k in zip(pairwise(bounds), plan.replicas, strict=True):
         layers = profile.layers[start:end]
-        rows.append(
-            {
-                "forward_time": math.fsum(layer.forward_time for layer in layers) / k,
-                "backward_time": math.fsum(layer.backward_time for layer in layers) / k,
-                "input_bytes": float(crossing[start]) / k,
-                "output_bytes": float(crossing[end]) / k,
-                "parameter_bytes": math.fsum(layer.parameter_bytes for layer in layers),
-            }
-        )
-        _add_experts(rows[-1], profile, layers, k)
-        tensor = math.fsum(layer.tensor_bytes for layer in layers)
-        if tensor:
-            rows[-1]["tensor_bytes"] = tensor / k
+        row = {
+            "forward_time": _total(layers, "forward_time") / k,
+            "backward_time": _total(layers, "backward_time") / k,
+            "input_bytes": float(crossing[start]) / k,
+            "output_bytes": float(crossing[end]) / k,
+            "parameter_bytes": _total(layers, "parameter_bytes"),
+        }
+        for name in ("expert_bytes", "tensor_bytes"):
+            if total := _total(layers, name):
+                row[name] = total / k
+        if profile.experts and k > profile.experts:
+            # Each replica holds one expert, whose gradient goes into the stage's all-reduce: more
+            # than the ring of its copies, which is shorter.
+            row["parameter_bytes"] += _total(layers, "expert_parameter_bytes") / profile.experts
+        rows.append(row)
     return rows
 
 
-def _add_experts(
-    row: dict[str, float], profile: LayerProfile, layers: tuple[Layer, ...], k: int
-) -> None:
-    """What k replicas send to the experts of a stage, which they share out.
-
-    With more replicas than experts each holds one, whose gradient goes into the stage's all-reduce:
-    more than the ring of its copies, which is shorter.
-    """
-    sent = math.fsum(layer.expert_bytes for layer in layers)
-    if sent:
-        row["expert_bytes"] = sent / k
-    if profile.experts and k > profile.experts:
-        held = math.fsum(layer.expert_parameter_bytes for layer in layers)
-        row["parameter_bytes"] += held / profile.experts
+def _total(layers: tuple[Layer, ...], name: str) -> float:
+    return math.fsum(getattr(layer, name) for layer in layers)
 
 
 def _crossing_bytes(profile: LayerProfile) -> NDArray[np.float64]:
@@ -317,31 +349,33 @@ Choices = tuple[NDArray[np.int32], NDArray[np.int16]]
 def _choices(
     source: str,
     profile: LayerProfile,
-    most: list[int],
+    max_gpus: list[int],
     bandwidth: float,
-    room: Room | None = None,
+    limits: MemoryLimits | None = None,
 ) -> Choices:
+    """Run the dynamic programme with at most `max_gpus[s]` GPUs in the first s stages."""
     _check_bandwidth(source, bandwidth)
-    _check_size(source, len(profile.layers), most)
-    totals = profile.totals
+    steps = _count_steps(source, len(profile.layers), max_gpus)
     with np.errstate(over="ignore", invalid="ignore"):  # refused below
-        compute = totals.forward_time + totals.backward_time
+        compute = profile.prefix_sum("forward_time") + profile.prefix_sum("backward_time")
         transfer = 2 * _crossing_bytes(profile) / bandwidth
-        sync = 2 * totals.parameter_bytes / bandwidth
-        copies = 2 * totals.expert_parameter_bytes / max(profile.experts, 1) / bandwidth
-        largest = compute[-1] + 2 * transfer.max() + most[-1] * (sync[-1] + copies[-1])
+        sync = 2 * profile.prefix_sum("parameter_bytes") / bandwidth
+        experts = 2 * profile.prefix_sum("expert_parameter_bytes")
+        copies = experts / max(profile.experts, 1) / bandwidth
+        largest = compute[-1] + 2 * transfer.max() + max_gpus[-1] * (sync[-1] + copies[-1])
     if not math.isfinite(largest):
         raise InputError(source, "", "stage times that overflow", "times that a float can hold")
-    from optsched.profiles._planner_kernel import Room, fill_choices
+    from optsched.profiles.planner_kernel import MemoryLimits, fill_choices
 
-    if room is None:
-        nothing = np.zeros(compute.size)
-        room = Room(nothing, nothing, nothing, False, math.inf, nothing, max(profile.experts, 1), 1)
-    starts, counts, value = fill_choices(
-        compute, transfer, sync, copies, np.array(most, np.int64), room
+    if limits is None:
+        zeros, shares = np.zeros(compute.size), max(profile.experts, 1)
+        limits = MemoryLimits(zeros, zeros, zeros, False, math.inf, zeros, shares, 1)
+    starts, counts, value = fill_choices.for_size(steps)(
+        compute, transfer, sync, copies, np.array(max_gpus, np.int64), limits
     )
     if math.isinf(value):
-        raise InputError(source, "room", "no plan that fits", f"{room.limit:g} bytes per GPU")
+        expected = f"{limits.limit:g} bytes per GPU"
+        raise InputError(source, "limits", "no plan that fits", expected)
     return starts, counts
 
 
@@ -351,19 +385,15 @@ def _trace_back(
     starts, counts = choices
     cuts: list[int] = []
     replicas: list[int] = []
-    end, left = len(profile.layers), gpus
+    end, remaining = len(profile.layers), gpus
     for stage in range(stages, 0, -1):
-        replicas.append(int(counts[stage, left, end]))
-        end, left = int(starts[stage, left, end]), left - replicas[-1]
+        replicas.append(int(counts[stage, remaining, end]))
+        end, remaining = int(starts[stage, remaining, end]), remaining - replicas[-1]
         cuts.append(end)
     plan = Plan(tuple(cuts[-2::-1]), tuple(replicas[::-1]), 0.0)
-    # Summed anew: differences of prefix sums, good enough to choose by, carry more rounding.
+    # Sum anew: differences of prefix sums carry more rounding.
     bottleneck = max(stage_times(profile, plan, bandwidth=bandwidth))
     return Plan(plan.cuts, plan.replicas, bottleneck)
-
-
-def _check_gpus(source: str, gpus: int) -> None:
-    _check_count(source, "gpus", gpus, MAX_GPUS)
 
 
 def _check_count(source: str, where: str, count: int, largest: int | None) -> None:
@@ -378,15 +408,17 @@ def _check_bandwidth(source: str, bandwidth: float) -> None:
         raise InputError(source, "bandwidth", shown(bandwidth), "a positive finite number")
 
 
-def _check_size(source: str, layers: int, most: list[int]) -> None:
-    cells = len(most) * (layers + 1) * (most[-1] + 1)
+def _count_steps(source: str, layers: int, max_gpus: list[int]) -> int:
+    """Return the programme's steps before pruning; refuse too many of them."""
+    cells = len(max_gpus) * (layers + 1) * (max_gpus[-1] + 1)
     if cells > MAX_CELLS:
         raise InputError(source, "", f"{cells} subproblems", f"at most {MAX_CELLS}")
-    slacks = [gpus - stage + 1 for stage, gpus in enumerate(most)][1:-1]
+    slacks = [gpus - stage + 1 for stage, gpus in enumerate(max_gpus)][1:-1]
     pairs = layers * (layers + 1) // 2
     steps = sum(pairs * slack * (slack + 1) // 2 for slack in slacks)
     if steps > MAX_STEPS:
         raise InputError(source, "", f"a programme of {steps} steps", f"at most {MAX_STEPS}")
+    return steps
 
 
 def _check_plan(profile: LayerProfile, plan: Plan) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,19 +43,6 @@ class Layer:
     tensor_bytes: float = 0.0
     expert_bytes: float = 0.0
     expert_parameter_bytes: float = 0.0
-
-
-class Totals(NamedTuple):
-    """Prefix sums over the layers: entry ``i`` is the sum over the layers before position ``i``.
-
-    Each array has length ``len(layers) + 1`` and begins with 0, so that layers ``i..j-1`` sum to
-    ``total[j] - total[i]``. Times are seconds per mini-batch.
-    """
-
-    forward_time: NDArray[np.float64]
-    backward_time: NDArray[np.float64]
-    parameter_bytes: NDArray[np.float64]
-    expert_parameter_bytes: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -100,41 +86,33 @@ class LayerProfile:
         if not self.layers:
             raise InputError(source, "layers", "none", "at least one layer")
         for position, layer in enumerate(self.layers):
-            _check_layer(source, f"layer {position}", layer)
-        for position, edge in enumerate(self.edges):
-            _check_edge(source, f"edge {position}", edge, len(self.layers))
+            for name in _NUMBERS:
+                value = getattr(layer, name)
+                if not _usable(value):
+                    where, expected = f"layer {position}, {name}", "a finite number of at least 0"
+                    raise InputError(source, where, shown(value), expected)
+        for position, (u, v) in enumerate(self.edges):
+            if not 0 <= u < v < len(self.layers):
+                expected = f"positions u < v in 0..{len(self.layers) - 1}, in topological order"
+                raise InputError(source, f"edge {position}", shown((u, v)), expected)
         for name in _NUMBERS:
             if not _usable(sum(float(getattr(layer, name)) for layer in self.layers)):
                 raise InputError(source, name, "an infinite sum", "a finite sum over the layers")
 
     def repeated(self, times: int) -> LayerProfile:
-        """The profile of so many mini-batches: times and outputs grow, parameters do not."""
-        layers = tuple(
-            replace(
-                layer,
-                forward_time=times * layer.forward_time,
-                backward_time=times * layer.backward_time,
-                output_bytes=times * layer.output_bytes,
-                tensor_bytes=times * layer.tensor_bytes,
-                expert_bytes=times * layer.expert_bytes,
-            )
+        """Return the profile of `times` mini-batches: parameters stay the same."""
+        grows = ("forward_time", "backward_time", "output_bytes", "tensor_bytes", "expert_bytes")
+        layers = (
+            replace(layer, **{name: times * getattr(layer, name) for name in grows})
             for layer in self.layers
         )
-        return replace(self, layers=layers)
+        return replace(self, layers=tuple(layers))
 
     def cut_bytes(self) -> NDArray[np.float64]:
-        """Bytes per mini-batch that cross the cut after each layer but the last.
+        """Return the bytes per mini-batch that cross the cut after each layer but the last.
 
-        Returns
-        -------
-        ndarray, shape (len(layers) - 1,)
-            Entry ``i`` is the sum of ``output_bytes`` over the distinct layers ``u <= i`` with an
-            edge to some ``v > i``: an output read by several later layers is sent once.
-
-        Notes
-        -----
-        O(E + L * span) for L layers and E edges, where span is the longest edge. Outputs are
-        added, never subtracted again, so nothing cancels.
+        An output that several later layers read crosses a cut once. O(E + L * span) for L layers
+        and E edges, where span is the longest edge.
         """
         last_reader = list(range(len(self.layers)))
         for u, v in self.edges:
@@ -144,32 +122,13 @@ class LayerProfile:
             crossing[u:last] += self.layers[u].output_bytes
         return crossing
 
-    @cached_property
-    def totals(self) -> Totals:
-        """Prefix sums of the times and the parameter bytes; O(L) once."""
-        return Totals(*(self._prefix_sum(name) for name in Totals._fields))
-
-    def _prefix_sum(self, name: str) -> NDArray[np.float64]:
+    def prefix_sum(self, name: str) -> NDArray[np.float64]:
+        """Sums of a number over the layers before each position 0..L; O(L)."""
         values = (float(getattr(layer, name)) for layer in self.layers)
         return np.array(list(accumulate(values, initial=0.0)))
 
 
 _NUMBERS = tuple(name for name in Layer.__dataclass_fields__ if name != "name")
-
-
-def _check_layer(source: str, where: str, layer: Layer) -> None:
-    for name in _NUMBERS:
-        value = getattr(layer, name)
-        if not _usable(value):
-            place = f"{where}, {name}"
-            raise InputError(source, place, shown(value), "a finite number of at least 0")
-
-
-def _check_edge(source: str, where: str, edge: tuple[int, int], layers: int) -> None:
-    u, v = edge
-    if not 0 <= u < v < layers:
-        expected = f"positions u < v in 0..{layers - 1}, in topological order"
-        raise InputError(source, where, shown(edge), expected)
 
 
 def _usable(value: Any) -> bool:

@@ -1,16 +1,9 @@
 """Layer profiles of well-known networks, computed from their published architectures."""
 
-from __future__ import annotations
-
-from optsched.zoo.catalogue import MIXTURES, MODELS, profile_model, profile_network
-from optsched.zoo.device import DEVICES, V100, device_named
-
-__all__ = [
-    "DEVICES",
-    "MIXTURES",
-    "MODELS",
-    "V100",
-    "device_named",
-    "profile_model",
-    "profile_network",
-]
+from optsched.zoo.catalogue import MIXTURES as MIXTURES
+from optsched.zoo.catalogue import MODELS as MODELS
+from optsched.zoo.catalogue import profile_model as profile_model
+from optsched.zoo.catalogue import profile_network as profile_network
+from optsched.zoo.device import DEVICES as DEVICES
+from optsched.zoo.device import V100 as V100
+from optsched.zoo.device import device_named as device_named

@@ -8,138 +8,102 @@ from functools import partial
 
 from optsched.errors import InputError, shown, suggestion
 from optsched.profiles.profile import Layer, LayerProfile
-from optsched.zoo.bert import bert_large
 from optsched.zoo.device import BACKWARD_PER_FORWARD, V100, Device
-from optsched.zoo.gpt import GPT_6_7B, GPT_13B, GPT_175B, gpt
-from optsched.zoo.inception import inception_v3
-from optsched.zoo.mixtral import mixtral
+from optsched.zoo.language_models import (
+    GPT_6_7B,
+    GPT_13B,
+    GPT_175B,
+    bert_large,
+    gpt,
+    mixtral,
+    t5_11b,
+    xlnet_large,
+)
 from optsched.zoo.network import UNSLICED, LayerSpec, Network
-from optsched.zoo.resnet import resnet152
-from optsched.zoo.t5 import t5_11b
-from optsched.zoo.vgg import vgg19
-from optsched.zoo.xlnet import xlnet_large
+from optsched.zoo.vision_models import inception_v3, resnet152, vgg19
 
 
 @dataclass(frozen=True)
 class ZooModel:
-    """A model of the zoo.
+    """A model of the zoo; `note` is what a reader should know before using it."""
 
-    Attributes
-    ----------
-    name : str
-        Its key in `MODELS`.
-    build : callable
-        Returns its network.
-    batch_size : int
-        Samples in a mini-batch, of Table I of a-srpt.
-    published_parameters : float
-        The count to compare ours with; enters no computation.
-    source : str
-        The architecture's paper, and where the count is published if elsewhere.
-    note : str
-        What a reader should know before using the model.
-    experts : int
-        Experts of each mixture, which `build` then takes; 0: it has none.
-    """
-
-    name: str
     build: Callable[..., Network]
     batch_size: int
+    """Samples in a mini-batch, of Table I of a-srpt."""
     published_parameters: float
+    """The count to compare ours with; enters no computation."""
     source: str
+    """The architecture's paper, and where the count is published if elsewhere."""
     note: str = ""
     experts: int = 0
+    """Experts of each mixture, which `build` then takes; 0: it has none."""
 
 
 _GPT_SOURCE = "Brown et al., Language Models are Few-Shot Learners, 2020, table 2.1"
 _GPT_NOTE = "sequence of 512 tokens, dense attention, output table tied to the embedding"
 
-_ALL = (
-    ZooModel(
-        "VGG19",
+MODELS: dict[str, ZooModel] = {
+    "VGG19": ZooModel(
         vgg19,
-        batch_size=32,
-        published_parameters=143.67e6,
-        source="Simonyan and Zisserman, Very Deep Convolutional Networks, 2015; count: torchvision",
+        32,
+        143.67e6,
+        "Simonyan and Zisserman, Very Deep Convolutional Networks, 2015; count: torchvision",
     ),
-    ZooModel(
-        "ResNet152",
+    "ResNet152": ZooModel(
         resnet152,
-        batch_size=4,
-        published_parameters=60.19e6,
-        source="He et al., Deep Residual Learning for Image Recognition, 2016; count: torchvision",
-        note="stride in the 3x3 convolution of a stage's first block (v1.5)",
+        4,
+        60.19e6,
+        "He et al., Deep Residual Learning for Image Recognition, 2016; count: torchvision",
+        "stride in the 3x3 convolution of a stage's first block (v1.5)",
     ),
-    ZooModel(
-        "Inception-V3",
+    "Inception-V3": ZooModel(
         inception_v3,
-        batch_size=32,
-        published_parameters=23.83e6,
-        source="Szegedy et al., Rethinking the Inception Architecture, 2015; count: torchvision",
-        note="without the auxiliary head (27.16M with it)",
+        32,
+        23.83e6,
+        "Szegedy et al., Rethinking the Inception Architecture, 2015; count: torchvision",
+        "without the auxiliary head (27.16M with it)",
     ),
-    ZooModel(
-        "BERT-large",
+    "BERT-large": ZooModel(
         bert_large,
-        batch_size=4,
-        published_parameters=340e6,
-        source="Devlin et al., BERT: Pre-training of Deep Bidirectional Transformers, 2019",
-        note="with the pooler and the question-answering head; 340M is the paper's rounding",
+        4,
+        340e6,
+        "Devlin et al., BERT: Pre-training of Deep Bidirectional Transformers, 2019",
+        "with the pooler and the question-answering head; 340M is the paper's rounding",
     ),
-    ZooModel(
-        "XLNet-large",
+    "XLNet-large": ZooModel(
         xlnet_large,
-        batch_size=4,
-        published_parameters=360e6,
-        source="Yang et al., XLNet, 2019; count: released xlnet-large-cased (not in the paper)",
-        note="Table I of a-srpt prints 550M; the published architecture has 360M",
+        4,
+        360e6,
+        "Yang et al., XLNet, 2019; count: released xlnet-large-cased (not in the paper)",
+        "Table I of a-srpt prints 550M; the published architecture has 360M",
     ),
-    ZooModel(
-        "T5-11B",
+    "T5-11B": ZooModel(
         t5_11b,
-        batch_size=8,
-        published_parameters=11.3e9,
-        source="Raffel et al., Exploring the Limits of Transfer Learning, 2020; count: released "
+        8,
+        11.3e9,
+        "Raffel et al., Exploring the Limits of Transfer Learning, 2020; count: released "
         "t5-11b, 11,307,321,344 (the paper says 11 billion)",
-        note="both embeddings and the output share one table, counted in encoder.embedding",
+        "both embeddings and the output share one table, counted in encoder.embedding",
     ),
-    ZooModel(
-        "GPT-6.7B",
-        partial(gpt, GPT_6_7B),
-        batch_size=32,
-        published_parameters=6.7e9,
-        source=_GPT_SOURCE,
-        note=_GPT_NOTE,
-    ),
-    ZooModel(
-        "GPT-13B",
+    "GPT-6.7B": ZooModel(partial(gpt, GPT_6_7B), 32, 6.7e9, _GPT_SOURCE, _GPT_NOTE),
+    "GPT-13B": ZooModel(
         partial(gpt, GPT_13B),
-        batch_size=32,
-        published_parameters=13.0e9,
-        source=_GPT_SOURCE,
-        note=f"{_GPT_NOTE}; the table prints width 5140, its 40 heads of 128 make 5120",
+        32,
+        13.0e9,
+        _GPT_SOURCE,
+        f"{_GPT_NOTE}; the table prints width 5140, its 40 heads of 128 make 5120",
     ),
-    ZooModel(
-        "GPT-175B",
-        partial(gpt, GPT_175B),
-        batch_size=16,
-        published_parameters=175.0e9,
-        source=_GPT_SOURCE,
-        note=_GPT_NOTE,
-    ),
-)
-
-MODELS: dict[str, ZooModel] = {model.name: model for model in _ALL}
+    "GPT-175B": ZooModel(partial(gpt, GPT_175B), 16, 175.0e9, _GPT_SOURCE, _GPT_NOTE),
+}
 """The models of Table I of a-srpt, by name."""
 
 MIXTURES: dict[str, ZooModel] = {
     "Mixtral-8x7B": ZooModel(
-        "Mixtral-8x7B",
         mixtral,
-        batch_size=8,
-        published_parameters=46.7e9,
-        source="Jiang et al., Mixtral of Experts, 2024; count: 46.7B in its announcement",
-        note="8 experts a block, 2 active; balanced loads, no token dropped; mini-batch ours",
+        8,
+        46.7e9,
+        "Jiang et al., Mixtral of Experts, 2024; count: 46.7B in its announcement",
+        "8 experts a block, 2 active; balanced loads, no token dropped; mini-batch ours",
         experts=8,
     )
 }
@@ -161,7 +125,7 @@ def profile_model(
     name : str
         A key of `MODELS` or of `MIXTURES`.
     device : Device
-        What runs the layers, one at a time.
+        The GPU that runs the layers, one at a time.
     batch_size : int, optional
         Samples in a mini-batch; by default the model's.
     tensor_parallel : int
@@ -210,23 +174,23 @@ def profile_network(
     tensor_parallel: int = 1,
     recompute: bool = False,
 ) -> LayerProfile:
-    """Profile a network of the zoo's builders, perhaps in slices.
+    """Profile a network that was built with `NetworkBuilder`.
 
-    A layer's forward time is the device's roofline of its FLOPs and of the least it can move: its
-    inputs and outputs once a sample, its parameters once a mini-batch, as if everything inside
-    the layer stayed on chip. A batch twice as large thus takes twice as long where FLOPs or
-    activations decide, and less where reading the parameters does. The backward time is twice
-    the forward time, also in the first layer. A slice has the q-th of the FLOPs and parameters,
-    and every activation.
+    A layer's forward time is the device's roofline of its FLOPs and of the least that it can move:
+    its inputs and outputs once per sample, its parameters once per mini-batch, as if everything
+    inside the layer stayed on chip. A batch twice as large takes twice as long where FLOPs or
+    activations decide, and less where reading the parameters does. The backward time is twice the
+    forward time, also in the first layer. One of q slices has 1/q of the FLOPs and parameters, and
+    every activation. With `recompute`, the backward pass includes another forward pass.
     """
     q = _slices(network, tensor_parallel)
-    found = [layer.experts.count for layer in network.layers if layer.experts is not None]
+    experts = [layer.experts.count for layer in network.layers if layer.experts is not None]
     return LayerProfile(
         model=network.name,
         layers=tuple(_timed(layer, device, batch, q, recompute) for layer in network.layers),
         edges=network.edges,
         tensor_parallel=q,
-        experts=max(found, default=0),
+        experts=max(experts, default=0),
         bytes_per_number=device.bytes_per_number,
     )
 
@@ -252,7 +216,13 @@ def _timed(layer: LayerSpec, device: Device, batch: int, q: int, recompute: bool
     shared = 1 if layer.slices == UNSLICED else q
     size = float(device.bytes_per_number)
     expert_parameters = layer.experts.parameters if layer.experts else 0
-    moved = _moved_elements(layer, batch, (layer.parameters + expert_parameters) / shared)
+    # A lookup reads one row for each that it writes, other layers read all parameters.
+    moved: float = batch * (layer.input_elements + layer.output_elements)
+    moved += (
+        batch * layer.output_elements
+        if layer.lookup
+        else (layer.parameters + expert_parameters) / shared
+    )
     inner = layer.slices.inner_elements / shared + layer.slices.outer_elements
     forward = device.layer_seconds(
         batch * layer.forward_flops / shared, size * moved, size * batch * inner
@@ -268,12 +238,6 @@ def _timed(layer: LayerSpec, device: Device, batch: int, q: int, recompute: bool
         expert_bytes=size * batch * layer.experts.routed_elements if layer.experts else 0.0,
         expert_parameter_bytes=size * expert_parameters,
     )
-
-
-def _moved_elements(layer: LayerSpec, batch: int, parameters: float) -> float:
-    """Numbers that a mini-batch moves; a lookup reads one row for each that it writes."""
-    activations = batch * (layer.input_elements + layer.output_elements)
-    return activations + (batch * layer.output_elements if layer.lookup else parameters)
 
 
 def _provenance(

@@ -30,12 +30,12 @@ class Device:
     memory_bandwidth : float
         Bytes/s between the device and its memory, of the data sheet.
     memory_bytes : float
-        What it holds, of the data sheet, in decimal gigabytes: the few percent by which the chips
-        hold more go to the driver and to fragments.
+        Memory, of the data sheet, in decimal gigabytes: the few percent by which the chips hold
+        more go to the driver and to fragments.
     source : str
         Where the peaks and the memory are published.
     efficiency : float
-        Fraction of either peak that is reached, in (0, 1]. An assumption, not a measurement.
+        Fraction of either peak that layers reach, in (0, 1]. An assumption, not a measurement.
     bytes_per_number : int
         Of an activation, a parameter and its gradient.
     """
@@ -53,18 +53,14 @@ class Device:
             raise InputError("zoo", "efficiency", repr(self.efficiency), "a number in (0, 1]")
 
     def seconds(self, flops: float, moved_bytes: float) -> float:
-        """Time of `flops` operations that move `moved_bytes` to and from memory.
-
-        The slower of the two decides (a roofline). Without the memory's side, sums,
-        concatenations and lookups, which compute next to nothing, would be free.
-        """
-        ideal = max(flops / self.peak_flops, moved_bytes / self.memory_bandwidth)
-        return ideal / self.efficiency
+        """Return the time of `flops` operations that move `moved_bytes`: the slower decides."""
+        return max(flops / self.peak_flops, moved_bytes / self.memory_bandwidth) / self.efficiency
 
     def layer_seconds(self, flops: float, moved_bytes: float, inner_bytes: float) -> float:
-        """Time of a layer's forward pass; `inner_bytes` pass between its kernels, if not fused.
+        """Return the time of a layer's forward pass.
 
-        Here they stay on chip. A device that says otherwise overrides this.
+        `inner_bytes`, which pass between kernels that are not fused, are taken to stay on chip; a
+        subclass may count them.
         """
         return self.seconds(flops, moved_bytes)
 
@@ -113,17 +109,22 @@ DEVICES = {
 
 
 def device_named(name: str) -> Device:
-    """The device of a name of `DEVICES`; raises InputError.
+    """Find a device.
 
     Parameters
     ----------
     name : str
-        Such as V100 or A100-BF16.
+        A key of `DEVICES`, such as V100 or A100-BF16.
 
     Returns
     -------
     Device
-        Its FLOPs a second, memory and bandwidths.
+        The device.
+
+    Raises
+    ------
+    InputError
+        For an unknown name.
 
     Examples
     --------

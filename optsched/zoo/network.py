@@ -21,102 +21,62 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Slices:
-    """A layer in Megatron's slices: each GPU holds a part of every matrix; counts of one sample.
-
-    Attributes
-    ----------
-    forward_reduced, backward_reduced : int
-        Numbers that the slices add up in all-reduces, in a forward and in a backward pass.
-    inner_elements, outer_elements : int
-        Numbers that pass through memory between the kernels of a forward pass, beside the layer's
-        input and output, where kernels are not fused: those that slices share, and those that
-        each of them moves.
-    """
+    """A layer in Megatron's slices: each GPU holds a part of every matrix; counts of one sample."""
 
     forward_reduced: int = 0
+    """Numbers that the slices add up in all-reduces of the forward pass."""
     backward_reduced: int = 0
+    """The same of the backward pass."""
     inner_elements: int = 0
+    """Numbers that pass through memory between the kernels of a forward pass, beside the layer's
+    input and output, where kernels are not fused: those that slices share."""
     outer_elements: int = 0
+    """The same: those that each slice moves."""
 
 
 UNSLICED = Slices()
-"""Of a layer that nobody has said how to slice."""
+"""Slices of a layer that is not sliced: each GPU holds and computes all of it."""
 
 
 @dataclass(frozen=True)
 class Experts:
-    """Experts of a layer: networks of the same size, of which each token passes through a few.
-
-    Attributes
-    ----------
-    count : int
-        How many there are.
-    parameters : int
-        Learned numbers of all of them; the layer's own count holds only what every GPU needs.
-    routed_elements : int
-        Numbers of one sample that are sent to experts and back, in a forward and backward pass.
-    """
+    """Experts of a layer: networks of the same size, of which each token passes through a few."""
 
     count: int
     parameters: int
+    """Learned numbers of all experts; the layer's own count holds only what every GPU needs."""
     routed_elements: int
+    """Numbers of one sample sent to experts and back, in a forward and backward pass."""
 
 
 @dataclass(frozen=True)
 class LayerSpec:
-    """One layer, as one sample sees it.
-
-    Attributes
-    ----------
-    name : str
-        Unique in its network.
-    forward_flops : int
-        FLOPs of the forward pass of one sample.
-    parameters : int
-        Learned numbers that the layer holds.
-    output_shape : tuple of int
-        Shape of the layer's output for one sample.
-    input_elements : int
-        Numbers that the layer reads from other layers, or from the network's input.
-    lookup : bool
-        True when the layer reads only the rows of its table that the sample names: an embedding.
-    slices : Slices
-        What is different where GPUs share the layer's matrices.
-    experts : Experts, optional
-        The experts that a sample's tokens are routed to, and what is sent.
-    """
+    """One layer, with counts of one sample."""
 
     name: str
     forward_flops: int
     parameters: int
     output_shape: Shape
     input_elements: int
+    """Numbers that the layer reads from other layers, or from the network's input."""
     lookup: bool = False
+    """Whether the layer reads only the rows of its table that the sample names: an embedding."""
     slices: Slices = UNSLICED
     experts: Experts | None = None
 
     @property
     def output_elements(self) -> int:
-        """Numbers that the layer hands on, for one sample."""
+        """Numbers in the output of one sample."""
         return math.prod(self.output_shape)
 
 
 @dataclass(frozen=True)
 class Network:
-    """A directed acyclic graph of layers.
+    """A directed acyclic graph of layers, in topological order.
 
-    Attributes
-    ----------
-    name : str
-        The architecture.
-    sample : str
-        What one sample is: the size of an image, the length of a sequence.
-    layers : tuple of LayerSpec
-        In topological order.
-    edges : tuple of (int, int)
-        Pairs (u, v), u < v: layer v reads the output of layer u.
-    heads : int
-        Attention heads: a number of slices must divide them. 0: the network cannot be sliced.
+    Edges (u, v) have u < v: layer v reads the output of layer u. `sample` says what one sample is:
+    the size of an image, the length of a sequence. The number of slices must divide `heads`, the
+    attention heads; with 0 the network cannot be sliced.
     """
 
     name: str
@@ -128,10 +88,8 @@ class Network:
     @property
     def parameters(self) -> int:
         """Learned numbers of the whole network, experts included."""
-        return sum(
-            layer.parameters + (layer.experts.parameters if layer.experts else 0)
-            for layer in self.layers
-        )
+        experts = (layer.experts.parameters for layer in self.layers if layer.experts)
+        return sum(layer.parameters for layer in self.layers) + sum(experts)
 
     @property
     def forward_flops(self) -> int:
@@ -154,7 +112,7 @@ class Tensor:
 
 @dataclass
 class NetworkBuilder:
-    """Collects layers and edges. A layer names its inputs, so any acyclic graph can be built."""
+    """Collects layers and edges; a layer states its inputs, so any acyclic graph can be built."""
 
     name: str
     sample: str

@@ -24,7 +24,7 @@ from optsched.profiles import (
     choose_plan,
     plan_stages,
 )
-from optsched.profiles.memory import room_of
+from optsched.profiles.memory import memory_limits
 
 PROFILE = LayerProfile(
     "three",
@@ -162,8 +162,8 @@ def test_the_fewest_accumulation_steps_that_fit() -> None:
 def test_the_planner_cuts_so_that_stages_fit(batch: str) -> None:
     """Where the fastest plan does not fit, the best of those that do is taken."""
     for stages, least in ((2, 16_061.0), (3, 16_061.0)):
-        room = room_of(PROFILE, batch, "adam", 1, least)
-        plan = plan_stages(PROFILE, 5, stages, bandwidth=1e6, room=room)
+        limits = memory_limits(PROFILE, Training(batch), 1, least)
+        plan = plan_stages(PROFILE, 5, stages, bandwidth=1e6, limits=limits)
         held = bytes_per_gpu(PROFILE, plan, batch, "adam", 1)
         assert max(held) <= least
         assert plan.cuts[-1] == 2  # c alone
@@ -173,7 +173,9 @@ def test_the_planner_cuts_so_that_stages_fit(batch: str) -> None:
     free = choose(6, stages=2, batch=batch, accumulation_steps=1, bandwidth=1e3)
     assert slow.plan.bottleneck >= free.plan.bottleneck
     with pytest.raises(InputError, match="no plan that fits"):
-        plan_stages(PROFILE, 5, 2, bandwidth=1e6, room=room_of(PROFILE, batch, "adam", 1, 1e3))
+        plan_stages(
+            PROFILE, 5, 2, bandwidth=1e6, limits=memory_limits(PROFILE, Training(batch), 1, 1e3)
+        )
 
 
 def test_fewer_gpus_where_communication_decides() -> None:

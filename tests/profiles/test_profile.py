@@ -63,12 +63,10 @@ def test_cut_bytes_follow_their_definition_on_random_graphs() -> None:
         np.testing.assert_allclose(profile(outputs, edges).cut_bytes(), expected, rtol=1e-12)
 
 
-def test_totals_are_prefix_sums() -> None:
-    layers = (Layer("a", 1, 10, 0, 100), Layer("b", 2, 20, 0, 200), Layer("c", 4, 40, 0, 400))
-    totals = LayerProfile("net", layers, (), {}).totals
-    assert totals.forward_time.tolist() == [0, 1, 3, 7]
-    assert totals.backward_time.tolist() == [0, 10, 30, 70]
-    assert totals.parameter_bytes.tolist() == [0, 100, 300, 700]
+def test_prefix_sums() -> None:
+    net = LayerProfile("net", (Layer("a", 1, 10, 0, 100), Layer("b", 2, 20, 0, 200)), ())
+    assert net.prefix_sum("forward_time").tolist() == [0, 1, 3]
+    assert net.prefix_sum("parameter_bytes").tolist() == [0, 100, 300]
 
 
 @pytest.mark.parametrize("edge", [(0, 0), (1, 0), (0, 2), (-1, 1)])

@@ -23,8 +23,8 @@ from optsched.profiles import (
     plan_stages,
     stage_table,
 )
-from optsched.profiles.memory import room_of
-from optsched.profiles.replicas import as_single_gpus, synchronous_time
+from optsched.profiles.memory import memory_limits
+from optsched.profiles.planner import as_single_gpus, synchronous_time
 
 NET = LayerProfile(
     "net",
@@ -189,7 +189,8 @@ def test_no_better_plan_fits(micro_batches: int | None) -> None:
         gpus, batch = rng.randint(2, 5), rng.choice(["per-gpu", "global"])
         stages = rng.randint(1, min(gpus, len(profile.layers)))
         limit = rng.uniform(50.0, 900.0)
-        room = room_of(profile, batch, "adam", 1, limit, gpus=gpus, micro_batches=micro_batches)
+        training = Training(batch, micro_batches=micro_batches)
+        limits = memory_limits(profile, training, 1, limit, gpus=gpus)
         fitting = [
             bottleneck
             for cuts in combinations(range(1, len(profile.layers)), stages - 1)
@@ -201,10 +202,10 @@ def test_no_better_plan_fits(micro_batches: int | None) -> None:
         if not fitting:
             refused += 1
             with pytest.raises(InputError, match="no plan that fits"):
-                plan_stages(profile, gpus, stages, bandwidth=5.0, room=room)
+                plan_stages(profile, gpus, stages, bandwidth=5.0, limits=limits)
             continue
         compared += 1
-        plan = plan_stages(profile, gpus, stages, bandwidth=5.0, room=room)
+        plan = plan_stages(profile, gpus, stages, bandwidth=5.0, limits=limits)
         assert plan.bottleneck == pytest.approx(min(fitting), rel=1e-12)
         held = bytes_per_gpu(profile, plan, batch, "adam", 1, micro_batches=micro_batches)
         assert max(held) <= limit

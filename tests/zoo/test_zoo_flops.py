@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from optsched.zoo.bert import bert_large
 from optsched.zoo.catalogue import MODELS
 from optsched.zoo.convolution import concatenation, convolution, pooling, residual_sum
-from optsched.zoo.gpt import GPT_175B, gpt
+from optsched.zoo.language_models import GPT_175B, bert_large, gpt, t5_11b, xlnet_large
 from optsched.zoo.network import LayerSpec, Network, NetworkBuilder, Tensor
-from optsched.zoo.resnet import resnet152
-from optsched.zoo.t5 import t5_11b
-from optsched.zoo.vgg import vgg19
-from optsched.zoo.xlnet import xlnet_large
+from optsched.zoo.vision_models import resnet152, vgg19
 
 # Multiply-accumulates of one sample, torchvision's tables ("GFLOPS").
 PUBLISHED_MACS = {"VGG19": 19.63e9, "ResNet152": 11.51e9, "Inception-V3": 5.71e9}

@@ -6,11 +6,9 @@ import networkx as nx
 import pytest
 
 from optsched.zoo.catalogue import MODELS
-from optsched.zoo.inception import inception_v3
+from optsched.zoo.language_models import t5_11b
 from optsched.zoo.network import Network
-from optsched.zoo.resnet import resnet152
-from optsched.zoo.t5 import t5_11b
-from optsched.zoo.vgg import vgg19
+from optsched.zoo.vision_models import inception_v3, resnet152, vgg19
 
 CHAINS = ("VGG19", "BERT-large", "XLNet-large", "GPT-6.7B", "GPT-13B", "GPT-175B")
 

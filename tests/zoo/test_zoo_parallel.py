@@ -8,8 +8,7 @@ from optsched.errors import InputError
 from optsched.profiles.profile import Layer, LayerProfile
 from optsched.zoo import MIXTURES, MODELS, V100, profile_model, profile_network
 from optsched.zoo.device import A100_BF16, A100_TF32
-from optsched.zoo.gpt import GPT_6_7B, GptSize, gpt
-from optsched.zoo.mixtral import mixtral
+from optsched.zoo.language_models import GPT_6_7B, GptSize, gpt, mixtral
 
 # A sequence of 512 tokens of GPT-6.7B's width in single precision.
 SEQUENCE = 512 * 4096 * 4

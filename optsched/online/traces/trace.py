@@ -169,7 +169,7 @@ def collect(rows: Iterable[TraceRow | RejectedRow], source: str) -> Trace:
             report.change("fractional GPUs rounded up", row.line)
         if row.submit < last:
             report.change("submitted before the row above; sorted", row.line)
-        if row.walltime is not None and math.isnan(row.walltime):
+        if row.walltime is not None and not row.walltime <= LATEST:
             report.change("unreadable walltime left out", row.line)
         last = row.submit
         jobs.append(row)
@@ -231,6 +231,7 @@ def _trace(jobs: list[TraceRow], source: str, report: ImportReport) -> Trace:
             report.change("job id met before; a number added", row.line)
         names.append(row.job_id if count == 1 else f"{row.job_id}#{count}")
     walltime = np.array([row.walltime for row in jobs], dtype=np.float64)  # None becomes NaN
+    walltime[walltime > LATEST] = np.nan
     return Trace(
         source,
         np.array([_clean(name) for name in names], dtype=object),
