@@ -96,15 +96,12 @@ def table(
 def report(
     store: StoreFile,
     output: Annotated[str, typer.Option("-o", metavar="FILE.html", help="The page to write.")],
-    interactive: Annotated[
-        bool, typer.Option("--interactive", help="Tables filter and sort, schedules zoom; offline.")
-    ] = False,
 ) -> int:
     """Write one self-contained page: tables, plots, every instance, versions, command lines."""
     from optsched.cli.show import note
     from optsched.experiments.report.page import write_report
 
-    write_report(store, output, interactive=interactive)
+    write_report(store, output)
     if output != STANDARD_OUTPUT:
         note(f"wrote {output} ({Path(output).stat().st_size / 1e3:.0f} kB)")
     return DONE

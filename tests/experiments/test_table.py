@@ -14,7 +14,6 @@ import pytest
 
 import optsched
 from optsched.cli import _code, show
-from optsched.experiments import sweep
 from optsched.experiments.plans.plan import read_plan
 from optsched.experiments.plans.units import Unit, expand
 from optsched.experiments.report.page import page
@@ -202,33 +201,6 @@ def test_the_report_is_one_page_that_fetches_nothing(store: Path, tmp_path: Path
     assert "the &lt;worker&gt; died" in text
     assert "optsched sweep &lt;x&gt;" in text
     assert re.search(r"vgg19-16: largest excess 50\.00%, bound 100000\.000 ms by hand", text)
-
-
-def test_an_interactive_report_has_a_script_and_schedules_and_fetches_nothing(
-    tmp_path: Path,
-) -> None:
-    plan, kept = tmp_path / "p.toml", tmp_path / "s.sqlite"
-    plan.write_text(
-        '[[families]]\nname = "<b>a"\ninstances = ["placement/fig2", "placement/vgg19-16"]\n'
-        'methods = ["heavy-edge", "exact"]\n'
-        '[[families]]\nname = "b"\ngenerator = "makespan"\ncount = 1\nmethods = ["sjf-bco"]\n'
-        "arguments = {jobs = 5, servers = 2}\n",
-        encoding="utf-8",
-    )
-    sweep(plan, kept, workers=0)
-    assert _code(["report", str(kept), "-o", str(tmp_path / "r.html"), "--interactive"]) == 0
-    text = (tmp_path / "r.html").read_text(encoding="utf-8")
-    read = Page(text)
-    assert read.open == []
-    assert read.fetched == []
-    assert read.tags.count("script") == 1
-    assert read.tags.count("figcaption") == 2  # a schedule a family
-    assert "vgg19-16 by heavy-edge, 38.44% above its bound" in text
-    assert 'id="stage-1-server-2"' in text
-    assert "<b>" not in text
-    plain = re.sub(r"\s+", "", page(kept))
-    for row in re.findall(r"<tr>.*?</tr>", text):
-        assert re.sub(r"\s+", "", row) in plain
 
 
 def test_a_store_without_results_still_reports(tmp_path: Path) -> None:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from optsched import __version__
-from optsched.experiments.report import interactive as script_of
-from optsched.experiments.report import parts
-from optsched.experiments.report.table import FamilyTable, gap_table
-from optsched.experiments.report.table_formats import percent, title
+from optsched.experiments.report.table import PAIR_HEADINGS, FamilyTable, Run, gap_table
+from optsched.experiments.report.table_formats import body, headings, percent, title
+from optsched.experiments.store.row import FAILURES, Status
 from optsched.experiments.store.store import StoreReader, files_of_store
 from optsched.extras import require_extras
 from optsched.io.outputs import require_outputs
 from optsched.io.writing import write_text
+from optsched.plotting.axes import WIDTH, house_style, robust_scale
+from optsched.plotting.gaps import LEAST
+from optsched.plotting.strips import plot_strips
+from optsched.problems import PROBLEMS
+from optsched.result import ONLY_A_BOUND
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 STYLE = """
 :root { color-scheme: light; }
@@ -41,9 +51,15 @@ NOTES = (
     "independent checker passed count. A selection's table shows the parts of its cost: its "
     "excess, in the CSV and the pictures, is mostly what (20) charges for jobs left waiting."
 )
+MAX_INSTANCES = 300
+"""Instances a family shows in full: those with the largest excess."""
+
+DROPPED = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+"""What a picture would say of when and by what it was made."""
+RUN_HEADINGS = ("method", "seed", "objective", "bound", "excess %", "status", "seconds", "checked")
 
 
-def write_report(store: str | Path, target: str | Path, *, interactive: bool = False) -> None:
+def write_report(store: str | Path, target: str | Path) -> None:
     """Write the page of a store.
 
     Parameters
@@ -52,9 +68,6 @@ def write_report(store: str | Path, target: str | Path, *, interactive: bool = F
         A store that `sweep` made.
     target : str or Path
         The page, .html.
-    interactive : bool, optional
-        With a script, in the page, that filters and sorts its tables and zooms its pictures, and a
-        schedule a family: the stored solution furthest above its bound.
 
     Raises
     ------
@@ -82,38 +95,32 @@ def write_report(store: str | Path, target: str | Path, *, interactive: bool = F
     """
     require_extras(["matplotlib"])
     require_outputs([target], files_of_store(store))
-    write_text(target, page(store, interactive))
+    write_text(target, page(store))
 
 
-def page(store: str | Path, interactive: bool = False) -> str:
+def page(store: str | Path) -> str:
     """The page as text."""
     tables = gap_table(store)
     with StoreReader(store) as base:
         runs = base.rows("SELECT * FROM runs ORDER BY number")
         plans = base.rows("SELECT name, sha256, text FROM plans ORDER BY name")
     name = escape(", ".join(dict.fromkeys(table.plan for table in tables)))
-    sections = [parts.family(table, f"family-{i}") for i, table in enumerate(tables)]
-    style, tools, script = STYLE, "", ""
-    if interactive:
-        pictures = script_of.schedules(store, tables)
-        sections = [each + drawn for each, drawn in zip(sections, pictures, strict=True)]
-        style, tools = STYLE + script_of.STYLE, script_of.TOOLS
-        script = f"<script>{script_of.SCRIPT}</script>"
+    sections = [_family(table, f"family-{i}") for i, table in enumerate(tables)]
     return "\n".join(
         (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>Gap report: {name}</title><style>{style}</style></head><body>",
+            f"<title>Gap report: {name}</title><style>{STYLE}</style></head><body>",
             f"<h1>How far from optimal? Gap report: {name}</h1>",
-            f"<p>{escape(NOTES)}</p>{tools}",
+            f"<p>{escape(NOTES)}</p>",
             _contents(tables),
             *sections,
             "<section><h2>How it was made</h2>",
             f"<p>Page written by optsched {escape(__version__)}.</p>",
-            parts.runs_of_sweeps(runs),
+            _runs_of_sweeps(runs),
             "<h3>Plans</h3>",
-            parts.plans(plans),
-            f"</section>{script}</body></html>\n",
+            _plans(plans),
+            "</section></body></html>\n",
         )
     )
 
@@ -126,3 +133,158 @@ def _contents(tables: Sequence[FamilyTable]) -> str:
         text = escape(words) if worst.mean else ""
         items.append(f'<li><a href="#family-{i}">{escape(title(table))}</a>{text}</li>')
     return f"<nav><ul>{''.join(items)}</ul></nav>"
+
+
+def _family(table: FamilyTable, anchor: str) -> str:
+    """A family: its table, its plot, its pairs, its instances."""
+    return (
+        f'<section id="{anchor}"><h2>{escape(title(table))}</h2>'
+        + _table(headings(table), body(table))
+        + _figure(table)
+        + _pairings(table)
+        + _failures(table.runs)
+        + _instances(table)
+        + "</section>"
+    )
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table that scrolls by itself where the page is narrow; texts are escaped here."""
+    head = "".join(f"<th>{escape(h)}</th>" for h in headings)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return (
+        f'<div class="wide"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _runs_of_sweeps(runs: Sequence[Mapping[str, Any]]) -> str:
+    """Command lines and versions of every start of a sweep."""
+    parts = []
+    for run in runs:
+        versions = json.loads(run["environment"])
+        words = ", ".join(f"{name} {value}" for name, value in versions.items())
+        parts.append(
+            f"<p><code>{escape(run['command'] or '(called from Python)')}</code><br>"
+            f"{escape(run['started'])}, {escape(run['workers'])}: {escape(words)}</p>"
+        )
+    return "".join(parts)
+
+
+def _plans(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The text of every plan."""
+    return "".join(
+        f"<details><summary>{escape(row['name'])} (sha256 {escape(row['sha256'][:12])})</summary>"
+        f"<pre>{escape(row['text'])}</pre></details>"
+        for row in rows
+    )
+
+
+def _figure(table: FamilyTable) -> str:
+    known = any(run.excess is not None for run in table.runs)
+    return f"<figure>{_excess_plot(table)}</figure>" if known else ""
+
+
+def _excess_plot(table: FamilyTable) -> str:
+    """A strip a method: a dot a run, a tick at the mean."""
+    excess = {line.method: list[float]() for line in table.lines if line.mean is not None}
+    for run in table.runs:
+        if run.excess is not None:
+            excess[run.method].append(100 * run.excess)
+    with house_style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(WIDTH, 0.9 + 0.3 * len(excess)), layout="constrained")
+        ax = figure.add_subplot()
+        plot_strips(excess, "excess over the bound, %; black tick: mean", ax)
+        robust_scale(ax.xaxis, [x for values in excess.values() for x in values], LEAST)
+        return _inline_svg(figure, f"Excess by method, {table.family}")
+
+
+def _inline_svg(figure: Figure, title: str) -> str:
+    """A picture as an element of a page, in the style that is set."""
+    stream, name = io.StringIO(), escape(title)
+    figure.savefig(stream, format="svg", transparent=True, metadata=DROPPED)
+    drawn = stream.getvalue().partition("<svg ")[2]
+    inner = drawn.partition(">")[2]
+    box = f"0 0 {72 * figure.get_figwidth():g} {72 * figure.get_figheight():g}"
+    return (
+        f'<svg viewBox="{box}" role="img" aria-label="{name}"><title>{name}</title>{inner.strip()}'
+    )
+
+
+def _pairings(table: FamilyTable) -> str:
+    rows = [pair.cells for pair in table.pairings]
+    return _table(PAIR_HEADINGS, rows) if rows else ""
+
+
+def _failures(runs: Sequence[Run]) -> str:
+    failed = [r for r in runs if r.status in FAILURES]
+    if not failed:
+        return ""
+    rows = [
+        (r.instance, r.method, str(r.seed), r.status or "", r.message or "")
+        for r in failed[:MAX_INSTANCES]
+    ]
+    return f"<h3>{len(failed)} failed runs</h3>" + _table(
+        ("instance", "method", "seed", "status", "message"), rows
+    )
+
+
+def _instances(table: FamilyTable) -> str:
+    groups: dict[str, list[Run]] = {}
+    for run in table.runs:
+        groups.setdefault(run.sha256, []).append(run)
+    ranked = sorted(groups.values(), key=_largest, reverse=True)
+    shown = ranked[:MAX_INSTANCES]
+    cut = f", the {len(shown)} with the largest excess" if len(shown) < len(ranked) else ""
+    return f"<h3>Instances{cut}</h3>" + "".join(_instance(table.problem, runs) for runs in shown)
+
+
+def _largest(runs: Sequence[Run]) -> float:
+    return max((run.excess or 0.0 for run in runs), default=0.0)
+
+
+def _instance(problem: str, runs: Sequence[Run]) -> str:
+    first = runs[0]
+    known = sorted({run.bound for run in runs if run.bound is not None})
+    bound = "no bound"
+    if known:
+        ends = dict.fromkeys((known[0], known[-1]))  # a run's seed may have a bound of its own
+        span = " to ".join(_value(problem, value) for value in ends)
+        bound = f"bound {span} by {first.bound_source}"
+    head = f"{first.instance}: largest excess {percent(_largest(runs))}%, {bound}"
+    return (
+        f"<details><summary>{escape(head)}</summary>"
+        + _table(RUN_HEADINGS, (_run(problem, run) for run in runs))
+        + f"<p>sha256 <code>{escape(first.sha256)}</code></p></details>"
+    )
+
+
+def _run(problem: str, run: Run) -> tuple[str, ...]:
+    method = run.method if run.chosen is None else f"{run.method} ({run.chosen})"
+    return (
+        method,
+        str(run.seed),
+        "-" if run.objective is None else _value(problem, run.objective),
+        "-" if run.bound is None else _value(problem, run.bound),
+        percent(run.excess),
+        _status(run),
+        "-" if run.seconds is None else f"{run.seconds:.4f}",
+        "yes" if run.feasible else ("-" if run.only_bounds else "no"),
+    )
+
+
+def _status(run: Run) -> str:
+    if run.only_bounds:
+        return ONLY_A_BOUND
+    if run.status == Status.DONE:
+        return f"{run.termination}"
+    return f"{run.status or 'not run yet'}: {run.message or ''}"
+
+
+def _value(problem: str, value: float) -> str:
+    shown = PROBLEMS[problem]
+    return f"{value * shown.shown_per_unit:.3f} {shown.unit}"
