@@ -23,7 +23,7 @@ from optsched.errors import InputError, shown
 from optsched.io.numerals import real_of
 from optsched.placement.cost import iteration_time
 from optsched.placement.instance import SCHEMA, PlacementInstance
-from optsched.profiles import LayerProfile, Plan, bytes_per_gpu, stage_table
+from optsched.profiles import LayerProfile, Plan, Training, bytes_per_gpu, stage_table
 from optsched.zoo import profile_network
 from optsched.zoo.device import A100_BF16, Device
 from optsched.zoo.language_models import GptSize, gpt
@@ -224,7 +224,7 @@ def memory_of(row: Row) -> float:
     """Bytes on the fullest GPU, by the planner's reading (`optsched.profiles.memory`)."""
     iteration, plan = _cut(row, Constants(), Constants.intra_bandwidth, False)
     parts = row.micro_batches
-    return max(bytes_per_gpu(iteration, plan, "global", "adam", 1, micro_batches=parts))
+    return max(bytes_per_gpu(iteration, plan, Training("global", micro_batches=parts)))
 
 
 def _cut(

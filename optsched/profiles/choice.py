@@ -35,28 +35,18 @@ SIZES_TRIED = 16
 
 @dataclass(frozen=True)
 class Choice:
-    """A plan, the profile that it cuts, and its memory and time.
-
-    Attributes
-    ----------
-    plan : Plan
-        Stages and replicas.
-    iteration : LayerProfile
-        The profile of an iteration's samples.
-    bytes_per_gpu : tuple of float
-        Bytes on each GPU of each stage.
-    accumulation_steps : int
-        Parts of a GPU's mini-batch, which pass one after another.
-    seconds : float
-        Time of an iteration, by which plans are compared: the bottleneck, or the time of all
-        micro-batches.
-    """
+    """A plan, the profile that it cuts, and its memory and time."""
 
     plan: Plan
     iteration: LayerProfile
+    """The profile of an iteration's samples."""
     bytes_per_gpu: tuple[float, ...]
+    """Bytes on each GPU, by stage."""
     accumulation_steps: int
+    """Parts of a GPU's mini-batch, which pass one after another."""
     seconds: float
+    """Time of an iteration, by which plans are compared: the bottleneck, or the time of all
+    micro-batches."""
 
     @property
     def most_bytes(self) -> float:
@@ -132,7 +122,7 @@ def choose_plan(
         for plan, seconds in _plans(planned, used, stages, q * bandwidth, limits, training):
             # Take the fewest steps that fit; where none do, the most.
             for count in reversed(steps):
-                held = _bytes_held(profile, plan, training, count)
+                held = bytes_per_gpu(profile, plan, training, count)
                 choice = Choice(plan, iteration, held, count, seconds)
                 if choice.most_bytes <= gpu_memory:
                     break
@@ -157,13 +147,6 @@ def _check_slices(source: str, profile: LayerProfile, gpus: int, training: Train
         raise InputError(source, "experts", found, f"the {profile.experts} of its profile")
     if q > 1 and (gpus < q or gpus % q):
         raise InputError(source, "gpus", str(gpus), f"a multiple of tensor_parallel = {q}")
-
-
-def _bytes_held(
-    profile: LayerProfile, plan: Plan, training: Training, steps: int
-) -> tuple[float, ...]:
-    batch, optimiser, parts = training.batch, training.optimiser, training.micro_batches
-    return bytes_per_gpu(profile, plan, batch, optimiser, steps, micro_batches=parts)
 
 
 def _sizes(gpus: int, min_gpus: int) -> list[int]:

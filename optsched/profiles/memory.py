@@ -106,15 +106,9 @@ def steps_to_try(profile: LayerProfile, training: Training) -> list[int]:
 
 
 def bytes_per_gpu(
-    profile: LayerProfile,
-    plan: Plan,
-    batch: str,
-    optimiser: str,
-    steps: int,
-    *,
-    micro_batches: int | None = None,
+    profile: LayerProfile, plan: Plan, training: Training, steps: int = 1
 ) -> tuple[float, ...]:
-    """Compute the bytes that each GPU of each stage holds.
+    """Compute the bytes on each GPU of each stage.
 
     Parameters
     ----------
@@ -122,19 +116,15 @@ def bytes_per_gpu(
         Of one mini-batch.
     plan : Plan
         Its stages.
-    batch : str
-        "per-gpu": an iteration has a mini-batch for each GPU; "global": one in all.
-    optimiser : str
-        A name of `OPTIMISERS`.
+    training : Training
+        The samples of an iteration, the optimiser and the micro-batches.
     steps : int
         Accumulation steps.
-    micro_batches : int, optional
-        M of a pipeline with a flush.
 
     Returns
     -------
     tuple of float
-        By stage, bytes.
+        Bytes by stage.
 
     Examples
     --------
@@ -142,13 +132,14 @@ def bytes_per_gpu(
     >>> from optsched.zoo import profile_model
     >>> profile = profile_model("VGG19")
     >>> plan = plan_stages(profile, 8, 2, bandwidth=1.25e9)
-    >>> [f"{held:.2e}" for held in bytes_per_gpu(profile, plan, "global", "adam", 1)]
+    >>> [f"{held:.2e}" for held in bytes_per_gpu(profile, plan, Training("global"))]
     ['7.53e+08', '2.20e+09']
     """
     bounds = (0, *plan.cuts, len(profile.layers))
     entering = (0.0, *profile.cut_bytes())
     gpus = profile.tensor_parallel * sum(plan.replicas)
-    parts, shared = _parts(batch, steps, gpus, micro_batches)
+    parts, shared = _parts(training, steps, gpus)
+    factor = _bytes_per_parameter_byte(profile, training)
     held = []
     for stage, ((start, end), k) in enumerate(zip(pairwise(bounds), plan.replicas, strict=True)):
         layers = profile.layers[start:end]
@@ -157,10 +148,8 @@ def bytes_per_gpu(
         parameters += experts / min(k, max(profile.experts, 1))
         activations = entering[start] + math.fsum(layer.output_bytes for layer in layers)
         share = 1.0 / k if shared else 1.0
-        in_flight = min(micro_batches or MOST_STEPS, len(plan.replicas) - stage) * share / parts
-        held.append(
-            _bytes_per_parameter_byte(profile, optimiser) * parameters + in_flight * activations
-        )
+        in_flight = min(training.micro_batches or MOST_STEPS, len(plan.replicas) - stage)
+        held.append(factor * parameters + in_flight * share / parts * activations)
     return tuple(held)
 
 
@@ -170,8 +159,8 @@ def memory_limits(
     """Return the same for the planner: a limit on each GPU of a plan on `gpus` GPUs."""
     from optsched.profiles.planner_kernel import MemoryLimits
 
-    parts, shared = _parts(training.batch, steps, gpus, training.micro_batches)
-    factor = _bytes_per_parameter_byte(profile, training.optimiser)
+    parts, shared = _parts(training, steps, gpus)
+    factor = _bytes_per_parameter_byte(profile, training)
     return MemoryLimits(
         factor * profile.prefix_sum("parameter_bytes"),
         profile.prefix_sum("output_bytes") / parts,
@@ -184,13 +173,13 @@ def memory_limits(
     )
 
 
-def _parts(batch: str, steps: int, gpus: int, micro_batches: int | None) -> tuple[float, bool]:
+def _parts(training: Training, steps: int, gpus: int) -> tuple[float, bool]:
     """Return how many parts a mini-batch has in the pipeline, and whether replicas share each."""
-    if micro_batches is None:
-        return steps, batch == "global"
-    return micro_batches / (gpus if batch == "per-gpu" else 1), True
+    if training.micro_batches is None:
+        return steps, training.batch == "global"
+    return training.micro_batches / (gpus if training.batch == "per-gpu" else 1), True
 
 
-def _bytes_per_parameter_byte(profile: LayerProfile, optimiser: str) -> float:
+def _bytes_per_parameter_byte(profile: LayerProfile, training: Training) -> float:
     """Bytes on a GPU for each byte of its replica's parameters."""
-    return OPTIMISERS[optimiser] / profile.bytes_per_number / profile.tensor_parallel
+    return OPTIMISERS[training.optimiser] / profile.bytes_per_number / profile.tensor_parallel

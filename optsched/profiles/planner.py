@@ -74,21 +74,14 @@ LONGEST_WORD = 60
 
 @dataclass(frozen=True)
 class Plan:
-    """Stages and replicas.
-
-    Attributes
-    ----------
-    cuts : tuple of int
-        Position of the first layer of stages 2..S.
-    replicas : tuple of int
-        Replicas of each of the S stages.
-    bottleneck : float
-        Largest stage time, in seconds per mini-batch.
-    """
+    """Pipeline stages and their replicas."""
 
     cuts: tuple[int, ...]
+    """Position of the first layer of stages 2..S."""
     replicas: tuple[int, ...]
+    """Replicas of each of the S stages."""
     bottleneck: float
+    """Largest stage time, in seconds per mini-batch."""
 
 
 def plan_stages(

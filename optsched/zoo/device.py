@@ -19,34 +19,23 @@ BACKWARD_PER_FORWARD = 2.0
 
 @dataclass(frozen=True)
 class Device:
-    """A device by its data sheet, and the part of it that real layers reach.
-
-    Attributes
-    ----------
-    name : str
-        The device and the arithmetic it is used with.
-    peak_flops : float
-        FLOP/s of the data sheet.
-    memory_bandwidth : float
-        Bytes/s between the device and its memory, of the data sheet.
-    memory_bytes : float
-        Memory, of the data sheet, in decimal gigabytes: the few percent by which the chips hold
-        more go to the driver and to fragments.
-    source : str
-        Where the peaks and the memory are published.
-    efficiency : float
-        Fraction of either peak that layers reach, in (0, 1]. An assumption, not a measurement.
-    bytes_per_number : int
-        Of an activation, a parameter and its gradient.
-    """
+    """A device by its data sheet, and the part of it that real layers reach."""
 
     name: str
+    """The device and the arithmetic it is used with."""
     peak_flops: float
+    """FLOP/s of the data sheet."""
     memory_bandwidth: float
+    """Bytes/s between the device and its memory, of the data sheet."""
     memory_bytes: float
+    """Memory, of the data sheet, in decimal gigabytes: the few percent by which the chips hold more
+    go to the driver and to fragments."""
     source: str
+    """Where the peaks and the memory are published."""
     efficiency: float = 0.5
+    """Fraction of either peak that layers reach, in (0, 1]. An assumption, not a measurement."""
     bytes_per_number: int = BYTES_PER_NUMBER
+    """Of an activation, a parameter and its gradient."""
 
     def __post_init__(self) -> None:
         if not 0 < self.efficiency <= 1:

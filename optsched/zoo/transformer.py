@@ -13,37 +13,36 @@ input in the backward pass: two and two a block. Normalisations and residual sum
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from optsched.zoo.network import Experts, NetworkBuilder, Slices, Tensor
 
 
-@dataclass(frozen=True)
-class Style:
-    """What the families do differently in every sublayer.
-
-    Attributes
-    ----------
-    bias : bool
-        Whether matrix products carry a bias.
-    norm_vectors : int
-        Learned vectors of a normalisation: 2 (scale, shift) in a layer norm, 1 in an RMS norm.
-    """
+class Style(NamedTuple):
+    """Differences between families in every sublayer; the default is that of BERT and of GPT."""
 
     bias: bool = True
+    """Whether matrix products carry a bias."""
     norm_vectors: int = 2
+    """Learned vectors of a normalisation: 2 (scale, shift) in a layer norm, 1 in an RMS norm."""
+
+
+class Positions(NamedTuple):
+    """What relative positions add to an attention."""
+
+    parameters: int = 0
+    flops: int = 0
+
+
+LAYER_NORM, NO_POSITIONS = Style(), Positions()
 
 
 _SCORE_MOVES = 6
 """Times that an unfused attention writes or reads a score."""
 _AROUND = 5
 """Times that each token's features are written or read around a sublayer's products, beside its
-input and output: the norm writes and the first product reads, the last product writes and the
-dropout, in one kernel with the residual sum, reads that and the sublayer's input again."""
-
-BERT_STYLE = Style()
-"""Biases and layer norms: those of BERT and of GPT, the default."""
+input and output: the norm writes and the first product reads; the last product writes; the dropout,
+in one kernel with the residual sum, reads that and the sublayer's input again."""
 
 
 def token_input(tokens: int) -> Tensor:
@@ -60,22 +59,8 @@ def embedding(
     """
     shape = (*ids.shape, width)
     slices = Slices(forward_reduced=ids.elements * width)
-    return net.add(
-        name,
-        (ids,),
-        shape,
-        flops=0,
-        parameters=rows * width + extra,
-        lookup=True,
-        slices=slices,
-    )
-
-
-class Positions(NamedTuple):
-    """What relative positions add to an attention, where the family has them."""
-
-    parameters: int = 0
-    flops: int = 0
+    parameters = rows * width + extra
+    return net.add(name, (ids,), shape, flops=0, parameters=parameters, lookup=True, slices=slices)
 
 
 def attention(
@@ -86,8 +71,8 @@ def attention(
     *,
     context: Tensor | None = None,
     shared_inner: int | None = None,
-    style: Style = BERT_STYLE,
-    positions: Positions = Positions(),  # noqa: B008 - a constant
+    style: Style = LAYER_NORM,
+    positions: Positions = NO_POSITIONS,
 ) -> Tensor:
     """Add an attention sublayer.
 
@@ -95,9 +80,9 @@ def attention(
     (queries), 2 t d i (keys and values), s t i (scores), s t i (weighted values) and s i d
     (output): the seq^2 terms do not depend on the number of heads.
 
-    Slices add up the gradient of the context too. Of unfused kernels, queries, keys, values and
-    what the heads give are written and read; a score is written, read and written by the softmax
-    and by the dropout, and read; see `_AROUND` for the rest.
+    Slices add up the gradient of the context too. Unfused kernels write and read queries, keys,
+    values and the heads' outputs, and move each score `_SCORE_MOVES` times: it is written, read and
+    written by the softmax and by the dropout, and read.
     """
     source = x if context is None else context
     (queries, width), keys = x.shape, source.shape[0]
@@ -135,7 +120,7 @@ def feed_forward(
     x: Tensor,
     hidden: int,
     *,
-    style: Style = BERT_STYLE,
+    style: Style = LAYER_NORM,
 ) -> Tensor:
     """Add a feed-forward sublayer: two matrix products, `hidden` features between them."""
     tokens, width = x.shape
@@ -167,9 +152,9 @@ def expert_feed_forward(
 ) -> Tensor:
     """Add a sublayer of experts, of which a router picks `active` for each token.
 
-    A token's features are sent to each expert that it is routed to and come back, and so do the
-    gradients: 4 all-to-alls of tokens x width x `active` numbers. Loads are taken as balanced, and
-    no token is dropped. Source: N. Shazeer et al., "Outrageously Large Neural Networks", ICLR 2017;
+    A token's features are sent to each of its experts and come back, and so do the gradients: 4
+    all-to-alls of tokens x width x `active` numbers. Loads are balanced, and no token is dropped.
+    Source: N. Shazeer et al., "Outrageously Large Neural Networks", ICLR 2017;
     D. Lepikhin et al., "GShard", ICLR 2021.
     """
     tokens, width = x.shape
@@ -193,10 +178,9 @@ def expert_feed_forward(
 def vocabulary_head(
     net: NetworkBuilder, name: str, x: Tensor, vocabulary: int, *, norm_parameters: int
 ) -> Tensor:
-    """Add the last normalisation and a product with the embedding's table.
+    """Add the last normalisation and a product with the embedding's table, which is counted there.
 
-    The table is tied to the embedding's, whose layer counts it. A placement that sets the two
-    layers apart holds the table twice, which these counts do not show.
+    A placement that sets the two layers apart holds the table twice, which these counts omit.
     """
     tokens, width = x.shape
     flops = linear_flops(tokens, width, vocabulary)

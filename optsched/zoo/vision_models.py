@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from optsched.zoo.convolution import (
     concatenation,
     convolution,
@@ -89,120 +87,112 @@ def inception_v3() -> Network:
     training only and ends no path to the output, is left out.
     """
     net = NetworkBuilder("Inception-V3", "image 3 x 299 x 299")
-    x = _stem(net, Tensor((3, 299, 299)))
-    for block, pool_channels in enumerate((32, 64, 64), start=1):
-        x = _block_35(_Block(net, f"mixed35_{block}"), x, pool_channels)
-    x = _reduction_17(_Block(net, "reduce17"), x)
-    for block, channels in enumerate((128, 160, 160, 192), start=1):
-        x = _block_17(_Block(net, f"mixed17_{block}"), x, channels)
-    x = _reduction_8(_Block(net, "reduce8"), x)
-    for block in (1, 2):
-        x = _block_8(_Block(net, f"mixed8_{block}"), x)
-    x = global_pooling(net, "pool", x)
-    linear(net, "fc", x, CLASSES)
-    return net.build()
-
-
-@dataclass(frozen=True)
-class _Block:
-    """One block under construction; its layers' names begin with the block's."""
-
-    net: NetworkBuilder
-    name: str
-
-    def conv(
-        self, name: str, x: Tensor, channels: int, height: int, width: int, stride: int = 1
-    ) -> Tensor:
-        """Add a convolution; with stride 1 it keeps the image's size."""
-        padding = (height // 2, width // 2) if stride == 1 else 0
-        return convolution(
-            self.net,
-            f"{self.name}.{name}",
-            x,
-            channels,
-            (height, width),
-            stride=stride,
-            padding=padding,
-            batch_norm=True,
-        )
-
-    def pool(self, x: Tensor, stride: int) -> Tensor:
-        """Add a 3x3 pooling; with stride 1 it keeps the image's size."""
-        padding = 1 if stride == 1 else 0
-        return pooling(self.net, f"{self.name}.pool", x, 3, stride=stride, padding=padding)
-
-    def join(self, *branches: Tensor) -> Tensor:
-        """Add the concatenation that ends the block."""
-        return concatenation(self.net, f"{self.name}.concat", branches)
-
-
-def _stem(net: NetworkBuilder, x: Tensor) -> Tensor:
-    """Add the convolutions and poolings that bring 299 x 299 pixels down to 35 x 35."""
+    x = Tensor((3, 299, 299))
     x = convolution(net, "stem.1", x, 32, 3, stride=2, batch_norm=True)
     x = convolution(net, "stem.2", x, 32, 3, batch_norm=True)
     x = convolution(net, "stem.3", x, 64, 3, padding=1, batch_norm=True)
     x = pooling(net, "stem.pool1", x, 3, stride=2)
     x = convolution(net, "stem.4", x, 80, 1, batch_norm=True)
     x = convolution(net, "stem.5", x, 192, 3, batch_norm=True)
-    return pooling(net, "stem.pool2", x, 3, stride=2)
+    x = pooling(net, "stem.pool2", x, 3, stride=2)
+    for block, pool_channels in enumerate((32, 64, 64), start=1):
+        x = _inception_block(net, f"mixed35_{block}", x, _BLOCK_35, pool_channels)
+    x = _inception_block(net, "reduce17", x, _REDUCTION_17)
+    for block, channels in enumerate((128, 160, 160, 192), start=1):
+        x = _inception_block(net, f"mixed17_{block}", x, _block_17(channels), 192)
+    x = _inception_block(net, "reduce8", x, _REDUCTION_8)
+    for block in (1, 2):
+        x = _inception_block(net, f"mixed8_{block}", x, _BLOCK_8, 192)
+    x = global_pooling(net, "pool", x)
+    linear(net, "fc", x, CLASSES)
+    return net.build()
 
 
-def _block_35(block: _Block, x: Tensor, pool_channels: int) -> Tensor:
-    """Add a 35 x 35 block (figure 5): 1x1, 5x5, double 3x3 and pooled branches."""
-    single = block.conv("1x1", x, 64, 1, 1)
-    five = block.conv("5x5.reduce", x, 48, 1, 1)
-    five = block.conv("5x5", five, 64, 5, 5)
-    double = block.conv("3x3.reduce", x, 64, 1, 1)
-    double = block.conv("3x3.1", double, 96, 3, 3)
-    double = block.conv("3x3.2", double, 96, 3, 3)
-    pooled = block.conv("pool.project", block.pool(x, 1), pool_channels, 1, 1)
-    return block.join(single, five, double, pooled)
+Branch = tuple[tuple[str, int, int, int, int], ...]
+"""A chain of convolutions: name, channels, height, width, stride."""
+_BLOCK_35: tuple[Branch, ...] = (
+    (("1x1", 64, 1, 1, 1),),
+    (("5x5.reduce", 48, 1, 1, 1), ("5x5", 64, 5, 5, 1)),
+    (("3x3.reduce", 64, 1, 1, 1), ("3x3.1", 96, 3, 3, 1), ("3x3.2", 96, 3, 3, 1)),
+)
+"""Figure 5."""
+_REDUCTION_17: tuple[Branch, ...] = (
+    (("3x3", 384, 3, 3, 2),),
+    (("double.reduce", 64, 1, 1, 1), ("double.1", 96, 3, 3, 1), ("double.2", 96, 3, 3, 2)),
+)
+_REDUCTION_8: tuple[Branch, ...] = (
+    (("3x3.reduce", 192, 1, 1, 1), ("3x3", 320, 3, 3, 2)),
+    (
+        ("7x7.reduce", 192, 1, 1, 1),
+        ("7x7.1", 192, 1, 7, 1),
+        ("7x7.2", 192, 7, 1, 1),
+        ("7x7.3", 192, 3, 3, 2),
+    ),
+)
+_BLOCK_8: tuple[Branch, ...] = (
+    (("1x1", 320, 1, 1, 1),),
+    (("3x3.reduce", 384, 1, 1, 1), ("3x3.wide", 384, 1, 3, 1), ("3x3.tall", 384, 3, 1, 1)),
+    (
+        ("double.reduce", 448, 1, 1, 1),
+        ("double.1", 384, 3, 3, 1),
+        ("double.wide", 384, 1, 3, 1),
+        ("double.tall", 384, 3, 1, 1),
+    ),
+)
+"""Figure 7: the layers called wide and tall fork from the layer before them."""
 
 
-def _reduction_17(block: _Block, x: Tensor) -> Tensor:
-    """Add the block that brings 35 x 35 down to 17 x 17."""
-    single = block.conv("3x3", x, 384, 3, 3, stride=2)
-    double = block.conv("double.reduce", x, 64, 1, 1)
-    double = block.conv("double.1", double, 96, 3, 3)
-    double = block.conv("double.2", double, 96, 3, 3, stride=2)
-    return block.join(single, double, block.pool(x, 2))
+def _block_17(channels: int) -> tuple[Branch, ...]:
+    """Branches of figure 6: 7x7 convolutions split into 1x7 and 7x1."""
+    seven = (("7x7.reduce", channels, 1, 1, 1), ("7x7.1", channels, 1, 7, 1))
+    double = (
+        ("double.reduce", channels, 1, 1, 1),
+        ("double.1", channels, 7, 1, 1),
+        ("double.2", channels, 1, 7, 1),
+        ("double.3", channels, 7, 1, 1),
+        ("double.4", 192, 1, 7, 1),
+    )
+    return (("1x1", 192, 1, 1, 1),), (*seven, ("7x7.2", 192, 7, 1, 1)), double
 
 
-def _block_17(block: _Block, x: Tensor, channels: int) -> Tensor:
-    """Add a 17 x 17 block (figure 6): 7x7 convolutions split into 1x7 and 7x1."""
-    single = block.conv("1x1", x, 192, 1, 1)
-    seven = block.conv("7x7.reduce", x, channels, 1, 1)
-    seven = block.conv("7x7.1", seven, channels, 1, 7)
-    seven = block.conv("7x7.2", seven, 192, 7, 1)
-    double = block.conv("double.reduce", x, channels, 1, 1)
-    double = block.conv("double.1", double, channels, 7, 1)
-    double = block.conv("double.2", double, channels, 1, 7)
-    double = block.conv("double.3", double, channels, 7, 1)
-    double = block.conv("double.4", double, 192, 1, 7)
-    pooled = block.conv("pool.project", block.pool(x, 1), 192, 1, 1)
-    return block.join(single, seven, double, pooled)
+def _inception_block(
+    net: NetworkBuilder,
+    block: str,
+    x: Tensor,
+    branches: tuple[Branch, ...],
+    pool_channels: int | None = None,
+) -> Tensor:
+    """Add parallel branches, a pooled one and their concatenation.
 
+    With stride 1 convolutions keep the image's size. A block without `pool_channels` halves the
+    image, and its pooled branch has no convolution.
+    """
 
-def _reduction_8(block: _Block, x: Tensor) -> Tensor:
-    """Add the block that brings 17 x 17 down to 8 x 8."""
-    three = block.conv("3x3.reduce", x, 192, 1, 1)
-    three = block.conv("3x3", three, 320, 3, 3, stride=2)
-    seven = block.conv("7x7.reduce", x, 192, 1, 1)
-    seven = block.conv("7x7.1", seven, 192, 1, 7)
-    seven = block.conv("7x7.2", seven, 192, 7, 1)
-    seven = block.conv("7x7.3", seven, 192, 3, 3, stride=2)
-    return block.join(three, seven, block.pool(x, 2))
+    def add(y: Tensor, name: str, channels: int, height: int, width: int, stride: int) -> Tensor:
+        return convolution(
+            net,
+            f"{block}.{name}",
+            y,
+            channels,
+            (height, width),
+            stride=stride,
+            padding=(height // 2, width // 2) if stride == 1 else 0,
+            batch_norm=True,
+        )
 
-
-def _block_8(block: _Block, x: Tensor) -> Tensor:
-    """Add an 8 x 8 block (figure 7): branches that fork into 1x3 and 3x1 at their end."""
-    single = block.conv("1x1", x, 320, 1, 1)
-    three = block.conv("3x3.reduce", x, 384, 1, 1)
-    three_wide = block.conv("3x3.wide", three, 384, 1, 3)
-    three_tall = block.conv("3x3.tall", three, 384, 3, 1)
-    double = block.conv("double.reduce", x, 448, 1, 1)
-    double = block.conv("double.1", double, 384, 3, 3)
-    double_wide = block.conv("double.wide", double, 384, 1, 3)
-    double_tall = block.conv("double.tall", double, 384, 3, 1)
-    pooled = block.conv("pool.project", block.pool(x, 1), 192, 1, 1)
-    return block.join(single, three_wide, three_tall, double_wide, double_tall, pooled)
+    outputs = []
+    for branch in branches:
+        y, fork = x, x
+        for layer in branch:
+            if layer[0].endswith(".wide"):
+                fork = y
+                outputs.append(add(fork, *layer))
+            else:
+                y = add(fork if layer[0].endswith(".tall") else y, *layer)
+        outputs.append(y)
+    if pool_channels is None:
+        outputs.append(pooling(net, f"{block}.pool", x, 3, stride=2))
+    else:
+        pooled = pooling(net, f"{block}.pool", x, 3, stride=1, padding=1)
+        outputs.append(add(pooled, "pool.project", pool_channels, 1, 1, 1))
+    return concatenation(net, f"{block}.concat", tuple(outputs))

@@ -138,9 +138,9 @@ def test_an_iteration_has_a_mini_batch_for_each_gpu_or_one_in_all() -> None:
 def test_bytes_a_gpu_holds_by_hand() -> None:
     """Stages a-b and c: 110 and 1,000 parameters; in flight two parts of 120, one of 40 + 20."""
     plan = Plan((2,), (2, 1), 0.0)
-    held = bytes_per_gpu(PROFILE, plan, "per-gpu", "adam", 1)
+    held = bytes_per_gpu(PROFILE, plan, Training())
     assert held == pytest.approx((16 * 110 + 2 * 120, 16 * 1000 + 60))
-    shared = bytes_per_gpu(PROFILE, plan, "global", "sgd", 4)
+    shared = bytes_per_gpu(PROFILE, plan, Training("global", optimiser="sgd"), 4)
     assert shared == pytest.approx((12 * 110 + 2 * 120 / 2 / 4, 12 * 1000 + 60 / 4))
 
 
@@ -164,7 +164,7 @@ def test_the_planner_cuts_so_that_stages_fit(batch: str) -> None:
     for stages, least in ((2, 16_061.0), (3, 16_061.0)):
         limits = memory_limits(PROFILE, Training(batch), 1, least)
         plan = plan_stages(PROFILE, 5, stages, bandwidth=1e6, limits=limits)
-        held = bytes_per_gpu(PROFILE, plan, batch, "adam", 1)
+        held = bytes_per_gpu(PROFILE, plan, Training(batch))
         assert max(held) <= least
         assert plan.cuts[-1] == 2  # c alone
     slow = choose(

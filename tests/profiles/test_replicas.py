@@ -153,10 +153,10 @@ def test_micro_batches_choose_by_their_own_time() -> None:
 
 def test_slices_share_parameters_and_not_activations() -> None:
     plan = Plan((1,), (1, 2), 0.0)
-    held = bytes_per_gpu(SLICED, plan, "per-gpu", "adam", 1)
+    held = bytes_per_gpu(SLICED, plan, Training())
     # 100 and 250 parameters, 16 bytes each, in 4 slices; two parts in flight of 40, one of 40 + 30.
     assert held == pytest.approx((16 * 100 / 4 + 2 * 40, 16 * 250 / 4 + 70))
-    in_two = bytes_per_gpu(replace(SLICED, bytes_per_number=2), plan, "per-gpu", "adam", 1)
+    in_two = bytes_per_gpu(replace(SLICED, bytes_per_number=2), plan, Training())
     assert in_two == pytest.approx((16 * 200 / 4 + 2 * 40, 16 * 500 / 4 + 70))
 
 
@@ -166,7 +166,7 @@ def test_a_flush_keeps_the_micro_batches_that_are_on_their_way(
 ) -> None:
     """Three stages of one, one and two replicas; an iteration has 4 mini-batches."""
     plan = Plan((1, 2), (1, 1, 2), 0.0)
-    held = bytes_per_gpu(NET, plan, "per-gpu", "sgd", 1, micro_batches=micro_batches)
+    held = bytes_per_gpu(NET, plan, Training(optimiser="sgd", micro_batches=micro_batches))
     each = 4 / micro_batches
     assert held[0] == pytest.approx(12 * 100 + in_flight * each * 40)
     assert held[1] == pytest.approx(12 * 200 + min(2, micro_batches) * each * 60)
@@ -175,7 +175,7 @@ def test_a_flush_keeps_the_micro_batches_that_are_on_their_way(
 
 @pytest.mark.parametrize(("replicas", "share"), [(1, 1), (2, 1 / 2), (3, 1 / 3), (5, 1 / 3)])
 def test_replicas_share_out_experts_and_hold_one_at_least(replicas: int, share: float) -> None:
-    (held,) = bytes_per_gpu(EXPERTS, Plan((), (replicas,), 0.0), "per-gpu", "adam", 1)
+    (held,) = bytes_per_gpu(EXPERTS, Plan((), (replicas,), 0.0), Training())
     assert held == pytest.approx(16 * (350 + 1500 * share) + 70)
 
 
@@ -207,7 +207,7 @@ def test_no_better_plan_fits(micro_batches: int | None) -> None:
         compared += 1
         plan = plan_stages(profile, gpus, stages, bandwidth=5.0, limits=limits)
         assert plan.bottleneck == pytest.approx(min(fitting), rel=1e-12)
-        held = bytes_per_gpu(profile, plan, batch, "adam", 1, micro_batches=micro_batches)
+        held = bytes_per_gpu(profile, plan, Training(batch, micro_batches=micro_batches))
         assert max(held) <= limit
     assert min(refused, compared) > 5
 
@@ -222,7 +222,7 @@ def _fitting(
 ) -> float | None:
     """The bottleneck of a plan, by stages alone; None where it does not fit."""
     plan = Plan(cuts, replicas, 0.0)
-    held = bytes_per_gpu(profile, plan, batch, "adam", 1, micro_batches=micro_batches)
+    held = bytes_per_gpu(profile, plan, Training(batch, micro_batches=micro_batches))
     if max(held) > limit:
         return None
     return max(
