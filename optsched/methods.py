@@ -121,7 +121,7 @@ def solve(
     progress.tell(None, None)
     outcome = _kept(lambda: entry(instance, chosen, settings))
     if bound:
-        outcome = _with_bound(problem, instance, chosen, settings.deadline, outcome)
+        outcome = _with_bound(problem, instance, chosen, settings, outcome)
     result = result_of(problem, instance, entry, chosen, settings, outcome)
     progress.tell(result.objective, result.bound)
     return result
@@ -289,14 +289,17 @@ def _kept(run: Callable[[], Outcome]) -> Outcome:
 
 
 def _with_bound(
-    problem: Problem, instance: Any, options: Any, deadline: Deadline, outcome: Outcome
+    problem: Problem, instance: Any, options: Any, settings: Settings, outcome: Outcome
 ) -> Outcome:
     """Give an outcome without a bound the problem's quick one, in what is left of the time."""
     if outcome.bound is not None or outcome.termination is Termination.INFEASIBLE:
         return outcome
     if problem.bound is None:
         return outcome
-    value, source, *certificate = resolve(problem.bound)(instance, options, deadline)
+    quick: tuple[Any, ...] = (settings.deadline,)
+    if problem.over_time:
+        quick = (settings, outcome.solution)
+    value, source, *certificate = resolve(problem.bound)(instance, options, *quick)
     return replace(
         outcome,
         bound=value,

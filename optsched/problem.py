@@ -109,7 +109,9 @@ class Problem:
         ``module:function`` that loads compiled code before anything is timed.
     bound : str or None
         ``module:function`` of ``(instance, options, deadline)``, a quick bound for methods that
-        have none.
+        have none: its value and source, and perhaps a certificate. Over time, where a bound holds
+        for a seed's draw only, of ``(instance, options, settings, solution)``, the latter a run's
+        records or None.
     objective, unit, shown_per_unit : str, str, float
         The objective's name, the unit of tables, and how many of it are one of the objective's.
     defaults : tuple of str

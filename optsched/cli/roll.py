@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from optsched import declared
-from optsched.cli.exit_codes import BROKEN, DONE, INTERRUPTED
+from optsched.cli.exit_codes import BROKEN, DONE, INTERRUPTED, NO_SOLUTION
 from optsched.cli.settings import (
     InstanceFile,
     Iterations,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from optsched.rolling.instance import RollingInstance
     from optsched.rolling.options import RollingOptions
     from optsched.rolling.runs import Run
-    from optsched.rolling.simulator.engine import StalledError
+    from optsched.rolling.simulator.engine import UnfinishedRunError
 
 
 def roll(
@@ -89,7 +89,8 @@ def roll(
     if isinstance(ended, KeyboardInterrupt):
         return INTERRUPTED
     if ended is not None:
-        raise ended
+        show.note(f"optsched: {ended}")
+        return NO_SOLUTION
     return DONE if all(run.check.feasible for run in done) else BROKEN
 
 
@@ -110,12 +111,12 @@ def _run(
     options: RollingOptions,
     settings: Settings,
     bound: int,
-) -> tuple[list[Run], KeyboardInterrupt | StalledError | None]:
+) -> tuple[list[Run], KeyboardInterrupt | UnfinishedRunError | None]:
     """The complete runs, and what kept others from being so."""
     from optsched.cli.progress import RunProgress
     from optsched.rolling.bounds.clairvoyant import BoundSettings
     from optsched.rolling.runs import run_policies
-    from optsched.rolling.simulator.engine import StalledError
+    from optsched.rolling.simulator.engine import UnfinishedRunError
 
     done: list[Run] = []
     effort = BoundSettings(iterations=bound) if bound else None
@@ -125,6 +126,6 @@ def _run(
                 instance, names, options, settings, bound=effort, progress=bars
             ):
                 done.append(run)
-        except (KeyboardInterrupt, StalledError) as ended:
+        except (KeyboardInterrupt, UnfinishedRunError) as ended:
             return done, ended
     return done, None

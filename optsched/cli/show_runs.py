@@ -92,6 +92,9 @@ def rolling_runs(runs: Sequence[RollingRun]) -> None:
     out = console()
     print_in_full(out, made)
     out.print(load_line(runs[0].load, runs[0].plan), markup=False)
+    for run in runs:
+        if run.message is not None:
+            out.print(f"{run.records.policy}: {run.message}", markup=False)
     _violations(out, runs)
 
 

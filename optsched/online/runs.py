@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from optsched.checking import CheckReport, relative_excess
-from optsched.deadline import Deadline, clock, stood
+from optsched.deadline import clock, stood
 from optsched.online.audit import audit
 from optsched.online.bounds.flow import ITERATIONS, FlowBounds, flow_bounds
 from optsched.online.bounds.gang import ITERATIONS as GANG_ITERATIONS
@@ -174,7 +174,10 @@ def bound_runs(
 
 
 def quick_bound(
-    instance: OnlineInstance, options: OnlineOptions, deadline: Deadline
+    instance: OnlineInstance,
+    options: OnlineOptions,
+    settings: Settings,
+    solution: OnlineSolution | None,
 ) -> tuple[float, str]:
     """Flow bound of the same workload, for policies that do not preempt jobs."""
     return _flow_bound(jobs_that_run(instance, options))

@@ -16,6 +16,7 @@ ROLLING = Problem(
     defaults=("clairvoyant-bound", "sts", "edf", "fifo", "price"),
     own=f"{_HERE}.runs:own_policy",
     over_time=True,
+    bound=f"{_HERE}.runs:quick_bound",
     pictures={
         "run": f"{_PICTURES}.rolling:plot_run",
         "nodes-in-use": f"{_PICTURES}.rolling:plot_nodes_in_use",

@@ -10,17 +10,30 @@ import numpy as np
 import pytest
 from rolling.small import instance, job, three_jobs
 
+import optsched
+from optsched import load
 from optsched.cli import _code
 from optsched.errors import InputError
+from optsched.generators.rolling import generate_rolling, rolling_settings
+from optsched.result import Settings, Termination
+from optsched.rolling.bounds.clairvoyant import BoundSettings
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.policies import by_name as policies
+from optsched.rolling.policies import limited
 from optsched.rolling.runs import Run, run_policies
-from optsched.rolling.simulator.engine import MOST_PERIODIC_DECISIONS, Plan, StalledError
-from optsched.rolling.simulator.world import View
+from optsched.rolling.simulator.engine import (
+    MOST_PERIODIC_DECISIONS,
+    Plan,
+    UnfinishedRunError,
+    simulate_rolling,
+)
+from optsched.rolling.simulator.world import View, World
+from optsched.selection.assignment import Seat
 from optsched.selection.cost import tables_of
 from optsched.selection.heuristics.sts import sts_assignment
 from optsched.selection.options import SelectionOptions
 
+CASES = Path(__file__).parent.parent / "cases"
 CHEAP = [{"name": "n", "gpu_type": "A", "gpus": 2, "cost_rate": [0.1, 0.2]}]
 
 
@@ -31,6 +44,31 @@ class Idle:
 
     def decide(self, view: View) -> Plan:
         return Plan({})
+
+
+class Swapping(Idle):
+    """Gives the cluster to another job each time it is asked."""
+
+    name, wake = "swapping", 900.0
+
+    def __init__(self) -> None:
+        self.turn = 0
+
+    def decide(self, view: View) -> Plan:
+        self.turn = (self.turn + 1) % len(view.jobs)
+        return Plan({self.turn: Seat(0, (0,), 0)})
+
+
+class Moving(Idle):
+    """Preempts job a for job b, and never again."""
+
+    def decide(self, view: View) -> Plan:
+        return Plan({len(view.jobs) - 1: Seat(0, (0,), 0)})
+
+
+@pytest.fixture(name="workload", scope="module")
+def a_workload() -> RollingInstance:
+    return generate_rolling(rolling_settings(3, jobs=12, gpus_per_node=2))
 
 
 IDLE = policies.Policy("idle", "waits", lambda name, world, settings: Idle())
@@ -80,7 +118,7 @@ def test_a_stalled_policy_leaves_the_others_results(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(policies.POLICIES, "idle", IDLE)
     runs = run_policies(three_jobs(), ["sts", "idle", "edf"])
     assert [next(runs).records.policy, next(runs).records.policy] == ["sts", "edf"]
-    with pytest.raises(StalledError, match="policy idle leaves 3 jobs waiting"):
+    with pytest.raises(UnfinishedRunError, match="policy idle makes no progress: 3 jobs"):
         next(runs)
 
 
@@ -91,10 +129,77 @@ def test_the_program_prints_the_others_too(
     monkeypatch.delenv("OPTSCHED_DEBUG", raising=False)
     path = tmp_path / "small.json"
     path.write_text(json.dumps(three_jobs().to_dict()))
-    assert _code(["roll", str(path), "--policy", "idle,edf", "--bound", "0", "--json"]) == 4
+    assert _code(["roll", str(path), "--policy", "idle,edf", "--bound", "0", "--json"]) == 3
     out, error = capsys.readouterr()
     assert [row["policy"] for row in json.loads(out)] == ["edf"]
-    assert error.splitlines()[-1].endswith("policy idle leaves 3 jobs waiting on an idle cluster")
+    assert "policy idle makes no progress: 3 jobs are not done" in error.splitlines()[-1]
+
+
+@pytest.mark.parametrize("case", ["a", "b"])
+def test_a_run_without_progress_ends(case: str) -> None:
+    """Jobs are swapped before the delay, as long as the interval or longer, is over."""
+    given = load(CASES / f"rolling-endless-{case}.json")
+    result = optsched.solve(given, "price", time_limit=2.0)
+    assert result.status in ("time-limit", "no-solution")
+    assert result.build_time + result.solve_time < 3.5
+    assert "message" in result.details
+    swapping = Swapping()
+    with pytest.raises(UnfinishedRunError, match="policy swapping makes no progress") as caught:
+        simulate_rolling(World(given), swapping)
+    assert caught.value.termination is Termination.NO_SOLUTION
+    assert "optsched" not in str(caught.value)
+
+
+def test_a_delay_of_many_decisions_is_no_standstill() -> None:
+    """A job that is moved once runs on after 5,000 decisions without an epoch."""
+    jobs = [job("a", 0.0, 100.0, 10), job("b", 5.0, 20.0, 1)]
+    given = instance(jobs, interval=1.0, reconfiguration_delay=5000.0)
+    records = simulate_rolling(World(given), Moving())
+    assert records.jobs[0].completion > 5000
+
+
+def test_a_limit_is_kept_by_every_policy(workload: RollingInstance) -> None:
+    """Decisions after the limit are first come, first served; the run is complete and audited."""
+    for name in ("sts", "rg", "dp", "price", "milp"):
+        result = optsched.solve(workload, name, time_limit=0.0)
+        assert result.status == "time-limit"
+        assert result.check is not None
+        assert result.check.feasible
+        decisions = result.details["decisions"]
+        said = f"{decisions} of {decisions} decisions after the time limit, by fifo"
+        assert result.details["message"] == said
+    (run,) = run_policies(workload, ["sts"], settings=Settings(time_limit=0.0))
+    assert run.to_dict()["message"] == run.message == said
+    fifo, whole = optsched.solve(workload, "fifo"), optsched.solve(workload, "sts")
+    assert result.objective == fifo.objective
+    assert (whole.status, whole.details.get("message")) == ("feasible", None)
+
+
+def test_a_run_too_long_for_the_grace_ends_without_records(
+    workload: RollingInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limited, "GRACE", -1.0)
+    result = optsched.solve(workload, "sts", time_limit=0.0)
+    assert (result.status, result.objective) == ("time-limit", None)
+    assert "the time limit passed" in str(result.details["message"])
+
+
+@pytest.mark.parametrize("case", ["a", "b"])
+def test_no_bound_is_above_a_cost_of_zero(case: str) -> None:
+    """Energy costs nothing, so the optimum is 0, to the last bit."""
+    given = load(CASES / f"rolling-zero-cost-{case}.json")
+    runs = list(run_policies(given, ["sts", "edf"], bound=BoundSettings()))
+    assert [(run.bound, run.excess) for run in runs] == [(0.0, None)] * 2
+    assert optsched.solve(given, "clairvoyant-bound").bound == 0.0
+
+
+def test_policies_get_a_quick_bound_of_their_own_draw(workload: RollingInstance) -> None:
+    for seed in (0, 1):
+        result = optsched.solve(workload, "edf", seed=seed)
+        best = optsched.solve(workload, "clairvoyant-bound", seed=seed).bound
+        assert 0 < result.bound <= best <= result.objective
+        assert result.bound_source == "clairvoyant Lagrangian"
+    assert optsched.solve(workload, "edf", bound=False).bound is None
 
 
 def slow_instance(seconds: float, interval: float) -> RollingInstance:

@@ -18,6 +18,8 @@ from optsched.compiled_loops import njit
 
 STEPS = 40
 CLOSE = 1e-11
+EPSILON = 2.0**-53
+"""Relative rounding of one operation."""
 
 
 class Slots(NamedTuple):
@@ -137,6 +139,8 @@ def _refine(i: int, guess: float, enough: float, job: Job, slots: Slots) -> Any:
         if done >= job.work or value > enough:
             break
         low, high = high, 2 * high
+    else:
+        return best, low, guess  # the work cannot be done by the end of slot i
     for _ in range(STEPS):
         if best > enough or high - low <= CLOSE * high:
             break
@@ -152,21 +156,24 @@ def _refine(i: int, guess: float, enough: float, job: Job, slots: Slots) -> Any:
 
 @njit(cache=True)
 def _value(i: int, mu: float, job: Job, slots: Slots) -> Any:
-    """value_i(mu), and the epochs done by the times that attain it."""
+    """value_i(mu) less the rounding of its sum, and the epochs done by the times that attain it."""
     edges = slots.edges
     total, done = mu * job.work, 0.0
+    magnitude = total
     for h in range(job.first, i):
         low, c = _best_in(h, mu, job, slots.price)
         if c >= 0:
             length = edges[h + 1] - max(edges[h], job.arrival)
             total += length * low
+            magnitude -= length * low
             done += length * job.speed[c]
     low, c = _best_in(i, mu, job, slots.price)
     start = max(edges[i], job.arrival)
     tail, x = _last(start, edges[i + 1] - start, low, job.due, job.weight)
     if c >= 0:
         done += x * job.speed[c]
-    return total + tail, done
+    rounding = (i - job.first + 8) * EPSILON * (magnitude + abs(tail))
+    return total + tail - rounding, done
 
 
 @njit(cache=True)

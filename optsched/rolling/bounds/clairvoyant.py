@@ -1,6 +1,6 @@
 """The clairvoyant Lagrangian bound on a run's total cost, whatever the policy.
 
-Guarantee: for any prices lam_t(h) >= 0 of GPU seconds by type and time slot,
+Guarantee, rounding included: for any prices lam_t(h) >= 0 of GPU seconds by type and time slot,
 
     sum_j min over completion C of [least energy at prices c + lam to do the true W_j in [a_j, C]
                                     + eta_j (C - d_j)^+]  -  sum_th lam_t(h) GPUs_t length_h
@@ -22,7 +22,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.rolling.bounds._clairvoyant_kernel import Slots, Workload, all_jobs
+from optsched.deadline import Deadline
+from optsched.rolling.bounds._clairvoyant_kernel import EPSILON, Slots, Workload, all_jobs
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.simulator.world import World
 
@@ -79,8 +80,9 @@ def clairvoyant_bound(
     settings: BoundSettings | None = None,
     *,
     until: float | None = None,
+    deadline: Deadline | None = None,
 ) -> Bound:
-    """Find prices that make the bound large."""
+    """Find prices that make the bound large, until the iterations or the deadline end."""
     settings = settings or BoundSettings()
     load = workload_of(world, epochs)
     edges = slot_edges(load, settings, until)
@@ -106,10 +108,11 @@ def clairvoyant_bound(
         slope[:, -1] = 0.0  # nothing is priced after the last slot
         slope[(prices <= 0) & (slope < 0)] = 0.0
         norm = float((slope**2).sum())
-        if norm <= 0 or ahead <= 1e-9 * abs(best):
+        if norm <= 0 or ahead <= 1e-9 * abs(best) or (deadline and deadline.is_over):
             break
         target = min(best + ahead, known_cost)
         prices = np.maximum(prices + max(target - value, 0.0) / norm * slope, 0.0)
+    best = max(best, 0.0)  # no schedule costs less than nothing
     return Bound(best, history[0], best_prices, edges, first_use, tuple(history))
 
 
@@ -123,7 +126,8 @@ def lagrangian(
     use, values = np.zeros_like(prices), np.empty(len(load.jobs))
     total = all_jobs(load, Slots(edges, prices), first, kept, values, use)
     paid = float((prices * load.gpus[:, None] * np.diff(edges)).sum())
-    return float(total) - paid, use
+    rounding = (len(values) + prices.size) * EPSILON * (float(np.abs(values).sum()) + paid)
+    return float(total) - paid - rounding, use
 
 
 def _first_multipliers(load: Workload, slots: int) -> Floats:
@@ -152,10 +156,12 @@ def workload_of(world: World, epochs: tuple[float, ...]) -> Workload:
         start.append(len(rows))
         least.append(min(row[3] / row[2] for row in rows[before:]))
     table = np.array(rows)
-    jobs = [
-        (max(j.submit_time, instance.now), w - j.completed_epochs, j.due_date, j.tardiness_weight)
-        for j, w in zip(instance.jobs, epochs, strict=True)
-    ]
+    jobs = []
+    for job, work in zip(instance.jobs, epochs, strict=True):
+        arrival = max(job.submit_time, instance.now)
+        clock_error = 8 * EPSILON * (abs(arrival) + abs(job.due_date))
+        due = job.due_date + clock_error  # a later due date only lowers the bound
+        jobs.append((arrival, work - job.completed_epochs, due, job.tardiness_weight))
     return Workload(
         np.array(jobs, dtype=float),
         np.array(start),

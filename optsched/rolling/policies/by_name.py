@@ -88,9 +88,9 @@ def make_policy(name: str, world: World, settings: Settings) -> Decider:
     world : World
         The instance, prepared.
     settings : Settings
-        The seed; `iterations` are the passes of ``rg`` at each decision (default 20),
-        `time_limit` the seconds of all optima, or of all of price-patterns' seats: decisions that
-        come after it has passed are the heuristic's. One optimum takes at most 5 s in any case.
+        The seed; `iterations` are the passes of ``rg`` at each decision (default 20), `deadline`
+        cuts what a solver does at a decision. One optimum takes at most 5 s in any case. Once the
+        deadline has passed, `optsched.rolling.policies.limited` decides in the policy's place.
 
     Returns
     -------

@@ -3,7 +3,7 @@
 Guarantee: each decision is optimal for (P1) when its solve ends within `A_DECISION` seconds and the
 run's limit (relative gap 1e-4); the run as a whole is not, since (19) freezes the configuration
 while STS plans to speed up. A decision that is cut has the best selection known, one that finds
-nothing STS's; `cut` and `fallen_back` count both, `late` those that time cut.
+nothing STS's; `cut` and `fallen_back` count both.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from optsched.deadline import Deadline
 from optsched.display import counted
 from optsched.errors import NotApplicableError
 from optsched.problem import resolve
@@ -43,7 +42,7 @@ Solve = Callable[[SelectionInstance, SelectionOptions, Settings], Outcome]
 
 def interval_optimum(name: str, world: World, settings: Settings) -> IntervalOptimum:
     """An exact method of the selection problem, by its name there."""
-    return IntervalOptimum(world, name, time_limit=settings.time_limit, seed=settings.seed)
+    return IntervalOptimum(world, name, settings)
 
 
 class IntervalOptimum:
@@ -51,16 +50,14 @@ class IntervalOptimum:
 
     wake = math.inf
 
-    def __init__(self, world: World, name: str, *, time_limit: float | None, seed: int = 0) -> None:
-        self.world, self.name, self.seed = world, name, seed
-        self.time_limit = time_limit
-        self.deadline: Deadline | None = None
-        self.decided, self.cut, self.late, self.fallen_back = 0, 0, 0, 0
+    def __init__(self, world: World, name: str, settings: Settings) -> None:
+        self.world, self.name = world, name
+        self.seed, self.deadline = settings.seed, settings.deadline
+        self.decided, self.cut, self.fallen_back = 0, 0, 0
         self._solve: Solve = resolve(SELECTION.method(name).run)
 
     def decide(self, view: View) -> Plan:
-        """Solve (P1) for the jobs present; the run's clock starts at the first decision."""
-        self.deadline = self.deadline or Deadline(self.time_limit)
+        """Solve (P1) for the jobs present."""
         left = self.deadline.left
         limit = A_DECISION if left is None else min(A_DECISION, left)
         settings = Settings(time_limit=limit, gap=GAP, seed=self.seed)
@@ -70,7 +67,6 @@ class IntervalOptimum:
         except NotApplicableError:  # such as more patterns than the model takes
             outcome = Outcome(None, Termination.ERROR)
         self.cut += outcome.termination is not Termination.OPTIMAL
-        self.late += outcome.termination is Termination.TIME_LIMIT
         if outcome.solution is None:
             self.fallen_back += 1
             seats = sts_assignment(view.tables)

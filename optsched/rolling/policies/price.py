@@ -62,7 +62,7 @@ def price(name: str, world: World, settings: Settings) -> Price:
         name,
         constants=world.options.constants,
         by_patterns=by_patterns,
-        time_limit=settings.time_limit,
+        deadline=settings.deadline,
     )
 
 
@@ -76,14 +76,12 @@ class Price:
         *,
         constants: PriceConstants | None = None,
         by_patterns: bool = False,
-        time_limit: float | None = None,
+        deadline: Deadline | None = None,
     ) -> None:
         self.world, self.name = world, name
         self.constants = constants or PriceConstants()
         self.wake = self.constants.wake
-        self.by_patterns, self.time_limit = by_patterns, time_limit
-        self.deadline: Deadline | None = None
-        self.late = 0
+        self.by_patterns, self.deadline = by_patterns, deadline or Deadline()
         self.rates, gpus = _type_rates(world)
         self.mean_prices = np.zeros(len(self.rates))
         self.multiplier = np.zeros(len(world.instance.jobs))
@@ -96,8 +94,7 @@ class Price:
         self.seating = Seating(world.all)
 
     def decide(self, view: View) -> Plan:
-        """Value, price, seat; the clock of a limit starts at the first decision."""
-        self.deadline = self.deadline or Deadline(self.time_limit)
+        """Value, price, seat."""
         tables = self.world.all
         values = self._values(view)
         self.mean_prices = (
@@ -108,7 +105,6 @@ class Price:
         gain = values.gain + worth[:, None, None] * speeds
         if self.by_patterns:
             placed = seat_by_patterns(view.tables, gain, self.deadline.left)
-            self.late += self.deadline.is_over
         else:
             urgency = values.epoch * self.fastest[view.index]
             placed = self.seating.by_gain(gain, values.prices, urgency)

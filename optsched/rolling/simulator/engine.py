@@ -19,7 +19,8 @@ from typing import Protocol
 import numpy as np
 
 from optsched.deadline import clock
-from optsched.errors import InputError, SolverError
+from optsched.errors import InputError
+from optsched.result import Termination
 from optsched.rolling.records import Decision, JobRecord, Records
 from optsched.rolling.simulator.course import Course, Jobs
 from optsched.rolling.simulator.seats import WAITS
@@ -34,15 +35,22 @@ SHORTEST = 1 / 3_600_000
 time always moves on."""
 RECORDS_A_COLLECTION = 100_000
 """New objects before Python looks for garbage."""
-MOST_IDLE_DECISIONS = 10_000
-"""Decisions in a row that place nothing, with nothing running, before a run is given up."""
+MAX_FRUITLESS_DECISIONS = 2_000
+"""Decisions in a row without progress of any job before a run is given up, if they also span twice
+the reconfiguration delay: jobs that are left alone progress once the delay has passed."""
+LEAST_PROGRESS = 1e-9
+"""Share of the epochs made so far below which new ones are taken for rounding."""
 MOST_PERIODIC_DECISIONS = 200_000
 """Decisions for no other reason than that H, or a policy's own `wake`, has passed. A run that could
 take more is refused before it starts: see `refuse_endless`."""
 
 
-class StalledError(SolverError):
-    """A policy that leaves waiting jobs on an idle cluster for ever."""
+class UnfinishedRunError(Exception):
+    """A run that ended before its jobs were done, at its time limit or for lack of progress."""
+
+    def __init__(self, termination: Termination, message: str) -> None:
+        super().__init__(message)
+        self.termination = termination
 
 
 @dataclass(frozen=True)
@@ -84,7 +92,7 @@ def simulate_rolling(
     epochs: tuple[float, ...] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Records:
-    """Run a policy to the completion of every job."""
+    """Run a policy to the completion of every job; raises UnfinishedRunError."""
     refuse_endless(world, policy)
     targets = true_epochs(world.instance, seed) if epochs is None else epochs
     run = _Run(world, policy, targets)
@@ -131,7 +139,8 @@ class _Run:
         self.world, self.policy = world, policy
         self.jobs, self.course = world.instance.jobs, Course(world, targets)
         self.arrivals = sorted(range(len(self.jobs)), key=lambda j: (self.jobs[j].submit_time, j))
-        self.next_arrival, self.idle = 0, 0
+        self.next_arrival = 0
+        self.fruitless, self.last_progress, self.epochs_made = 0, 0.0, 0.0
         self.timer = math.inf
         self.present: Jobs = np.empty(0, dtype=np.int64)  # increasing
         self.finished: list[JobRecord] = []
@@ -186,6 +195,7 @@ class _Run:
     def _decide(self, now: float, cause: str) -> None:
         present, course = self.present, self.course
         done, seats = course.done_at(present, now), course.seats.of_some(present)
+        self._refuse_standstill(now, cause, float(done.sum()))
         due = np.flatnonzero(course.change[present] <= _same_moment(now)).tolist()
         jobs = tuple(present.tolist())
         view = View(self.world, now, jobs, tuple(done.tolist()), seats, frozenset(due))
@@ -196,7 +206,6 @@ class _Run:
         course.reseat(present, now, seats, plan.seats, done)
         self._plan_changes(now, plan.changes)
         self.timer = _later(now, min(self.world.instance.interval, self.policy.wake))
-        self._refuse_idling(bool(plan.seats))
 
     def _plan_changes(self, now: float, changes: Mapping[int, float]) -> None:
         """Forget all planned changes of speed but these, of jobs that have a seat."""
@@ -212,12 +221,23 @@ class _Run:
         least = max(SHORTEST * self.world.instance.interval, _tick(now))
         course.change[jobs[runs]] = now + np.maximum(after[runs], least)
 
-    def _refuse_idling(self, placed: bool) -> None:
-        waiting_for_nothing = not placed and self.next_arrival == len(self.arrivals)
-        self.idle = self.idle + 1 if waiting_for_nothing else 0
-        if self.idle > MOST_IDLE_DECISIONS:
-            name, count = self.policy.name, len(self.present)
-            raise StalledError(f"policy {name} leaves {count} jobs waiting on an idle cluster")
+    def _refuse_standstill(self, now: float, cause: str, made: float) -> None:
+        """Give up a run in which no job progresses and no further one arrives."""
+        has_other_jobs = "arrival" in cause or "completion" in cause
+        awaits_arrivals = self.next_arrival < len(self.arrivals)
+        if has_other_jobs or awaits_arrivals or made > (1 + LEAST_PROGRESS) * self.epochs_made:
+            self.fruitless, self.last_progress, self.epochs_made = 0, now, made
+            return
+        self.fruitless += 1
+        patience = 2 * float(self.world.instance.reconfiguration_delay)
+        if self.fruitless <= MAX_FRUITLESS_DECISIONS or now - self.last_progress <= patience:
+            return
+        raise UnfinishedRunError(
+            Termination.NO_SOLUTION,
+            f"policy {self.policy.name} makes no progress: {len(self.present)} jobs are not done, "
+            f"and none ran an epoch in the last {self.fruitless} decisions "
+            f"({now - self.last_progress:.6g} s)",
+        )
 
 
 @contextmanager
