@@ -9,8 +9,12 @@ from typing import Any
 from printed_selection import printed_optimum
 
 import optsched
-from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.progress import bandwidth, iteration_time, iterations_per_slot
+from optsched.makespan.instance import (
+    MakespanInstance,
+    bandwidth,
+    iteration_time,
+    iterations_per_slot,
+)
 from optsched.makespan.solution import MakespanSolution
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.solution import PlacementSolution

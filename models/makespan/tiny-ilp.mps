@@ -30,186 +30,274 @@ ROWS
  L  c_u_held_running(0_0_1)_
  L  c_u_held_running(0_0_2)_
  L  c_u_held_running(0_0_3)_
+ L  c_u_held_running(0_0_4)_
+ L  c_u_held_running(0_0_5)_
  L  c_u_held_running(0_1_0)_
  L  c_u_held_running(0_1_1)_
  L  c_u_held_running(0_1_2)_
  L  c_u_held_running(0_1_3)_
+ L  c_u_held_running(0_1_4)_
+ L  c_u_held_running(0_1_5)_
  L  c_u_held_running(0_2_0)_
  L  c_u_held_running(0_2_1)_
  L  c_u_held_running(0_2_2)_
  L  c_u_held_running(0_2_3)_
+ L  c_u_held_running(0_2_4)_
+ L  c_u_held_running(0_2_5)_
  L  c_u_held_running(1_0_0)_
  L  c_u_held_running(1_0_1)_
  L  c_u_held_running(1_0_2)_
  L  c_u_held_running(1_0_3)_
+ L  c_u_held_running(1_0_4)_
+ L  c_u_held_running(1_0_5)_
  L  c_u_held_running(1_1_0)_
  L  c_u_held_running(1_1_1)_
  L  c_u_held_running(1_1_2)_
  L  c_u_held_running(1_1_3)_
+ L  c_u_held_running(1_1_4)_
+ L  c_u_held_running(1_1_5)_
  L  c_u_held_running(1_2_0)_
  L  c_u_held_running(1_2_1)_
  L  c_u_held_running(1_2_2)_
  L  c_u_held_running(1_2_3)_
+ L  c_u_held_running(1_2_4)_
+ L  c_u_held_running(1_2_5)_
  L  c_u_held_no_more(0_0_0)_
  L  c_u_held_no_more(0_0_1)_
  L  c_u_held_no_more(0_0_2)_
  L  c_u_held_no_more(0_0_3)_
+ L  c_u_held_no_more(0_0_4)_
+ L  c_u_held_no_more(0_0_5)_
  L  c_u_held_no_more(0_1_0)_
  L  c_u_held_no_more(0_1_1)_
  L  c_u_held_no_more(0_1_2)_
  L  c_u_held_no_more(0_1_3)_
+ L  c_u_held_no_more(0_1_4)_
+ L  c_u_held_no_more(0_1_5)_
  L  c_u_held_no_more(0_2_0)_
  L  c_u_held_no_more(0_2_1)_
  L  c_u_held_no_more(0_2_2)_
  L  c_u_held_no_more(0_2_3)_
+ L  c_u_held_no_more(0_2_4)_
+ L  c_u_held_no_more(0_2_5)_
  L  c_u_held_no_more(1_0_0)_
  L  c_u_held_no_more(1_0_1)_
  L  c_u_held_no_more(1_0_2)_
  L  c_u_held_no_more(1_0_3)_
+ L  c_u_held_no_more(1_0_4)_
+ L  c_u_held_no_more(1_0_5)_
  L  c_u_held_no_more(1_1_0)_
  L  c_u_held_no_more(1_1_1)_
  L  c_u_held_no_more(1_1_2)_
  L  c_u_held_no_more(1_1_3)_
+ L  c_u_held_no_more(1_1_4)_
+ L  c_u_held_no_more(1_1_5)_
  L  c_u_held_no_more(1_2_0)_
  L  c_u_held_no_more(1_2_1)_
  L  c_u_held_no_more(1_2_2)_
  L  c_u_held_no_more(1_2_3)_
+ L  c_u_held_no_more(1_2_4)_
+ L  c_u_held_no_more(1_2_5)_
  E  c_e_held_in_all(0_0)_
  E  c_e_held_in_all(0_1)_
  E  c_e_held_in_all(0_2)_
  E  c_e_held_in_all(0_3)_
+ E  c_e_held_in_all(0_4)_
+ E  c_e_held_in_all(0_5)_
  E  c_e_held_in_all(1_0)_
  E  c_e_held_in_all(1_1)_
  E  c_e_held_in_all(1_2)_
  E  c_e_held_in_all(1_3)_
+ E  c_e_held_in_all(1_4)_
+ E  c_e_held_in_all(1_5)_
  L  c_u_capacity(0_0)_
  L  c_u_capacity(0_1)_
  L  c_u_capacity(0_2)_
  L  c_u_capacity(0_3)_
+ L  c_u_capacity(0_4)_
+ L  c_u_capacity(0_5)_
  L  c_u_capacity(1_0)_
  L  c_u_capacity(1_1)_
  L  c_u_capacity(1_2)_
  L  c_u_capacity(1_3)_
+ L  c_u_capacity(1_4)_
+ L  c_u_capacity(1_5)_
  L  c_u_capacity(2_0)_
  L  c_u_capacity(2_1)_
  L  c_u_capacity(2_2)_
  L  c_u_capacity(2_3)_
+ L  c_u_capacity(2_4)_
+ L  c_u_capacity(2_5)_
  L  c_u_link_taken(0_0_0)_
  L  c_u_link_taken(0_0_1)_
  L  c_u_link_taken(0_0_2)_
  L  c_u_link_taken(0_0_3)_
+ L  c_u_link_taken(0_0_4)_
+ L  c_u_link_taken(0_0_5)_
  L  c_u_link_taken(0_1_0)_
  L  c_u_link_taken(0_1_1)_
  L  c_u_link_taken(0_1_2)_
  L  c_u_link_taken(0_1_3)_
+ L  c_u_link_taken(0_1_4)_
+ L  c_u_link_taken(0_1_5)_
  L  c_u_link_taken(0_2_0)_
  L  c_u_link_taken(0_2_1)_
  L  c_u_link_taken(0_2_2)_
  L  c_u_link_taken(0_2_3)_
+ L  c_u_link_taken(0_2_4)_
+ L  c_u_link_taken(0_2_5)_
  L  c_u_link_taken(1_0_0)_
  L  c_u_link_taken(1_0_1)_
  L  c_u_link_taken(1_0_2)_
  L  c_u_link_taken(1_0_3)_
+ L  c_u_link_taken(1_0_4)_
+ L  c_u_link_taken(1_0_5)_
  L  c_u_link_taken(1_1_0)_
  L  c_u_link_taken(1_1_1)_
  L  c_u_link_taken(1_1_2)_
  L  c_u_link_taken(1_1_3)_
+ L  c_u_link_taken(1_1_4)_
+ L  c_u_link_taken(1_1_5)_
  L  c_u_link_taken(1_2_0)_
  L  c_u_link_taken(1_2_1)_
  L  c_u_link_taken(1_2_2)_
  L  c_u_link_taken(1_2_3)_
+ L  c_u_link_taken(1_2_4)_
+ L  c_u_link_taken(1_2_5)_
  L  c_u_link_of_used(0_0_0)_
  L  c_u_link_of_used(0_0_1)_
  L  c_u_link_of_used(0_0_2)_
  L  c_u_link_of_used(0_0_3)_
+ L  c_u_link_of_used(0_0_4)_
+ L  c_u_link_of_used(0_0_5)_
  L  c_u_link_of_used(0_1_0)_
  L  c_u_link_of_used(0_1_1)_
  L  c_u_link_of_used(0_1_2)_
  L  c_u_link_of_used(0_1_3)_
+ L  c_u_link_of_used(0_1_4)_
+ L  c_u_link_of_used(0_1_5)_
  L  c_u_link_of_used(0_2_0)_
  L  c_u_link_of_used(0_2_1)_
  L  c_u_link_of_used(0_2_2)_
  L  c_u_link_of_used(0_2_3)_
+ L  c_u_link_of_used(0_2_4)_
+ L  c_u_link_of_used(0_2_5)_
  L  c_u_link_of_used(1_0_0)_
  L  c_u_link_of_used(1_0_1)_
  L  c_u_link_of_used(1_0_2)_
  L  c_u_link_of_used(1_0_3)_
+ L  c_u_link_of_used(1_0_4)_
+ L  c_u_link_of_used(1_0_5)_
  L  c_u_link_of_used(1_1_0)_
  L  c_u_link_of_used(1_1_1)_
  L  c_u_link_of_used(1_1_2)_
  L  c_u_link_of_used(1_1_3)_
+ L  c_u_link_of_used(1_1_4)_
+ L  c_u_link_of_used(1_1_5)_
  L  c_u_link_of_used(1_2_0)_
  L  c_u_link_of_used(1_2_1)_
  L  c_u_link_of_used(1_2_2)_
  L  c_u_link_of_used(1_2_3)_
+ L  c_u_link_of_used(1_2_4)_
+ L  c_u_link_of_used(1_2_5)_
  L  c_u_link_of_holders(0_0_0)_
  L  c_u_link_of_holders(0_0_1)_
  L  c_u_link_of_holders(0_0_2)_
  L  c_u_link_of_holders(0_0_3)_
+ L  c_u_link_of_holders(0_0_4)_
+ L  c_u_link_of_holders(0_0_5)_
  L  c_u_link_of_holders(0_1_0)_
  L  c_u_link_of_holders(0_1_1)_
  L  c_u_link_of_holders(0_1_2)_
  L  c_u_link_of_holders(0_1_3)_
+ L  c_u_link_of_holders(0_1_4)_
+ L  c_u_link_of_holders(0_1_5)_
  L  c_u_link_of_holders(0_2_0)_
  L  c_u_link_of_holders(0_2_1)_
  L  c_u_link_of_holders(0_2_2)_
  L  c_u_link_of_holders(0_2_3)_
+ L  c_u_link_of_holders(0_2_4)_
+ L  c_u_link_of_holders(0_2_5)_
  L  c_u_link_of_holders(1_0_0)_
  L  c_u_link_of_holders(1_0_1)_
  L  c_u_link_of_holders(1_0_2)_
  L  c_u_link_of_holders(1_0_3)_
+ L  c_u_link_of_holders(1_0_4)_
+ L  c_u_link_of_holders(1_0_5)_
  L  c_u_link_of_holders(1_1_0)_
  L  c_u_link_of_holders(1_1_1)_
  L  c_u_link_of_holders(1_1_2)_
  L  c_u_link_of_holders(1_1_3)_
+ L  c_u_link_of_holders(1_1_4)_
+ L  c_u_link_of_holders(1_1_5)_
  L  c_u_link_of_holders(1_2_0)_
  L  c_u_link_of_holders(1_2_1)_
  L  c_u_link_of_holders(1_2_2)_
  L  c_u_link_of_holders(1_2_3)_
+ L  c_u_link_of_holders(1_2_4)_
+ L  c_u_link_of_holders(1_2_5)_
  E  c_e_one_level(0_2_0)_
  E  c_e_one_level(0_2_1)_
  E  c_e_one_level(0_2_2)_
  E  c_e_one_level(0_2_3)_
+ E  c_e_one_level(0_2_4)_
+ E  c_e_one_level(0_2_5)_
  E  c_e_one_level(0_3_0)_
  E  c_e_one_level(0_3_1)_
  E  c_e_one_level(0_3_2)_
  E  c_e_one_level(0_3_3)_
+ E  c_e_one_level(0_3_4)_
+ E  c_e_one_level(0_3_5)_
  E  c_e_one_level(1_2_0)_
  E  c_e_one_level(1_2_1)_
  E  c_e_one_level(1_2_2)_
  E  c_e_one_level(1_2_3)_
+ E  c_e_one_level(1_2_4)_
+ E  c_e_one_level(1_2_5)_
  E  c_e_one_level(1_3_0)_
  E  c_e_one_level(1_3_1)_
  E  c_e_one_level(1_3_2)_
  E  c_e_one_level(1_3_3)_
+ E  c_e_one_level(1_3_4)_
+ E  c_e_one_level(1_3_5)_
  L  c_u_worst_link(0_0_0)_
  L  c_u_worst_link(0_0_1)_
  L  c_u_worst_link(0_0_2)_
  L  c_u_worst_link(0_0_3)_
+ L  c_u_worst_link(0_0_4)_
+ L  c_u_worst_link(0_0_5)_
  L  c_u_worst_link(0_1_0)_
  L  c_u_worst_link(0_1_1)_
  L  c_u_worst_link(0_1_2)_
  L  c_u_worst_link(0_1_3)_
+ L  c_u_worst_link(0_1_4)_
+ L  c_u_worst_link(0_1_5)_
  L  c_u_worst_link(0_2_0)_
  L  c_u_worst_link(0_2_1)_
  L  c_u_worst_link(0_2_2)_
  L  c_u_worst_link(0_2_3)_
+ L  c_u_worst_link(0_2_4)_
+ L  c_u_worst_link(0_2_5)_
  L  c_u_worst_link(1_0_0)_
  L  c_u_worst_link(1_0_1)_
  L  c_u_worst_link(1_0_2)_
  L  c_u_worst_link(1_0_3)_
+ L  c_u_worst_link(1_0_4)_
+ L  c_u_worst_link(1_0_5)_
  L  c_u_worst_link(1_1_0)_
  L  c_u_worst_link(1_1_1)_
  L  c_u_worst_link(1_1_2)_
  L  c_u_worst_link(1_1_3)_
+ L  c_u_worst_link(1_1_4)_
+ L  c_u_worst_link(1_1_5)_
  L  c_u_worst_link(1_2_0)_
  L  c_u_worst_link(1_2_1)_
  L  c_u_worst_link(1_2_2)_
  L  c_u_worst_link(1_2_3)_
+ L  c_u_worst_link(1_2_4)_
+ L  c_u_worst_link(1_2_5)_
  L  c_u_iterations(0)_
  L  c_u_iterations(1)_
- L  c_u_server_order(0_1)_
- L  c_u_server_order(1_2)_
 COLUMNS
      spanning_run(0_2_0_3) c_e_runs_once(0)_ 1
      spanning_run(0_2_0_3) c_u_ends(0)_ 3
@@ -306,6 +394,138 @@ COLUMNS
      spanning_run(0_2_1_3) c_e_one_level(0_2_2)_ -1
      spanning_run(0_2_1_3) c_e_one_level(0_2_3)_ -1
      spanning_run(0_2_1_3) c_u_iterations(0)_ 1
+     spanning_run(0_2_1_4) c_e_runs_once(0)_ 1
+     spanning_run(0_2_1_4) c_u_ends(0)_ 5
+     spanning_run(0_2_1_4) c_e_all_gpus(0)_ -3
+     spanning_run(0_2_1_4) c_e_all_servers(0)_ -2
+     spanning_run(0_2_1_4) c_u_held_running(0_0_1)_ 2
+     spanning_run(0_2_1_4) c_u_held_running(0_0_2)_ 2
+     spanning_run(0_2_1_4) c_u_held_running(0_0_3)_ 2
+     spanning_run(0_2_1_4) c_u_held_running(0_0_4)_ 2
+     spanning_run(0_2_1_4) c_u_held_running(0_1_1)_ 2
+     spanning_run(0_2_1_4) c_u_held_running(0_1_2)_ 2
+     spanning_run(0_2_1_4) c_u_held_running(0_1_3)_ 2
+     spanning_run(0_2_1_4) c_u_held_running(0_1_4)_ 2
+     spanning_run(0_2_1_4) c_u_held_running(0_2_1)_ 2
+     spanning_run(0_2_1_4) c_u_held_running(0_2_2)_ 2
+     spanning_run(0_2_1_4) c_u_held_running(0_2_3)_ 2
+     spanning_run(0_2_1_4) c_u_held_running(0_2_4)_ 2
+     spanning_run(0_2_1_4) c_e_held_in_all(0_1)_ -3
+     spanning_run(0_2_1_4) c_e_held_in_all(0_2)_ -3
+     spanning_run(0_2_1_4) c_e_held_in_all(0_3)_ -3
+     spanning_run(0_2_1_4) c_e_held_in_all(0_4)_ -3
+     spanning_run(0_2_1_4) c_u_link_taken(0_0_1)_ 1
+     spanning_run(0_2_1_4) c_u_link_taken(0_0_2)_ 1
+     spanning_run(0_2_1_4) c_u_link_taken(0_0_3)_ 1
+     spanning_run(0_2_1_4) c_u_link_taken(0_0_4)_ 1
+     spanning_run(0_2_1_4) c_u_link_taken(0_1_1)_ 1
+     spanning_run(0_2_1_4) c_u_link_taken(0_1_2)_ 1
+     spanning_run(0_2_1_4) c_u_link_taken(0_1_3)_ 1
+     spanning_run(0_2_1_4) c_u_link_taken(0_1_4)_ 1
+     spanning_run(0_2_1_4) c_u_link_taken(0_2_1)_ 1
+     spanning_run(0_2_1_4) c_u_link_taken(0_2_2)_ 1
+     spanning_run(0_2_1_4) c_u_link_taken(0_2_3)_ 1
+     spanning_run(0_2_1_4) c_u_link_taken(0_2_4)_ 1
+     spanning_run(0_2_1_4) c_e_one_level(0_2_1)_ -1
+     spanning_run(0_2_1_4) c_e_one_level(0_2_2)_ -1
+     spanning_run(0_2_1_4) c_e_one_level(0_2_3)_ -1
+     spanning_run(0_2_1_4) c_e_one_level(0_2_4)_ -1
+     spanning_run(0_2_1_4) c_u_iterations(0)_ 1
+     spanning_run(0_2_2_3) c_e_runs_once(0)_ 1
+     spanning_run(0_2_2_3) c_u_ends(0)_ 5
+     spanning_run(0_2_2_3) c_e_all_gpus(0)_ -3
+     spanning_run(0_2_2_3) c_e_all_servers(0)_ -2
+     spanning_run(0_2_2_3) c_u_held_running(0_0_2)_ 2
+     spanning_run(0_2_2_3) c_u_held_running(0_0_3)_ 2
+     spanning_run(0_2_2_3) c_u_held_running(0_0_4)_ 2
+     spanning_run(0_2_2_3) c_u_held_running(0_1_2)_ 2
+     spanning_run(0_2_2_3) c_u_held_running(0_1_3)_ 2
+     spanning_run(0_2_2_3) c_u_held_running(0_1_4)_ 2
+     spanning_run(0_2_2_3) c_u_held_running(0_2_2)_ 2
+     spanning_run(0_2_2_3) c_u_held_running(0_2_3)_ 2
+     spanning_run(0_2_2_3) c_u_held_running(0_2_4)_ 2
+     spanning_run(0_2_2_3) c_e_held_in_all(0_2)_ -3
+     spanning_run(0_2_2_3) c_e_held_in_all(0_3)_ -3
+     spanning_run(0_2_2_3) c_e_held_in_all(0_4)_ -3
+     spanning_run(0_2_2_3) c_u_link_taken(0_0_2)_ 1
+     spanning_run(0_2_2_3) c_u_link_taken(0_0_3)_ 1
+     spanning_run(0_2_2_3) c_u_link_taken(0_0_4)_ 1
+     spanning_run(0_2_2_3) c_u_link_taken(0_1_2)_ 1
+     spanning_run(0_2_2_3) c_u_link_taken(0_1_3)_ 1
+     spanning_run(0_2_2_3) c_u_link_taken(0_1_4)_ 1
+     spanning_run(0_2_2_3) c_u_link_taken(0_2_2)_ 1
+     spanning_run(0_2_2_3) c_u_link_taken(0_2_3)_ 1
+     spanning_run(0_2_2_3) c_u_link_taken(0_2_4)_ 1
+     spanning_run(0_2_2_3) c_e_one_level(0_2_2)_ -1
+     spanning_run(0_2_2_3) c_e_one_level(0_2_3)_ -1
+     spanning_run(0_2_2_3) c_e_one_level(0_2_4)_ -1
+     spanning_run(0_2_2_3) c_u_iterations(0)_ 1
+     spanning_run(0_2_2_4) c_e_runs_once(0)_ 1
+     spanning_run(0_2_2_4) c_u_ends(0)_ 6
+     spanning_run(0_2_2_4) c_e_all_gpus(0)_ -3
+     spanning_run(0_2_2_4) c_e_all_servers(0)_ -2
+     spanning_run(0_2_2_4) c_u_held_running(0_0_2)_ 2
+     spanning_run(0_2_2_4) c_u_held_running(0_0_3)_ 2
+     spanning_run(0_2_2_4) c_u_held_running(0_0_4)_ 2
+     spanning_run(0_2_2_4) c_u_held_running(0_0_5)_ 2
+     spanning_run(0_2_2_4) c_u_held_running(0_1_2)_ 2
+     spanning_run(0_2_2_4) c_u_held_running(0_1_3)_ 2
+     spanning_run(0_2_2_4) c_u_held_running(0_1_4)_ 2
+     spanning_run(0_2_2_4) c_u_held_running(0_1_5)_ 2
+     spanning_run(0_2_2_4) c_u_held_running(0_2_2)_ 2
+     spanning_run(0_2_2_4) c_u_held_running(0_2_3)_ 2
+     spanning_run(0_2_2_4) c_u_held_running(0_2_4)_ 2
+     spanning_run(0_2_2_4) c_u_held_running(0_2_5)_ 2
+     spanning_run(0_2_2_4) c_e_held_in_all(0_2)_ -3
+     spanning_run(0_2_2_4) c_e_held_in_all(0_3)_ -3
+     spanning_run(0_2_2_4) c_e_held_in_all(0_4)_ -3
+     spanning_run(0_2_2_4) c_e_held_in_all(0_5)_ -3
+     spanning_run(0_2_2_4) c_u_link_taken(0_0_2)_ 1
+     spanning_run(0_2_2_4) c_u_link_taken(0_0_3)_ 1
+     spanning_run(0_2_2_4) c_u_link_taken(0_0_4)_ 1
+     spanning_run(0_2_2_4) c_u_link_taken(0_0_5)_ 1
+     spanning_run(0_2_2_4) c_u_link_taken(0_1_2)_ 1
+     spanning_run(0_2_2_4) c_u_link_taken(0_1_3)_ 1
+     spanning_run(0_2_2_4) c_u_link_taken(0_1_4)_ 1
+     spanning_run(0_2_2_4) c_u_link_taken(0_1_5)_ 1
+     spanning_run(0_2_2_4) c_u_link_taken(0_2_2)_ 1
+     spanning_run(0_2_2_4) c_u_link_taken(0_2_3)_ 1
+     spanning_run(0_2_2_4) c_u_link_taken(0_2_4)_ 1
+     spanning_run(0_2_2_4) c_u_link_taken(0_2_5)_ 1
+     spanning_run(0_2_2_4) c_e_one_level(0_2_2)_ -1
+     spanning_run(0_2_2_4) c_e_one_level(0_2_3)_ -1
+     spanning_run(0_2_2_4) c_e_one_level(0_2_4)_ -1
+     spanning_run(0_2_2_4) c_e_one_level(0_2_5)_ -1
+     spanning_run(0_2_2_4) c_u_iterations(0)_ 1
+     spanning_run(0_2_3_3) c_e_runs_once(0)_ 1
+     spanning_run(0_2_3_3) c_u_ends(0)_ 6
+     spanning_run(0_2_3_3) c_e_all_gpus(0)_ -3
+     spanning_run(0_2_3_3) c_e_all_servers(0)_ -2
+     spanning_run(0_2_3_3) c_u_held_running(0_0_3)_ 2
+     spanning_run(0_2_3_3) c_u_held_running(0_0_4)_ 2
+     spanning_run(0_2_3_3) c_u_held_running(0_0_5)_ 2
+     spanning_run(0_2_3_3) c_u_held_running(0_1_3)_ 2
+     spanning_run(0_2_3_3) c_u_held_running(0_1_4)_ 2
+     spanning_run(0_2_3_3) c_u_held_running(0_1_5)_ 2
+     spanning_run(0_2_3_3) c_u_held_running(0_2_3)_ 2
+     spanning_run(0_2_3_3) c_u_held_running(0_2_4)_ 2
+     spanning_run(0_2_3_3) c_u_held_running(0_2_5)_ 2
+     spanning_run(0_2_3_3) c_e_held_in_all(0_3)_ -3
+     spanning_run(0_2_3_3) c_e_held_in_all(0_4)_ -3
+     spanning_run(0_2_3_3) c_e_held_in_all(0_5)_ -3
+     spanning_run(0_2_3_3) c_u_link_taken(0_0_3)_ 1
+     spanning_run(0_2_3_3) c_u_link_taken(0_0_4)_ 1
+     spanning_run(0_2_3_3) c_u_link_taken(0_0_5)_ 1
+     spanning_run(0_2_3_3) c_u_link_taken(0_1_3)_ 1
+     spanning_run(0_2_3_3) c_u_link_taken(0_1_4)_ 1
+     spanning_run(0_2_3_3) c_u_link_taken(0_1_5)_ 1
+     spanning_run(0_2_3_3) c_u_link_taken(0_2_3)_ 1
+     spanning_run(0_2_3_3) c_u_link_taken(0_2_4)_ 1
+     spanning_run(0_2_3_3) c_u_link_taken(0_2_5)_ 1
+     spanning_run(0_2_3_3) c_e_one_level(0_2_3)_ -1
+     spanning_run(0_2_3_3) c_e_one_level(0_2_4)_ -1
+     spanning_run(0_2_3_3) c_e_one_level(0_2_5)_ -1
+     spanning_run(0_2_3_3) c_u_iterations(0)_ 1
      spanning_run(0_3_0_3) c_e_runs_once(0)_ 1
      spanning_run(0_3_0_3) c_u_ends(0)_ 3
      spanning_run(0_3_0_3) c_e_all_gpus(0)_ -3
@@ -401,6 +621,138 @@ COLUMNS
      spanning_run(0_3_1_3) c_e_one_level(0_3_2)_ -1
      spanning_run(0_3_1_3) c_e_one_level(0_3_3)_ -1
      spanning_run(0_3_1_3) c_u_iterations(0)_ 1
+     spanning_run(0_3_1_4) c_e_runs_once(0)_ 1
+     spanning_run(0_3_1_4) c_u_ends(0)_ 5
+     spanning_run(0_3_1_4) c_e_all_gpus(0)_ -3
+     spanning_run(0_3_1_4) c_e_all_servers(0)_ -3
+     spanning_run(0_3_1_4) c_u_held_running(0_0_1)_ 2
+     spanning_run(0_3_1_4) c_u_held_running(0_0_2)_ 2
+     spanning_run(0_3_1_4) c_u_held_running(0_0_3)_ 2
+     spanning_run(0_3_1_4) c_u_held_running(0_0_4)_ 2
+     spanning_run(0_3_1_4) c_u_held_running(0_1_1)_ 2
+     spanning_run(0_3_1_4) c_u_held_running(0_1_2)_ 2
+     spanning_run(0_3_1_4) c_u_held_running(0_1_3)_ 2
+     spanning_run(0_3_1_4) c_u_held_running(0_1_4)_ 2
+     spanning_run(0_3_1_4) c_u_held_running(0_2_1)_ 2
+     spanning_run(0_3_1_4) c_u_held_running(0_2_2)_ 2
+     spanning_run(0_3_1_4) c_u_held_running(0_2_3)_ 2
+     spanning_run(0_3_1_4) c_u_held_running(0_2_4)_ 2
+     spanning_run(0_3_1_4) c_e_held_in_all(0_1)_ -3
+     spanning_run(0_3_1_4) c_e_held_in_all(0_2)_ -3
+     spanning_run(0_3_1_4) c_e_held_in_all(0_3)_ -3
+     spanning_run(0_3_1_4) c_e_held_in_all(0_4)_ -3
+     spanning_run(0_3_1_4) c_u_link_taken(0_0_1)_ 1
+     spanning_run(0_3_1_4) c_u_link_taken(0_0_2)_ 1
+     spanning_run(0_3_1_4) c_u_link_taken(0_0_3)_ 1
+     spanning_run(0_3_1_4) c_u_link_taken(0_0_4)_ 1
+     spanning_run(0_3_1_4) c_u_link_taken(0_1_1)_ 1
+     spanning_run(0_3_1_4) c_u_link_taken(0_1_2)_ 1
+     spanning_run(0_3_1_4) c_u_link_taken(0_1_3)_ 1
+     spanning_run(0_3_1_4) c_u_link_taken(0_1_4)_ 1
+     spanning_run(0_3_1_4) c_u_link_taken(0_2_1)_ 1
+     spanning_run(0_3_1_4) c_u_link_taken(0_2_2)_ 1
+     spanning_run(0_3_1_4) c_u_link_taken(0_2_3)_ 1
+     spanning_run(0_3_1_4) c_u_link_taken(0_2_4)_ 1
+     spanning_run(0_3_1_4) c_e_one_level(0_3_1)_ -1
+     spanning_run(0_3_1_4) c_e_one_level(0_3_2)_ -1
+     spanning_run(0_3_1_4) c_e_one_level(0_3_3)_ -1
+     spanning_run(0_3_1_4) c_e_one_level(0_3_4)_ -1
+     spanning_run(0_3_1_4) c_u_iterations(0)_ 1
+     spanning_run(0_3_2_3) c_e_runs_once(0)_ 1
+     spanning_run(0_3_2_3) c_u_ends(0)_ 5
+     spanning_run(0_3_2_3) c_e_all_gpus(0)_ -3
+     spanning_run(0_3_2_3) c_e_all_servers(0)_ -3
+     spanning_run(0_3_2_3) c_u_held_running(0_0_2)_ 2
+     spanning_run(0_3_2_3) c_u_held_running(0_0_3)_ 2
+     spanning_run(0_3_2_3) c_u_held_running(0_0_4)_ 2
+     spanning_run(0_3_2_3) c_u_held_running(0_1_2)_ 2
+     spanning_run(0_3_2_3) c_u_held_running(0_1_3)_ 2
+     spanning_run(0_3_2_3) c_u_held_running(0_1_4)_ 2
+     spanning_run(0_3_2_3) c_u_held_running(0_2_2)_ 2
+     spanning_run(0_3_2_3) c_u_held_running(0_2_3)_ 2
+     spanning_run(0_3_2_3) c_u_held_running(0_2_4)_ 2
+     spanning_run(0_3_2_3) c_e_held_in_all(0_2)_ -3
+     spanning_run(0_3_2_3) c_e_held_in_all(0_3)_ -3
+     spanning_run(0_3_2_3) c_e_held_in_all(0_4)_ -3
+     spanning_run(0_3_2_3) c_u_link_taken(0_0_2)_ 1
+     spanning_run(0_3_2_3) c_u_link_taken(0_0_3)_ 1
+     spanning_run(0_3_2_3) c_u_link_taken(0_0_4)_ 1
+     spanning_run(0_3_2_3) c_u_link_taken(0_1_2)_ 1
+     spanning_run(0_3_2_3) c_u_link_taken(0_1_3)_ 1
+     spanning_run(0_3_2_3) c_u_link_taken(0_1_4)_ 1
+     spanning_run(0_3_2_3) c_u_link_taken(0_2_2)_ 1
+     spanning_run(0_3_2_3) c_u_link_taken(0_2_3)_ 1
+     spanning_run(0_3_2_3) c_u_link_taken(0_2_4)_ 1
+     spanning_run(0_3_2_3) c_e_one_level(0_3_2)_ -1
+     spanning_run(0_3_2_3) c_e_one_level(0_3_3)_ -1
+     spanning_run(0_3_2_3) c_e_one_level(0_3_4)_ -1
+     spanning_run(0_3_2_3) c_u_iterations(0)_ 1
+     spanning_run(0_3_2_4) c_e_runs_once(0)_ 1
+     spanning_run(0_3_2_4) c_u_ends(0)_ 6
+     spanning_run(0_3_2_4) c_e_all_gpus(0)_ -3
+     spanning_run(0_3_2_4) c_e_all_servers(0)_ -3
+     spanning_run(0_3_2_4) c_u_held_running(0_0_2)_ 2
+     spanning_run(0_3_2_4) c_u_held_running(0_0_3)_ 2
+     spanning_run(0_3_2_4) c_u_held_running(0_0_4)_ 2
+     spanning_run(0_3_2_4) c_u_held_running(0_0_5)_ 2
+     spanning_run(0_3_2_4) c_u_held_running(0_1_2)_ 2
+     spanning_run(0_3_2_4) c_u_held_running(0_1_3)_ 2
+     spanning_run(0_3_2_4) c_u_held_running(0_1_4)_ 2
+     spanning_run(0_3_2_4) c_u_held_running(0_1_5)_ 2
+     spanning_run(0_3_2_4) c_u_held_running(0_2_2)_ 2
+     spanning_run(0_3_2_4) c_u_held_running(0_2_3)_ 2
+     spanning_run(0_3_2_4) c_u_held_running(0_2_4)_ 2
+     spanning_run(0_3_2_4) c_u_held_running(0_2_5)_ 2
+     spanning_run(0_3_2_4) c_e_held_in_all(0_2)_ -3
+     spanning_run(0_3_2_4) c_e_held_in_all(0_3)_ -3
+     spanning_run(0_3_2_4) c_e_held_in_all(0_4)_ -3
+     spanning_run(0_3_2_4) c_e_held_in_all(0_5)_ -3
+     spanning_run(0_3_2_4) c_u_link_taken(0_0_2)_ 1
+     spanning_run(0_3_2_4) c_u_link_taken(0_0_3)_ 1
+     spanning_run(0_3_2_4) c_u_link_taken(0_0_4)_ 1
+     spanning_run(0_3_2_4) c_u_link_taken(0_0_5)_ 1
+     spanning_run(0_3_2_4) c_u_link_taken(0_1_2)_ 1
+     spanning_run(0_3_2_4) c_u_link_taken(0_1_3)_ 1
+     spanning_run(0_3_2_4) c_u_link_taken(0_1_4)_ 1
+     spanning_run(0_3_2_4) c_u_link_taken(0_1_5)_ 1
+     spanning_run(0_3_2_4) c_u_link_taken(0_2_2)_ 1
+     spanning_run(0_3_2_4) c_u_link_taken(0_2_3)_ 1
+     spanning_run(0_3_2_4) c_u_link_taken(0_2_4)_ 1
+     spanning_run(0_3_2_4) c_u_link_taken(0_2_5)_ 1
+     spanning_run(0_3_2_4) c_e_one_level(0_3_2)_ -1
+     spanning_run(0_3_2_4) c_e_one_level(0_3_3)_ -1
+     spanning_run(0_3_2_4) c_e_one_level(0_3_4)_ -1
+     spanning_run(0_3_2_4) c_e_one_level(0_3_5)_ -1
+     spanning_run(0_3_2_4) c_u_iterations(0)_ 1
+     spanning_run(0_3_3_3) c_e_runs_once(0)_ 1
+     spanning_run(0_3_3_3) c_u_ends(0)_ 6
+     spanning_run(0_3_3_3) c_e_all_gpus(0)_ -3
+     spanning_run(0_3_3_3) c_e_all_servers(0)_ -3
+     spanning_run(0_3_3_3) c_u_held_running(0_0_3)_ 2
+     spanning_run(0_3_3_3) c_u_held_running(0_0_4)_ 2
+     spanning_run(0_3_3_3) c_u_held_running(0_0_5)_ 2
+     spanning_run(0_3_3_3) c_u_held_running(0_1_3)_ 2
+     spanning_run(0_3_3_3) c_u_held_running(0_1_4)_ 2
+     spanning_run(0_3_3_3) c_u_held_running(0_1_5)_ 2
+     spanning_run(0_3_3_3) c_u_held_running(0_2_3)_ 2
+     spanning_run(0_3_3_3) c_u_held_running(0_2_4)_ 2
+     spanning_run(0_3_3_3) c_u_held_running(0_2_5)_ 2
+     spanning_run(0_3_3_3) c_e_held_in_all(0_3)_ -3
+     spanning_run(0_3_3_3) c_e_held_in_all(0_4)_ -3
+     spanning_run(0_3_3_3) c_e_held_in_all(0_5)_ -3
+     spanning_run(0_3_3_3) c_u_link_taken(0_0_3)_ 1
+     spanning_run(0_3_3_3) c_u_link_taken(0_0_4)_ 1
+     spanning_run(0_3_3_3) c_u_link_taken(0_0_5)_ 1
+     spanning_run(0_3_3_3) c_u_link_taken(0_1_3)_ 1
+     spanning_run(0_3_3_3) c_u_link_taken(0_1_4)_ 1
+     spanning_run(0_3_3_3) c_u_link_taken(0_1_5)_ 1
+     spanning_run(0_3_3_3) c_u_link_taken(0_2_3)_ 1
+     spanning_run(0_3_3_3) c_u_link_taken(0_2_4)_ 1
+     spanning_run(0_3_3_3) c_u_link_taken(0_2_5)_ 1
+     spanning_run(0_3_3_3) c_e_one_level(0_3_3)_ -1
+     spanning_run(0_3_3_3) c_e_one_level(0_3_4)_ -1
+     spanning_run(0_3_3_3) c_e_one_level(0_3_5)_ -1
+     spanning_run(0_3_3_3) c_u_iterations(0)_ 1
      spanning_run(1_2_0_2) c_e_runs_once(1)_ 1
      spanning_run(1_2_0_2) c_u_ends(1)_ 2
      spanning_run(1_2_0_2) c_e_all_gpus(1)_ -3
@@ -522,6 +874,106 @@ COLUMNS
      spanning_run(1_2_2_2) c_e_one_level(1_2_2)_ -1
      spanning_run(1_2_2_2) c_e_one_level(1_2_3)_ -1
      spanning_run(1_2_2_2) c_u_iterations(1)_ 1
+     spanning_run(1_2_2_3) c_e_runs_once(1)_ 1
+     spanning_run(1_2_2_3) c_u_ends(1)_ 5
+     spanning_run(1_2_2_3) c_e_all_gpus(1)_ -3
+     spanning_run(1_2_2_3) c_e_all_servers(1)_ -2
+     spanning_run(1_2_2_3) c_u_held_running(1_0_2)_ 2
+     spanning_run(1_2_2_3) c_u_held_running(1_0_3)_ 2
+     spanning_run(1_2_2_3) c_u_held_running(1_0_4)_ 2
+     spanning_run(1_2_2_3) c_u_held_running(1_1_2)_ 2
+     spanning_run(1_2_2_3) c_u_held_running(1_1_3)_ 2
+     spanning_run(1_2_2_3) c_u_held_running(1_1_4)_ 2
+     spanning_run(1_2_2_3) c_u_held_running(1_2_2)_ 2
+     spanning_run(1_2_2_3) c_u_held_running(1_2_3)_ 2
+     spanning_run(1_2_2_3) c_u_held_running(1_2_4)_ 2
+     spanning_run(1_2_2_3) c_e_held_in_all(1_2)_ -3
+     spanning_run(1_2_2_3) c_e_held_in_all(1_3)_ -3
+     spanning_run(1_2_2_3) c_e_held_in_all(1_4)_ -3
+     spanning_run(1_2_2_3) c_u_link_taken(1_0_2)_ 1
+     spanning_run(1_2_2_3) c_u_link_taken(1_0_3)_ 1
+     spanning_run(1_2_2_3) c_u_link_taken(1_0_4)_ 1
+     spanning_run(1_2_2_3) c_u_link_taken(1_1_2)_ 1
+     spanning_run(1_2_2_3) c_u_link_taken(1_1_3)_ 1
+     spanning_run(1_2_2_3) c_u_link_taken(1_1_4)_ 1
+     spanning_run(1_2_2_3) c_u_link_taken(1_2_2)_ 1
+     spanning_run(1_2_2_3) c_u_link_taken(1_2_3)_ 1
+     spanning_run(1_2_2_3) c_u_link_taken(1_2_4)_ 1
+     spanning_run(1_2_2_3) c_e_one_level(1_2_2)_ -1
+     spanning_run(1_2_2_3) c_e_one_level(1_2_3)_ -1
+     spanning_run(1_2_2_3) c_e_one_level(1_2_4)_ -1
+     spanning_run(1_2_2_3) c_u_iterations(1)_ 1
+     spanning_run(1_2_3_2) c_e_runs_once(1)_ 1
+     spanning_run(1_2_3_2) c_u_ends(1)_ 5
+     spanning_run(1_2_3_2) c_e_all_gpus(1)_ -3
+     spanning_run(1_2_3_2) c_e_all_servers(1)_ -2
+     spanning_run(1_2_3_2) c_u_held_running(1_0_3)_ 2
+     spanning_run(1_2_3_2) c_u_held_running(1_0_4)_ 2
+     spanning_run(1_2_3_2) c_u_held_running(1_1_3)_ 2
+     spanning_run(1_2_3_2) c_u_held_running(1_1_4)_ 2
+     spanning_run(1_2_3_2) c_u_held_running(1_2_3)_ 2
+     spanning_run(1_2_3_2) c_u_held_running(1_2_4)_ 2
+     spanning_run(1_2_3_2) c_e_held_in_all(1_3)_ -3
+     spanning_run(1_2_3_2) c_e_held_in_all(1_4)_ -3
+     spanning_run(1_2_3_2) c_u_link_taken(1_0_3)_ 1
+     spanning_run(1_2_3_2) c_u_link_taken(1_0_4)_ 1
+     spanning_run(1_2_3_2) c_u_link_taken(1_1_3)_ 1
+     spanning_run(1_2_3_2) c_u_link_taken(1_1_4)_ 1
+     spanning_run(1_2_3_2) c_u_link_taken(1_2_3)_ 1
+     spanning_run(1_2_3_2) c_u_link_taken(1_2_4)_ 1
+     spanning_run(1_2_3_2) c_e_one_level(1_2_3)_ -1
+     spanning_run(1_2_3_2) c_e_one_level(1_2_4)_ -1
+     spanning_run(1_2_3_2) c_u_iterations(1)_ 1
+     spanning_run(1_2_3_3) c_e_runs_once(1)_ 1
+     spanning_run(1_2_3_3) c_u_ends(1)_ 6
+     spanning_run(1_2_3_3) c_e_all_gpus(1)_ -3
+     spanning_run(1_2_3_3) c_e_all_servers(1)_ -2
+     spanning_run(1_2_3_3) c_u_held_running(1_0_3)_ 2
+     spanning_run(1_2_3_3) c_u_held_running(1_0_4)_ 2
+     spanning_run(1_2_3_3) c_u_held_running(1_0_5)_ 2
+     spanning_run(1_2_3_3) c_u_held_running(1_1_3)_ 2
+     spanning_run(1_2_3_3) c_u_held_running(1_1_4)_ 2
+     spanning_run(1_2_3_3) c_u_held_running(1_1_5)_ 2
+     spanning_run(1_2_3_3) c_u_held_running(1_2_3)_ 2
+     spanning_run(1_2_3_3) c_u_held_running(1_2_4)_ 2
+     spanning_run(1_2_3_3) c_u_held_running(1_2_5)_ 2
+     spanning_run(1_2_3_3) c_e_held_in_all(1_3)_ -3
+     spanning_run(1_2_3_3) c_e_held_in_all(1_4)_ -3
+     spanning_run(1_2_3_3) c_e_held_in_all(1_5)_ -3
+     spanning_run(1_2_3_3) c_u_link_taken(1_0_3)_ 1
+     spanning_run(1_2_3_3) c_u_link_taken(1_0_4)_ 1
+     spanning_run(1_2_3_3) c_u_link_taken(1_0_5)_ 1
+     spanning_run(1_2_3_3) c_u_link_taken(1_1_3)_ 1
+     spanning_run(1_2_3_3) c_u_link_taken(1_1_4)_ 1
+     spanning_run(1_2_3_3) c_u_link_taken(1_1_5)_ 1
+     spanning_run(1_2_3_3) c_u_link_taken(1_2_3)_ 1
+     spanning_run(1_2_3_3) c_u_link_taken(1_2_4)_ 1
+     spanning_run(1_2_3_3) c_u_link_taken(1_2_5)_ 1
+     spanning_run(1_2_3_3) c_e_one_level(1_2_3)_ -1
+     spanning_run(1_2_3_3) c_e_one_level(1_2_4)_ -1
+     spanning_run(1_2_3_3) c_e_one_level(1_2_5)_ -1
+     spanning_run(1_2_3_3) c_u_iterations(1)_ 1
+     spanning_run(1_2_4_2) c_e_runs_once(1)_ 1
+     spanning_run(1_2_4_2) c_u_ends(1)_ 6
+     spanning_run(1_2_4_2) c_e_all_gpus(1)_ -3
+     spanning_run(1_2_4_2) c_e_all_servers(1)_ -2
+     spanning_run(1_2_4_2) c_u_held_running(1_0_4)_ 2
+     spanning_run(1_2_4_2) c_u_held_running(1_0_5)_ 2
+     spanning_run(1_2_4_2) c_u_held_running(1_1_4)_ 2
+     spanning_run(1_2_4_2) c_u_held_running(1_1_5)_ 2
+     spanning_run(1_2_4_2) c_u_held_running(1_2_4)_ 2
+     spanning_run(1_2_4_2) c_u_held_running(1_2_5)_ 2
+     spanning_run(1_2_4_2) c_e_held_in_all(1_4)_ -3
+     spanning_run(1_2_4_2) c_e_held_in_all(1_5)_ -3
+     spanning_run(1_2_4_2) c_u_link_taken(1_0_4)_ 1
+     spanning_run(1_2_4_2) c_u_link_taken(1_0_5)_ 1
+     spanning_run(1_2_4_2) c_u_link_taken(1_1_4)_ 1
+     spanning_run(1_2_4_2) c_u_link_taken(1_1_5)_ 1
+     spanning_run(1_2_4_2) c_u_link_taken(1_2_4)_ 1
+     spanning_run(1_2_4_2) c_u_link_taken(1_2_5)_ 1
+     spanning_run(1_2_4_2) c_e_one_level(1_2_4)_ -1
+     spanning_run(1_2_4_2) c_e_one_level(1_2_5)_ -1
+     spanning_run(1_2_4_2) c_u_iterations(1)_ 1
      spanning_run(1_3_0_2) c_e_runs_once(1)_ 1
      spanning_run(1_3_0_2) c_u_ends(1)_ 2
      spanning_run(1_3_0_2) c_e_all_gpus(1)_ -3
@@ -643,6 +1095,106 @@ COLUMNS
      spanning_run(1_3_2_2) c_e_one_level(1_3_2)_ -1
      spanning_run(1_3_2_2) c_e_one_level(1_3_3)_ -1
      spanning_run(1_3_2_2) c_u_iterations(1)_ 1
+     spanning_run(1_3_2_3) c_e_runs_once(1)_ 1
+     spanning_run(1_3_2_3) c_u_ends(1)_ 5
+     spanning_run(1_3_2_3) c_e_all_gpus(1)_ -3
+     spanning_run(1_3_2_3) c_e_all_servers(1)_ -3
+     spanning_run(1_3_2_3) c_u_held_running(1_0_2)_ 2
+     spanning_run(1_3_2_3) c_u_held_running(1_0_3)_ 2
+     spanning_run(1_3_2_3) c_u_held_running(1_0_4)_ 2
+     spanning_run(1_3_2_3) c_u_held_running(1_1_2)_ 2
+     spanning_run(1_3_2_3) c_u_held_running(1_1_3)_ 2
+     spanning_run(1_3_2_3) c_u_held_running(1_1_4)_ 2
+     spanning_run(1_3_2_3) c_u_held_running(1_2_2)_ 2
+     spanning_run(1_3_2_3) c_u_held_running(1_2_3)_ 2
+     spanning_run(1_3_2_3) c_u_held_running(1_2_4)_ 2
+     spanning_run(1_3_2_3) c_e_held_in_all(1_2)_ -3
+     spanning_run(1_3_2_3) c_e_held_in_all(1_3)_ -3
+     spanning_run(1_3_2_3) c_e_held_in_all(1_4)_ -3
+     spanning_run(1_3_2_3) c_u_link_taken(1_0_2)_ 1
+     spanning_run(1_3_2_3) c_u_link_taken(1_0_3)_ 1
+     spanning_run(1_3_2_3) c_u_link_taken(1_0_4)_ 1
+     spanning_run(1_3_2_3) c_u_link_taken(1_1_2)_ 1
+     spanning_run(1_3_2_3) c_u_link_taken(1_1_3)_ 1
+     spanning_run(1_3_2_3) c_u_link_taken(1_1_4)_ 1
+     spanning_run(1_3_2_3) c_u_link_taken(1_2_2)_ 1
+     spanning_run(1_3_2_3) c_u_link_taken(1_2_3)_ 1
+     spanning_run(1_3_2_3) c_u_link_taken(1_2_4)_ 1
+     spanning_run(1_3_2_3) c_e_one_level(1_3_2)_ -1
+     spanning_run(1_3_2_3) c_e_one_level(1_3_3)_ -1
+     spanning_run(1_3_2_3) c_e_one_level(1_3_4)_ -1
+     spanning_run(1_3_2_3) c_u_iterations(1)_ 1
+     spanning_run(1_3_3_2) c_e_runs_once(1)_ 1
+     spanning_run(1_3_3_2) c_u_ends(1)_ 5
+     spanning_run(1_3_3_2) c_e_all_gpus(1)_ -3
+     spanning_run(1_3_3_2) c_e_all_servers(1)_ -3
+     spanning_run(1_3_3_2) c_u_held_running(1_0_3)_ 2
+     spanning_run(1_3_3_2) c_u_held_running(1_0_4)_ 2
+     spanning_run(1_3_3_2) c_u_held_running(1_1_3)_ 2
+     spanning_run(1_3_3_2) c_u_held_running(1_1_4)_ 2
+     spanning_run(1_3_3_2) c_u_held_running(1_2_3)_ 2
+     spanning_run(1_3_3_2) c_u_held_running(1_2_4)_ 2
+     spanning_run(1_3_3_2) c_e_held_in_all(1_3)_ -3
+     spanning_run(1_3_3_2) c_e_held_in_all(1_4)_ -3
+     spanning_run(1_3_3_2) c_u_link_taken(1_0_3)_ 1
+     spanning_run(1_3_3_2) c_u_link_taken(1_0_4)_ 1
+     spanning_run(1_3_3_2) c_u_link_taken(1_1_3)_ 1
+     spanning_run(1_3_3_2) c_u_link_taken(1_1_4)_ 1
+     spanning_run(1_3_3_2) c_u_link_taken(1_2_3)_ 1
+     spanning_run(1_3_3_2) c_u_link_taken(1_2_4)_ 1
+     spanning_run(1_3_3_2) c_e_one_level(1_3_3)_ -1
+     spanning_run(1_3_3_2) c_e_one_level(1_3_4)_ -1
+     spanning_run(1_3_3_2) c_u_iterations(1)_ 1
+     spanning_run(1_3_3_3) c_e_runs_once(1)_ 1
+     spanning_run(1_3_3_3) c_u_ends(1)_ 6
+     spanning_run(1_3_3_3) c_e_all_gpus(1)_ -3
+     spanning_run(1_3_3_3) c_e_all_servers(1)_ -3
+     spanning_run(1_3_3_3) c_u_held_running(1_0_3)_ 2
+     spanning_run(1_3_3_3) c_u_held_running(1_0_4)_ 2
+     spanning_run(1_3_3_3) c_u_held_running(1_0_5)_ 2
+     spanning_run(1_3_3_3) c_u_held_running(1_1_3)_ 2
+     spanning_run(1_3_3_3) c_u_held_running(1_1_4)_ 2
+     spanning_run(1_3_3_3) c_u_held_running(1_1_5)_ 2
+     spanning_run(1_3_3_3) c_u_held_running(1_2_3)_ 2
+     spanning_run(1_3_3_3) c_u_held_running(1_2_4)_ 2
+     spanning_run(1_3_3_3) c_u_held_running(1_2_5)_ 2
+     spanning_run(1_3_3_3) c_e_held_in_all(1_3)_ -3
+     spanning_run(1_3_3_3) c_e_held_in_all(1_4)_ -3
+     spanning_run(1_3_3_3) c_e_held_in_all(1_5)_ -3
+     spanning_run(1_3_3_3) c_u_link_taken(1_0_3)_ 1
+     spanning_run(1_3_3_3) c_u_link_taken(1_0_4)_ 1
+     spanning_run(1_3_3_3) c_u_link_taken(1_0_5)_ 1
+     spanning_run(1_3_3_3) c_u_link_taken(1_1_3)_ 1
+     spanning_run(1_3_3_3) c_u_link_taken(1_1_4)_ 1
+     spanning_run(1_3_3_3) c_u_link_taken(1_1_5)_ 1
+     spanning_run(1_3_3_3) c_u_link_taken(1_2_3)_ 1
+     spanning_run(1_3_3_3) c_u_link_taken(1_2_4)_ 1
+     spanning_run(1_3_3_3) c_u_link_taken(1_2_5)_ 1
+     spanning_run(1_3_3_3) c_e_one_level(1_3_3)_ -1
+     spanning_run(1_3_3_3) c_e_one_level(1_3_4)_ -1
+     spanning_run(1_3_3_3) c_e_one_level(1_3_5)_ -1
+     spanning_run(1_3_3_3) c_u_iterations(1)_ 1
+     spanning_run(1_3_4_2) c_e_runs_once(1)_ 1
+     spanning_run(1_3_4_2) c_u_ends(1)_ 6
+     spanning_run(1_3_4_2) c_e_all_gpus(1)_ -3
+     spanning_run(1_3_4_2) c_e_all_servers(1)_ -3
+     spanning_run(1_3_4_2) c_u_held_running(1_0_4)_ 2
+     spanning_run(1_3_4_2) c_u_held_running(1_0_5)_ 2
+     spanning_run(1_3_4_2) c_u_held_running(1_1_4)_ 2
+     spanning_run(1_3_4_2) c_u_held_running(1_1_5)_ 2
+     spanning_run(1_3_4_2) c_u_held_running(1_2_4)_ 2
+     spanning_run(1_3_4_2) c_u_held_running(1_2_5)_ 2
+     spanning_run(1_3_4_2) c_e_held_in_all(1_4)_ -3
+     spanning_run(1_3_4_2) c_e_held_in_all(1_5)_ -3
+     spanning_run(1_3_4_2) c_u_link_taken(1_0_4)_ 1
+     spanning_run(1_3_4_2) c_u_link_taken(1_0_5)_ 1
+     spanning_run(1_3_4_2) c_u_link_taken(1_1_4)_ 1
+     spanning_run(1_3_4_2) c_u_link_taken(1_1_5)_ 1
+     spanning_run(1_3_4_2) c_u_link_taken(1_2_4)_ 1
+     spanning_run(1_3_4_2) c_u_link_taken(1_2_5)_ 1
+     spanning_run(1_3_4_2) c_e_one_level(1_3_4)_ -1
+     spanning_run(1_3_4_2) c_e_one_level(1_3_5)_ -1
+     spanning_run(1_3_4_2) c_u_iterations(1)_ 1
      last_end makespan 1
      last_end c_u_ends(0)_ -1
      last_end c_u_ends(1)_ -1
@@ -653,10 +1205,14 @@ COLUMNS
      gpus(0_0) c_u_held_running(0_0_1)_ 1
      gpus(0_0) c_u_held_running(0_0_2)_ 1
      gpus(0_0) c_u_held_running(0_0_3)_ 1
+     gpus(0_0) c_u_held_running(0_0_4)_ 1
+     gpus(0_0) c_u_held_running(0_0_5)_ 1
      gpus(0_0) c_u_held_no_more(0_0_0)_ -1
      gpus(0_0) c_u_held_no_more(0_0_1)_ -1
      gpus(0_0) c_u_held_no_more(0_0_2)_ -1
      gpus(0_0) c_u_held_no_more(0_0_3)_ -1
+     gpus(0_0) c_u_held_no_more(0_0_4)_ -1
+     gpus(0_0) c_u_held_no_more(0_0_5)_ -1
      gpus(0_1) c_e_all_gpus(0)_ 1
      gpus(0_1) c_u_at_least_one(0_1)_ -1
      gpus(0_1) c_u_only_if_used(0_1)_ 1
@@ -664,10 +1220,14 @@ COLUMNS
      gpus(0_1) c_u_held_running(0_1_1)_ 1
      gpus(0_1) c_u_held_running(0_1_2)_ 1
      gpus(0_1) c_u_held_running(0_1_3)_ 1
+     gpus(0_1) c_u_held_running(0_1_4)_ 1
+     gpus(0_1) c_u_held_running(0_1_5)_ 1
      gpus(0_1) c_u_held_no_more(0_1_0)_ -1
      gpus(0_1) c_u_held_no_more(0_1_1)_ -1
      gpus(0_1) c_u_held_no_more(0_1_2)_ -1
      gpus(0_1) c_u_held_no_more(0_1_3)_ -1
+     gpus(0_1) c_u_held_no_more(0_1_4)_ -1
+     gpus(0_1) c_u_held_no_more(0_1_5)_ -1
      gpus(0_2) c_e_all_gpus(0)_ 1
      gpus(0_2) c_u_at_least_one(0_2)_ -1
      gpus(0_2) c_u_only_if_used(0_2)_ 1
@@ -675,10 +1235,14 @@ COLUMNS
      gpus(0_2) c_u_held_running(0_2_1)_ 1
      gpus(0_2) c_u_held_running(0_2_2)_ 1
      gpus(0_2) c_u_held_running(0_2_3)_ 1
+     gpus(0_2) c_u_held_running(0_2_4)_ 1
+     gpus(0_2) c_u_held_running(0_2_5)_ 1
      gpus(0_2) c_u_held_no_more(0_2_0)_ -1
      gpus(0_2) c_u_held_no_more(0_2_1)_ -1
      gpus(0_2) c_u_held_no_more(0_2_2)_ -1
      gpus(0_2) c_u_held_no_more(0_2_3)_ -1
+     gpus(0_2) c_u_held_no_more(0_2_4)_ -1
+     gpus(0_2) c_u_held_no_more(0_2_5)_ -1
      gpus(1_0) c_e_all_gpus(1)_ 1
      gpus(1_0) c_u_at_least_one(1_0)_ -1
      gpus(1_0) c_u_only_if_used(1_0)_ 1
@@ -686,10 +1250,14 @@ COLUMNS
      gpus(1_0) c_u_held_running(1_0_1)_ 1
      gpus(1_0) c_u_held_running(1_0_2)_ 1
      gpus(1_0) c_u_held_running(1_0_3)_ 1
+     gpus(1_0) c_u_held_running(1_0_4)_ 1
+     gpus(1_0) c_u_held_running(1_0_5)_ 1
      gpus(1_0) c_u_held_no_more(1_0_0)_ -1
      gpus(1_0) c_u_held_no_more(1_0_1)_ -1
      gpus(1_0) c_u_held_no_more(1_0_2)_ -1
      gpus(1_0) c_u_held_no_more(1_0_3)_ -1
+     gpus(1_0) c_u_held_no_more(1_0_4)_ -1
+     gpus(1_0) c_u_held_no_more(1_0_5)_ -1
      gpus(1_1) c_e_all_gpus(1)_ 1
      gpus(1_1) c_u_at_least_one(1_1)_ -1
      gpus(1_1) c_u_only_if_used(1_1)_ 1
@@ -697,10 +1265,14 @@ COLUMNS
      gpus(1_1) c_u_held_running(1_1_1)_ 1
      gpus(1_1) c_u_held_running(1_1_2)_ 1
      gpus(1_1) c_u_held_running(1_1_3)_ 1
+     gpus(1_1) c_u_held_running(1_1_4)_ 1
+     gpus(1_1) c_u_held_running(1_1_5)_ 1
      gpus(1_1) c_u_held_no_more(1_1_0)_ -1
      gpus(1_1) c_u_held_no_more(1_1_1)_ -1
      gpus(1_1) c_u_held_no_more(1_1_2)_ -1
      gpus(1_1) c_u_held_no_more(1_1_3)_ -1
+     gpus(1_1) c_u_held_no_more(1_1_4)_ -1
+     gpus(1_1) c_u_held_no_more(1_1_5)_ -1
      gpus(1_2) c_e_all_gpus(1)_ 1
      gpus(1_2) c_u_at_least_one(1_2)_ -1
      gpus(1_2) c_u_only_if_used(1_2)_ 1
@@ -708,10 +1280,14 @@ COLUMNS
      gpus(1_2) c_u_held_running(1_2_1)_ 1
      gpus(1_2) c_u_held_running(1_2_2)_ 1
      gpus(1_2) c_u_held_running(1_2_3)_ 1
+     gpus(1_2) c_u_held_running(1_2_4)_ 1
+     gpus(1_2) c_u_held_running(1_2_5)_ 1
      gpus(1_2) c_u_held_no_more(1_2_0)_ -1
      gpus(1_2) c_u_held_no_more(1_2_1)_ -1
      gpus(1_2) c_u_held_no_more(1_2_2)_ -1
      gpus(1_2) c_u_held_no_more(1_2_3)_ -1
+     gpus(1_2) c_u_held_no_more(1_2_4)_ -1
+     gpus(1_2) c_u_held_no_more(1_2_5)_ -1
      uses(0_0) c_e_all_servers(0)_ 1
      uses(0_0) c_u_at_least_one(0_0)_ 1
      uses(0_0) c_u_only_if_used(0_0)_ -2
@@ -719,10 +1295,14 @@ COLUMNS
      uses(0_0) c_u_link_taken(0_0_1)_ 1
      uses(0_0) c_u_link_taken(0_0_2)_ 1
      uses(0_0) c_u_link_taken(0_0_3)_ 1
+     uses(0_0) c_u_link_taken(0_0_4)_ 1
+     uses(0_0) c_u_link_taken(0_0_5)_ 1
      uses(0_0) c_u_link_of_used(0_0_0)_ -1
      uses(0_0) c_u_link_of_used(0_0_1)_ -1
      uses(0_0) c_u_link_of_used(0_0_2)_ -1
      uses(0_0) c_u_link_of_used(0_0_3)_ -1
+     uses(0_0) c_u_link_of_used(0_0_4)_ -1
+     uses(0_0) c_u_link_of_used(0_0_5)_ -1
      uses(0_1) c_e_all_servers(0)_ 1
      uses(0_1) c_u_at_least_one(0_1)_ 1
      uses(0_1) c_u_only_if_used(0_1)_ -2
@@ -730,10 +1310,14 @@ COLUMNS
      uses(0_1) c_u_link_taken(0_1_1)_ 1
      uses(0_1) c_u_link_taken(0_1_2)_ 1
      uses(0_1) c_u_link_taken(0_1_3)_ 1
+     uses(0_1) c_u_link_taken(0_1_4)_ 1
+     uses(0_1) c_u_link_taken(0_1_5)_ 1
      uses(0_1) c_u_link_of_used(0_1_0)_ -1
      uses(0_1) c_u_link_of_used(0_1_1)_ -1
      uses(0_1) c_u_link_of_used(0_1_2)_ -1
      uses(0_1) c_u_link_of_used(0_1_3)_ -1
+     uses(0_1) c_u_link_of_used(0_1_4)_ -1
+     uses(0_1) c_u_link_of_used(0_1_5)_ -1
      uses(0_2) c_e_all_servers(0)_ 1
      uses(0_2) c_u_at_least_one(0_2)_ 1
      uses(0_2) c_u_only_if_used(0_2)_ -2
@@ -741,10 +1325,14 @@ COLUMNS
      uses(0_2) c_u_link_taken(0_2_1)_ 1
      uses(0_2) c_u_link_taken(0_2_2)_ 1
      uses(0_2) c_u_link_taken(0_2_3)_ 1
+     uses(0_2) c_u_link_taken(0_2_4)_ 1
+     uses(0_2) c_u_link_taken(0_2_5)_ 1
      uses(0_2) c_u_link_of_used(0_2_0)_ -1
      uses(0_2) c_u_link_of_used(0_2_1)_ -1
      uses(0_2) c_u_link_of_used(0_2_2)_ -1
      uses(0_2) c_u_link_of_used(0_2_3)_ -1
+     uses(0_2) c_u_link_of_used(0_2_4)_ -1
+     uses(0_2) c_u_link_of_used(0_2_5)_ -1
      uses(1_0) c_e_all_servers(1)_ 1
      uses(1_0) c_u_at_least_one(1_0)_ 1
      uses(1_0) c_u_only_if_used(1_0)_ -2
@@ -752,10 +1340,14 @@ COLUMNS
      uses(1_0) c_u_link_taken(1_0_1)_ 1
      uses(1_0) c_u_link_taken(1_0_2)_ 1
      uses(1_0) c_u_link_taken(1_0_3)_ 1
+     uses(1_0) c_u_link_taken(1_0_4)_ 1
+     uses(1_0) c_u_link_taken(1_0_5)_ 1
      uses(1_0) c_u_link_of_used(1_0_0)_ -1
      uses(1_0) c_u_link_of_used(1_0_1)_ -1
      uses(1_0) c_u_link_of_used(1_0_2)_ -1
      uses(1_0) c_u_link_of_used(1_0_3)_ -1
+     uses(1_0) c_u_link_of_used(1_0_4)_ -1
+     uses(1_0) c_u_link_of_used(1_0_5)_ -1
      uses(1_1) c_e_all_servers(1)_ 1
      uses(1_1) c_u_at_least_one(1_1)_ 1
      uses(1_1) c_u_only_if_used(1_1)_ -2
@@ -763,10 +1355,14 @@ COLUMNS
      uses(1_1) c_u_link_taken(1_1_1)_ 1
      uses(1_1) c_u_link_taken(1_1_2)_ 1
      uses(1_1) c_u_link_taken(1_1_3)_ 1
+     uses(1_1) c_u_link_taken(1_1_4)_ 1
+     uses(1_1) c_u_link_taken(1_1_5)_ 1
      uses(1_1) c_u_link_of_used(1_1_0)_ -1
      uses(1_1) c_u_link_of_used(1_1_1)_ -1
      uses(1_1) c_u_link_of_used(1_1_2)_ -1
      uses(1_1) c_u_link_of_used(1_1_3)_ -1
+     uses(1_1) c_u_link_of_used(1_1_4)_ -1
+     uses(1_1) c_u_link_of_used(1_1_5)_ -1
      uses(1_2) c_e_all_servers(1)_ 1
      uses(1_2) c_u_at_least_one(1_2)_ 1
      uses(1_2) c_u_only_if_used(1_2)_ -2
@@ -774,162 +1370,194 @@ COLUMNS
      uses(1_2) c_u_link_taken(1_2_1)_ 1
      uses(1_2) c_u_link_taken(1_2_2)_ 1
      uses(1_2) c_u_link_taken(1_2_3)_ 1
+     uses(1_2) c_u_link_taken(1_2_4)_ 1
+     uses(1_2) c_u_link_taken(1_2_5)_ 1
      uses(1_2) c_u_link_of_used(1_2_0)_ -1
      uses(1_2) c_u_link_of_used(1_2_1)_ -1
      uses(1_2) c_u_link_of_used(1_2_2)_ -1
      uses(1_2) c_u_link_of_used(1_2_3)_ -1
+     uses(1_2) c_u_link_of_used(1_2_4)_ -1
+     uses(1_2) c_u_link_of_used(1_2_5)_ -1
      held(0_0_0) c_u_held_running(0_0_0)_ -1
      held(0_0_0) c_u_held_no_more(0_0_0)_ 1
      held(0_0_0) c_e_held_in_all(0_0)_ 1
      held(0_0_0) c_u_capacity(0_0)_ 1
      held(0_0_0) c_u_link_of_holders(0_0_0)_ 1
-     held(0_0_0) c_u_server_order(0_1)_ -1
      held(0_0_1) c_u_held_running(0_0_1)_ -1
      held(0_0_1) c_u_held_no_more(0_0_1)_ 1
      held(0_0_1) c_e_held_in_all(0_1)_ 1
      held(0_0_1) c_u_capacity(0_1)_ 1
      held(0_0_1) c_u_link_of_holders(0_0_1)_ 1
-     held(0_0_1) c_u_server_order(0_1)_ -1
      held(0_0_2) c_u_held_running(0_0_2)_ -1
      held(0_0_2) c_u_held_no_more(0_0_2)_ 1
      held(0_0_2) c_e_held_in_all(0_2)_ 1
      held(0_0_2) c_u_capacity(0_2)_ 1
      held(0_0_2) c_u_link_of_holders(0_0_2)_ 1
-     held(0_0_2) c_u_server_order(0_1)_ -1
      held(0_0_3) c_u_held_running(0_0_3)_ -1
      held(0_0_3) c_u_held_no_more(0_0_3)_ 1
      held(0_0_3) c_e_held_in_all(0_3)_ 1
      held(0_0_3) c_u_capacity(0_3)_ 1
      held(0_0_3) c_u_link_of_holders(0_0_3)_ 1
-     held(0_0_3) c_u_server_order(0_1)_ -1
+     held(0_0_4) c_u_held_running(0_0_4)_ -1
+     held(0_0_4) c_u_held_no_more(0_0_4)_ 1
+     held(0_0_4) c_e_held_in_all(0_4)_ 1
+     held(0_0_4) c_u_capacity(0_4)_ 1
+     held(0_0_4) c_u_link_of_holders(0_0_4)_ 1
+     held(0_0_5) c_u_held_running(0_0_5)_ -1
+     held(0_0_5) c_u_held_no_more(0_0_5)_ 1
+     held(0_0_5) c_e_held_in_all(0_5)_ 1
+     held(0_0_5) c_u_capacity(0_5)_ 1
+     held(0_0_5) c_u_link_of_holders(0_0_5)_ 1
      held(0_1_0) c_u_held_running(0_1_0)_ -1
      held(0_1_0) c_u_held_no_more(0_1_0)_ 1
      held(0_1_0) c_e_held_in_all(0_0)_ 1
      held(0_1_0) c_u_capacity(1_0)_ 1
      held(0_1_0) c_u_link_of_holders(0_1_0)_ 1
-     held(0_1_0) c_u_server_order(0_1)_ 1
-     held(0_1_0) c_u_server_order(1_2)_ -1
      held(0_1_1) c_u_held_running(0_1_1)_ -1
      held(0_1_1) c_u_held_no_more(0_1_1)_ 1
      held(0_1_1) c_e_held_in_all(0_1)_ 1
      held(0_1_1) c_u_capacity(1_1)_ 1
      held(0_1_1) c_u_link_of_holders(0_1_1)_ 1
-     held(0_1_1) c_u_server_order(0_1)_ 1
-     held(0_1_1) c_u_server_order(1_2)_ -1
      held(0_1_2) c_u_held_running(0_1_2)_ -1
      held(0_1_2) c_u_held_no_more(0_1_2)_ 1
      held(0_1_2) c_e_held_in_all(0_2)_ 1
      held(0_1_2) c_u_capacity(1_2)_ 1
      held(0_1_2) c_u_link_of_holders(0_1_2)_ 1
-     held(0_1_2) c_u_server_order(0_1)_ 1
-     held(0_1_2) c_u_server_order(1_2)_ -1
      held(0_1_3) c_u_held_running(0_1_3)_ -1
      held(0_1_3) c_u_held_no_more(0_1_3)_ 1
      held(0_1_3) c_e_held_in_all(0_3)_ 1
      held(0_1_3) c_u_capacity(1_3)_ 1
      held(0_1_3) c_u_link_of_holders(0_1_3)_ 1
-     held(0_1_3) c_u_server_order(0_1)_ 1
-     held(0_1_3) c_u_server_order(1_2)_ -1
+     held(0_1_4) c_u_held_running(0_1_4)_ -1
+     held(0_1_4) c_u_held_no_more(0_1_4)_ 1
+     held(0_1_4) c_e_held_in_all(0_4)_ 1
+     held(0_1_4) c_u_capacity(1_4)_ 1
+     held(0_1_4) c_u_link_of_holders(0_1_4)_ 1
+     held(0_1_5) c_u_held_running(0_1_5)_ -1
+     held(0_1_5) c_u_held_no_more(0_1_5)_ 1
+     held(0_1_5) c_e_held_in_all(0_5)_ 1
+     held(0_1_5) c_u_capacity(1_5)_ 1
+     held(0_1_5) c_u_link_of_holders(0_1_5)_ 1
      held(0_2_0) c_u_held_running(0_2_0)_ -1
      held(0_2_0) c_u_held_no_more(0_2_0)_ 1
      held(0_2_0) c_e_held_in_all(0_0)_ 1
      held(0_2_0) c_u_capacity(2_0)_ 1
      held(0_2_0) c_u_link_of_holders(0_2_0)_ 1
-     held(0_2_0) c_u_server_order(1_2)_ 1
      held(0_2_1) c_u_held_running(0_2_1)_ -1
      held(0_2_1) c_u_held_no_more(0_2_1)_ 1
      held(0_2_1) c_e_held_in_all(0_1)_ 1
      held(0_2_1) c_u_capacity(2_1)_ 1
      held(0_2_1) c_u_link_of_holders(0_2_1)_ 1
-     held(0_2_1) c_u_server_order(1_2)_ 1
      held(0_2_2) c_u_held_running(0_2_2)_ -1
      held(0_2_2) c_u_held_no_more(0_2_2)_ 1
      held(0_2_2) c_e_held_in_all(0_2)_ 1
      held(0_2_2) c_u_capacity(2_2)_ 1
      held(0_2_2) c_u_link_of_holders(0_2_2)_ 1
-     held(0_2_2) c_u_server_order(1_2)_ 1
      held(0_2_3) c_u_held_running(0_2_3)_ -1
      held(0_2_3) c_u_held_no_more(0_2_3)_ 1
      held(0_2_3) c_e_held_in_all(0_3)_ 1
      held(0_2_3) c_u_capacity(2_3)_ 1
      held(0_2_3) c_u_link_of_holders(0_2_3)_ 1
-     held(0_2_3) c_u_server_order(1_2)_ 1
+     held(0_2_4) c_u_held_running(0_2_4)_ -1
+     held(0_2_4) c_u_held_no_more(0_2_4)_ 1
+     held(0_2_4) c_e_held_in_all(0_4)_ 1
+     held(0_2_4) c_u_capacity(2_4)_ 1
+     held(0_2_4) c_u_link_of_holders(0_2_4)_ 1
+     held(0_2_5) c_u_held_running(0_2_5)_ -1
+     held(0_2_5) c_u_held_no_more(0_2_5)_ 1
+     held(0_2_5) c_e_held_in_all(0_5)_ 1
+     held(0_2_5) c_u_capacity(2_5)_ 1
+     held(0_2_5) c_u_link_of_holders(0_2_5)_ 1
      held(1_0_0) c_u_held_running(1_0_0)_ -1
      held(1_0_0) c_u_held_no_more(1_0_0)_ 1
      held(1_0_0) c_e_held_in_all(1_0)_ 1
      held(1_0_0) c_u_capacity(0_0)_ 1
      held(1_0_0) c_u_link_of_holders(1_0_0)_ 1
-     held(1_0_0) c_u_server_order(0_1)_ -1
      held(1_0_1) c_u_held_running(1_0_1)_ -1
      held(1_0_1) c_u_held_no_more(1_0_1)_ 1
      held(1_0_1) c_e_held_in_all(1_1)_ 1
      held(1_0_1) c_u_capacity(0_1)_ 1
      held(1_0_1) c_u_link_of_holders(1_0_1)_ 1
-     held(1_0_1) c_u_server_order(0_1)_ -1
      held(1_0_2) c_u_held_running(1_0_2)_ -1
      held(1_0_2) c_u_held_no_more(1_0_2)_ 1
      held(1_0_2) c_e_held_in_all(1_2)_ 1
      held(1_0_2) c_u_capacity(0_2)_ 1
      held(1_0_2) c_u_link_of_holders(1_0_2)_ 1
-     held(1_0_2) c_u_server_order(0_1)_ -1
      held(1_0_3) c_u_held_running(1_0_3)_ -1
      held(1_0_3) c_u_held_no_more(1_0_3)_ 1
      held(1_0_3) c_e_held_in_all(1_3)_ 1
      held(1_0_3) c_u_capacity(0_3)_ 1
      held(1_0_3) c_u_link_of_holders(1_0_3)_ 1
-     held(1_0_3) c_u_server_order(0_1)_ -1
+     held(1_0_4) c_u_held_running(1_0_4)_ -1
+     held(1_0_4) c_u_held_no_more(1_0_4)_ 1
+     held(1_0_4) c_e_held_in_all(1_4)_ 1
+     held(1_0_4) c_u_capacity(0_4)_ 1
+     held(1_0_4) c_u_link_of_holders(1_0_4)_ 1
+     held(1_0_5) c_u_held_running(1_0_5)_ -1
+     held(1_0_5) c_u_held_no_more(1_0_5)_ 1
+     held(1_0_5) c_e_held_in_all(1_5)_ 1
+     held(1_0_5) c_u_capacity(0_5)_ 1
+     held(1_0_5) c_u_link_of_holders(1_0_5)_ 1
      held(1_1_0) c_u_held_running(1_1_0)_ -1
      held(1_1_0) c_u_held_no_more(1_1_0)_ 1
      held(1_1_0) c_e_held_in_all(1_0)_ 1
      held(1_1_0) c_u_capacity(1_0)_ 1
      held(1_1_0) c_u_link_of_holders(1_1_0)_ 1
-     held(1_1_0) c_u_server_order(0_1)_ 1
-     held(1_1_0) c_u_server_order(1_2)_ -1
      held(1_1_1) c_u_held_running(1_1_1)_ -1
      held(1_1_1) c_u_held_no_more(1_1_1)_ 1
      held(1_1_1) c_e_held_in_all(1_1)_ 1
      held(1_1_1) c_u_capacity(1_1)_ 1
      held(1_1_1) c_u_link_of_holders(1_1_1)_ 1
-     held(1_1_1) c_u_server_order(0_1)_ 1
-     held(1_1_1) c_u_server_order(1_2)_ -1
      held(1_1_2) c_u_held_running(1_1_2)_ -1
      held(1_1_2) c_u_held_no_more(1_1_2)_ 1
      held(1_1_2) c_e_held_in_all(1_2)_ 1
      held(1_1_2) c_u_capacity(1_2)_ 1
      held(1_1_2) c_u_link_of_holders(1_1_2)_ 1
-     held(1_1_2) c_u_server_order(0_1)_ 1
-     held(1_1_2) c_u_server_order(1_2)_ -1
      held(1_1_3) c_u_held_running(1_1_3)_ -1
      held(1_1_3) c_u_held_no_more(1_1_3)_ 1
      held(1_1_3) c_e_held_in_all(1_3)_ 1
      held(1_1_3) c_u_capacity(1_3)_ 1
      held(1_1_3) c_u_link_of_holders(1_1_3)_ 1
-     held(1_1_3) c_u_server_order(0_1)_ 1
-     held(1_1_3) c_u_server_order(1_2)_ -1
+     held(1_1_4) c_u_held_running(1_1_4)_ -1
+     held(1_1_4) c_u_held_no_more(1_1_4)_ 1
+     held(1_1_4) c_e_held_in_all(1_4)_ 1
+     held(1_1_4) c_u_capacity(1_4)_ 1
+     held(1_1_4) c_u_link_of_holders(1_1_4)_ 1
+     held(1_1_5) c_u_held_running(1_1_5)_ -1
+     held(1_1_5) c_u_held_no_more(1_1_5)_ 1
+     held(1_1_5) c_e_held_in_all(1_5)_ 1
+     held(1_1_5) c_u_capacity(1_5)_ 1
+     held(1_1_5) c_u_link_of_holders(1_1_5)_ 1
      held(1_2_0) c_u_held_running(1_2_0)_ -1
      held(1_2_0) c_u_held_no_more(1_2_0)_ 1
      held(1_2_0) c_e_held_in_all(1_0)_ 1
      held(1_2_0) c_u_capacity(2_0)_ 1
      held(1_2_0) c_u_link_of_holders(1_2_0)_ 1
-     held(1_2_0) c_u_server_order(1_2)_ 1
      held(1_2_1) c_u_held_running(1_2_1)_ -1
      held(1_2_1) c_u_held_no_more(1_2_1)_ 1
      held(1_2_1) c_e_held_in_all(1_1)_ 1
      held(1_2_1) c_u_capacity(2_1)_ 1
      held(1_2_1) c_u_link_of_holders(1_2_1)_ 1
-     held(1_2_1) c_u_server_order(1_2)_ 1
      held(1_2_2) c_u_held_running(1_2_2)_ -1
      held(1_2_2) c_u_held_no_more(1_2_2)_ 1
      held(1_2_2) c_e_held_in_all(1_2)_ 1
      held(1_2_2) c_u_capacity(2_2)_ 1
      held(1_2_2) c_u_link_of_holders(1_2_2)_ 1
-     held(1_2_2) c_u_server_order(1_2)_ 1
      held(1_2_3) c_u_held_running(1_2_3)_ -1
      held(1_2_3) c_u_held_no_more(1_2_3)_ 1
      held(1_2_3) c_e_held_in_all(1_3)_ 1
      held(1_2_3) c_u_capacity(2_3)_ 1
      held(1_2_3) c_u_link_of_holders(1_2_3)_ 1
-     held(1_2_3) c_u_server_order(1_2)_ 1
+     held(1_2_4) c_u_held_running(1_2_4)_ -1
+     held(1_2_4) c_u_held_no_more(1_2_4)_ 1
+     held(1_2_4) c_e_held_in_all(1_4)_ 1
+     held(1_2_4) c_u_capacity(2_4)_ 1
+     held(1_2_4) c_u_link_of_holders(1_2_4)_ 1
+     held(1_2_5) c_u_held_running(1_2_5)_ -1
+     held(1_2_5) c_u_held_no_more(1_2_5)_ 1
+     held(1_2_5) c_e_held_in_all(1_5)_ 1
+     held(1_2_5) c_u_capacity(2_5)_ 1
+     held(1_2_5) c_u_link_of_holders(1_2_5)_ 1
      on_link(0_0_0) c_u_link_taken(0_0_0)_ -1
      on_link(0_0_0) c_u_link_of_used(0_0_0)_ 1
      on_link(0_0_0) c_u_link_of_holders(0_0_0)_ -2
@@ -950,6 +1578,16 @@ COLUMNS
      on_link(0_0_3) c_u_link_of_holders(0_0_3)_ -2
      on_link(0_0_3) c_u_worst_link(0_0_3)_ 3
      on_link(0_0_3) c_u_worst_link(1_0_3)_ 1
+     on_link(0_0_4) c_u_link_taken(0_0_4)_ -1
+     on_link(0_0_4) c_u_link_of_used(0_0_4)_ 1
+     on_link(0_0_4) c_u_link_of_holders(0_0_4)_ -2
+     on_link(0_0_4) c_u_worst_link(0_0_4)_ 3
+     on_link(0_0_4) c_u_worst_link(1_0_4)_ 1
+     on_link(0_0_5) c_u_link_taken(0_0_5)_ -1
+     on_link(0_0_5) c_u_link_of_used(0_0_5)_ 1
+     on_link(0_0_5) c_u_link_of_holders(0_0_5)_ -2
+     on_link(0_0_5) c_u_worst_link(0_0_5)_ 3
+     on_link(0_0_5) c_u_worst_link(1_0_5)_ 1
      on_link(0_1_0) c_u_link_taken(0_1_0)_ -1
      on_link(0_1_0) c_u_link_of_used(0_1_0)_ 1
      on_link(0_1_0) c_u_link_of_holders(0_1_0)_ -2
@@ -970,6 +1608,16 @@ COLUMNS
      on_link(0_1_3) c_u_link_of_holders(0_1_3)_ -2
      on_link(0_1_3) c_u_worst_link(0_1_3)_ 3
      on_link(0_1_3) c_u_worst_link(1_1_3)_ 1
+     on_link(0_1_4) c_u_link_taken(0_1_4)_ -1
+     on_link(0_1_4) c_u_link_of_used(0_1_4)_ 1
+     on_link(0_1_4) c_u_link_of_holders(0_1_4)_ -2
+     on_link(0_1_4) c_u_worst_link(0_1_4)_ 3
+     on_link(0_1_4) c_u_worst_link(1_1_4)_ 1
+     on_link(0_1_5) c_u_link_taken(0_1_5)_ -1
+     on_link(0_1_5) c_u_link_of_used(0_1_5)_ 1
+     on_link(0_1_5) c_u_link_of_holders(0_1_5)_ -2
+     on_link(0_1_5) c_u_worst_link(0_1_5)_ 3
+     on_link(0_1_5) c_u_worst_link(1_1_5)_ 1
      on_link(0_2_0) c_u_link_taken(0_2_0)_ -1
      on_link(0_2_0) c_u_link_of_used(0_2_0)_ 1
      on_link(0_2_0) c_u_link_of_holders(0_2_0)_ -2
@@ -990,6 +1638,16 @@ COLUMNS
      on_link(0_2_3) c_u_link_of_holders(0_2_3)_ -2
      on_link(0_2_3) c_u_worst_link(0_2_3)_ 3
      on_link(0_2_3) c_u_worst_link(1_2_3)_ 1
+     on_link(0_2_4) c_u_link_taken(0_2_4)_ -1
+     on_link(0_2_4) c_u_link_of_used(0_2_4)_ 1
+     on_link(0_2_4) c_u_link_of_holders(0_2_4)_ -2
+     on_link(0_2_4) c_u_worst_link(0_2_4)_ 3
+     on_link(0_2_4) c_u_worst_link(1_2_4)_ 1
+     on_link(0_2_5) c_u_link_taken(0_2_5)_ -1
+     on_link(0_2_5) c_u_link_of_used(0_2_5)_ 1
+     on_link(0_2_5) c_u_link_of_holders(0_2_5)_ -2
+     on_link(0_2_5) c_u_worst_link(0_2_5)_ 3
+     on_link(0_2_5) c_u_worst_link(1_2_5)_ 1
      on_link(1_0_0) c_u_link_taken(1_0_0)_ -1
      on_link(1_0_0) c_u_link_of_used(1_0_0)_ 1
      on_link(1_0_0) c_u_link_of_holders(1_0_0)_ -2
@@ -1010,6 +1668,16 @@ COLUMNS
      on_link(1_0_3) c_u_link_of_holders(1_0_3)_ -2
      on_link(1_0_3) c_u_worst_link(0_0_3)_ 1
      on_link(1_0_3) c_u_worst_link(1_0_3)_ 3
+     on_link(1_0_4) c_u_link_taken(1_0_4)_ -1
+     on_link(1_0_4) c_u_link_of_used(1_0_4)_ 1
+     on_link(1_0_4) c_u_link_of_holders(1_0_4)_ -2
+     on_link(1_0_4) c_u_worst_link(0_0_4)_ 1
+     on_link(1_0_4) c_u_worst_link(1_0_4)_ 3
+     on_link(1_0_5) c_u_link_taken(1_0_5)_ -1
+     on_link(1_0_5) c_u_link_of_used(1_0_5)_ 1
+     on_link(1_0_5) c_u_link_of_holders(1_0_5)_ -2
+     on_link(1_0_5) c_u_worst_link(0_0_5)_ 1
+     on_link(1_0_5) c_u_worst_link(1_0_5)_ 3
      on_link(1_1_0) c_u_link_taken(1_1_0)_ -1
      on_link(1_1_0) c_u_link_of_used(1_1_0)_ 1
      on_link(1_1_0) c_u_link_of_holders(1_1_0)_ -2
@@ -1030,6 +1698,16 @@ COLUMNS
      on_link(1_1_3) c_u_link_of_holders(1_1_3)_ -2
      on_link(1_1_3) c_u_worst_link(0_1_3)_ 1
      on_link(1_1_3) c_u_worst_link(1_1_3)_ 3
+     on_link(1_1_4) c_u_link_taken(1_1_4)_ -1
+     on_link(1_1_4) c_u_link_of_used(1_1_4)_ 1
+     on_link(1_1_4) c_u_link_of_holders(1_1_4)_ -2
+     on_link(1_1_4) c_u_worst_link(0_1_4)_ 1
+     on_link(1_1_4) c_u_worst_link(1_1_4)_ 3
+     on_link(1_1_5) c_u_link_taken(1_1_5)_ -1
+     on_link(1_1_5) c_u_link_of_used(1_1_5)_ 1
+     on_link(1_1_5) c_u_link_of_holders(1_1_5)_ -2
+     on_link(1_1_5) c_u_worst_link(0_1_5)_ 1
+     on_link(1_1_5) c_u_worst_link(1_1_5)_ 3
      on_link(1_2_0) c_u_link_taken(1_2_0)_ -1
      on_link(1_2_0) c_u_link_of_used(1_2_0)_ 1
      on_link(1_2_0) c_u_link_of_holders(1_2_0)_ -2
@@ -1050,6 +1728,16 @@ COLUMNS
      on_link(1_2_3) c_u_link_of_holders(1_2_3)_ -2
      on_link(1_2_3) c_u_worst_link(0_2_3)_ 1
      on_link(1_2_3) c_u_worst_link(1_2_3)_ 3
+     on_link(1_2_4) c_u_link_taken(1_2_4)_ -1
+     on_link(1_2_4) c_u_link_of_used(1_2_4)_ 1
+     on_link(1_2_4) c_u_link_of_holders(1_2_4)_ -2
+     on_link(1_2_4) c_u_worst_link(0_2_4)_ 1
+     on_link(1_2_4) c_u_worst_link(1_2_4)_ 3
+     on_link(1_2_5) c_u_link_taken(1_2_5)_ -1
+     on_link(1_2_5) c_u_link_of_used(1_2_5)_ 1
+     on_link(1_2_5) c_u_link_of_holders(1_2_5)_ -2
+     on_link(1_2_5) c_u_worst_link(0_2_5)_ 1
+     on_link(1_2_5) c_u_worst_link(1_2_5)_ 3
      level(0_2_0_1) c_e_one_level(0_2_0)_ 1
      level(0_2_0_1) c_u_worst_link(0_0_0)_ -1
      level(0_2_0_1) c_u_worst_link(0_1_0)_ -1
@@ -1090,6 +1778,26 @@ COLUMNS
      level(0_2_3_2) c_u_worst_link(0_1_3)_ -2
      level(0_2_3_2) c_u_worst_link(0_2_3)_ -2
      level(0_2_3_2) c_u_iterations(0)_ -0.25
+     level(0_2_4_1) c_e_one_level(0_2_4)_ 1
+     level(0_2_4_1) c_u_worst_link(0_0_4)_ -1
+     level(0_2_4_1) c_u_worst_link(0_1_4)_ -1
+     level(0_2_4_1) c_u_worst_link(0_2_4)_ -1
+     level(0_2_4_1) c_u_iterations(0)_ -0.33333333333333331
+     level(0_2_4_2) c_e_one_level(0_2_4)_ 1
+     level(0_2_4_2) c_u_worst_link(0_0_4)_ -2
+     level(0_2_4_2) c_u_worst_link(0_1_4)_ -2
+     level(0_2_4_2) c_u_worst_link(0_2_4)_ -2
+     level(0_2_4_2) c_u_iterations(0)_ -0.25
+     level(0_2_5_1) c_e_one_level(0_2_5)_ 1
+     level(0_2_5_1) c_u_worst_link(0_0_5)_ -1
+     level(0_2_5_1) c_u_worst_link(0_1_5)_ -1
+     level(0_2_5_1) c_u_worst_link(0_2_5)_ -1
+     level(0_2_5_1) c_u_iterations(0)_ -0.33333333333333331
+     level(0_2_5_2) c_e_one_level(0_2_5)_ 1
+     level(0_2_5_2) c_u_worst_link(0_0_5)_ -2
+     level(0_2_5_2) c_u_worst_link(0_1_5)_ -2
+     level(0_2_5_2) c_u_worst_link(0_2_5)_ -2
+     level(0_2_5_2) c_u_iterations(0)_ -0.25
      level(0_3_0_1) c_e_one_level(0_3_0)_ 1
      level(0_3_0_1) c_u_worst_link(0_0_0)_ -1
      level(0_3_0_1) c_u_worst_link(0_1_0)_ -1
@@ -1130,6 +1838,26 @@ COLUMNS
      level(0_3_3_2) c_u_worst_link(0_1_3)_ -2
      level(0_3_3_2) c_u_worst_link(0_2_3)_ -2
      level(0_3_3_2) c_u_iterations(0)_ -0.25
+     level(0_3_4_1) c_e_one_level(0_3_4)_ 1
+     level(0_3_4_1) c_u_worst_link(0_0_4)_ -1
+     level(0_3_4_1) c_u_worst_link(0_1_4)_ -1
+     level(0_3_4_1) c_u_worst_link(0_2_4)_ -1
+     level(0_3_4_1) c_u_iterations(0)_ -0.33333333333333331
+     level(0_3_4_2) c_e_one_level(0_3_4)_ 1
+     level(0_3_4_2) c_u_worst_link(0_0_4)_ -2
+     level(0_3_4_2) c_u_worst_link(0_1_4)_ -2
+     level(0_3_4_2) c_u_worst_link(0_2_4)_ -2
+     level(0_3_4_2) c_u_iterations(0)_ -0.25
+     level(0_3_5_1) c_e_one_level(0_3_5)_ 1
+     level(0_3_5_1) c_u_worst_link(0_0_5)_ -1
+     level(0_3_5_1) c_u_worst_link(0_1_5)_ -1
+     level(0_3_5_1) c_u_worst_link(0_2_5)_ -1
+     level(0_3_5_1) c_u_iterations(0)_ -0.33333333333333331
+     level(0_3_5_2) c_e_one_level(0_3_5)_ 1
+     level(0_3_5_2) c_u_worst_link(0_0_5)_ -2
+     level(0_3_5_2) c_u_worst_link(0_1_5)_ -2
+     level(0_3_5_2) c_u_worst_link(0_2_5)_ -2
+     level(0_3_5_2) c_u_iterations(0)_ -0.25
      level(1_2_0_1) c_e_one_level(1_2_0)_ 1
      level(1_2_0_1) c_u_worst_link(1_0_0)_ -1
      level(1_2_0_1) c_u_worst_link(1_1_0)_ -1
@@ -1170,6 +1898,26 @@ COLUMNS
      level(1_2_3_2) c_u_worst_link(1_1_3)_ -2
      level(1_2_3_2) c_u_worst_link(1_2_3)_ -2
      level(1_2_3_2) c_u_iterations(1)_ -0.375
+     level(1_2_4_1) c_e_one_level(1_2_4)_ 1
+     level(1_2_4_1) c_u_worst_link(1_0_4)_ -1
+     level(1_2_4_1) c_u_worst_link(1_1_4)_ -1
+     level(1_2_4_1) c_u_worst_link(1_2_4)_ -1
+     level(1_2_4_1) c_u_iterations(1)_ -0.5
+     level(1_2_4_2) c_e_one_level(1_2_4)_ 1
+     level(1_2_4_2) c_u_worst_link(1_0_4)_ -2
+     level(1_2_4_2) c_u_worst_link(1_1_4)_ -2
+     level(1_2_4_2) c_u_worst_link(1_2_4)_ -2
+     level(1_2_4_2) c_u_iterations(1)_ -0.375
+     level(1_2_5_1) c_e_one_level(1_2_5)_ 1
+     level(1_2_5_1) c_u_worst_link(1_0_5)_ -1
+     level(1_2_5_1) c_u_worst_link(1_1_5)_ -1
+     level(1_2_5_1) c_u_worst_link(1_2_5)_ -1
+     level(1_2_5_1) c_u_iterations(1)_ -0.5
+     level(1_2_5_2) c_e_one_level(1_2_5)_ 1
+     level(1_2_5_2) c_u_worst_link(1_0_5)_ -2
+     level(1_2_5_2) c_u_worst_link(1_1_5)_ -2
+     level(1_2_5_2) c_u_worst_link(1_2_5)_ -2
+     level(1_2_5_2) c_u_iterations(1)_ -0.375
      level(1_3_0_1) c_e_one_level(1_3_0)_ 1
      level(1_3_0_1) c_u_worst_link(1_0_0)_ -1
      level(1_3_0_1) c_u_worst_link(1_1_0)_ -1
@@ -1210,6 +1958,26 @@ COLUMNS
      level(1_3_3_2) c_u_worst_link(1_1_3)_ -2
      level(1_3_3_2) c_u_worst_link(1_2_3)_ -2
      level(1_3_3_2) c_u_iterations(1)_ -0.375
+     level(1_3_4_1) c_e_one_level(1_3_4)_ 1
+     level(1_3_4_1) c_u_worst_link(1_0_4)_ -1
+     level(1_3_4_1) c_u_worst_link(1_1_4)_ -1
+     level(1_3_4_1) c_u_worst_link(1_2_4)_ -1
+     level(1_3_4_1) c_u_iterations(1)_ -0.5
+     level(1_3_4_2) c_e_one_level(1_3_4)_ 1
+     level(1_3_4_2) c_u_worst_link(1_0_4)_ -2
+     level(1_3_4_2) c_u_worst_link(1_1_4)_ -2
+     level(1_3_4_2) c_u_worst_link(1_2_4)_ -2
+     level(1_3_4_2) c_u_iterations(1)_ -0.375
+     level(1_3_5_1) c_e_one_level(1_3_5)_ 1
+     level(1_3_5_1) c_u_worst_link(1_0_5)_ -1
+     level(1_3_5_1) c_u_worst_link(1_1_5)_ -1
+     level(1_3_5_1) c_u_worst_link(1_2_5)_ -1
+     level(1_3_5_1) c_u_iterations(1)_ -0.5
+     level(1_3_5_2) c_e_one_level(1_3_5)_ 1
+     level(1_3_5_2) c_u_worst_link(1_0_5)_ -2
+     level(1_3_5_2) c_u_worst_link(1_1_5)_ -2
+     level(1_3_5_2) c_u_worst_link(1_2_5)_ -2
+     level(1_3_5_2) c_u_iterations(1)_ -0.375
 RHS
      RHS c_e_runs_once(0)_ 1
      RHS c_e_runs_once(1)_ 1
@@ -1235,205 +2003,309 @@ RHS
      RHS c_u_held_running(0_0_1)_ 2
      RHS c_u_held_running(0_0_2)_ 2
      RHS c_u_held_running(0_0_3)_ 2
+     RHS c_u_held_running(0_0_4)_ 2
+     RHS c_u_held_running(0_0_5)_ 2
      RHS c_u_held_running(0_1_0)_ 2
      RHS c_u_held_running(0_1_1)_ 2
      RHS c_u_held_running(0_1_2)_ 2
      RHS c_u_held_running(0_1_3)_ 2
+     RHS c_u_held_running(0_1_4)_ 2
+     RHS c_u_held_running(0_1_5)_ 2
      RHS c_u_held_running(0_2_0)_ 2
      RHS c_u_held_running(0_2_1)_ 2
      RHS c_u_held_running(0_2_2)_ 2
      RHS c_u_held_running(0_2_3)_ 2
+     RHS c_u_held_running(0_2_4)_ 2
+     RHS c_u_held_running(0_2_5)_ 2
      RHS c_u_held_running(1_0_0)_ 2
      RHS c_u_held_running(1_0_1)_ 2
      RHS c_u_held_running(1_0_2)_ 2
      RHS c_u_held_running(1_0_3)_ 2
+     RHS c_u_held_running(1_0_4)_ 2
+     RHS c_u_held_running(1_0_5)_ 2
      RHS c_u_held_running(1_1_0)_ 2
      RHS c_u_held_running(1_1_1)_ 2
      RHS c_u_held_running(1_1_2)_ 2
      RHS c_u_held_running(1_1_3)_ 2
+     RHS c_u_held_running(1_1_4)_ 2
+     RHS c_u_held_running(1_1_5)_ 2
      RHS c_u_held_running(1_2_0)_ 2
      RHS c_u_held_running(1_2_1)_ 2
      RHS c_u_held_running(1_2_2)_ 2
      RHS c_u_held_running(1_2_3)_ 2
+     RHS c_u_held_running(1_2_4)_ 2
+     RHS c_u_held_running(1_2_5)_ 2
      RHS c_u_held_no_more(0_0_0)_ 0
      RHS c_u_held_no_more(0_0_1)_ 0
      RHS c_u_held_no_more(0_0_2)_ 0
      RHS c_u_held_no_more(0_0_3)_ 0
+     RHS c_u_held_no_more(0_0_4)_ 0
+     RHS c_u_held_no_more(0_0_5)_ 0
      RHS c_u_held_no_more(0_1_0)_ 0
      RHS c_u_held_no_more(0_1_1)_ 0
      RHS c_u_held_no_more(0_1_2)_ 0
      RHS c_u_held_no_more(0_1_3)_ 0
+     RHS c_u_held_no_more(0_1_4)_ 0
+     RHS c_u_held_no_more(0_1_5)_ 0
      RHS c_u_held_no_more(0_2_0)_ 0
      RHS c_u_held_no_more(0_2_1)_ 0
      RHS c_u_held_no_more(0_2_2)_ 0
      RHS c_u_held_no_more(0_2_3)_ 0
+     RHS c_u_held_no_more(0_2_4)_ 0
+     RHS c_u_held_no_more(0_2_5)_ 0
      RHS c_u_held_no_more(1_0_0)_ 0
      RHS c_u_held_no_more(1_0_1)_ 0
      RHS c_u_held_no_more(1_0_2)_ 0
      RHS c_u_held_no_more(1_0_3)_ 0
+     RHS c_u_held_no_more(1_0_4)_ 0
+     RHS c_u_held_no_more(1_0_5)_ 0
      RHS c_u_held_no_more(1_1_0)_ 0
      RHS c_u_held_no_more(1_1_1)_ 0
      RHS c_u_held_no_more(1_1_2)_ 0
      RHS c_u_held_no_more(1_1_3)_ 0
+     RHS c_u_held_no_more(1_1_4)_ 0
+     RHS c_u_held_no_more(1_1_5)_ 0
      RHS c_u_held_no_more(1_2_0)_ 0
      RHS c_u_held_no_more(1_2_1)_ 0
      RHS c_u_held_no_more(1_2_2)_ 0
      RHS c_u_held_no_more(1_2_3)_ 0
+     RHS c_u_held_no_more(1_2_4)_ 0
+     RHS c_u_held_no_more(1_2_5)_ 0
      RHS c_e_held_in_all(0_0)_ 0
      RHS c_e_held_in_all(0_1)_ 0
      RHS c_e_held_in_all(0_2)_ 0
      RHS c_e_held_in_all(0_3)_ 0
+     RHS c_e_held_in_all(0_4)_ 0
+     RHS c_e_held_in_all(0_5)_ 0
      RHS c_e_held_in_all(1_0)_ 0
      RHS c_e_held_in_all(1_1)_ 0
      RHS c_e_held_in_all(1_2)_ 0
      RHS c_e_held_in_all(1_3)_ 0
+     RHS c_e_held_in_all(1_4)_ 0
+     RHS c_e_held_in_all(1_5)_ 0
      RHS c_u_capacity(0_0)_ 2
      RHS c_u_capacity(0_1)_ 2
      RHS c_u_capacity(0_2)_ 2
      RHS c_u_capacity(0_3)_ 2
+     RHS c_u_capacity(0_4)_ 2
+     RHS c_u_capacity(0_5)_ 2
      RHS c_u_capacity(1_0)_ 2
      RHS c_u_capacity(1_1)_ 2
      RHS c_u_capacity(1_2)_ 2
      RHS c_u_capacity(1_3)_ 2
+     RHS c_u_capacity(1_4)_ 2
+     RHS c_u_capacity(1_5)_ 2
      RHS c_u_capacity(2_0)_ 2
      RHS c_u_capacity(2_1)_ 2
      RHS c_u_capacity(2_2)_ 2
      RHS c_u_capacity(2_3)_ 2
+     RHS c_u_capacity(2_4)_ 2
+     RHS c_u_capacity(2_5)_ 2
      RHS c_u_link_taken(0_0_0)_ 1
      RHS c_u_link_taken(0_0_1)_ 1
      RHS c_u_link_taken(0_0_2)_ 1
      RHS c_u_link_taken(0_0_3)_ 1
+     RHS c_u_link_taken(0_0_4)_ 1
+     RHS c_u_link_taken(0_0_5)_ 1
      RHS c_u_link_taken(0_1_0)_ 1
      RHS c_u_link_taken(0_1_1)_ 1
      RHS c_u_link_taken(0_1_2)_ 1
      RHS c_u_link_taken(0_1_3)_ 1
+     RHS c_u_link_taken(0_1_4)_ 1
+     RHS c_u_link_taken(0_1_5)_ 1
      RHS c_u_link_taken(0_2_0)_ 1
      RHS c_u_link_taken(0_2_1)_ 1
      RHS c_u_link_taken(0_2_2)_ 1
      RHS c_u_link_taken(0_2_3)_ 1
+     RHS c_u_link_taken(0_2_4)_ 1
+     RHS c_u_link_taken(0_2_5)_ 1
      RHS c_u_link_taken(1_0_0)_ 1
      RHS c_u_link_taken(1_0_1)_ 1
      RHS c_u_link_taken(1_0_2)_ 1
      RHS c_u_link_taken(1_0_3)_ 1
+     RHS c_u_link_taken(1_0_4)_ 1
+     RHS c_u_link_taken(1_0_5)_ 1
      RHS c_u_link_taken(1_1_0)_ 1
      RHS c_u_link_taken(1_1_1)_ 1
      RHS c_u_link_taken(1_1_2)_ 1
      RHS c_u_link_taken(1_1_3)_ 1
+     RHS c_u_link_taken(1_1_4)_ 1
+     RHS c_u_link_taken(1_1_5)_ 1
      RHS c_u_link_taken(1_2_0)_ 1
      RHS c_u_link_taken(1_2_1)_ 1
      RHS c_u_link_taken(1_2_2)_ 1
      RHS c_u_link_taken(1_2_3)_ 1
+     RHS c_u_link_taken(1_2_4)_ 1
+     RHS c_u_link_taken(1_2_5)_ 1
      RHS c_u_link_of_used(0_0_0)_ 0
      RHS c_u_link_of_used(0_0_1)_ 0
      RHS c_u_link_of_used(0_0_2)_ 0
      RHS c_u_link_of_used(0_0_3)_ 0
+     RHS c_u_link_of_used(0_0_4)_ 0
+     RHS c_u_link_of_used(0_0_5)_ 0
      RHS c_u_link_of_used(0_1_0)_ 0
      RHS c_u_link_of_used(0_1_1)_ 0
      RHS c_u_link_of_used(0_1_2)_ 0
      RHS c_u_link_of_used(0_1_3)_ 0
+     RHS c_u_link_of_used(0_1_4)_ 0
+     RHS c_u_link_of_used(0_1_5)_ 0
      RHS c_u_link_of_used(0_2_0)_ 0
      RHS c_u_link_of_used(0_2_1)_ 0
      RHS c_u_link_of_used(0_2_2)_ 0
      RHS c_u_link_of_used(0_2_3)_ 0
+     RHS c_u_link_of_used(0_2_4)_ 0
+     RHS c_u_link_of_used(0_2_5)_ 0
      RHS c_u_link_of_used(1_0_0)_ 0
      RHS c_u_link_of_used(1_0_1)_ 0
      RHS c_u_link_of_used(1_0_2)_ 0
      RHS c_u_link_of_used(1_0_3)_ 0
+     RHS c_u_link_of_used(1_0_4)_ 0
+     RHS c_u_link_of_used(1_0_5)_ 0
      RHS c_u_link_of_used(1_1_0)_ 0
      RHS c_u_link_of_used(1_1_1)_ 0
      RHS c_u_link_of_used(1_1_2)_ 0
      RHS c_u_link_of_used(1_1_3)_ 0
+     RHS c_u_link_of_used(1_1_4)_ 0
+     RHS c_u_link_of_used(1_1_5)_ 0
      RHS c_u_link_of_used(1_2_0)_ 0
      RHS c_u_link_of_used(1_2_1)_ 0
      RHS c_u_link_of_used(1_2_2)_ 0
      RHS c_u_link_of_used(1_2_3)_ 0
+     RHS c_u_link_of_used(1_2_4)_ 0
+     RHS c_u_link_of_used(1_2_5)_ 0
      RHS c_u_link_of_holders(0_0_0)_ 0
      RHS c_u_link_of_holders(0_0_1)_ 0
      RHS c_u_link_of_holders(0_0_2)_ 0
      RHS c_u_link_of_holders(0_0_3)_ 0
+     RHS c_u_link_of_holders(0_0_4)_ 0
+     RHS c_u_link_of_holders(0_0_5)_ 0
      RHS c_u_link_of_holders(0_1_0)_ 0
      RHS c_u_link_of_holders(0_1_1)_ 0
      RHS c_u_link_of_holders(0_1_2)_ 0
      RHS c_u_link_of_holders(0_1_3)_ 0
+     RHS c_u_link_of_holders(0_1_4)_ 0
+     RHS c_u_link_of_holders(0_1_5)_ 0
      RHS c_u_link_of_holders(0_2_0)_ 0
      RHS c_u_link_of_holders(0_2_1)_ 0
      RHS c_u_link_of_holders(0_2_2)_ 0
      RHS c_u_link_of_holders(0_2_3)_ 0
+     RHS c_u_link_of_holders(0_2_4)_ 0
+     RHS c_u_link_of_holders(0_2_5)_ 0
      RHS c_u_link_of_holders(1_0_0)_ 0
      RHS c_u_link_of_holders(1_0_1)_ 0
      RHS c_u_link_of_holders(1_0_2)_ 0
      RHS c_u_link_of_holders(1_0_3)_ 0
+     RHS c_u_link_of_holders(1_0_4)_ 0
+     RHS c_u_link_of_holders(1_0_5)_ 0
      RHS c_u_link_of_holders(1_1_0)_ 0
      RHS c_u_link_of_holders(1_1_1)_ 0
      RHS c_u_link_of_holders(1_1_2)_ 0
      RHS c_u_link_of_holders(1_1_3)_ 0
+     RHS c_u_link_of_holders(1_1_4)_ 0
+     RHS c_u_link_of_holders(1_1_5)_ 0
      RHS c_u_link_of_holders(1_2_0)_ 0
      RHS c_u_link_of_holders(1_2_1)_ 0
      RHS c_u_link_of_holders(1_2_2)_ 0
      RHS c_u_link_of_holders(1_2_3)_ 0
+     RHS c_u_link_of_holders(1_2_4)_ 0
+     RHS c_u_link_of_holders(1_2_5)_ 0
      RHS c_e_one_level(0_2_0)_ 0
      RHS c_e_one_level(0_2_1)_ 0
      RHS c_e_one_level(0_2_2)_ 0
      RHS c_e_one_level(0_2_3)_ 0
+     RHS c_e_one_level(0_2_4)_ 0
+     RHS c_e_one_level(0_2_5)_ 0
      RHS c_e_one_level(0_3_0)_ 0
      RHS c_e_one_level(0_3_1)_ 0
      RHS c_e_one_level(0_3_2)_ 0
      RHS c_e_one_level(0_3_3)_ 0
+     RHS c_e_one_level(0_3_4)_ 0
+     RHS c_e_one_level(0_3_5)_ 0
      RHS c_e_one_level(1_2_0)_ 0
      RHS c_e_one_level(1_2_1)_ 0
      RHS c_e_one_level(1_2_2)_ 0
      RHS c_e_one_level(1_2_3)_ 0
+     RHS c_e_one_level(1_2_4)_ 0
+     RHS c_e_one_level(1_2_5)_ 0
      RHS c_e_one_level(1_3_0)_ 0
      RHS c_e_one_level(1_3_1)_ 0
      RHS c_e_one_level(1_3_2)_ 0
      RHS c_e_one_level(1_3_3)_ 0
+     RHS c_e_one_level(1_3_4)_ 0
+     RHS c_e_one_level(1_3_5)_ 0
      RHS c_u_worst_link(0_0_0)_ 2
      RHS c_u_worst_link(0_0_1)_ 2
      RHS c_u_worst_link(0_0_2)_ 2
      RHS c_u_worst_link(0_0_3)_ 2
+     RHS c_u_worst_link(0_0_4)_ 2
+     RHS c_u_worst_link(0_0_5)_ 2
      RHS c_u_worst_link(0_1_0)_ 2
      RHS c_u_worst_link(0_1_1)_ 2
      RHS c_u_worst_link(0_1_2)_ 2
      RHS c_u_worst_link(0_1_3)_ 2
+     RHS c_u_worst_link(0_1_4)_ 2
+     RHS c_u_worst_link(0_1_5)_ 2
      RHS c_u_worst_link(0_2_0)_ 2
      RHS c_u_worst_link(0_2_1)_ 2
      RHS c_u_worst_link(0_2_2)_ 2
      RHS c_u_worst_link(0_2_3)_ 2
+     RHS c_u_worst_link(0_2_4)_ 2
+     RHS c_u_worst_link(0_2_5)_ 2
      RHS c_u_worst_link(1_0_0)_ 2
      RHS c_u_worst_link(1_0_1)_ 2
      RHS c_u_worst_link(1_0_2)_ 2
      RHS c_u_worst_link(1_0_3)_ 2
+     RHS c_u_worst_link(1_0_4)_ 2
+     RHS c_u_worst_link(1_0_5)_ 2
      RHS c_u_worst_link(1_1_0)_ 2
      RHS c_u_worst_link(1_1_1)_ 2
      RHS c_u_worst_link(1_1_2)_ 2
      RHS c_u_worst_link(1_1_3)_ 2
+     RHS c_u_worst_link(1_1_4)_ 2
+     RHS c_u_worst_link(1_1_5)_ 2
      RHS c_u_worst_link(1_2_0)_ 2
      RHS c_u_worst_link(1_2_1)_ 2
      RHS c_u_worst_link(1_2_2)_ 2
      RHS c_u_worst_link(1_2_3)_ 2
+     RHS c_u_worst_link(1_2_4)_ 2
+     RHS c_u_worst_link(1_2_5)_ 2
      RHS c_u_iterations(0)_ 0
      RHS c_u_iterations(1)_ 0
-     RHS c_u_server_order(0_1)_ 0
-     RHS c_u_server_order(1_2)_ 0
 BOUNDS
  BV BOUND spanning_run(0_2_0_3)
  BV BOUND spanning_run(0_2_0_4)
  BV BOUND spanning_run(0_2_1_3)
+ BV BOUND spanning_run(0_2_1_4)
+ BV BOUND spanning_run(0_2_2_3)
+ BV BOUND spanning_run(0_2_2_4)
+ BV BOUND spanning_run(0_2_3_3)
  BV BOUND spanning_run(0_3_0_3)
  BV BOUND spanning_run(0_3_0_4)
  BV BOUND spanning_run(0_3_1_3)
+ BV BOUND spanning_run(0_3_1_4)
+ BV BOUND spanning_run(0_3_2_3)
+ BV BOUND spanning_run(0_3_2_4)
+ BV BOUND spanning_run(0_3_3_3)
  BV BOUND spanning_run(1_2_0_2)
  BV BOUND spanning_run(1_2_0_3)
  BV BOUND spanning_run(1_2_1_2)
  BV BOUND spanning_run(1_2_1_3)
  BV BOUND spanning_run(1_2_2_2)
+ BV BOUND spanning_run(1_2_2_3)
+ BV BOUND spanning_run(1_2_3_2)
+ BV BOUND spanning_run(1_2_3_3)
+ BV BOUND spanning_run(1_2_4_2)
  BV BOUND spanning_run(1_3_0_2)
  BV BOUND spanning_run(1_3_0_3)
  BV BOUND spanning_run(1_3_1_2)
  BV BOUND spanning_run(1_3_1_3)
  BV BOUND spanning_run(1_3_2_2)
+ BV BOUND spanning_run(1_3_2_3)
+ BV BOUND spanning_run(1_3_3_2)
+ BV BOUND spanning_run(1_3_3_3)
+ BV BOUND spanning_run(1_3_4_2)
  LI BOUND last_end 3
- UI BOUND last_end 4
+ UI BOUND last_end 6
  LI BOUND gpus(0_0) 0
  UI BOUND gpus(0_0) 2
  LI BOUND gpus(0_1) 0
@@ -1460,6 +2332,10 @@ BOUNDS
  UP BOUND held(0_0_2) 2
  LO BOUND held(0_0_3) 0
  UP BOUND held(0_0_3) 2
+ LO BOUND held(0_0_4) 0
+ UP BOUND held(0_0_4) 2
+ LO BOUND held(0_0_5) 0
+ UP BOUND held(0_0_5) 2
  LO BOUND held(0_1_0) 0
  UP BOUND held(0_1_0) 2
  LO BOUND held(0_1_1) 0
@@ -1468,6 +2344,10 @@ BOUNDS
  UP BOUND held(0_1_2) 2
  LO BOUND held(0_1_3) 0
  UP BOUND held(0_1_3) 2
+ LO BOUND held(0_1_4) 0
+ UP BOUND held(0_1_4) 2
+ LO BOUND held(0_1_5) 0
+ UP BOUND held(0_1_5) 2
  LO BOUND held(0_2_0) 0
  UP BOUND held(0_2_0) 2
  LO BOUND held(0_2_1) 0
@@ -1476,6 +2356,10 @@ BOUNDS
  UP BOUND held(0_2_2) 2
  LO BOUND held(0_2_3) 0
  UP BOUND held(0_2_3) 2
+ LO BOUND held(0_2_4) 0
+ UP BOUND held(0_2_4) 2
+ LO BOUND held(0_2_5) 0
+ UP BOUND held(0_2_5) 2
  LO BOUND held(1_0_0) 0
  UP BOUND held(1_0_0) 2
  LO BOUND held(1_0_1) 0
@@ -1484,6 +2368,10 @@ BOUNDS
  UP BOUND held(1_0_2) 2
  LO BOUND held(1_0_3) 0
  UP BOUND held(1_0_3) 2
+ LO BOUND held(1_0_4) 0
+ UP BOUND held(1_0_4) 2
+ LO BOUND held(1_0_5) 0
+ UP BOUND held(1_0_5) 2
  LO BOUND held(1_1_0) 0
  UP BOUND held(1_1_0) 2
  LO BOUND held(1_1_1) 0
@@ -1492,6 +2380,10 @@ BOUNDS
  UP BOUND held(1_1_2) 2
  LO BOUND held(1_1_3) 0
  UP BOUND held(1_1_3) 2
+ LO BOUND held(1_1_4) 0
+ UP BOUND held(1_1_4) 2
+ LO BOUND held(1_1_5) 0
+ UP BOUND held(1_1_5) 2
  LO BOUND held(1_2_0) 0
  UP BOUND held(1_2_0) 2
  LO BOUND held(1_2_1) 0
@@ -1500,6 +2392,10 @@ BOUNDS
  UP BOUND held(1_2_2) 2
  LO BOUND held(1_2_3) 0
  UP BOUND held(1_2_3) 2
+ LO BOUND held(1_2_4) 0
+ UP BOUND held(1_2_4) 2
+ LO BOUND held(1_2_5) 0
+ UP BOUND held(1_2_5) 2
  LO BOUND on_link(0_0_0) 0
  UP BOUND on_link(0_0_0) 1
  LO BOUND on_link(0_0_1) 0
@@ -1508,6 +2404,10 @@ BOUNDS
  UP BOUND on_link(0_0_2) 1
  LO BOUND on_link(0_0_3) 0
  UP BOUND on_link(0_0_3) 1
+ LO BOUND on_link(0_0_4) 0
+ UP BOUND on_link(0_0_4) 1
+ LO BOUND on_link(0_0_5) 0
+ UP BOUND on_link(0_0_5) 1
  LO BOUND on_link(0_1_0) 0
  UP BOUND on_link(0_1_0) 1
  LO BOUND on_link(0_1_1) 0
@@ -1516,6 +2416,10 @@ BOUNDS
  UP BOUND on_link(0_1_2) 1
  LO BOUND on_link(0_1_3) 0
  UP BOUND on_link(0_1_3) 1
+ LO BOUND on_link(0_1_4) 0
+ UP BOUND on_link(0_1_4) 1
+ LO BOUND on_link(0_1_5) 0
+ UP BOUND on_link(0_1_5) 1
  LO BOUND on_link(0_2_0) 0
  UP BOUND on_link(0_2_0) 1
  LO BOUND on_link(0_2_1) 0
@@ -1524,6 +2428,10 @@ BOUNDS
  UP BOUND on_link(0_2_2) 1
  LO BOUND on_link(0_2_3) 0
  UP BOUND on_link(0_2_3) 1
+ LO BOUND on_link(0_2_4) 0
+ UP BOUND on_link(0_2_4) 1
+ LO BOUND on_link(0_2_5) 0
+ UP BOUND on_link(0_2_5) 1
  LO BOUND on_link(1_0_0) 0
  UP BOUND on_link(1_0_0) 1
  LO BOUND on_link(1_0_1) 0
@@ -1532,6 +2440,10 @@ BOUNDS
  UP BOUND on_link(1_0_2) 1
  LO BOUND on_link(1_0_3) 0
  UP BOUND on_link(1_0_3) 1
+ LO BOUND on_link(1_0_4) 0
+ UP BOUND on_link(1_0_4) 1
+ LO BOUND on_link(1_0_5) 0
+ UP BOUND on_link(1_0_5) 1
  LO BOUND on_link(1_1_0) 0
  UP BOUND on_link(1_1_0) 1
  LO BOUND on_link(1_1_1) 0
@@ -1540,6 +2452,10 @@ BOUNDS
  UP BOUND on_link(1_1_2) 1
  LO BOUND on_link(1_1_3) 0
  UP BOUND on_link(1_1_3) 1
+ LO BOUND on_link(1_1_4) 0
+ UP BOUND on_link(1_1_4) 1
+ LO BOUND on_link(1_1_5) 0
+ UP BOUND on_link(1_1_5) 1
  LO BOUND on_link(1_2_0) 0
  UP BOUND on_link(1_2_0) 1
  LO BOUND on_link(1_2_1) 0
@@ -1548,6 +2464,10 @@ BOUNDS
  UP BOUND on_link(1_2_2) 1
  LO BOUND on_link(1_2_3) 0
  UP BOUND on_link(1_2_3) 1
+ LO BOUND on_link(1_2_4) 0
+ UP BOUND on_link(1_2_4) 1
+ LO BOUND on_link(1_2_5) 0
+ UP BOUND on_link(1_2_5) 1
  BV BOUND level(0_2_0_1)
  BV BOUND level(0_2_0_2)
  BV BOUND level(0_2_1_1)
@@ -1556,6 +2476,10 @@ BOUNDS
  BV BOUND level(0_2_2_2)
  BV BOUND level(0_2_3_1)
  BV BOUND level(0_2_3_2)
+ BV BOUND level(0_2_4_1)
+ BV BOUND level(0_2_4_2)
+ BV BOUND level(0_2_5_1)
+ BV BOUND level(0_2_5_2)
  BV BOUND level(0_3_0_1)
  BV BOUND level(0_3_0_2)
  BV BOUND level(0_3_1_1)
@@ -1564,6 +2488,10 @@ BOUNDS
  BV BOUND level(0_3_2_2)
  BV BOUND level(0_3_3_1)
  BV BOUND level(0_3_3_2)
+ BV BOUND level(0_3_4_1)
+ BV BOUND level(0_3_4_2)
+ BV BOUND level(0_3_5_1)
+ BV BOUND level(0_3_5_2)
  BV BOUND level(1_2_0_1)
  BV BOUND level(1_2_0_2)
  BV BOUND level(1_2_1_1)
@@ -1572,6 +2500,10 @@ BOUNDS
  BV BOUND level(1_2_2_2)
  BV BOUND level(1_2_3_1)
  BV BOUND level(1_2_3_2)
+ BV BOUND level(1_2_4_1)
+ BV BOUND level(1_2_4_2)
+ BV BOUND level(1_2_5_1)
+ BV BOUND level(1_2_5_2)
  BV BOUND level(1_3_0_1)
  BV BOUND level(1_3_0_2)
  BV BOUND level(1_3_1_1)
@@ -1580,4 +2512,8 @@ BOUNDS
  BV BOUND level(1_3_2_2)
  BV BOUND level(1_3_3_1)
  BV BOUND level(1_3_3_2)
+ BV BOUND level(1_3_4_1)
+ BV BOUND level(1_3_4_2)
+ BV BOUND level(1_3_5_1)
+ BV BOUND level(1_3_5_2)
 ENDATA

@@ -251,11 +251,11 @@ def _completions(instance: MakespanInstance, ends: dict[str, float]) -> list[Vio
 
 
 def _horizon(instance: MakespanInstance, ends: dict[str, float]) -> list[Violation]:
-    allowed = 0.0 if instance.progress == "floor" else slack(instance.horizon)
+    allowed = instance.horizon_tolerance
     return [
         Violation("horizon", "T_j <= horizon", f"job {name}", end - instance.horizon, allowed)
         for name, end in ends.items()
-        if end > instance.horizon + allowed
+        if end > instance.latest_end
     ]
 
 

@@ -55,7 +55,7 @@ def find_conflict(
         chosen, proof = _cut_down(instance, chosen, deadline)
     part = _part(instance, chosen)
     bound = _least(part, deadline) if thorough else best_bound(part)
-    if bound.value <= instance.horizon:  # more than any bound of ours says
+    if bound.value <= instance.latest_end:  # more than any bound of ours says
         bound = Bound(instance.horizon + float(instance.slotted), "search")
     reason, excess = _reason(part, bound, everyone=len(chosen) == len(instance.jobs))
     return Conflict(
@@ -92,7 +92,7 @@ def _longest_alone(instance: MakespanInstance) -> tuple[list[int], Proof] | None
     """The longest job, where it alone takes longer than the horizon."""
     least = durations_of(instance).least
     longest = int(least.argmax())
-    return ([longest], "smallest") if least[longest] > instance.horizon else None
+    return ([longest], "smallest") if least[longest] > instance.latest_end else None
 
 
 def _by_bounds(instance: MakespanInstance) -> tuple[list[int], Proof] | None:
@@ -104,16 +104,16 @@ def _by_bounds(instance: MakespanInstance) -> tuple[list[int], Proof] | None:
     needed = int(np.searchsorted(np.cumsum(work[chosen]), instance.gpus * instance.horizon)) + 1
     for count in (needed, needed + 1):  # the second where the sum is the room itself
         part = sorted(chosen[:count].tolist())
-        if simple_bound(durations_of(_part(instance, part))).value > instance.horizon:
+        if simple_bound(durations_of(_part(instance, part))).value > instance.latest_end:
             return part, _proof_of(instance, part)
-    if best_bound(instance).value <= instance.horizon:
+    if best_bound(instance).value <= instance.latest_end:
         return None
     if len(everyone) > FEW_FOR_COLUMNS:
         return everyone, "sufficient"
 
     def fits(counts: Counts) -> bool:
         part = [j for j in everyone if counts[j]]
-        return not part or best_bound(_part(instance, part)).value <= instance.horizon
+        return not part or best_bound(_part(instance, part)).value <= instance.latest_end
 
     counts, _ = smallest_conflict([1] * len(everyone), fits, tries=len(everyone))
     part = [j for j in everyone if counts[j]]
@@ -188,7 +188,7 @@ def _has_schedule(instance: MakespanInstance, deadline: Deadline) -> bool | None
         return True
     found = Incumbent(instance, Settings().within(deadline))
     with found.working():
-        found.bounded(deadline, found.beyond)
+        found.bounded(deadline)
         if not found.impossible:
             if instance.slotted and is_tiny(found):
                 search_states(found)

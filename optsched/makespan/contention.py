@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.makespan._contention_kernel import Jobs, ScheduleArrays, completions
-from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.progress import iterations_per_slot
+from optsched.makespan.instance import MakespanInstance, iterations_per_slot
 from optsched.makespan.solution import MakespanSolution
 
 Ints = NDArray[np.int64]

@@ -9,9 +9,8 @@ from optsched.display import Explanation
 from optsched.makespan.bounds.best import shared_links, simple_bound
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import Evaluation, evaluate, schedule_of
-from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.instance import MakespanInstance, duration
 from optsched.makespan.options import MakespanOptions
-from optsched.makespan.progress import duration
 from optsched.makespan.solution import MakespanSolution
 
 IN_WORDS = {
@@ -132,7 +131,10 @@ class MakespanBreakdown(Explanation):
 def explain(
     instance: MakespanInstance, solution: MakespanSolution, options: MakespanOptions
 ) -> MakespanBreakdown:
-    """Break a feasible schedule's makespan down."""
+    """Break a feasible schedule's makespan down.
+
+    Makespan's options are parameters of its methods: none of them changes what a schedule takes.
+    """
     evaluation = evaluate(instance, schedule_of(instance, solution))
     durations = durations_of(instance)
     bound = shared_links(durations, simple_bound(durations))

@@ -20,7 +20,7 @@ from optsched.makespan.bounds.best import Bound, best_bound, simple_bound
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import Evaluation, Schedule, evaluate, solution_of
 from optsched.makespan.instance import MakespanInstance
-from optsched.result import Outcome, Settings, Termination, is_proved
+from optsched.result import Outcome, Settings, Termination, ended, is_proved
 
 SEARCH_SHARE = 0.5
 """Share of its time limit that a heuristic may take; the bound has the rest."""
@@ -67,7 +67,7 @@ class Incumbent:
     @property
     def impossible(self) -> bool:
         """Whether the bound shows that no schedule ends within the horizon."""
-        return self.bound.value > self.instance.horizon
+        return self.bound.value > self.instance.latest_end
 
     @property
     def beyond(self) -> float:
@@ -80,7 +80,7 @@ class Incumbent:
             return False
         found = evaluate(self.instance, schedule)
         self.least = min(self.least, found.makespan)
-        if found.makespan > self.instance.horizon or found.makespan >= self.value:
+        if found.makespan > self.instance.latest_end or found.makespan >= self.value:
             return False
         self.best, self.name = found, name
         self._report()
@@ -99,12 +99,10 @@ class Incumbent:
             self.bound = bound
             self._report()
 
-    def bounded(
-        self, deadline: Deadline, high: float | None = None, *, contention: bool = True
-    ) -> None:
-        """Prove the best combinatorial bound by the deadline; see `best_bound`."""
-        known = best_bound(self.instance, high=high, deadline=deadline, contention=contention)
-        self.prove(known)
+    def bounded(self, deadline: Deadline, *, contention: bool = True) -> None:
+        """Prove the best combinatorial bound by the deadline, unless one is met; `best_bound`."""
+        if not self.met:
+            self.prove(best_bound(self.instance, deadline=deadline, contention=contention))
 
     def heuristic(self, search: Callable[[Deadline], SearchResult]) -> Outcome:
         """The outcome of one search in its share of the time, and of the bound in the rest."""
@@ -113,7 +111,7 @@ class Incumbent:
             found = search(self.settings.deadline.share(SEARCH_SHARE))
             self.take(found)
             self.bounded(self.settings.deadline)
-        return self.outcome(details=found.details)
+        return self.outcome(found.details)
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -125,19 +123,22 @@ class Incumbent:
 
     def outcome(
         self,
-        termination: Termination = Termination.FEASIBLE,
         details: Mapping[str, Any] | None = None,
         build_time: float = 0.0,
+        *,
+        proves: bool = False,
         **known: Any,
     ) -> Outcome:
-        """The outcome of what is known."""
+        """The outcome of what is known, of a method that proves optimality or does not."""
         about: dict[str, Any]
+        ran_out = self.cut or (proves and self.settings.deadline.is_over)
+        limited = self.settings.time_limit is not None and ran_out
         if self.best is None:
-            status = Termination.INFEASIBLE if self.impossible else Termination.TIME_LIMIT
+            unproved = Termination.TIME_LIMIT if limited else Termination.NO_SOLUTION
+            status = Termination.INFEASIBLE if self.impossible else unproved
             about = {"message": self._message()}
         else:
-            cut = self.cut and termination is not Termination.OPTIMAL
-            status = Termination.TIME_LIMIT if cut else termination
+            status = ended(proves and self.met, limited)
             about = {"mean_completion_time": self.best.mean_completion_time}
         return Outcome(
             None if self.best is None else solution_of(self.best),

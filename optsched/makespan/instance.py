@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Annotated, Literal, Self
 
 from pydantic import FailFast, Field, model_validator
 
+from optsched.checking import slack
 from optsched.display import counted, listed, number
 from optsched.schema import (
     FORMAT,
@@ -36,6 +38,8 @@ MOST_WORKERS = 2**22
 """Workers of all jobs together."""
 MOST_ITERATIONS = 10**12
 LONGEST_HORIZON = 10**9
+FLOOR_TOLERANCE = 1e-9
+"""Added before the floor of slot / tau, so that 1 / 0.1 counts as 10."""
 
 
 class Network(FileModel):
@@ -137,6 +141,16 @@ class MakespanInstance(InstanceFile):
         """Whether starts and ends are whole slots."""
         return self.progress == "floor"
 
+    @property
+    def horizon_tolerance(self) -> float:
+        """Rounding allowed in an end at the horizon: none where slots are whole."""
+        return 0.0 if self.slotted else slack(self.horizon)
+
+    @property
+    def latest_end(self) -> float:
+        """Latest end within the horizon, for methods, bounds and the checker alike."""
+        return self.horizon + self.horizon_tolerance
+
     @model_validator(mode="after")
     def _sizes(self) -> Self:
         if not self.servers or not self.jobs:
@@ -160,47 +174,117 @@ class MakespanInstance(InstanceFile):
                 )
         if sum(job.gpus for job in self.jobs) > MOST_WORKERS:
             raise fault("jobs", "more workers", f"at most {MOST_WORKERS} in all")
-        held = list(accumulate(sorted(self.servers, reverse=True)))
+        prefix = server_prefix(self.servers)
         for index, job in enumerate(self.jobs):
-            fewest = bisect_left(held, job.gpus) + 1
-            self._refuse_stuck(f"jobs[{index}] ({job.name})", self._least_slots(job, fewest))
+            where = f"jobs[{index}] ({job.name})"
+            fewest = fewest_servers(job.gpus, prefix)
+            spans = job.gpus > 1 and len(self.servers) > 1
+            widths = [1] * (fewest == 1) + [max(2, fewest)] * spans
+            if any(iteration_time(self, job, servers, 1) == 0 for servers in widths):
+                raise fault(where, "an iteration that takes no time", "tau above 0")
+            if all(iterations_per_slot(self, job, servers, 1) == 0 for servers in widths):
+                raise fault(
+                    where,
+                    f"an iteration longer than a slot ({self.slot:g} s) wherever it runs",
+                    "tau of at most a slot, or continuous progress",
+                )
         return self
 
-    def _refuse_stuck(self, where: str, slots: float) -> None:
-        if slots == 0:
-            raise fault(where, "an iteration that takes no time", "tau above 0")
-        if slots == math.inf:
-            raise fault(
-                where,
-                f"an iteration longer than a slot ({self.slot:g} s) wherever it runs",
-                "tau of at most a slot, or continuous progress",
-            )
 
-    def _least_slots(self, job: RingJob, fewest: int) -> float:
-        """Slots in one server if one holds the job, or across the fewest with links to itself.
+def bandwidth(network: Network, servers: int, level: int) -> float:
+    """B_j in bytes/s of a job on `servers` servers at contention level p; 1 when alone.
 
-        Only for refusing a job that can never run: methods have `progress`, the checker its own.
-        With its links to itself a job gets the whole bandwidth, since xi_1 <= 1 makes f = 1.
-        """
-        choices = [1] if fewest == 1 else []
-        if job.gpus > 1 and len(self.servers) > 1:
-            choices.append(max(2, fewest))
-        return min(self._slots_across(job, servers) for servers in choices)
+    Without the max of models/makespan/README.md a link would give a lone job more than it has.
 
-    def _slots_across(self, job: RingJob, servers: int) -> float:
-        network = self.network
-        bandwidth = network.intra_bandwidth if servers == 1 else network.inter_bandwidth
-        pays = servers > 1 or network.overhead_on_one_server
-        exchanged = job.gradient_bytes * (job.gpus - 1) / job.gpus
-        tau = (
-            exchanged * (2 / bandwidth + 1 / self.compute_rate)
-            + (network.overhead_per_server * servers if pays else 0.0)
-            + job.forward_time_per_sample * job.batch_size
-            + job.backward_time
-        )
-        if tau == 0:
-            return 0.0
-        if not self.slotted:
-            return job.iterations * tau / self.slot
-        whole = math.floor(min(self.slot / tau + 1e-9, job.iterations))
-        return math.inf if whole == 0 else float(-(-job.iterations // whole))
+    Examples
+    --------
+    >>> import optsched
+    >>> network = optsched.load("makespan/fig2").network
+    >>> [bandwidth(network, servers, level) for servers, level in ((1, 0), (2, 1), (2, 2))]
+    [125000000000.0, 1250000000.0, 500000000.0]
+    """
+    if servers == 1:
+        return network.intra_bandwidth
+    contending = network.contention_share * level
+    return network.inter_bandwidth / max(1.0, contending + network.degradation * (contending - 1))
+
+
+def iteration_time(instance: MakespanInstance, job: RingJob, servers: int, level: int) -> float:
+    """tau_j of (8) in seconds; the level counts the job itself.
+
+    The loader and all methods use this formula; the compiled loops and the checker repeat it
+    independently, operation by operation, so that floor(slot / tau) is the same everywhere.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> fig2 = optsched.load("makespan/fig2")
+    >>> round(iteration_time(fig2, fig2.jobs[0], 2, 1), 3)
+    0.205
+    """
+    network, workers = instance.network, job.gpus
+    pays = servers > 1 or network.overhead_on_one_server
+    return (
+        2 * job.gradient_bytes * (workers - 1) / (workers * bandwidth(network, servers, level))
+        + job.gradient_bytes * (workers - 1) / (workers * instance.compute_rate)
+        + (network.overhead_per_server * servers if pays else 0.0)
+        + job.forward_time_per_sample * job.batch_size
+        + job.backward_time
+    )
+
+
+def iterations_per_slot(
+    instance: MakespanInstance, job: RingJob, servers: int, level: int
+) -> float:
+    """phi_j: floor(slot / tau + 1e-9), at most F_j; slot / tau under continuous progress.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> instance = optsched.load("makespan/fig2")
+    >>> job = instance.jobs[0]
+    >>> iterations_per_slot(instance, job, 1, 1) > iterations_per_slot(instance, job, 2, 2)
+    True
+    """
+    per_slot = instance.slot / iteration_time(instance, job, servers, level)
+    if not instance.slotted:
+        return per_slot
+    return float(math.floor(min(per_slot + FLOOR_TOLERANCE, job.iterations)))
+
+
+def duration(instance: MakespanInstance, job: RingJob, servers: int, level: int) -> float:
+    """Slots of a job at one level throughout; infinity if it makes no progress.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> fig2 = optsched.load("makespan/fig2")
+    >>> duration(fig2, fig2.jobs[0], 1, 0), duration(fig2, fig2.jobs[0], 2, 1)
+    (4.0, 10.0)
+    """
+    per_slot = iterations_per_slot(instance, job, servers, level)
+    if per_slot == 0:
+        return math.inf
+    if not instance.slotted:
+        return job.iterations / per_slot
+    return float(-(-job.iterations // int(per_slot)))
+
+
+def spanning_duration(instance: MakespanInstance, job: RingJob, fewest: int) -> float:
+    """Least slots over two or more servers; infinity if impossible.
+
+    More servers and more contention only slow a job, so it runs alone on as few as hold it.
+    """
+    if job.gpus < 2 or len(instance.servers) < 2:
+        return math.inf
+    return duration(instance, job, max(2, fewest), 1)
+
+
+def server_prefix(servers: Sequence[int]) -> list[int]:
+    """GPUs of the largest server, of the two largest, and so on."""
+    return list(accumulate(sorted(servers, reverse=True)))
+
+
+def fewest_servers(gpus: int, prefix: Sequence[int]) -> int:
+    """Fewest servers that hold so many GPUs, given `server_prefix`."""
+    return bisect_left(prefix, gpus) + 1

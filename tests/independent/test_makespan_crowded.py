@@ -42,7 +42,7 @@ def test_these_cases_are_left_to_the_search(tmp_path: Path) -> None:
     """Of the days' cases 39 in 100 are (30 days measured); a day's twelve may be one or ten."""
     drawn = [cases.draw(1, number) for number in range(len(cases.FAMILIES))]
     results = [optsched.solve(loaded(tmp_path, case.instance), "exact") for case in drawn]
-    assert sum(result.bound_source == "state-search" for result in results) >= 3
+    assert sum(result.bound_source == "state-search" for result in results) >= 2
 
 
 def _examine(

@@ -228,7 +228,7 @@ def test_a_limit_with_nothing_found_says_what_was_tried() -> None:
     case = made([2, 2, 2], [(3, 2, 2.0), (3, 2, 2.0)], 3, SLOW_LINKS, slot=4.0)
     with pytest.raises(InputError, match=r"best found takes 4.*bound 3") as error:
         optsched.explain(MakespanInstance.from_dict(case), method="longest-first")
-    assert "no solution by longest-first, which ended time-limit after" in error.value.found
+    assert "no solution by longest-first, which ended no-solution after" in error.value.found
     cut = optsched.solve(MakespanInstance.from_dict(case), "ilp", time_limit=0.0)
     assert "; tried longest-first; bound 3 (" in str(why_none(cut))
 

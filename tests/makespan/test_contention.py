@@ -9,8 +9,12 @@ from oracles import makespan as oracle
 
 import optsched
 from optsched.makespan.contention import Evaluation, Schedule, evaluate, solution_of
-from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.progress import bandwidth, iteration_time, iterations_per_slot
+from optsched.makespan.instance import (
+    MakespanInstance,
+    bandwidth,
+    iteration_time,
+    iterations_per_slot,
+)
 
 ACROSS = {0: 1, 1: 1}
 

@@ -18,9 +18,8 @@ from optsched.makespan.heuristics.list_scheduling import longest_order, prepare_
 from optsched.makespan.heuristics.local_search import links_are_short
 from optsched.makespan.heuristics.nested import Annealing, applies
 from optsched.makespan.heuristics.sjf_bco import kappas_of
-from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.instance import MakespanInstance, iteration_time
 from optsched.makespan.options import MakespanOptions
-from optsched.makespan.progress import iteration_time
 from optsched.result import Result
 
 HEURISTICS = (

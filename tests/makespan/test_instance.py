@@ -93,13 +93,3 @@ def test_an_iteration_that_takes_no_time() -> None:
 )
 def test_other_faults_are_one_line_too(changes: dict[str, Any]) -> None:
     assert refused(**changes).startswith("file.json: ")
-
-
-@pytest.mark.parametrize("name", ["paper-160x20-strong", "uniform-10x4", "continuous-12x3"])
-def test_what_an_instance_refuses_by_is_the_methods_least_duration(name: str) -> None:
-    instance = optsched.load(f"makespan/{name}")
-    durations = durations_of(instance)
-    for job, fewest, least in zip(
-        instance.jobs, durations.fewest, durations.least.tolist(), strict=True
-    ):
-        assert instance._least_slots(job, int(fewest)) == pytest.approx(least)

@@ -10,6 +10,9 @@ import pytest
 from models_room import optimum_in, pyomo_solve
 
 import optsched
+from optsched.makespan.options import MakespanOptions
+from optsched.problem import resolve
+from optsched.problems import METHODS as EVERY
 from optsched.verbs.exporting import export
 
 TOP = Path(__file__).resolve().parents[2]
@@ -35,7 +38,9 @@ def documented(method: str) -> dict[str, Row]:
 
 def built(method: str) -> dict[str, Row]:
     rows = {}
-    for component in optsched.build_model(ROOM / "tiny.json", method).component_objects():
+    build = resolve(EVERY["makespan"][method].build or "")
+    model = build(optsched.load(ROOM / "tiny.json"), MakespanOptions(), pruned=True)
+    for component in model.component_objects():
         kind = component.ctype.__name__.replace("RangeSet", "Set")
         label = LABEL.match(component.doc)
         rows[component.name] = (kind, label.group() if label else NONE)

@@ -8,12 +8,14 @@ Numbers "(1)" to "(9)" are the equations of the paper on SJF-BCO.
 import itertools
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 Instance = dict[str, Any]
 Placement = dict[int, int]
 Decision = tuple[float, Placement]
+
+Allowed = Callable[[int, int, Placement], bool]
 
 NEVER = math.inf
 
@@ -98,10 +100,13 @@ def placements(instance: Instance, gpus: int) -> Iterator[Placement]:
             yield {s: count for s, count in enumerate(counts) if count}
 
 
-def brute_force(instance: Instance, *, contended: bool = True) -> tuple[int | None, list[Decision]]:
+def brute_force(
+    instance: Instance, *, contended: bool = True, allowed: Allowed = lambda *_: True
+) -> tuple[int | None, list[Decision]]:
     """The least makespan by trying every start and placement for T = 1, 2, ...
 
-    With ``contended=False`` every spanning job runs as if alone: the relaxation.
+    With ``contended=False`` every spanning job runs as if alone: the relaxation. `allowed` is a
+    side constraint on a job's number, start and placement.
     """
     options = [
         [(y, alone(instance, job, y)) for y in placements(instance, job["gpus"])]
@@ -109,7 +114,7 @@ def brute_force(instance: Instance, *, contended: bool = True) -> tuple[int | No
     ]
     options = [[(y, slots) for y, slots in each if slots < NEVER] for each in options]
     for target in range(1, instance["horizon"] + 1):
-        found = _by(instance, options, target, contended)
+        found = _by(instance, options, target, contended, allowed)
         if found is not None:
             return target, found
     return None, []
@@ -122,7 +127,11 @@ def alone(instance: Instance, job: dict[str, Any], placement: Placement) -> floa
 
 
 def _by(
-    instance: Instance, options: list[list[tuple[Placement, float]]], target: int, contended: bool
+    instance: Instance,
+    options: list[list[tuple[Placement, float]]],
+    target: int,
+    contended: bool,
+    allowed: Allowed,
 ) -> list[Decision] | None:
     """A schedule that ends by the target, by depth-first trial of every start and placement."""
     used = [[0] * target for _ in instance["servers"]]
@@ -144,6 +153,8 @@ def _by(
             return max(ends) <= target and fits(instance, decided, ends)
         for y, slots in options[len(decided)]:
             for start in range(target - int(slots) + 1):
+                if not allowed(len(decided), start, y):
+                    continue
                 # A job holds its GPUs for at least the slots it takes alone.
                 if claim(y, start, int(slots), 1):
                     decided.append((start, y))

@@ -1,8 +1,9 @@
 """Lower bounds on the makespan, each named by its source.
 
-*Longest job*: its least duration. *Area*: the least GPU-slots of all jobs over all GPUs. *Column
-bound*: see `column_bound`. These hold under contention, which only slows jobs. *Contention bound*:
-see `contention_bound`; it knows what sharing links costs.
+*Longest job*: its least duration. *Area*: the least GPU-slots of all jobs over all GPUs. *Wide
+jobs*: those too wide to run beside others. *Column bound*: see `column_bound`. These hold under
+contention, which only slows jobs. *Contention bound*: see `contention_bound`; it knows what sharing
+links costs.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from optsched.deadline import Deadline
 from optsched.files import instance_sha256
 from optsched.makespan.bounds.certificate import Certificate
 from optsched.makespan.bounds.column import column_bound
-from optsched.makespan.bounds.contention import contention_bound
+from optsched.makespan.bounds.contention import SECONDS_A_JOB, contention_bound
 from optsched.makespan.bounds.durations import Durations, durations_of
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
@@ -45,6 +46,25 @@ def area(durations: Durations) -> Bound:
     return Bound(value * (1 - 1e-12), "area")
 
 
+def wide_jobs(durations: Durations) -> Bound:
+    """Jobs too wide for the cluster to run beside others: these wait for one another.
+
+    For each size g of at most half the N GPUs: jobs of more than N - g GPUs run beside no job of g
+    or more, so their durations add up, and to the area or the longest of the jobs of g to N - g.
+    """
+    gpus, least, total = durations.gpus, durations.least, durations.instance.gpus
+    best = 0.0
+    for g in sorted({*gpus[2 * gpus <= total].tolist(), total // 2}):
+        wide = gpus > total - g
+        beside = (gpus >= g) & ~wide
+        work = math.fsum((least * gpus)[beside].tolist()) / total
+        others = max(work, float(least[beside].max(initial=0.0)))
+        if wide.any():
+            best = max(best, math.fsum(least[wide].tolist()) + others)
+    best *= 1 - 1e-12
+    return Bound(float(math.ceil(best)) if durations.instance.slotted else best, "wide jobs")
+
+
 def simple_bound(durations: Durations) -> Bound:
     """The better of area and longest job."""
     return max(longest_job(durations), area(durations), key=lambda bound: bound.value)
@@ -61,32 +81,34 @@ def shared_links(durations: Durations, known: Bound, deadline: Deadline | None =
 BEYOND = 1e-3
 """How far beyond the horizon (relative) a bound is looked for that shows it to be impossible."""
 _known: dict[tuple[str, bool], Bound] = {}
-"""Column bounds of the instances met last, by hash: every heuristic's row asks for the same."""
+"""Bounds of the last instances by all that they depend on: the instance's hash, and whether
+contention counts. Every heuristic of a comparison asks for the same one."""
 
 
 def best_bound(
-    instance: MakespanInstance,
-    *,
-    high: float | None = None,
-    deadline: Deadline | None = None,
-    contention: bool = True,
+    instance: MakespanInstance, *, deadline: Deadline | None = None, contention: bool = True
 ) -> Bound:
-    """The best combinatorial bound: longest job, area, contention bound, column bound."""
+    """The best combinatorial bound: longest job, area, contention, column bound, wide jobs.
+
+    A bound that the deadline has cut is not kept, so equal calls give equal bounds, whatever was
+    solved before in the process.
+    """
     deadline = deadline or Deadline()
     key = instance_sha256(instance.to_dict()), contention
     if key in _known:
         return _known[key]
     durations = durations_of(instance)
     bound = simple_bound(durations)
+    complete = deadline.has(SECONDS_A_JOB * len(instance.jobs))
     if contention:
         bound = shared_links(durations, bound, deadline)
     beyond = instance.horizon + (1.0 if instance.slotted else BEYOND * instance.horizon)
-    top = beyond if high is None else min(high, beyond)
-    if bound.value < top:
-        found = column_bound(durations, bound.value, top, deadline=deadline)
+    if 0 < bound.value < beyond:
+        found = column_bound(durations, bound.value, beyond, deadline=deadline)
         if found is not None:
             bound = Bound(found.bound(instance.slotted), "column bound", found)
-    if not deadline.is_over:
+    bound = max(bound, wide_jobs(durations), key=lambda each: each.value)
+    if complete and not deadline.is_over:
         while len(_known) >= MOST_KEPT:
             _known.pop(next(iter(_known)))
         _known[key] = bound

@@ -39,7 +39,7 @@ from optsched.makespan.bounds.certificate import (
 )
 from optsched.makespan.bounds.durations import Durations, Floats
 from optsched.makespan.bounds.server_states import Inside, State, best_states, in_pieces
-from optsched.makespan.progress import iterations_per_slot
+from optsched.makespan.instance import iterations_per_slot
 
 LEVELS = 4
 MOST_CAPACITY, MOST_WIDTH = 64, 512

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.progress import (
+from optsched.makespan.instance import (
+    MakespanInstance,
     duration,
     fewest_servers,
     server_prefix,

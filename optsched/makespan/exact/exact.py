@@ -15,7 +15,7 @@ from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models.ilp import Pipeline
 from optsched.makespan.options import MakespanOptions
-from optsched.result import Outcome, Settings, Termination
+from optsched.result import Outcome, Settings
 
 FEW_JOBS, FEW_SERVERS, FEW_GPUS, FEW_SLOTS = 5, 4, 16, 60
 
@@ -25,10 +25,9 @@ def exact(instance: MakespanInstance, options: MakespanOptions, settings: Settin
     found = Incumbent(instance, settings)
     with found.working():
         take_starting_schedules(found, settings)
-        found.bounded(settings.deadline.share(SEARCH_SHARE), found.known)
+        found.bounded(settings.deadline.share(SEARCH_SHARE))
     if found.met or found.impossible or found.cut:
-        status = Termination.OPTIMAL if found.met else Termination.TIME_LIMIT
-        return found.outcome(status, chosen=found.name or None)
+        return found.outcome(proves=True, chosen=found.name or None)
     if not instance.slotted:
         return replace(Pipeline(found).search_alone(), chosen=found.name or None)
     if is_tiny(found):

@@ -22,11 +22,10 @@ from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import Schedule
 from optsched.makespan.exact.starting_schedules import take_starting_schedules
 from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
-from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.instance import MakespanInstance, iterations_per_slot
 from optsched.makespan.models.data import require_slots
 from optsched.makespan.options import MakespanOptions
-from optsched.makespan.progress import iterations_per_slot
-from optsched.result import Outcome, Settings, Termination
+from optsched.result import Outcome, Settings
 
 MOST_STATES = 1_000_000
 MOST_JOBS = 200
@@ -56,7 +55,7 @@ def state_search(
     found = Incumbent(instance, settings)
     with found.working():
         take_starting_schedules(found, settings)
-        found.bounded(settings.deadline.share(SEARCH_SHARE), found.beyond)
+        found.bounded(settings.deadline.share(SEARCH_SHARE))
     return search_states(found)
 
 
@@ -69,8 +68,7 @@ def search_states(found: Incumbent) -> Outcome:
             proven = search.run()
             found.offer(search.found, "state-search")
             found.prove(Bound(proven, "state-search"))
-    status = Termination.OPTIMAL if found.met else Termination.TIME_LIMIT
-    return found.outcome(status, {"states": len(search.seen)})
+    return found.outcome({"states": len(search.seen)}, proves=True)
 
 
 class _Search:

@@ -62,7 +62,7 @@ def at_random(instance: MakespanInstance, options: MakespanOptions, seed: int) -
     order = _order(instance, options, greedy)
     picks = np.full(len(order), RANDOM, dtype=np.int64)
     # No limit but the end of time: what accumulates on a GPU is an estimate, below what it takes.
-    _, schedule = greedy.run(order, picks, greedy.horizon, seed=seed)
+    _, schedule = greedy.run(order, picks, greedy.latest_end, seed=seed)
     return SearchResult(schedule)
 
 

@@ -31,7 +31,8 @@ class Greedy:
     jobs: Jobs
     estimate: Floats
     least: Floats
-    horizon: float
+    horizon: int
+    latest_end: float
 
     @property
     def least_theta(self) -> float:
@@ -70,7 +71,13 @@ class Greedy:
 def prepare(instance: MakespanInstance) -> Greedy:
     """Make an instance ready."""
     durations = durations_of(instance)
-    return Greedy(jobs_of(instance), durations.estimate, durations.least, float(instance.horizon))
+    return Greedy(
+        jobs_of(instance),
+        durations.estimate,
+        durations.least,
+        instance.horizon,
+        instance.latest_end,
+    )
 
 
 def best_theta(
@@ -88,18 +95,21 @@ def best_theta(
     """
     clock = deadline or Deadline()
     best: Schedule | None = None
-    best_value, best_at = np.nextafter(greedy.horizon, np.inf), None
+    best_value, best_at = np.nextafter(greedy.latest_end, np.inf), None
+    rounding = greedy.latest_end / greedy.horizon
     cut = False
-    left, right = 1, int(greedy.horizon)
+    left, right = 1, greedy.horizon
     try:
         while left <= right and not cut:
             theta = (left + right) // 2
             improved = False
-            for picks in choices if theta >= greedy.least_theta else ():
+            for picks in choices if theta * rounding >= greedy.least_theta else ():
                 if clock.is_over:
                     cut = True
                     break
-                value, schedule = greedy.run(order, picks, theta, spread, cutoff=best_value)
+                value, schedule = greedy.run(
+                    order, picks, theta * rounding, spread, cutoff=best_value
+                )
                 if schedule is not None and value < best_value:
                     best, best_value, best_at, improved = schedule, value, theta, True
             if improved:
@@ -108,8 +118,8 @@ def best_theta(
                 left = theta + 1
         for picks in reversed(choices) if cut else ():
             if best is None:
-                best_at = int(greedy.horizon)
-                _, best = greedy.run(order, picks, best_at, spread, cutoff=best_value)
+                best_at = greedy.horizon
+                _, best = greedy.run(order, picks, greedy.latest_end, spread, cutoff=best_value)
     except OutOfTimeError:
         cut = True
     return SearchResult(best, cut, {"theta": best_at})

@@ -33,9 +33,8 @@ from optsched.makespan.heuristics.list_scheduling import (
     waiting_or_spanning,
 )
 from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent, SearchResult
-from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.instance import MakespanInstance, duration
 from optsched.makespan.options import MakespanOptions
-from optsched.makespan.progress import duration
 from optsched.result import Outcome, Settings
 
 EFFORT = 3_200_000
@@ -69,7 +68,7 @@ def local_search(
             found.take(searched)
         if settings.time_limit is None:
             found.bounded(settings.deadline)
-    return found.outcome(details={"moves": moves})
+    return found.outcome({"moves": moves})
 
 
 def search(
@@ -118,7 +117,7 @@ def search(
                 left, present.last[0] = clock.chunk(done), present.order[-1]
             made = improve(lists.jobs, present, target, clock.step(left), slack, lists.arrays)
             done, left = done + made, left - made
-            if present.best[0] <= instance.horizon:
+            if present.best[0] <= instance.latest_end:
                 settings.progress.report(float(present.best[0]))
     except OutOfTimeError:
         cut = True

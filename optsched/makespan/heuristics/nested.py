@@ -44,7 +44,7 @@ from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
 from optsched.progress import Progress
-from optsched.result import Outcome, Settings, Termination
+from optsched.result import Outcome, Settings
 
 MOVES = 20_000_000
 """Moves when neither time nor iterations are limited."""
@@ -91,8 +91,7 @@ def nested(instance: MakespanInstance, options: MakespanOptions, settings: Setti
             annealed = annealing.found(settings.iterations, settings.deadline, settings.gap)
             details = annealed.details
             found.take(annealed, "annealing")
-    status = Termination.OPTIMAL if found.met else Termination.FEASIBLE
-    return found.outcome(status, {**details, "kept": found.name})
+    return found.outcome({**details, "kept": found.name}, proves=True)
 
 
 def applies(instance: MakespanInstance) -> bool:
@@ -299,7 +298,7 @@ class Annealing:
         if highest < self.best:
             self.best = highest
             self.best_position[:] = now.position
-            if highest <= self.instance.horizon:
+            if highest <= self.instance.latest_end:
                 self.progress.report(highest)
 
 

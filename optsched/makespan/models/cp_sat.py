@@ -34,7 +34,7 @@ from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models.data import MakespanModelData, model_nonzeros, require_slots
 from optsched.makespan.options import MakespanOptions
-from optsched.result import Outcome, Settings, TracePoint, ended
+from optsched.result import Outcome, Settings, TracePoint
 
 
 def cp_sat(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
@@ -47,7 +47,7 @@ def cp_sat(instance: MakespanInstance, options: MakespanOptions, settings: Setti
     answer = CpAnswer()
     with found.working():
         take_starting_schedules(found, settings)
-        found.bounded(settings.deadline.share(SEARCH_SHARE), found.beyond)
+        found.bounded(settings.deadline.share(SEARCH_SHARE))
 
     def hear(values: list[int] | None, bound: int | None) -> None:
         if values is not None:
@@ -72,10 +72,9 @@ def cp_sat(instance: MakespanInstance, options: MakespanOptions, settings: Setti
                 found.prove(Bound(float(data.horizon + 1), "cp-sat"))
             if answer.message:
                 details["message"] = answer.message
-    cut = answer.seconds > 0 and not answer.ended and not answer.message
     return found.outcome(
-        ended(found.met, cut or settings.deadline.is_over),
         details,
+        proves=True,
         solver="cp-sat" if answer.seconds else None,
         trace=tuple(trace),
     )

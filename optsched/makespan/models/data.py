@@ -12,8 +12,7 @@ from optsched.backends.sizes import refuse_many_nonzeros, require_time
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.makespan.bounds.durations import Durations, durations_of
-from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.progress import duration, iterations_per_slot
+from optsched.makespan.instance import MakespanInstance, duration, iterations_per_slot
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,9 @@ class MakespanModelData:
         Building stops there.
     plan : Plan or None
         By job: what is no longer to be chosen.
+    pruned : bool
+        Whether of equal servers and equal jobs one order is enough: (10) and (11). A model for the
+        package's own solve has them; a user's constraint may name one of two equal servers.
     """
 
     instance: MakespanInstance
@@ -60,6 +62,7 @@ class MakespanModelData:
     contention: bool
     deadline: Deadline = field(default_factory=Deadline)
     plan: Plan | None = None
+    pruned: bool = True
 
     @property
     def jobs(self) -> range:
@@ -153,16 +156,17 @@ def model_data(
     contention: bool = True,
     deadline: Deadline | None = None,
     plan: Plan | None = None,
+    pruned: bool = True,
 ) -> MakespanModelData:
     """Gather the model's data."""
     clock = deadline or Deadline()
     name = "ilp" if contention else "ilp-relaxed"
     require_slots(name, instance)
     durations = durations_of(instance)
-    data = MakespanModelData(instance, durations, horizon, bound, contention, clock, plan)
+    data = MakespanModelData(instance, durations, horizon, bound, contention, clock, plan, pruned)
     nonzeros = model_nonzeros(data)
     require_time(clock, nonzeros)
-    refuse_many_nonzeros(name, nonzeros, "fewer jobs or longer slots")
+    refuse_many_nonzeros(name, nonzeros, "fewer jobs, longer slots, a shorter horizon")
     return data
 
 

@@ -37,8 +37,9 @@ def build(data: MakespanModelData) -> pyo.ConcreteModel:
         _links_are_in_use(model, data)
         _levels_count_contending_jobs(model, data)
         _iterations_are_done(model, data)
-    _equal_servers_are_ordered(model, data)
-    _equal_jobs_are_ordered(model, data)
+    if data.pruned:
+        _equal_servers_are_ordered(model, data)
+        _equal_jobs_are_ordered(model, data)
     return model
 
 

@@ -34,7 +34,7 @@ from optsched.makespan.models.data import Plan, require_slots, without_starts
 from optsched.makespan.models.pools import solve_pools
 from optsched.makespan.models.relaxation import model_of, solve_slotted
 from optsched.makespan.options import MakespanOptions
-from optsched.result import Outcome, Settings, Termination
+from optsched.result import Outcome, Settings
 
 RELAXATION_SHARE = 0.4
 """Share of the time left that the relaxation may take."""
@@ -54,15 +54,18 @@ def ilp(instance: MakespanInstance, options: MakespanOptions, settings: Settings
     found = Incumbent(instance, settings)
     with found.working():
         take_starting_schedules(found, settings)
-        found.bounded(settings.deadline.share(SEARCH_SHARE), found.beyond)
+        found.bounded(settings.deadline.share(SEARCH_SHARE))
     return Pipeline(found).run()
 
 
 def model(
     instance: MakespanInstance, options: MakespanOptions, *, pruned: bool = False
 ) -> pyo.ConcreteModel:
-    """Build the full model, with the best heuristic's makespan as its horizon."""
-    return model_of(instance, contention=True)
+    """Build the full model: every schedule within the horizon is a solution of it.
+
+    A pruned one has only schedules that may beat the best heuristic's.
+    """
+    return model_of(instance, contention=True, pruned=pruned)
 
 
 @dataclass
@@ -111,11 +114,8 @@ class Pipeline:
             self._search()
             if not self._met():
                 self._search_on()
-        found = self.found
-        late = found.settings.deadline.is_over or found.best is None
-        status = Termination.TIME_LIMIT if late else Termination.FEASIBLE
         details = {"stopped_at": "search: the models work slot by slot"}
-        return found.outcome(Termination.OPTIMAL if found.met else status, details)
+        return self.found.outcome(details, proves=True)
 
     def _search(self) -> None:
         """Cut by moves, so that it repeats, or by the deadline."""
@@ -225,9 +225,9 @@ class Pipeline:
     def _outcome(self, stage: str) -> Outcome:
         answer = self.answer
         return self.found.outcome(
-            Termination.OPTIMAL if self.found.met else Termination.TIME_LIMIT,
             {"stopped_at": stage},
             self.build_time,
+            proves=True,
             solver=None if answer is None else answer.solver,
             trace=() if answer is None else answer.trace,
         )

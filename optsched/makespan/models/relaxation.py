@@ -53,7 +53,7 @@ def ilp_relaxed(
     with found.working():
         take_starting_schedules(found, settings)
         share = settings.deadline.share(SEARCH_SHARE)
-        found.bounded(share, found.known, contention=False)
+        found.bounded(share, contention=False)
         top, low = int(min(found.value, instance.horizon)), int(found.bound.value)
         if low < found.value and not found.impossible:
             solved = solve_slotted(instance, top, low, settings, contention=False)
@@ -66,19 +66,25 @@ def model(
     instance: MakespanInstance, options: MakespanOptions, *, pruned: bool = False
 ) -> pyo.ConcreteModel:
     """Build the relaxation alone."""
-    return model_of(instance, contention=False)
+    return model_of(instance, contention=False, pruned=pruned)
 
 
-def model_of(instance: MakespanInstance, *, contention: bool) -> pyo.ConcreteModel:
-    """Build a slotted model between the combinatorial bound and the best heuristic's makespan."""
+def model_of(
+    instance: MakespanInstance, *, contention: bool, pruned: bool = False
+) -> pyo.ConcreteModel:
+    """Build a slotted model from the combinatorial bound to the horizon.
+
+    A pruned one ends at the best heuristic's makespan instead, and orders what is equal.
+    """
     require_slots("ilp" if contention else "ilp-relaxed", instance)
     settings = Settings()
     found = Incumbent(instance, settings)
-    take_starting_schedules(found, settings)
-    found.bounded(settings.deadline, found.known, contention=False)
+    if pruned:
+        take_starting_schedules(found, settings)
+    found.bounded(settings.deadline, contention=False)
     top = int(min(found.value, instance.horizon))
     low = min(int(found.bound.value), top)
-    return formulation.build(model_data(instance, top, low, contention=contention))
+    return formulation.build(model_data(instance, top, low, contention=contention, pruned=pruned))
 
 
 def solve_slotted(

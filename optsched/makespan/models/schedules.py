@@ -14,6 +14,7 @@ import numpy as np
 import pyomo.environ as pyo
 
 from optsched.backends import require_solver, solve_model
+from optsched.backends.relations import stated
 from optsched.backends.sizes import require_time
 from optsched.deadline import Deadline, clock
 from optsched.makespan.contention import Evaluation, evaluate
@@ -34,25 +35,27 @@ def ilp_schedules(
 ) -> Outcome:
     """Select the best of the generated schedules by the paper's ILP."""
     require_solver(settings.solver)
-    found, answer, status = Incumbent(instance, settings), None, Termination.TIME_LIMIT
+    found, answer = Incumbent(instance, settings), None
     generated: list[Evaluation] = []
     with found.working():
-        for each in _generated(instance, settings, settings.deadline.share(SEARCH_SHARE)):
+        share = settings.deadline.share(SEARCH_SHARE)
+        for each in _generated(instance, settings, share):
             found.offer(each.schedule)
             generated.append(each)
+        found.cut = share.is_over
         found.bounded(settings.deadline.share(SEARCH_SHARE))
         if generated:
             require_time(settings.deadline, 4 * len(instance.jobs) * len(generated))
             began = clock()
             built = _build(instance, generated)
             answer = solve_model(built, settings, build_time=clock() - began)
+            found.cut |= answer.termination is Termination.TIME_LIMIT
             if answer.termination is Termination.OPTIMAL:
-                first, status = built.JOBS.first(), Termination.FEASIBLE
+                first = built.JOBS.first()
                 found.best = generated[
                     max(built.SCHEDULES, key=lambda k: pyo.value(built.follows[first, k]))
                 ]
     return found.outcome(
-        status,
         {"schedules": len(generated)},
         0.0 if answer is None else answer.build_time,
         solver=None if answer is None else answer.solver,
@@ -63,7 +66,7 @@ def ilp_schedules(
 def model(
     instance: MakespanInstance, options: MakespanOptions, *, pruned: bool = False
 ) -> pyo.ConcreteModel:
-    """Build the model over the generated schedules alone."""
+    """Build the model over the generated schedules alone. Nothing in it is pruned."""
     return _build(instance, list(_generated(instance, Settings(), Deadline())))
 
 
@@ -76,7 +79,7 @@ def _generated(
         if found.schedule is not None and repr(found.schedule) not in seen:
             seen.add(repr(found.schedule))
             each = evaluate(instance, found.schedule)
-            if each.makespan <= instance.horizon:
+            if each.makespan <= instance.latest_end:
                 yield each
 
 
@@ -106,7 +109,8 @@ def _found(
 def _build(instance: MakespanInstance, generated: list[Evaluation]) -> pyo.ConcreteModel:
     model = pyo.ConcreteModel(name="makespan-schedules")
     # A solver's tolerances are absolute, real ends of any size.
-    unit = 1.0 if instance.slotted else min(each.makespan for each in generated)
+    positive = [each.makespan for each in generated if each.makespan > 0]
+    unit = 1.0 if instance.slotted else min(positive, default=1.0)
     model.JOBS = pyo.RangeSet(0, len(instance.jobs) - 1, doc="j")
     model.SCHEDULES = pyo.RangeSet(0, len(generated) - 1, doc="k")
     model.follows = pyo.Var(
@@ -123,7 +127,7 @@ def _build(instance: MakespanInstance, generated: list[Evaluation]) -> pyo.Concr
 
     @model.Constraint(model.JOBS, doc="(S2) each job follows one schedule")
     def one_schedule(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
-        return sum(model.follows[j, k] for k in model.SCHEDULES) == 1
+        return stated(model, sum(model.follows[j, k] for k in model.SCHEDULES) == 1)
 
     @model.Constraint(model.JOBS, model.SCHEDULES, doc="(S3) all jobs follow the same one")
     def same_schedule(model: pyo.ConcreteModel, j: int, k: int) -> pyo.Expression:

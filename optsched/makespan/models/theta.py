@@ -46,7 +46,7 @@ def theta(instance: MakespanInstance, options: MakespanOptions, settings: Settin
 def model(
     instance: MakespanInstance, options: MakespanOptions, *, pruned: bool = False
 ) -> pyo.ConcreteModel:
-    """Build the model alone."""
+    """Build the model alone. Nothing in it is pruned."""
     durations = durations_of(instance)
     return _build(durations, simple_bound(durations).value, Deadline())
 
@@ -77,4 +77,4 @@ def _build(durations: Durations, low: float, deadline: Deadline) -> pyo.Concrete
 
 def _unit(durations: Durations) -> float:
     """Slots that count as 1: a solver's tolerances are absolute, real durations of any size."""
-    return 1.0 if durations.instance.slotted else float(durations.least.max())
+    return 1.0 if durations.instance.slotted else float(durations.least.max()) or 1.0

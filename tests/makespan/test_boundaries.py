@@ -1,0 +1,198 @@
+"""Where rounding decides: horizons met exactly, tau one ulp from a slot; statuses; history."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import optsched
+from optsched.errors import InputError, NotApplicableError
+from optsched.makespan.instance import MakespanInstance
+from optsched.makespan.solution import MakespanSolution
+from optsched.problems import METHODS
+from optsched.result import Termination
+
+CASES = Path(__file__).resolve().parents[1] / "cases" / "makespan"
+SCHEDULING = [m.name for m in METHODS["makespan"].values() if m.kind != "bound"]
+HEURISTICS = [m.name for m in METHODS["makespan"].values() if m.kind == "heuristic"]
+JOB = {
+    "gpus": 1, "iterations": 3, "gradient_bytes": 0.0, "batch_size": 1,
+    "forward_time_per_sample": 0.0, "backward_time": 0.1,
+}  # fmt: skip
+NETWORK = {
+    "inter_bandwidth": 1e9, "intra_bandwidth": 1e9, "contention_share": 1.0, "degradation": 0.0,
+    "overhead_per_server": 0.0, "overhead_on_one_server": True,
+}  # fmt: skip
+
+
+def instance(jobs: list[dict[str, Any]], **update: Any) -> MakespanInstance:
+    named = [{"name": f"j{at}", **JOB, **job} for at, job in enumerate(jobs)]
+    document = {
+        "schema": "optsched/makespan", "version": 1, "name": "boundary", "servers": [1],
+        "network": NETWORK, "compute_rate": 1e9, "slot": 1.0, "progress": "continuous",
+        "horizon": 1, "jobs": named,
+    }  # fmt: skip
+    return MakespanInstance.from_dict({**document, **update})
+
+
+@pytest.mark.parametrize(("name", "slots"), [("a", 1), ("b", 3), ("c", 3)])
+@pytest.mark.parametrize("method", SCHEDULING)
+def test_a_horizon_met_exactly_is_met(name: str, slots: int, method: str) -> None:
+    try:
+        result = optsched.solve(CASES / f"horizon-met-{name}.json", method)
+    except NotApplicableError:  # slotted models
+        return
+    assert result.check is not None
+    assert result.check.feasible
+    assert result.objective == pytest.approx(slots)
+    proves = method in ("exact", "nested")
+    assert result.termination is (Termination.OPTIMAL if proves else Termination.FEASIBLE)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_wide_and_narrow_jobs_that_fill_a_horizon(seed: int) -> None:
+    """One job on all GPUs, then narrow ones of 0.1 or 0.2 s on each GPU that fill the rest."""
+    rng = random.Random(seed)
+    gpus, slot = rng.randint(1, 4), rng.choice([0.3, 0.6, 0.7])
+    step = slot / 3
+    horizon, wide = rng.randint(2, 4), 1
+    jobs = [{"gpus": gpus, "iterations": 3 * wide, "backward_time": step}]
+    jobs += [{"iterations": 3 * (horizon - wide), "backward_time": step}] * rng.randint(1, gpus)
+    made = instance(jobs, servers=[gpus], slot=slot, horizon=horizon)
+    for method in ("exact", "longest-first"):
+        result = optsched.solve(made, method)
+        assert result.check is not None
+        assert result.check.feasible
+        assert result.objective == pytest.approx(horizon)
+    assert optsched.solve(made).termination is Termination.OPTIMAL
+    shorter = instance(jobs, servers=[gpus], slot=slot, horizon=horizon - 1)
+    assert optsched.solve(shorter).termination is Termination.INFEASIBLE
+
+
+def test_methods_bound_and_checker_draw_one_line() -> None:
+    """A run that takes the horizon and a share of it more: the three agree on every share."""
+    for share in (0.0, 1e-10, 9e-10, 1.1e-9, 1e-8):
+        made = instance([{"iterations": 1, "backward_time": 3 * (1 + share)}], horizon=3)
+        placed = MakespanSolution.of("boundary", [("j0", 0, {0: 1}, None)])
+        accepted = optsched.check(made, placed).feasible
+        assert accepted == (share < 1e-9)
+        for method in ("exact", "sjf-bco", "local-search", "nested"):
+            found = optsched.solve(made, method)
+            expected = ("optimal", "feasible") if accepted else ("infeasible",)
+            assert found.termination.value in expected, (share, method)
+
+
+@pytest.mark.parametrize("name", ["tau-one-ulp-a", "tau-one-ulp-b"])
+def test_tau_has_one_formula(name: str) -> None:
+    """Three slots, or refused at load: here the job makes no progress."""
+    with pytest.raises(InputError, match="longer than a slot"):
+        optsched.load(CASES / f"{name}.json")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_tau_around_a_whole_slot(seed: int) -> None:
+    """A slot within some ulps of n (1 - 1e-9) iterations: every method, or a refusal at load."""
+    rng = random.Random(seed)
+    gpus, whole = rng.choice([3, 5, 6, 7]), rng.choice([1, 1, 2])
+    network = NETWORK | {
+        "inter_bandwidth": rng.uniform(1e9, 9e9),
+        "intra_bandwidth": rng.uniform(1e10, 9e10),
+    }
+    rate, size = rng.uniform(1e10, 9e10), rng.uniform(1e7, 1e8)
+    servers, bandwidth = rng.choice([([gpus], "intra"), ([gpus - 1, 2], "inter")])
+    exchanged = 2 * size * (gpus - 1) / (gpus * network[f"{bandwidth}_bandwidth"])
+    exchanged += size * (gpus - 1) / (gpus * rate)
+    least = 1.0 / (whole - 1e-9) - exchanged
+    for _ in range(rng.randint(0, 6)):
+        least = math.nextafter(least, rng.choice([0.0, 2.0]))
+    job = {"gpus": gpus, "gradient_bytes": size, "backward_time": least}
+    changes = {"servers": servers, "network": network, "compute_rate": rate}
+    try:
+        made = instance([job], **changes, progress="floor", horizon=9)
+    except InputError as error:
+        assert "longer than a slot" in str(error)
+        return
+    for method in ("exact", "sjf-bco", "random", "longest-first", "nested", "ilp"):
+        result = optsched.solve(made, method, iterations=50)
+        assert result.check is not None, method
+        assert result.check.feasible, method
+
+
+@pytest.mark.parametrize(("name", "optimum"), [("a", 3), ("b", 3), ("c", 10)])
+def test_a_heuristic_that_finds_nothing_has_no_solution(name: str, optimum: int) -> None:
+    path = CASES / f"heuristic-finds-nothing-{name}.json"
+    for method in HEURISTICS:
+        result = optsched.solve(path, method, iterations=500)
+        if result.solution is None:
+            assert result.termination is Termination.NO_SOLUTION
+        else:
+            assert result.termination.value in ("feasible", "optimal")
+    for method in ("exact", "ilp"):
+        proved = optsched.solve(path, method)
+        assert (proved.termination, proved.objective) == (Termination.OPTIMAL, optimum)
+
+
+@pytest.mark.parametrize("method", METHODS["makespan"])
+def test_a_time_limit_is_named_only_where_one_was_given(method: str) -> None:
+    path = CASES / "heuristic-finds-nothing-b.json"
+    assert optsched.solve(path, method, iterations=50).termination is not Termination.TIME_LIMIT
+
+
+@pytest.mark.parametrize("method", ["exact", "ilp"])
+def test_a_gap_of_zero_is_proved(method: str) -> None:
+    result = optsched.solve("makespan/fig2", method, gap=0.0)
+    assert result.termination is Termination.OPTIMAL
+    assert result.objective == result.bound
+
+
+ALONE = """
+import json, sys, multiprocessing, optsched
+from optsched.errors import NotApplicableError
+
+def told(path, method):
+    try:
+        result = optsched.solve(path, method, iterations=300)
+    except NotApplicableError:
+        return None
+    document = result.to_dict()
+    names = ("termination", "objective", "bound", "bound_source", "certificate", "solution")
+    return {name: document.get(name) for name in names}
+
+def main():
+    paths, methods, alone = json.loads(sys.argv[1])
+    fork = multiprocessing.get_context("fork")
+    for path in paths:
+        for method in methods:
+            if alone:
+                with fork.Pool(1) as pool:
+                    said = pool.apply(told, (path, method))
+            else:
+                said = told(path, method)
+            print(json.dumps([path, method, said], sort_keys=True))
+main()
+"""
+
+
+def told(paths: list[str], methods: list[str], *, alone: bool) -> dict[tuple[str, str], Any]:
+    """What a process says of each path and method, each in its own fork or one after another."""
+    arguments = [sys.executable, "-c", ALONE, json.dumps([paths, methods, alone])]
+    lines = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+    rows = map(json.loads, lines.splitlines())
+    return {(path, method): said for path, method, said in rows}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="forks")
+def test_equal_input_gives_equal_output_whatever_ran_before() -> None:
+    names = ["bound-by-history", "horizon-met-c", "heuristic-finds-nothing-b"]
+    paths = [str(CASES / f"{name}.json") for name in names] + ["makespan/contended-3x3"]
+    methods = list(METHODS["makespan"])
+    alone = told(paths, methods, alone=True)
+    assert told(paths, methods, alone=False) == alone
+    assert told(paths[::-1], methods[::-1], alone=False) == alone
