@@ -7,6 +7,7 @@ import copy
 import importlib.util
 import io
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -97,9 +98,10 @@ def refusal(*argv: str) -> str:
     return error.removeprefix("optsched: ").rstrip("\n")
 
 
-def changed(document: dict[str, Any], path: tuple[int | str, ...], value: Any) -> dict[str, Any]:
-    """A copy of a document with one value replaced, or taken away (by ``...``)."""
+def changed(document: dict[str, Any], place: str, value: Any) -> dict[str, Any]:
+    """A copy of a document with the value at a JSON path replaced, or taken away (by ``...``)."""
     made = copy.deepcopy(document)
+    path = [int(p) if p.isdigit() else p for p in re.findall(r"[^.\[\]]+|(?<=\[)\d+", place)]
     parent: Any = made
     for part in path[:-1]:
         parent = parent[part]
@@ -113,16 +115,15 @@ def changed(document: dict[str, Any], path: tuple[int | str, ...], value: Any) -
 # --- what every reader of JSON refuses, before it looks at the schema
 
 
+PLAIN_JSON = "expected JSON with finite numbers and no key twice"
+TOO_DEEP = "found objects nested too deep, expected at most 64 levels"
+TOO_LARGE = "found a number too large, expected a finite number"
+NOT_UTF8 = "found no UTF-8, expected UTF-8 text"
 NOT_EVEN_JSON: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "line 1 column 1: found no JSON (Expecting value), expected JSON"),
     "truncated": (
         b'{"schema": "optsched/pla',
         "line 1 column 12: found no JSON (Unterminated string starting at), expected JSON",
-    ),
-    "truncated later": (
-        b'{"schema":\n1,',
-        "line 2 column 3: found no JSON (Expecting property name enclosed in double quotes), "
-        "expected JSON",
     ),
     "two documents": (b"{}{}", "line 1 column 3: found no JSON (Extra data), expected JSON"),
     "byte order mark": (
@@ -135,49 +136,23 @@ NOT_EVEN_JSON: dict[str, tuple[bytes, str]] = {
         b'{"name": "a\x07b"}',
         "line 1 column 12: found no JSON (Invalid control character at), expected JSON",
     ),
-    "invalid UTF-8": (b'{"a": "\xff"}', "byte 7: found no UTF-8, expected UTF-8 text"),
-    "an encoded half": (b'{"a": "\xed\xa0\x80"}', "byte 7: found no UTF-8, expected UTF-8 text"),
-    "UTF-16": ("{}".encode("utf-16"), "byte 0: found no UTF-8, expected UTF-8 text"),
+    "invalid UTF-8": (b'{"a": "\xff"}', f"byte 7: {NOT_UTF8}"),
+    "an encoded half": (b'{"a": "\xed\xa0\x80"}', f"byte 7: {NOT_UTF8}"),
+    "UTF-16": ("{}".encode("utf-16"), f"byte 0: {NOT_UTF8}"),
     "an array": (b"[1, 2]", "found [1, 2], expected an object"),
-    "null": (b"null", "found None, expected an object"),
-    "NaN": (b'{"a": NaN}', "found NaN, expected JSON with finite numbers and no key twice"),
-    "Infinity": (
-        b'{"a": [Infinity]}',
-        "found Infinity, expected JSON with finite numbers and no key twice",
-    ),
-    "minus Infinity": (
-        b'{"a": -Infinity}',
-        "found -Infinity, expected JSON with finite numbers and no key twice",
-    ),
-    "1e400": (
-        b'{"a": {"b": [0, 1e400]}}',
-        "a.b[1]: found a number too large, expected a finite number",
-    ),
-    "-1e400": (b'{"a": -1e400}', "a: found a number too large, expected a finite number"),
-    "a key twice": (
-        b'{"a": {"b": 1, "c": 2, "b": 1}}',
-        "found key 'b' twice, expected JSON with finite numbers and no key twice",
-    ),
+    "NaN": (b'{"a": NaN}', f"found NaN, {PLAIN_JSON}"),
+    "minus Infinity": (b'{"a": -Infinity}', f"found -Infinity, {PLAIN_JSON}"),
+    "1e400": (b'{"a": {"b": [0, 1e400]}}', f"a.b[1]: {TOO_LARGE}"),
+    "-1e400": (b'{"a": -1e400}', f"a: {TOO_LARGE}"),
+    "a key twice": (b'{"a": {"b": 1, "c": 2, "b": 1}}', f"found key 'b' twice, {PLAIN_JSON}"),
     "5000 digits": (
         b'{"a": ' + b"9" * 5000 + b"}",
         "found an integer too long to read, expected numbers below 1e18",
     ),
-    "half a character": (
-        b'{"a": {"b": "\\ud800"}}',
-        "a.b: found '\\ud800', expected Unicode text",
-    ),
-    "half a character in a key": (
-        b'{"a": [{"\\uDC00": 1}]}',
-        "a[0]. : found '\\udc00', expected Unicode text",
-    ),
-    "65 levels": (
-        b'{"a":' * 64 + b"[]" + b"}" * 64,
-        "found objects nested too deep, expected at most 64 levels",
-    ),
-    "100000 levels": (
-        b"[" * 100_000,
-        "found objects nested too deep, expected at most 64 levels",
-    ),
+    "half a character": (b'{"a": {"b": "\\ud800"}}', "a.b: found '\\ud800', expected Unicode text"),
+    "half a key": (b'{"a": [{"\\uDC00": 1}]}', "a[0]. : found '\\udc00', expected Unicode text"),
+    "65 levels": (b'{"a":' * 64 + b"[]" + b"}" * 64, TOO_DEEP),
+    "100000 levels": (b"[" * 100_000, TOO_DEEP),
     "too many bytes": (
         b"{}" + b" " * LARGEST_FILE,
         f"found more than {LARGEST_FILE} bytes, expected at most {LARGEST_FILE} bytes",
@@ -225,134 +200,58 @@ def test_the_limits_themselves_are_allowed() -> None:
 
 POSITIVE = "a finite number in [1e-09, 1e+18]"
 ANY_SIZE = "a finite number in [0, 1e+18]"
-STAGES = ("job", "stages")
-BAD_INSTANCES: tuple[tuple[tuple[int | str, ...], Any, str], ...] = (
-    (("schema",), "optsched/other", f"schema: found 'optsched/other', expected {SCHEMAS_KNOWN}"),
-    (("schema",), ..., f"schema: found nothing, expected {SCHEMAS_KNOWN}"),
-    (("schema",), ["x"], f"schema: found ['x'], expected {SCHEMAS_KNOWN}"),
-    (("version",), 2, "version: found 2, expected 1"),
-    (("version",), "1", "version: found '1', expected 1"),
-    (("version",), True, "version: found True, expected 1"),
-    (("version",), 1.0, "version: found 1.0, expected 1"),
-    (("name",), 3, "name: found 3, expected a printable string of at most 200 characters"),
-    (
-        ("name",),
-        "two\nlines",
-        "name: found 'two\\nlines', expected a printable string of at most 200 characters",
-    ),
-    (
-        ("name",),
-        "n" * 10**6,
-        f"name: found '{'n' * 56}..., expected a printable string of at most 200 characters",
-    ),
-    (("provenance",), [], "provenance: found [], expected an object"),
-    (("surprise",), 1, "surprise: found 1, expected no such key"),
-    (("cluster",), ..., "cluster: found nothing, expected this key"),
-    (("cluster",), [1], "cluster: found [1], expected an object"),
-    (("cluster", "nic"), 1, "cluster.nic: found 1, expected no such key"),
-    (
-        ("cluster", "gpus_per_server"),
-        10**9,
-        "cluster.gpus_per_server: found 1000000000, expected an integer in [1, 1024]",
-    ),
-    (
-        ("cluster", "gpus_per_server"),
-        4.0,
-        "cluster.gpus_per_server: found 4.0, expected an integer in [1, 1024]",
-    ),
-    (("cluster", "inter_bandwidth"), 0, f"cluster.inter_bandwidth: found 0, expected {POSITIVE}"),
-    (
-        ("cluster", "intra_bandwidth"),
-        1e308,
-        f"cluster.intra_bandwidth: found 1e+308, expected {POSITIVE}",
-    ),
-    (
-        ("cluster", "intra_bandwidth"),
-        10**400,
-        f"cluster.intra_bandwidth: found 1{'0' * 56}..., expected {POSITIVE}",
-    ),
-    (
-        ("cluster", "intra_bandwidth"),
-        True,
-        f"cluster.intra_bandwidth: found True, expected {POSITIVE}",
-    ),
-    (("free_gpus",), 5, "free_gpus: found 5, expected an array"),
-    (("free_gpus",), {"0": 5}, "free_gpus: found {'0': 5}, expected an array"),
-    (("free_gpus",), "32", "free_gpus: found '32', expected an array"),
-    (("free_gpus",), [3, 1], "free_gpus: found a sum of 4, expected the 5 replicas of the job"),
-    (("free_gpus",), [], "free_gpus: found a sum of 0, expected the 5 replicas of the job"),
-    (("free_gpus",), [5], "free_gpus[0]: found 5, expected at most gpus_per_server = 4"),
-    (("free_gpus", 1), -2, "free_gpus[1]: found -2, expected an integer in [0, 1024]"),
-    (("free_gpus", 1), None, "free_gpus[1]: found None, expected an integer in [0, 1024]"),
-    (("free_gpus", 1), [2], "free_gpus[1]: found [2], expected an integer in [0, 1024]"),
-    (
-        ("free_gpus",),
-        [1] * 10**6,
-        "free_gpus: found an array of 1000000 entries, expected at most 32768 entries",
-    ),
-    (("job", "model"), None, "job.model: found None, expected a printable string of at most 200 "
-     "characters"),
-    (
-        ("job", "all_reduce"),
-        "tree",
-        "job.all_reduce: found 'tree', expected 'ring' or 'double-tree'",
-    ),
-    (STAGES, [], "job.stages: found no stage, expected at least one stage"),
-    (STAGES, {}, "job.stages: found {}, expected an array"),
-    ((*STAGES, 0), 7, "job.stages[0]: found 7, expected an object"),
-    (
-        (*STAGES, 1, "replicas"),
-        10**9,
-        "job.stages[1].replicas: found 1000000000, expected an integer in [1, 32768]",
-    ),
-    (
-        (*STAGES, 1, "replicas"),
-        0,
-        "job.stages[1].replicas: found 0, expected an integer in [1, 32768]",
-    ),
-    (
-        (*STAGES, 1, "replicas"),
-        2.5,
-        "job.stages[1].replicas: found 2.5, expected an integer in [1, 32768]",
-    ),
-    (
-        (*STAGES, 1, "replicas"),
-        32768,
-        "job.stages[1].input_bytes: found 9.8304e+11 bytes in all, expected the 6e+07 bytes that "
-        "stages[0] sends",
-    ),
-    (
-        (*STAGES, 0, "forward_time"),
-        -0.1,
-        f"job.stages[0].forward_time: found -0.1, expected {ANY_SIZE}",
-    ),
-    (
-        (*STAGES, 0, "parameter_bytes"),
-        "1e8",
-        f"job.stages[0].parameter_bytes: found '1e8', expected {ANY_SIZE}",
-    ),
-    ((*STAGES, 0, "backward_time"), ..., "job.stages[0].backward_time: found nothing, expected "
-     "this key"),
-    ((*STAGES, 0, "input_bytes"), 5, "job.stages[0].input_bytes: found 5, expected 0"),
-    ((*STAGES, 1, "output_bytes"), 5, "job.stages[1].output_bytes: found 5, expected 0"),
-    (
-        (*STAGES, 1, "input_bytes"),
-        3.0001e7,
-        "job.stages[1].input_bytes: found 6.0002e+07 bytes in all, expected the 6e+07 bytes that "
-        "stages[0] sends",
-    ),
-    (
-        (*STAGES, 1, "line\x1b[31m\nbreak"),
-        0,
-        "job.stages[1].line [31m break: found 0, expected no such key",
-    ),
-)  # fmt: skip
+NAME = "a printable string of at most 200 characters"
+SENT = "the 6e+07 bytes that stages[0] sends"
+BAD_INSTANCES: tuple[tuple[Any, ...], ...] = (
+    ("schema", "optsched/other", SCHEMAS_KNOWN),
+    ("schema", ..., SCHEMAS_KNOWN),
+    ("version", 2, "1"),
+    ("version", True, "1"),
+    ("version", 1.0, "1"),
+    ("name", 3, NAME),
+    ("name", "two\nlines", NAME),
+    ("name", "n" * 10**6, NAME, f"'{'n' * 56}..."),
+    ("provenance", [], "an object"),
+    ("cluster", ..., "this key"),
+    ("cluster", [1], "an object"),
+    ("cluster.nic", 1, "no such key"),
+    ("cluster.gpus_per_server", 4.0, "an integer in [1, 1024]"),
+    ("cluster.inter_bandwidth", 0, POSITIVE),
+    ("cluster.intra_bandwidth", 1e308, POSITIVE),
+    ("cluster.intra_bandwidth", 10**400, POSITIVE, f"1{'0' * 56}..."),
+    ("cluster.intra_bandwidth", True, POSITIVE),
+    ("free_gpus", 5, "an array"),
+    ("free_gpus", "32", "an array"),
+    ("free_gpus", [3, 1], "the 5 replicas of the job", "a sum of 4"),
+    ("free_gpus", [5], "at most gpus_per_server = 4", "5", "free_gpus[0]"),
+    ("free_gpus[1]", -2, "an integer in [0, 1024]"),
+    ("free_gpus[1]", None, "an integer in [0, 1024]"),
+    ("free_gpus", [1] * 10**6, "at most 32768 entries", "an array of 1000000 entries"),
+    ("job.all_reduce", "tree", "'ring' or 'double-tree'"),
+    ("job.stages", [], "at least one stage", "no stage"),
+    ("job.stages[0]", 7, "an object"),
+    ("job.stages[1].replicas", 10**9, "an integer in [1, 32768]"),
+    ("job.stages[1].replicas", 2.5, "an integer in [1, 32768]"),
+    ("job.stages[0].forward_time", -0.1, ANY_SIZE),
+    ("job.stages[0].parameter_bytes", "1e8", ANY_SIZE),
+    ("job.stages[0].input_bytes", 5, "0"),
+    ("job.stages[1].output_bytes", 5, "0"),
+    ("job.stages[1].input_bytes", 3.0001e7, SENT, "6.0002e+07 bytes in all"),
+    ("job.stages[1].a\x1b(31m\nb", 0, "no such key", "0", "job.stages[1].a (31m b"),
+)
+"""Place, value there, what is expected; and what is found and where, if the line says otherwise."""
 
 
-@pytest.mark.parametrize(("path", "value", "line"), BAD_INSTANCES)
-def test_a_bad_instance(path: tuple[int | str, ...], value: Any, line: str) -> None:
-    write(FILE, changed(INSTANCE, path, value))
-    assert refusal("solve", FILE) == f"{FILE}: {line}"
+def line_of(place: str, value: Any, expected: str, found: str = "", where: str = "") -> str:
+    """The line of a refusal."""
+    found = found or ("nothing" if value is ... else repr(value))
+    return f"{FILE}: {where or place}: found {found}, expected {expected}"
+
+
+@pytest.mark.parametrize("row", BAD_INSTANCES)
+def test_a_bad_instance(row: tuple[Any, ...]) -> None:
+    write(FILE, changed(INSTANCE, *row[:2]))
+    assert refusal("solve", FILE) == line_of(*row)
 
 
 def test_the_instance_itself_is_good() -> None:
@@ -364,24 +263,16 @@ def test_the_instance_itself_is_good() -> None:
 
 
 def test_transfers_agree_to_one_in_a_million() -> None:
-    near = changed(INSTANCE, (*STAGES, 1, "input_bytes"), 3e7 * (1 + 9e-7))
+    near = changed(INSTANCE, "job.stages[1].input_bytes", 3e7 * (1 + 9e-7))
     assert PlacementInstance.from_dict(near)
     with pytest.raises(InputError, match="bytes in all"):
-        PlacementInstance.from_dict(changed(near, (*STAGES, 1, "input_bytes"), 3e7 * (1 + 2e-6)))
+        PlacementInstance.from_dict(changed(near, "job.stages[1].input_bytes", 3e7 * (1 + 2e-6)))
 
 
 def test_too_many_counts() -> None:
     line = refusal("solve", write(FILE, long_chain(4000)))
     found = "found 4000 stages x 4000 servers"
     assert line == f"{FILE}: free_gpus: {found}, expected at most {MOST_COUNTS} counts"
-
-
-def test_too_many_replicas_in_all() -> None:
-    stages = long_chain(2)["job"]["stages"]
-    for stage in stages:
-        stage["replicas"] = 2**15
-    line = refusal("solve", write(FILE, changed(INSTANCE, STAGES, stages)))
-    assert line == f"{FILE}: job.stages: found 65536 replicas, expected at most 32768 in all"
 
 
 def test_a_million_unknown_keys_are_one_error() -> None:
@@ -397,112 +288,64 @@ def test_a_key_as_long_as_its_file_is_cut() -> None:
 def long_chain(length: int) -> dict[str, Any]:
     """An instance of so many stages and servers, one replica each, nothing sent."""
     stage = {"name": "s", "replicas": 1, "input_bytes": 0, "output_bytes": 0, **STAGE}
-    made = changed(INSTANCE, STAGES, [dict(stage) for _ in range(length)])
-    return changed(made, ("free_gpus",), [1] * length)
+    made = changed(INSTANCE, "job.stages", [dict(stage) for _ in range(length)])
+    return changed(made, "free_gpus", [1] * length)
 
 
 # --- solutions
 
 
 COUNT = "an integer in [-32768, 32768]"
-BAD_SOLUTIONS: tuple[tuple[tuple[int | str, ...], Any, str], ...] = (
+BAD_SOLUTIONS: tuple[tuple[Any, ...], ...] = (
+    ("schema", "optsched/placement", "'optsched/placement-solution'"),
+    ("version", False, "1"),
+    ("counts", ..., "this key"),
+    ("counts", "30", "an array"),
+    ("counts[0]", 3, "an array"),
+    ("counts[0][1]", 0.0, COUNT),
+    ("counts[0][1]", 10**9, COUNT),
+    ("counts[1][1]", True, COUNT),
+    ("counts", [[0]] * 5000, "at most 4096 entries", "an array of 5000 entries"),
+    ("counts[0]", [0] * 40_000, "at most 32768 entries", "an array of 40000 entries"),
+    ("objective", "fast", "a finite number in [-1e+300, 1e+300]"),
+    ("options", None, "an object"),
     (
-        ("schema",),
-        "optsched/placement",
-        "schema: found 'optsched/placement', expected 'optsched/placement-solution'",
-    ),
-    (("version",), False, "version: found False, expected 1"),
-    (("counts",), ..., "counts: found nothing, expected this key"),
-    (("counts",), "30", "counts: found '30', expected an array"),
-    (("counts", 0), 3, "counts[0]: found 3, expected an array"),
-    (("counts", 0, 1), 0.0, f"counts[0][1]: found 0.0, expected {COUNT}"),
-    (("counts", 0, 1), 10**9, f"counts[0][1]: found 1000000000, expected {COUNT}"),
-    (("counts", 1, 1), True, f"counts[1][1]: found True, expected {COUNT}"),
-    (
-        ("counts",),
-        [[0]] * 5000,
-        "counts: found an array of 5000 entries, expected at most 4096 entries",
-    ),
-    (
-        ("counts", 0),
-        [0] * 40_000,
-        "counts[0]: found an array of 40000 entries, expected at most 32768 entries",
-    ),
-    (
-        ("objective",),
-        "fast",
-        "objective: found 'fast', expected a finite number in [-1e+300, 1e+300]",
-    ),
-    (("options",), None, "options: found None, expected an object"),
-    (
-        ("options", "colour"),
+        "options.colour",
         1,
-        "options.'colour': found an unknown option, expected one of all_reduce_bandwidth, "
-        "backward_overlap, all_reduce_overlap",
+        "one of all_reduce_bandwidth, backward_overlap, all_reduce_overlap",
+        "an unknown option",
+        "options.'colour'",
     ),
-    (
-        ("options", "all_reduce_bandwidth"),
-        ["own"],
-        "options.all_reduce_bandwidth: found ['own'], expected own or bottleneck",
-    ),
-    (
-        ("options", "backward_overlap"),
-        -1,
-        "options.backward_overlap: found -1, expected a finite number in [0, 100]",
-    ),
-    (("more",), {}, "more: found {}, expected no such key"),
+    ("options.all_reduce_bandwidth", ["own"], "own or bottleneck"),
+    ("options.backward_overlap", -1, "a finite number in [0, 100]"),
+    ("more", {}, "no such key"),
 )
 
 
-@pytest.mark.parametrize(("path", "value", "line"), BAD_SOLUTIONS)
-def test_a_bad_solution(path: tuple[int | str, ...], value: Any, line: str) -> None:
+@pytest.mark.parametrize("row", BAD_SOLUTIONS)
+def test_a_bad_solution(row: tuple[Any, ...]) -> None:
     whole = write("whole.json", INSTANCE)
-    write(FILE, changed(SOLUTION, path, value))
-    assert refusal("check", whole, FILE) == f"{FILE}: {line}"
-    assert refusal("explain", whole, FILE) == f"{FILE}: {line}"
+    write(FILE, changed(SOLUTION, *row[:2]))
+    assert refusal("check", whole, FILE) == line_of(*row)
+    assert refusal("explain", whole, FILE) == line_of(*row)
 
 
 # --- PipeDream profiles
 
 
-BAD_GRAPHS: dict[str, tuple[str | bytes, str]] = {
-    "empty": ("", "found no layers, expected at least one layer line"),
+BAD_GRAPHS: dict[str, tuple[str, str]] = {
     "JSON": (
         "{}\n",
         "line 1: found '{}', expected nodeN -- description -- forward_compute_time=..., "
         "backward_compute_time=..., activation_size=..., parameter_size=...",
     ),
-    "NaN": (
-        GRAPH.replace("=1.0", "=nan", 1),
-        "line 1, forward_compute_time: found 'nan', expected a finite number",
-    ),
     "infinity": (
         GRAPH.replace("64.0;", "1e400;"),
-        "line 1, activation_size: found '1e400', expected a finite number",
-    ),
-    "negative": (
-        GRAPH.replace("=2.0", "=-2.0", 1),
-        "line 1, backward_compute_time: found '-2.0', expected a number of at least 0",
-    ),
-    "unknown node": (
-        GRAPH.replace("-- node2", "-- node9"),
-        "line 3: found unknown node9, expected a listed node",
-    ),
-    "node twice": (
-        GRAPH.replace("node2 -- Linear", "node1 -- Linear"),
-        "line 2: found node1 again, expected each node once",
+        "line 1, activation_size: found '1e400', expected a finite number of at least 0",
     ),
     "cycle": (
         GRAPH + "\tnode2 -- node1\n",
         "line 3: found a cycle through node1, expected an acyclic graph",
-    ),
-    "no edge": (
-        GRAPH + "\tnode1\n",
-        "line 4: found '\\tnode1', expected an edge nodeN -- nodeM",
-    ),
-    "not UTF-8": (
-        GRAPH.encode() + b"\xff",
-        "line 4: found bytes that are not UTF-8, expected UTF-8",
     ),
     "too many layers": (
         "".join(GRAPH.splitlines()[0].replace("node1", f"node{n}") + "\n" for n in range(20_001)),
@@ -516,7 +359,8 @@ BAD_GRAPHS: dict[str, tuple[str | bytes, str]] = {
         GRAPH + " " * 2**24,
         f"found more than {2**24} bytes, expected at most {2**24} bytes",
     ),
-}  # fmt: skip
+}
+"""The others: tests/profiles/test_pipedream.py."""
 
 
 @pytest.mark.parametrize("case", BAD_GRAPHS)
@@ -531,12 +375,13 @@ def test_a_bad_profile(case: str) -> None:
 # --- what nobody thought of
 
 
-def places(node: Any, path: tuple[int | str, ...] = ()) -> Iterator[tuple[int | str, ...]]:
-    """The paths of all values of a document."""
+def places(node: Any, place: str = "") -> Iterator[str]:
+    """The JSON paths of all values of a document."""
     for key in node if isinstance(node, dict) else range(len(node)):
-        yield (*path, key)
+        here = f"{place}[{key}]" if isinstance(key, int) else f"{place}.{key}".removeprefix(".")
+        yield here
         if isinstance(node[key], dict | list):
-            yield from places(node[key], (*path, key))
+            yield from places(node[key], here)
 
 
 ANYTHING = st.recursive(
@@ -572,8 +417,8 @@ def assert_survives(*argv: str) -> None:
 
 @FUZZED
 @given(st.sampled_from(list(places(INSTANCE))), ANYTHING)
-def test_any_value_anywhere_in_an_instance(path: tuple[int | str, ...], value: Any) -> None:
-    write(FILE, changed(INSTANCE, path, value))
+def test_any_value_anywhere_in_an_instance(place: str, value: Any) -> None:
+    write(FILE, changed(INSTANCE, place, value))
     write("solution.json", SOLUTION)
     assert_survives("solve", FILE, "--method", "heavy-edge")
     assert_survives("solve", FILE, "--json", "--time-limit", "5")
@@ -582,8 +427,8 @@ def test_any_value_anywhere_in_an_instance(path: tuple[int | str, ...], value: A
 
 @FUZZED
 @given(st.sampled_from(list(places(SOLUTION))), ANYTHING)
-def test_any_value_anywhere_in_a_solution(path: tuple[int | str, ...], value: Any) -> None:
-    write(FILE, changed(SOLUTION, path, value))
+def test_any_value_anywhere_in_a_solution(place: str, value: Any) -> None:
+    write(FILE, changed(SOLUTION, place, value))
     whole = write("whole.json", INSTANCE)
     assert_survives("check", whole, FILE)
     assert_survives("explain", whole, FILE)
@@ -659,9 +504,9 @@ def test_enormous_sizes_need_little_memory() -> None:
     head = b'{"schema":"optsched/placement","free_gpus":['
     rows = b'{"schema":"optsched/placement-solution","version":1,"instance":"small","counts":['
     instances: dict[str, Any] = {
-        "replicas": changed(INSTANCE, (*STAGES, 0, "replicas"), 10**9),
-        "gpus-per-server": changed(INSTANCE, ("cluster", "gpus_per_server"), 10**9),
-        "servers": changed(INSTANCE, ("free_gpus",), [1] * 10**6),
+        "replicas": changed(INSTANCE, "job.stages[0].replicas", 10**9),
+        "gpus-per-server": changed(INSTANCE, "cluster.gpus_per_server", 10**9),
+        "servers": changed(INSTANCE, "free_gpus", [1] * 10**6),
         "counts": long_chain(4000),
         "numbers": head + b"1," * 15_000_000 + tail,
         "floats": head + b"0.5," * 7_500_000 + tail,
@@ -670,7 +515,7 @@ def test_enormous_sizes_need_little_memory() -> None:
         "arrays-under-the-limit": head + b"[]," * (MOST_CONTAINERS - 10) + tail,
         "objects": head + b'{"a":0},' * 3_700_000 + tail,
         "keys": b"{" + b",".join(b'"%d":0' % i for i in range(MOST_KEYS - 1)) + b"}",
-        "a-name": changed(INSTANCE, ("name",), "n" * 30_000_000),
+        "a-name": changed(INSTANCE, "name", "n" * 30_000_000),
         "a-number": head + b"9" * 30_000_000 + tail,
         "opened": b"[" * 30_000_000,
     }

@@ -127,14 +127,6 @@ def test_planned_times_are_those_of_replicas_on_servers_of_their_own(q: int) -> 
             assert time == pytest.approx(worst_iteration_time(job, cluster), rel=1e-12)
 
 
-def test_every_gpu_of_the_replicas_is_used() -> None:
-    choice = choose(12, Training(tensor_parallel=4, oversized=True))
-    assert choice.gpus == 12
-    assert sum(choice.plan.replicas) == 3
-    # An iteration has a mini-batch a GPU, not a replica.
-    assert choice.iteration.layers[0].output_bytes == 12 * 40.0
-
-
 def test_micro_batches_choose_by_their_own_time() -> None:
     """Of the plans of each number of stages, the one whose micro-batches are done first."""
     rng = random.Random(5)
@@ -247,23 +239,6 @@ def test_what_the_profile_does_not_have_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=line):
         choose(gpus, training)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        ({"tensor_parallel": 0}, "tensor_parallel: found 0, expected an integer in .1, 1024"),
-        ({"micro_batches": 0}, "micro_batches: found 0"),
-        ({"experts": 0}, "experts: found 0"),
-        (
-            {"micro_batches": 2, "accumulation_steps": 2},
-            "accumulation_steps: found 2, expected none",
-        ),
-    ],
-)
-def test_settings_out_of_range_are_refused(arguments: dict[str, int], line: str) -> None:
-    with pytest.raises(InputError, match=line):
-        Training(**arguments)  # type: ignore[arg-type]
 
 
 def drawn(rng: random.Random, *, q: int, experts: int = 0) -> LayerProfile:

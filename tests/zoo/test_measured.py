@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -55,17 +54,12 @@ def test_rows_are_read_with_their_byte_order_mark(model: ModuleType, tmp_path: P
     ("line", "told"),
     [
         ("8,16,2,64,4,4,32,2,2,2,fast", "line 2, iteration time (ms): found 'fast'"),
-        ("8,16,2,64,4,4,32,2,2,2,-3", "line 2, iteration time (ms): found '-3'"),
-        ("8,16,2,64,4,4,32,2,2,2,nan", "line 2, iteration time (ms): found 'nan'"),
         ("8,16,2.5,64,4,4,32,2,2,2,3", "line 2, micro batch: found '2.5', expected a whole number"),
         ("8,16,2,64,4,4,32,2,2", "line 2, pipeline parallelism: found None"),
         (
             "8,16,2,64,4,4,32,2,2,1,3",
             "line 2: found 4 against 8, expected tensor x data x pipeline",
         ),
-        ("8,15,2,64,4,4,32,2,2,2,3", "expected whole micro-batches of a replica"),
-        ("8,16,2,64,4,5,32,2,2,2,3", "expected as many layers in each stage"),
-        ("8,16,2,66,4,4,32,2,2,2,3", "expected heads that divide hidden features"),
         ('8,16,2,64,4,4,32,2,2,2,"3', "unexpected end of data"),
     ],
 )
@@ -76,35 +70,6 @@ def test_garbage_is_refused_in_one_line(
         model.read_rows(written(tmp_path, line))
     assert told in str(refused.value)
     assert "\n" not in str(refused.value)
-
-
-def test_files_that_are_none_are_refused(model: ModuleType, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no column 'data parallelism'"):
-        model.read_rows(written(tmp_path, GOOD, head=HEAD.replace("data par", "date par")))
-    with pytest.raises(InputError, match="found no row"):
-        model.read_rows(written(tmp_path))
-    with pytest.raises(InputError, match=r"gone\.csv: found FileNotFoundError"):
-        model.read_rows(tmp_path / "gone.csv")
-    (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="UnicodeDecodeError, expected a CSV file in UTF-8"):
-        model.read_rows(tmp_path / "bytes.csv")
-
-
-@pytest.mark.parametrize("unset", [True, False])
-def test_missing_data_is_one_line_on_stderr(
-    measured: ModuleType,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    unset: bool,
-) -> None:
-    monkeypatch.setattr("sys.argv", ["measured.py"])
-    monkeypatch.setenv("OPTSCHED_DATA", "" if unset else str(tmp_path))
-    assert measured.main() == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert "vtrain_single_node.csv" in err
 
 
 def test_one_row_by_hand(model: ModuleType) -> None:
@@ -157,18 +122,6 @@ def test_one_row_by_hand(model: ModuleType) -> None:
     assert model.predicted(row, constants, False) == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_pass_lasts_no_less_than_its_launches(model: ModuleType) -> None:
-    """Four sublayers in one stage, a launch of a second each: 1 s forward and 2 s backward."""
-    row = model.Row(1, 3, 1, 64, 4, 2, 32, 1, 1, 1, 1.0)
-    slow = model.Constants(launch=1.0)
-    # The embedding and the head are launched too.
-    assert model.predicted(row, slow, False) == pytest.approx(3 * 6 * (1 + 2), rel=1e-12)
-    assert model.predicted(row, slow, True) == pytest.approx(3 * 6 * (1 + 3), rel=1e-12)
-    # The all-reduces of two slices are launched in that second, not after it.
-    sliced = replace(row, gpus=2, tensor=2)
-    assert model.predicted(sliced, slow, False) == pytest.approx(3 * 6 * 3, rel=1e-9)
-
-
 def test_ranks_are_laid_out_as_megatron_does(model: ModuleType) -> None:
     row = model.Row(32, 64, 1, 64, 4, 8, 32, 2, 8, 2, 1.0)
     instance, counts = model.placement_of(row, model.Constants(), False)
@@ -191,55 +144,6 @@ def test_memory_of_a_row_by_hand(model: ModuleType) -> None:
     first = (50_257 + 2048) * h + 12 * h**2 + 13 * h
     # The outputs of the embedding and of two sublayers, two bytes a number.
     assert model.memory_of(row) == pytest.approx(16 * first / 2 + 2 * 3 * 2 * n * h)
-
-
-def test_a_fit_recovers_the_constants_of_made_up_rows(
-    model: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(model, "UNSURE", 50.0)  # the rows alone decide
-    true = model.Constants(0.65, 2e-4, 5e-4, 1.5e11, 6e10)
-    cuts = ((1, 8, 1), (2, 4, 1), (8, 1, 1), (1, 8, 2), (4, 4, 2), (8, 2, 2), (16, 2, 1))
-    rows = [
-        model.Row(t * d * p, 4 * d * samples, samples, hidden, 16, 2, 1024, t, d, p, 1.0)
-        for t, d, p in cuts
-        for samples, hidden in ((1, 1024), (8, 1024), (4, 4096))
-    ]
-    rows = [replace(row, seconds=model.predicted(row, true, False)) for row in rows]
-    found = model.fit(rows, False)
-    for name in model.NAMES:
-        assert getattr(found, name) == pytest.approx(getattr(true, name), rel=0.01), name
-    # One row that took twice as long, of which least squares would make a tenth of all times.
-    rows[9] = replace(rows[9], seconds=2 * rows[9].seconds)
-    found = model.fit(rows, False)
-    for name in ("efficiency", "launch", "intra_bandwidth"):
-        assert getattr(found, name) == pytest.approx(getattr(true, name), rel=0.1), name
-
-
-def test_the_nic_stays_where_no_row_has_two_servers(model: ModuleType) -> None:
-    row = model.Row(8, 16, 2, 1024, 16, 4, 1024, 2, 2, 2, 1.0)
-    rows = [replace(row, seconds=0.9 * model.predicted(row, model.Constants(), False))]
-    found = model.fit(rows, False)
-    assert found.inter_bandwidth == model.Constants().inter_bandwidth
-    assert found.efficiency != model.Constants().efficiency
-
-
-def test_rows_are_judged_by_the_draws_that_left_them_out(
-    measured: ModuleType, model: ModuleType
-) -> None:
-    row = model.Row(2, 4, 1, 64, 4, 2, 32, 2, 1, 1, 1.0)
-    time = model.predicted(row, model.Constants(), False)
-    rows = [replace(row, seconds=time) for _ in range(18)]
-    rows += [replace(row, seconds=2 * time, global_batch=4) for _ in range(2)]
-    found = measured.judged("single-node", rows, range(3))
-    assert found.ratios.shape == (3, 20)
-    assert (np.isnan(found.ratios).sum(axis=1) == 2).all()  # a tenth is fitted on
-    for draw, ratios in enumerate(found.ratios):
-        kept = ratios[~np.isnan(ratios)]
-        assert found.means[draw] == pytest.approx(np.mean(np.abs(kept)))
-        assert found.medians[draw] == pytest.approx(np.median(np.abs(kept)))
-    told = measured.report(found)
-    assert "20 rows, 2 to 2 GPUs" in told
-    assert "| tensor parallelism 2 | 20 |" in told
 
 
 def test_the_page_is_of_the_files_and_under_the_target() -> None:
@@ -270,11 +174,3 @@ def test_the_constants_of_the_page_predict_the_rows_as_it_says(model: ModuleType
             for row in rows
         ]
         assert 100 * np.mean(errors) == pytest.approx(float(told[1]), abs=2.5)
-
-
-@pytest.mark.nightly
-@pytest.mark.skipif("OPTSCHED_DATA" not in os.environ, reason="OPTSCHED_DATA is unset")
-def test_a_draw_of_the_real_rows(measured: ModuleType, model: ModuleType) -> None:
-    files = model.measured_files()
-    for name, rows in files.items():
-        assert measured.judged(name, rows, range(1)).means[0] < 0.1

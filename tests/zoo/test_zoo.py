@@ -1,0 +1,506 @@
+"""The zoo: parameters, FLOPs and profiles against published totals and counts worked by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import networkx as nx
+import pytest
+
+from optsched.errors import InputError
+from optsched.zoo import MIXTURES, MODELS, V100, profile_model, profile_network
+from optsched.zoo.convolution import concatenation, convolution, pooling, residual_sum
+from optsched.zoo.device import A100_BF16, A100_TF32
+from optsched.zoo.language_models import (
+    GPT_6_7B,
+    GPT_13B,
+    GPT_175B,
+    GptSize,
+    bert_large,
+    gpt,
+    mixtral,
+    t5_11b,
+    xlnet_large,
+)
+from optsched.zoo.network import Network, NetworkBuilder, Tensor
+from optsched.zoo.vision_models import inception_v3, resnet152, vgg19
+
+
+def _layer(graph: Any, name: str) -> Any:
+    """The layer of a network or of a profile with this name."""
+    (layer,) = (layer for layer in graph.layers if layer.name == name)
+    return layer
+
+
+def _total(net: Network, prefix: str) -> int:
+    return sum(layer.parameters for layer in net.layers if layer.name.startswith(prefix))
+
+
+def _index(net: Network, name: str) -> int:
+    return [layer.name for layer in net.layers].index(name)
+
+
+def _graph(net: Network) -> nx.DiGraph[int]:
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_nodes_from(range(len(net.layers)))
+    graph.add_edges_from(net.edges)
+    return graph
+
+
+# --- parameters
+
+# Stated again here, so that a change in the catalogue does not move the target.
+PUBLISHED = {
+    "VGG19": 143.67e6,  # torchvision
+    "ResNet152": 60.19e6,  # torchvision
+    "Inception-V3": 23.83e6,  # torchvision, without the auxiliary head
+    "BERT-large": 340e6,  # Devlin et al. 2019, section 3
+    "XLNet-large": 360e6,  # released xlnet-large-cased
+    "T5-11B": 11.3e9,  # released t5-11b; Raffel et al. 2020 say 11 billion
+    "GPT-6.7B": 6.7e9,  # Brown et al. 2020, table 2.1
+    "GPT-13B": 13.0e9,
+    "GPT-175B": 175.0e9,
+}
+
+
+def test_the_nine_models_are_there() -> None:
+    assert list(MODELS) == list(PUBLISHED)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_total_is_within_two_percent_of_the_published_count(name: str) -> None:
+    assert MODELS[name].build().parameters == pytest.approx(PUBLISHED[name], rel=0.02)
+    assert MODELS[name].published_parameters == PUBLISHED[name]
+
+
+def test_convolutional_networks_match_torchvision_exactly() -> None:
+    assert vgg19().parameters == 143_667_240
+    assert resnet152().parameters == 60_192_808
+    # 27,161,264 with the auxiliary head. That head: 1x1 to 128, 768*128 + 2*128; 5x5 to 768,
+    # 25*128*768 + 2*768; linear to 1000, 768*1000 + 1000. In total 3,326,696.
+    assert inception_v3().parameters == 27_161_264 - 3_326_696
+
+
+def test_t5_matches_the_released_checkpoint_exactly() -> None:
+    assert t5_11b().parameters == 11_307_321_344
+
+
+def test_vgg_first_convolution_and_first_linear_layer() -> None:
+    net = vgg19()
+    assert _layer(net, "conv1_1").parameters == 3 * 64 * 9 + 64 == 1792
+    # 512 channels of 7 x 7: 25,088 inputs.
+    assert _layer(net, "fc6").parameters == 25_088 * 4096 + 4096
+
+
+def test_resnet_first_bottleneck() -> None:
+    # Weights and the 2C of each batch norm; no biases:
+    # reduce   64*64     +   128 =  4,224
+    # spatial  64*64*9   +   128 = 36,992
+    # expand   64*256    +   512 = 16,896
+    # project  64*256    +   512 = 16,896
+    assert _total(resnet152(), "conv2_1.") == 4224 + 36_992 + 16_896 + 16_896 == 75_008
+    # The second block enters with 256 channels and needs no projection:
+    # 256*64 + 128 + 36,992 + 16,896 = 70,400.
+    assert _total(resnet152(), "conv2_2.") == 70_400
+
+
+@pytest.mark.parametrize("size", [GPT_6_7B, GPT_13B])
+def test_gpt_block_is_12_d2_plus_13_d(size: GptSize) -> None:
+    # Attention 4 d^2 + 4 d, feed-forward 8 d^2 + 5 d, two layer norms 4 d.
+    d = size.width
+    assert _total(gpt(size), "block1.") == 12 * d**2 + 13 * d
+
+
+def test_gpt_table_is_counted_once() -> None:
+    net = gpt(GPT_6_7B)
+    assert _layer(net, "embedding").parameters == (50_257 + 2048) * 4096
+    assert _layer(net, "head").parameters == 2 * 4096  # the last layer norm
+
+
+def test_bert_parts() -> None:
+    net = bert_large()
+    # Words, positions, segments, layer norm.
+    assert _layer(net, "embedding").parameters == (30_522 + 512 + 2) * 1024 + 2 * 1024
+    assert _total(net, "block24.") == 12 * 1024**2 + 13 * 1024
+    # Pooler d^2 + d, answer's start and end 2 d + 2.
+    assert _layer(net, "head").parameters == 1024**2 + 1024 + 2 * 1024 + 2
+
+
+def test_xlnet_attention() -> None:
+    # Queries, keys, values, output, distances: 5 d^2. Segment vectors 2 d, the three added to
+    # queries 3 d, layer norm 2 d.
+    d = 1024
+    assert _layer(xlnet_large(), "block1.attention").parameters == 5 * d**2 + 7 * d
+
+
+def test_t5_blocks() -> None:
+    net = t5_11b()
+    # Inner width 128 heads * 128 = 16,384: four products of 1024 x 16,384, and a norm.
+    attention, feed_forward = 4 * 1024 * 16_384 + 1024, 2 * 1024 * 65_536 + 1024
+    assert _total(net, "encoder2.") == attention + feed_forward
+    assert _total(net, "decoder2.") == 2 * attention + feed_forward
+    # The first block of each stack also holds a score for 32 distances and 128 heads.
+    assert _total(net, "encoder1.") - _total(net, "encoder2.") == 32 * 128
+    assert _total(net, "decoder1.") - _total(net, "decoder2.") == 32 * 128
+
+
+# --- flops
+
+# Multiply-accumulates of one sample, torchvision's tables ("GFLOPS").
+PUBLISHED_MACS = {"VGG19": 19.63e9, "ResNet152": 11.51e9, "Inception-V3": 5.71e9}
+
+
+@pytest.mark.parametrize("name", PUBLISHED_MACS)
+def test_flops_are_twice_the_published_multiply_accumulates(name: str) -> None:
+    flops = MODELS[name].build().forward_flops
+    assert flops == pytest.approx(2 * PUBLISHED_MACS[name], rel=0.01)
+
+
+def test_strides_and_padding_set_the_flops() -> None:
+    # 224 -> 112: (224 + 6 - 7) // 2 + 1 = 112; 49 * 3 products for each of 64 * 112^2 outputs.
+    assert _layer(resnet152(), "conv1").forward_flops == 2 * 147 * 64 * 112**2
+
+
+def test_gpt_block() -> None:
+    # Per token: 12 d^2 in the products, s d scores and s d weighted values; 2 FLOPs each. The
+    # two residual sums add d FLOPs each.
+    net, s, d = gpt(GPT_175B), 512, 12_288
+    block = [layer for layer in net.layers if layer.name.startswith("block1.")]
+    flops = sum(layer.forward_flops for layer in block)
+    assert flops == 2 * s * (12 * d**2 + 2 * s * d) + 2 * s * d
+
+
+def test_gpt_total_is_about_two_flops_per_parameter_and_token() -> None:
+    # Kaplan et al., Scaling Laws for Neural Language Models, 2020, section 2.1.
+    net = gpt(GPT_175B)
+    assert net.forward_flops == pytest.approx(2 * net.parameters * 512, rel=0.01)
+
+
+def test_head_multiplies_by_the_whole_table() -> None:
+    head = _layer(gpt(GPT_175B), "head")
+    assert head.forward_flops == 2 * 512 * 12_288 * 50_257
+
+
+def test_xlnet_distances_cost_extra() -> None:
+    # Beyond BERT's attention at the same length: 2 s d^2 for the distances, s (2 s) d for their
+    # scores, s 2 d for the segments; 2 FLOPs each.
+    s, d = 512, 1024
+    plain = 2 * (4 * s * d**2 + 2 * s**2 * d) + s * d
+    extra = 2 * (2 * s * d**2 + 2 * s**2 * d + 2 * s * d)
+    assert _layer(xlnet_large(), "block1.attention").forward_flops == plain + extra
+
+
+def test_t5_cross_attention_costs_what_self_attention_costs() -> None:
+    # Encoder and decoder have the same length.
+    net = t5_11b()
+    cross = _layer(net, "decoder1.cross_attention")
+    assert cross.forward_flops == _layer(net, "decoder1.attention").forward_flops
+
+
+def test_elementwise_layers() -> None:
+    net = NetworkBuilder("small", "image 2 x 6 x 6")
+    x = Tensor((2, 6, 6))
+    a = convolution(net, "a", x, 4, (1, 3), padding=(0, 1))
+    b = convolution(net, "b", x, 4, 1)
+    total = residual_sum(net, "sum", a, b)
+    pooled = pooling(net, "pool", total, 2, stride=2)
+    joined = concatenation(net, "concat", (total, a))
+    flops = {layer.name: layer.forward_flops for layer in net.build().layers}
+    assert (total.shape, pooled.shape, joined.shape) == ((4, 6, 6), (4, 3, 3), (8, 6, 6))
+    # Convolutions 2 * 2 * 3 and 2 * 2 for each of 144 outputs, 144 sums, 36 windows of 4.
+    assert flops == {"a": 1728, "b": 576, "sum": 144, "pool": 144, "concat": 0}
+
+
+def test_shapes_that_do_not_fit_are_refused() -> None:
+    net = NetworkBuilder("small", "image 2 x 6 x 6")
+    with pytest.raises(ValueError, match="cannot be added"):
+        residual_sum(net, "sum", Tensor((2, 6, 6)), Tensor((3, 6, 6)))
+    with pytest.raises(ValueError, match="different sizes"):
+        concatenation(net, "concat", (Tensor((2, 6, 6)), Tensor((2, 3, 3))))
+
+
+# --- graphs
+
+CHAINS = ("VGG19", "BERT-large", "XLNet-large", "GPT-6.7B", "GPT-13B", "GPT-175B")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_layers_are_in_topological_order_and_reach_the_end(name: str) -> None:
+    net = MODELS[name].build()
+    assert len({layer.name for layer in net.layers}) == len(net.layers)
+    assert all(u < v for u, v in net.edges)
+    assert len(set(net.edges)) == len(net.edges)
+    last = len(net.layers) - 1
+    assert nx.ancestors(_graph(net), last) == set(range(last))
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_chains_are_chains(name: str) -> None:
+    net = MODELS[name].build()
+    assert net.edges == tuple((u, u + 1) for u in range(len(net.layers) - 1))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_layer_reads_what_its_predecessors_hand_on(name: str) -> None:
+    net = MODELS[name].build()
+    for index, layer in enumerate(net.layers):
+        sources = [u for u, v in net.edges if v == index]
+        if sources:
+            assert layer.input_elements == sum(net.layers[u].output_elements for u in sources)
+
+
+def test_layer_counts() -> None:
+    assert len(vgg19().layers) == 16 + 5 + 3
+    # Stem 2, fifty blocks of 3 convolutions and a sum, 4 projections, pooling and classifier.
+    assert len(resnet152().layers) == 2 + 50 * 4 + 4 + 2
+    # 151 convolutions and the classifier have weights, besides the 4 projections.
+    assert sum(layer.parameters > 0 for layer in resnet152().layers) == 152 + 4
+
+
+def test_resnet_skips() -> None:
+    net = resnet152()
+    pool, projection = _index(net, "pool1"), _index(net, "conv2_1.project")
+    first, second = _index(net, "conv2_1.sum"), _index(net, "conv2_2.sum")
+    assert {(pool, projection), (projection, first), (first, second)} <= set(net.edges)
+    assert net.layers[_index(net, "conv5_3.sum")].output_shape == (2048, 7, 7)
+
+
+def test_inception_shapes() -> None:
+    net = inception_v3()
+    shapes = {layer.name: layer.output_shape for layer in net.layers}
+    assert shapes["stem.pool2"] == (192, 35, 35)
+    assert shapes["mixed35_1.concat"] == (256, 35, 35)
+    assert shapes["mixed35_3.concat"] == (288, 35, 35)
+    assert shapes["reduce17.concat"] == shapes["mixed17_4.concat"] == (768, 17, 17)
+    assert shapes["reduce8.concat"] == (1280, 8, 8)
+    assert shapes["mixed8_2.concat"] == (2048, 8, 8)
+
+
+def test_inception_branches() -> None:
+    net = inception_v3()
+    graph = _graph(net)
+    # Four branches leave a 35 x 35 block and meet again; the 8 x 8 blocks fork to six ends.
+    assert graph.out_degree(_index(net, "mixed35_1.concat")) == 4
+    assert graph.in_degree(_index(net, "mixed35_2.concat")) == 4
+    assert graph.in_degree(_index(net, "mixed8_1.concat")) == 6
+    assert sum(layer.name.endswith(".concat") for layer in net.layers) == 11
+
+
+def test_every_t5_decoder_block_reads_the_encoder() -> None:
+    net = t5_11b()
+    readers = {v for u, v in net.edges if u == _index(net, "encoder.norm")}
+    expected = {_index(net, f"decoder{block}.cross_attention") for block in range(1, 25)}
+    assert readers == expected
+
+
+# --- profiles
+
+# Table I of a-srpt.
+BATCH_SIZES = (32, 4, 32, 4, 4, 8, 32, 32, 16)
+
+
+def test_batch_sizes_are_those_of_the_table() -> None:
+    assert tuple(model.batch_size for model in MODELS.values()) == BATCH_SIZES
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_profile_of_every_model(name: str) -> None:
+    profile, network = profile_model(name), MODELS[name].build()
+    assert profile.model == name
+    assert profile.edges == network.edges
+    for layer, spec in zip(profile.layers, network.layers, strict=True):
+        assert layer.name == spec.name
+        assert layer.forward_time > 0
+        assert layer.backward_time == 2 * layer.forward_time
+        assert layer.parameter_bytes == 4 * spec.parameters
+        assert layer.output_bytes == 4 * MODELS[name].batch_size * spec.output_elements
+
+
+def test_a_convolution_takes_its_flops_at_half_the_peak() -> None:
+    # conv1_2: 2 * 9 * 64 FLOPs for each of 64 * 224^2 outputs and 32 samples.
+    flops = 32 * 2 * 9 * 64 * 64 * 224**2
+    layer = _layer(profile_model("VGG19"), "conv1_2")
+    assert layer.forward_time == pytest.approx(flops / (0.5 * 15.7e12))
+
+
+def test_a_sum_takes_its_bytes_at_half_the_bandwidth() -> None:
+    # Two inputs and an output of 256 x 56 x 56 numbers, 4 samples, 4 bytes.
+    moved = 3 * 4 * 4 * 256 * 56**2
+    layer = _layer(profile_model("ResNet152"), "conv2_1.sum")
+    assert layer.forward_time == pytest.approx(moved / (0.5 * 900e9))
+
+
+def test_an_embedding_reads_the_rows_that_it_needs() -> None:
+    # 32 sequences of 512 indices; 4096 numbers read and written for each.
+    moved = 4 * 32 * (512 + 2 * 512 * 4096)
+    layer = _layer(profile_model("GPT-6.7B"), "embedding")
+    assert layer.forward_time == pytest.approx(moved / (0.5 * 900e9))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_double_batch_doubles_activations_and_not_parameters(name: str) -> None:
+    batch = MODELS[name].batch_size
+    once, twice = profile_model(name), profile_model(name, batch_size=2 * batch)
+    for before, after in zip(once.layers, twice.layers, strict=True):
+        assert after.output_bytes == 2 * before.output_bytes
+        assert after.parameter_bytes == before.parameter_bytes
+        # Reading the parameters is paid once a mini-batch, whatever its size.
+        assert before.forward_time <= after.forward_time <= 2.000001 * before.forward_time
+
+
+def test_provenance_says_what_the_numbers_are() -> None:
+    said = profile_model("XLNet-large", batch_size=2).provenance
+    assert "not measured" in str(said["kind"])
+    assert said["sample"] == "sequence of 512 tokens"
+    assert said["batch_size"] == 2
+    assert said["bytes_per_number"] == 4
+    assert said["device"] == V100.name
+    assert said["efficiency"] == 0.5
+    assert said["backward"] == "2 x forward (gradients of inputs and of weights)"
+    assert said["published_parameters"] == 360e6
+    assert said["parameters"] == MODELS["XLNet-large"].build().parameters
+    assert "550M" in str(said["note"])
+
+
+@pytest.mark.parametrize("efficiency", [0.0, -0.5, 1.5, float("nan")])
+def test_efficiency_outside_its_range_is_refused(efficiency: float) -> None:
+    with pytest.raises(InputError, match="efficiency"):
+        replace(V100, efficiency=efficiency)
+
+
+# --- parallel
+
+# A sequence of 512 tokens of GPT-6.7B's width in single precision.
+SEQUENCE = 512 * 4096 * 4
+
+
+def test_a_gpt_block_all_reduces_twice_forward_and_twice_backward() -> None:
+    profile = profile_model("GPT-6.7B", batch_size=3, tensor_parallel=8)
+    block = [layer for layer in profile.layers if layer.name.startswith("block7.")]
+    assert sum(layer.tensor_bytes for layer in block) == 4 * 3 * SEQUENCE
+    assert profile.tensor_parallel == 8
+
+
+def test_a_sliced_table_all_reduces_once_at_either_end_of_a_gpt() -> None:
+    profile = profile_model("GPT-6.7B", batch_size=1, tensor_parallel=2)
+    total = sum(layer.tensor_bytes for layer in profile.layers)
+    assert total == (4 * 32 + 2) * SEQUENCE  # 32 blocks; the embedding forward, the head backward
+
+
+def test_a_decoder_block_of_t5_adds_up_the_gradient_of_the_encoders_output_too() -> None:
+    profile = profile_model("T5-11B", batch_size=2, tensor_parallel=4)
+    tokens = 2 * 512 * 1024 * 4
+    found = {layer.name: layer.tensor_bytes / tokens for layer in profile.layers}
+    assert found["encoder3.attention"] == found["encoder3.feed_forward"] == 2
+    # Forward its output; backward the gradients of the decoder's tokens and of the encoder's.
+    assert found["decoder3.cross_attention"] == 3
+    assert found["encoder.norm"] == 0  # every slice normalises all features
+
+
+def test_a_slice_has_its_part_of_the_products() -> None:
+    # The products of block 1's feed-forward: 16 d^2 FLOPs a token, and d for the residual sum.
+    flops = 32 * 512 * (16 * 4096**2 + 4096)
+    layer = _layer(profile_model("GPT-6.7B", tensor_parallel=4), "block1.feed_forward")
+    assert layer.forward_time == pytest.approx(flops / 4 / (0.5 * 15.7e12))
+    assert layer.parameter_bytes == _layer(profile_model("GPT-6.7B"), layer.name).parameter_bytes
+    assert layer.output_bytes == 32 * SEQUENCE
+
+
+def test_what_no_slice_shares_takes_as_long_as_ever() -> None:
+    whole, sliced = profile_model("T5-11B"), profile_model("T5-11B", tensor_parallel=16)
+    assert _layer(sliced, "encoder.norm") == _layer(whole, "encoder.norm")
+    halves = profile_model("BERT-large", tensor_parallel=2)
+    assert _layer(halves, "head") == _layer(profile_model("BERT-large"), "head")
+
+
+@pytest.mark.parametrize("name", [*MODELS, *MIXTURES])
+def test_one_slice_is_no_slice(name: str) -> None:
+    profile = profile_model(name, tensor_parallel=1)
+    assert profile == profile_model(name)
+    assert all(layer.tensor_bytes == 0 for layer in profile.layers)
+    assert "tensor_parallel" not in profile.provenance
+
+
+def test_recomputing_adds_a_forward_pass_and_its_all_reduces() -> None:
+    kept = profile_network(gpt(GPT_6_7B), V100, 1, tensor_parallel=4)
+    again = profile_network(gpt(GPT_6_7B), V100, 1, tensor_parallel=4, recompute=True)
+    for before, after in zip(kept.layers, again.layers, strict=True):
+        assert after.forward_time == before.forward_time
+        assert after.backward_time == 3 * before.forward_time
+    block = [layer for layer in again.layers if layer.name.startswith("block1.")]
+    assert sum(layer.tensor_bytes for layer in block) == 6 * SEQUENCE
+
+
+def test_bfloat16_halves_every_byte() -> None:
+    four = profile_model("GPT-6.7B", device=A100_TF32, tensor_parallel=2)
+    two = profile_model("GPT-6.7B", device=A100_BF16, tensor_parallel=2)
+    assert (four.bytes_per_number, two.bytes_per_number) == (4, 2)
+    for whole, half in zip(four.layers, two.layers, strict=True):
+        for size in ("output_bytes", "parameter_bytes", "tensor_bytes"):
+            assert getattr(half, size) == getattr(whole, size) / 2
+
+
+def test_kernels_between_products_are_counted_for_who_asks() -> None:
+    # A tiny block: 6 tokens, 2 heads of 5. Queries, keys and values are written and read, and what
+    # the heads give: 8 x 6 x 10. Each of 2 x 6 x 6 scores is moved 6 times.
+    net = gpt(GptSize("tiny", blocks=1, heads=2, head_width=5, tokens=6))
+    attention, feed_forward = net.layers[1], net.layers[2]
+    assert attention.slices.inner_elements == 8 * 6 * 10 + 6 * 2 * 6 * 6
+    # 40 features inside, written, read, written and read.
+    assert feed_forward.slices.inner_elements == 4 * 6 * 40
+    assert attention.slices.outer_elements == 5 * 6 * 10
+
+
+def test_mixtral_matches_the_released_checkpoint_exactly() -> None:
+    assert mixtral().parameters == 46_702_792_704
+    # Per block: 2 d^2 + 2 d (d / 4) of attention, the router, two norms; and 2 of 8 experts.
+    active = 12_879_925_248  # published as 12.9B
+    block = 2 * 4096**2 + 2 * 4096 * 1024 + 8 * 4096 + 2 * 4096
+    experts = 2 * 3 * 4096 * 14_336
+    assert 32 * (block + experts) + 2 * 32_000 * 4096 + 4096 == active
+
+
+def test_tokens_are_routed_to_two_experts_and_back_forward_and_backward() -> None:
+    profile = profile_model("Mixtral-8x7B", batch_size=3)
+    layer = _layer(profile, "block5.experts")
+    assert layer.expert_bytes == 4 * 2 * 3 * SEQUENCE
+    assert layer.expert_parameter_bytes == 4 * 8 * 3 * 4096 * 14_336
+    assert layer.parameter_bytes == 4 * (8 * 4096 + 4096)  # the router and the norm
+    assert profile.experts == 8
+    assert _layer(profile, "block5.attention").expert_bytes == 0
+
+
+def test_a_token_computes_in_its_two_experts_only() -> None:
+    layer = next(x for x in mixtral().layers if x.name == "block1.experts")
+    # The router, 2 x 3 products, the residual sum.
+    products = 2 * 4096 * 8 + 2 * 3 * 2 * 4096 * 14_336
+    assert layer.forward_flops == 512 * (products + 4096)
+    more = next(x for x in mixtral(64).layers if x.name == "block1.experts")
+    assert more.forward_flops - layer.forward_flops == 512 * 2 * 4096 * 56
+
+
+def test_experts_may_be_more_or_fewer() -> None:
+    profile = profile_model("Mixtral-8x7B", experts=64)
+    held = sum(layer.expert_parameter_bytes for layer in profile.layers)
+    assert held == 4 * 32 * 64 * 3 * 4096 * 14_336
+    assert profile.experts == 64
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "line"),
+    [
+        ("VGG19", {"tensor_parallel": 2}, "tensor_parallel: found 2 for VGG19"),
+        ("GPT-13B", {"tensor_parallel": 3}, "a divisor of the 40 attention heads of GPT-13B"),
+        ("GPT-13B", {"tensor_parallel": 0}, "tensor_parallel: found 0, expected a whole number"),
+        ("GPT-13B", {"experts": 8}, "experts: found 8 of GPT-13B, expected a mixture of experts"),
+        ("Mixtral-8x7B", {"experts": 0}, "experts: found 0, expected a whole number from 1 up"),
+        ("Mixtral", {}, "'Mixtral-8x7B'"),
+        ("VGG19", {"batch_size": 0}, "batch_size"),
+    ],
+)
+def test_what_a_model_cannot_have_is_refused(
+    name: str, arguments: dict[str, int], line: str
+) -> None:
+    with pytest.raises(InputError, match=line):
+        profile_model(name, **arguments)  # type: ignore[arg-type]
