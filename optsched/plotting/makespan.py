@@ -26,8 +26,7 @@ from optsched.plotting.axes import (
     headed,
     house_style,
 )
-from optsched.plotting.density import draw_density
-from optsched.plotting.labels import Label, label_inside, thin_rows
+from optsched.plotting.gantt import Bar, Chart, draw_gantt, draw_use
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,10 +34,9 @@ if TYPE_CHECKING:
 SweepRow = tuple[str, float, str, float | None, float | None]
 """(contention, x, policy, makespan, mean completion time) of one run."""
 
-MOST_LABELLED = 40
-MOST_BARS = 600
+MAX_BARS = 600
 """Jobs; of more, how full each server is says more than their bars."""
-OWN_COLOUR = len(COLOURS)
+MAX_OWN_COLOURS = len(COLOURS)
 """Jobs that have a colour each; more are coloured by how many GPUs they take."""
 
 
@@ -73,32 +71,33 @@ def plot_gantt(
     MissingExtraError
         If matplotlib is not installed.
     """
-    found = _evaluated(instance, solution)
-    given = found.instance
-    title = f"{given.name}: makespan {found.makespan:g} slots"
-    if len(given.jobs) > MOST_BARS:
-        ax = _draw_servers(axes(ax, WIDTH, 4.6), found)
-        headed(ax, f"{title}, {len(given.jobs):,} jobs", [])
-        return ax
-    ax = axes(ax, WIDTH, float(np.clip(1.6 + 0.14 * given.gpus, 3.0, 14.0)))
-    firsts = np.concatenate(([0], np.cumsum(given.servers)))
-    colours = _job_colours(found)
-    labels: list[Label] = []
-    for j, rows in enumerate(_gpu_rows(found)):
-        labels += _draw_job(ax, found, j, rows, firsts, colours[j])
-    for first in firsts[1:-1]:
-        ax.axhline(first, color=WORDS, linewidth=0.6)
-    ax.axvline(found.makespan, color=MARK, linewidth=1.2, gid="makespan")
-    step = -(-len(given.servers) // MOST_LABELLED)
-    shown = range(0, len(given.servers), step)
-    ax.set_yticks([(firsts[s] + firsts[s + 1]) / 2 for s in shown], [f"server {s}" for s in shown])
-    ax.tick_params(axis="y", length=0)
-    ax.set_ylim(firsts[-1], 0)
-    ax.set_xlim(0, found.makespan * 1.02)
-    ax.set_xlabel("slots")
-    headed(ax, title + "; hatched jobs span servers", _size_handles(found, colours))
-    thin_rows(ax)
-    label_inside(ax, labels)
+    run = _evaluated(instance, solution)
+    given = run.instance
+    many = len(given.jobs) > MAX_BARS
+    title = f"{given.name}: makespan {run.makespan:g} slots"
+    title += f", {len(given.jobs):,} jobs" if many else "; hatched jobs span servers"
+    names = [f"server {server}" for server in range(len(given.servers))]
+    chart = Chart(names, given.servers, "server", "slots", title)
+    if many:
+        pieces = [
+            (server, run.schedule.starts[j], float(run.ends[j]), count)
+            for j, placed in enumerate(run.schedule.placed)
+            for server, count in placed.items()
+        ]
+        return draw_use(ax, chart, np.array(pieces, dtype=np.float64).T)
+    colours = _job_colours(run)
+    bars = []
+    for j, rows in enumerate(_gpu_rows(run)):
+        name, times = given.jobs[j].name, (float(run.schedule.starts[j]), float(run.ends[j]))
+        hatch = "///" if len(rows) > 1 else None
+        for server, held in rows.items():
+            gid = f"job-{name}-server-{server}"
+            bars += [
+                Bar(server, gpus[0], len(gpus), *times, name, colours[j], gid, hatch)
+                for gpus in _neighbours(held)
+            ]
+    ax = draw_gantt(ax, chart, bars, _size_handles(run, colours), run.makespan * 1.02)
+    ax.axvline(run.makespan, color=MARK, linewidth=1.2, gid="makespan")
     return ax
 
 
@@ -122,20 +121,20 @@ def plot_contention(
     Axes
         With the share of GPUs in use, in per cent, on a second axis.
     """
-    found = _evaluated(instance, solution)
+    run = _evaluated(instance, solution)
     ax = axes(ax, WIDTH, 3.6)
-    levels = found.levels
+    levels = run.levels
     spanning = levels > 0
     highest = levels.max(axis=1)
     mean = levels.sum(axis=1) / np.maximum(spanning.sum(axis=1), 1)
-    edges = found.times
+    edges = run.times
     (top,) = ax.step(edges, [*highest, 0], where="post", color=COLOURS[1], label="highest p")
     (middle,) = ax.step(
         edges, [*mean, 0], where="post", color=COLOURS[0], linestyle="--",
         label="mean p of the jobs that span",
     )  # fmt: skip
     other = ax.twinx()
-    busy = 100 * found.gpu_use.sum(axis=1) / found.instance.gpus
+    busy = 100 * run.gpu_use.sum(axis=1) / run.instance.gpus
     filled = other.fill_between(
         edges, [*busy, 0], step="post", color=FAINT, zorder=0, label="GPUs in use"
     )
@@ -145,10 +144,10 @@ def plot_contention(
     ax.set_zorder(other.get_zorder() + 1)
     ax.patch.set_visible(False)
     ax.set_ylim(0, max(1.2, 1.1 * float(highest.max())))
-    ax.set_xlim(0, found.makespan)
+    ax.set_xlim(0, run.makespan)
     ax.set_xlabel("slots")
     ax.set_ylabel("contention level p")
-    headed(ax, f"{found.instance.name}: contention over time", [top, middle, filled])
+    headed(ax, f"{run.instance.name}: contention over time", [top, middle, filled])
     return ax
 
 
@@ -160,7 +159,7 @@ def plot_sweep(
     title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a metric against kappa, lambda or servers: medians over draws, ranges shaded.
+    """Draw a metric against kappa, lambda or servers: medians over draws and their ranges.
 
     Parameters
     ----------
@@ -180,7 +179,7 @@ def plot_sweep(
         One line a policy and strength of contention.
     """
     ax = axes(ax, WIDTH, 4.2)
-    lines = []
+    lines: list[Any] = []
     policies = list(dict.fromkeys(row[2] for row in rows))
     strengths = list(dict.fromkeys(row[0] for row in rows))
     places = sorted({row[1] for row in rows})
@@ -190,8 +189,20 @@ def plot_sweep(
             shown = [(x, v) for x, v in zip(places, values, strict=True) if v]
             if shown:
                 at, dash = policies.index(policy), strengths.index(strength)
-                style = (COLOURS[at % len(COLOURS)], DASHES[dash % len(DASHES)])
-                lines.append(_line(ax, shown, f"{policy}, {strength}", *style))
+                x = [len(lines)] if len(places) == 1 else [place for place, _ in shown]
+                middle = [median(each) for _, each in shown]
+                low = [m - min(each) for m, (_, each) in zip(middle, shown, strict=True)]
+                high = [max(each) - m for m, (_, each) in zip(middle, shown, strict=True)]
+                lines += ax.errorbar(
+                    x,
+                    middle,
+                    yerr=(low, high),
+                    color=COLOURS[at % len(COLOURS)],
+                    linestyle=DASHES[dash % len(DASHES)],
+                    marker="o",
+                    capsize=3,
+                    label=f"{policy}, {strength}",
+                )[:1]
     ax.set_xlabel(axis)
     if len(places) == 1:
         ax.set_xticks([])
@@ -199,31 +210,6 @@ def plot_sweep(
     ax.set_ylim(bottom=0)
     headed(ax, title, lines)
     return ax
-
-
-def _line(
-    ax: Axes, shown: list[tuple[float, list[float]]], name: str, colour: str, style: str
-) -> Any:
-    places = [x for x, _ in shown]
-    marker = "o" if len(places) <= 10 else None
-    if len(places) == 1:  # one place: the policies side by side
-        places = [len(ax.lines)]
-        low, high = min(shown[0][1]), max(shown[0][1])
-        ax.vlines(places, low, high, color=colour, linestyle=style)
-    else:
-        ax.fill_between(
-            places, [min(v) for _, v in shown], [max(v) for _, v in shown],
-            color=colour, alpha=0.12, linewidth=0,
-        )  # fmt: skip
-    (line,) = ax.plot(
-        places,
-        [median(v) for _, v in shown],
-        color=colour,
-        linestyle=style,
-        marker=marker,
-        label=name,
-    )
-    return line
 
 
 def _values(
@@ -245,40 +231,40 @@ def _evaluated(
     return evaluate(given, schedule_of(given, schedule))
 
 
-def _gpu_rows(found: Evaluation) -> list[dict[int, list[int]]]:
+def _gpu_rows(run: Evaluation) -> list[dict[int, list[int]]]:
     """GPUs of each job by server: the lowest free ones when it starts."""
-    free_at = [np.zeros(size) for size in found.instance.servers]
-    rows: list[dict[int, list[int]]] = [{} for _ in found.schedule.starts]
-    for j in np.argsort(found.schedule.starts, kind="stable").tolist():
-        for server, count in found.schedule.placed[j].items():
-            free = np.flatnonzero(free_at[server] <= found.schedule.starts[j] + 1e-6)[:count]
-            free_at[server][free] = found.ends[j]
+    free_at = [np.zeros(size) for size in run.instance.servers]
+    rows: list[dict[int, list[int]]] = [{} for _ in run.schedule.starts]
+    for j in np.argsort(run.schedule.starts, kind="stable").tolist():
+        for server, count in run.schedule.placed[j].items():
+            free = np.flatnonzero(free_at[server] <= run.schedule.starts[j] + 1e-6)[:count]
+            free_at[server][free] = run.ends[j]
             rows[j][server] = free.tolist()
     return rows
 
 
-def _job_colours(found: Evaluation) -> list[str]:
+def _job_colours(run: Evaluation) -> list[str]:
     """A colour a job, or, of many, a colour a number of GPUs."""
-    gpus = _taken(found)
+    gpus = _taken(run)
     sizes = sorted(set(gpus))
-    if len(gpus) <= OWN_COLOUR:
+    if len(gpus) <= MAX_OWN_COLOURS:
         return list(COLOURS[: len(gpus)])
     return [COLOURS[sizes.index(count) * len(COLOURS) // max(len(sizes), 9)] for count in gpus]
 
 
-def _taken(found: Evaluation) -> list[int]:
+def _taken(run: Evaluation) -> list[int]:
     """GPUs of each job."""
-    return [sum(placed.values()) for placed in found.schedule.placed]
+    return [sum(placed.values()) for placed in run.schedule.placed]
 
 
-def _size_handles(found: Evaluation, colours: Sequence[str]) -> list[Any]:
+def _size_handles(run: Evaluation, colours: Sequence[str]) -> list[Any]:
     """What the legend names: GPUs a job, where that is what colours say."""
     from matplotlib.patches import Patch
 
-    if len(colours) <= OWN_COLOUR:
+    if len(colours) <= MAX_OWN_COLOURS:
         return []
     sizes: dict[str, list[int]] = {}
-    for count, colour in sorted(zip(_taken(found), colours, strict=True)):
+    for count, colour in sorted(zip(_taken(run), colours, strict=True)):
         sizes.setdefault(colour, []).append(count)
     handles = []
     for colour, counts in sizes.items():
@@ -288,56 +274,7 @@ def _size_handles(found: Evaluation, colours: Sequence[str]) -> list[Any]:
     return handles
 
 
-def _draw_job(
-    ax: Axes,
-    found: Evaluation,
-    j: int,
-    rows: dict[int, list[int]],
-    firsts: np.ndarray,
-    colour: str,
-) -> list[Label]:
-    """Draw a job's bars; returns what names them."""
-    start, end = found.schedule.starts[j], float(found.ends[j])
-    name = found.instance.jobs[j].name
-    spans = len(rows) > 1
-    labels = []
-    for server, gpus in rows.items():
-        runs = [(firsts[server] + run[0], len(run)) for run in _runs(gpus)]
-        for run in runs:
-            ax.broken_barh(
-                [(start, end - start)],
-                run,
-                facecolor=colour,
-                edgecolor="white",
-                linewidth=0.5,
-                hatch="///" if spans else None,
-                gid=f"job-{name}-server-{server}",
-            )
-        low, count = max(runs, key=lambda run: run[1])
-        labels.append(Label(name, (start, end), (low, low + count), colour))
-    return labels
-
-
-def _draw_servers(ax: Axes, found: Evaluation) -> Axes:
-    rows, starts, ends, counts = [], [], [], []
-    for j, placed in enumerate(found.schedule.placed):
-        for server, count in placed.items():
-            rows.append(server)
-            starts.append(found.schedule.starts[j])
-            ends.append(float(found.ends[j]))
-            counts.append(count)
-    held = np.array([rows, starts, ends, counts], dtype=np.float64)
-    draw_density(ax, held, found.instance.servers, "server")
-    ax.set_xlabel("slots")
-    return ax
-
-
-def _runs(gpus: list[int]) -> list[list[int]]:
-    """Neighbouring GPUs together."""
-    runs: list[list[int]] = []
-    for gpu in gpus:
-        if runs and gpu == runs[-1][-1] + 1:
-            runs[-1].append(gpu)
-        else:
-            runs.append([gpu])
-    return runs
+def _neighbours(gpus: list[int]) -> list[list[int]]:
+    """GPUs in runs of neighbours."""
+    cuts = np.flatnonzero(np.diff(gpus) != 1) + 1
+    return [run.tolist() for run in np.split(np.array(gpus), cuts)]

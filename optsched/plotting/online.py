@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,12 +58,11 @@ def plot_online_over_time(instance: OnlineInstance, runs: Runs, ax: Axes | None 
     """
     courses = []
     for records in _records(instance, runs):
-        time, queue, used = timeline(records)
-        gpus = records.servers * records.gpus_per_server
+        time, queue, _ = timeline(records)
         courses.append(
             Course(
                 records.policy,
-                {"jobs waiting": (time, queue), "GPUs in use, %": (time, 100 * used / gpus)},
+                {"jobs waiting": (time, queue), "GPUs in use, %": (time, _share_in_use(records))},
                 {"flow time, {clock}": (records.end, records.flow)},
                 records.end,
             )
@@ -73,14 +72,14 @@ def plot_online_over_time(instance: OnlineInstance, runs: Runs, ax: Axes | None 
 
 @house_style()
 def plot_queue(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> Axes:
-    """Draw the jobs that wait over time, a line a run; of runs that `optsched.check` accepts.
+    """Draw the waiting jobs over time, a line a run; for runs that `optsched.check` accepts.
 
     Parameters
     ----------
     instance : OnlineInstance
-        What ran.
+        The instance of the runs.
     runs : result, solution, run, or a sequence of them
-        What `optsched.solve` gives; a line each.
+        Results of `optsched.solve`; a line each.
     ax : Axes, optional
         Where to draw; by default on a new figure.
 
@@ -101,9 +100,9 @@ def plot_utilisation(instance: OnlineInstance, runs: Runs, ax: Axes | None = Non
     Parameters
     ----------
     instance : OnlineInstance
-        What ran.
+        The instance of the runs.
     runs : result, solution, run, or a sequence of them
-        What `optsched.solve` gives; a line each.
+        Results of `optsched.solve`; a line each.
     ax : Axes, optional
         Where to draw; by default on a new figure.
 
@@ -112,7 +111,10 @@ def plot_utilisation(instance: OnlineInstance, runs: Runs, ax: Axes | None = Non
     Axes
         With the picture.
     """
-    ax = utilisation(_records(instance, runs), ax)
+    ax = axes(ax, WIDTH, 3.8)
+    _step_over_hours(ax, _records(instance, runs), _share_in_use)
+    ax.set_ylim(0, 102)
+    ax.set_ylabel("GPUs in use, %")
     headed(ax, instance.name)
     return ax
 
@@ -124,9 +126,9 @@ def plot_flow(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> A
     Parameters
     ----------
     instance : OnlineInstance
-        What ran.
+        The instance of the runs.
     runs : result, solution, run, or a sequence of them
-        What `optsched.solve` gives; a line each.
+        Results of `optsched.solve`; a line each.
     ax : Axes, optional
         Where to draw; by default on a new figure.
 
@@ -142,66 +144,45 @@ def plot_flow(instance: OnlineInstance, runs: Runs, ax: Axes | None = None) -> A
 
 @house_style()
 def queue_length(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
-    """Jobs that wait over time, a line a run."""
-    made = axes(ax, WIDTH, 3.8)
-    seen: list[float] = []
-    for number, records in enumerate(runs):
-        time, queue, _ = timeline(records)
-        hours, levels = thinned(time / HOUR, queue)
-        made.step(hours, levels, where="post", linewidth=1.2, **look(number, records.policy))
-        seen += levels.tolist()
-    robust_scale(made.yaxis, seen)
-    made.set_ylim(bottom=0, top=None if any(seen) else 1)
-    return _over_hours(made, runs, "jobs in the queue")
-
-
-@house_style()
-def utilisation(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
-    """Share of all GPUs in use over time, a line a run."""
-    made = axes(ax, WIDTH, 3.8)
-    for number, records in enumerate(runs):
-        time, _, used = timeline(records)
-        share = 100 * used / (records.servers * records.gpus_per_server)
-        made.step(
-            *thinned(time / HOUR, share),
-            where="post",
-            linewidth=1.2,
-            **look(number, records.policy),
-        )
-    made.set_ylim(0, 102)
-    return _over_hours(made, runs, "GPUs in use, %")
+    """The waiting jobs over time, a line a run."""
+    ax = axes(ax, WIDTH, 3.8)
+    levels = _step_over_hours(ax, runs, lambda records: timeline(records)[1])
+    robust_scale(ax.yaxis, levels)
+    ax.set_ylim(bottom=0, top=None if any(levels) else 1)
+    ax.set_ylabel("jobs in the queue")
+    headed(ax)
+    return ax
 
 
 @house_style()
 def flow_cdf(runs: Sequence[Records], ax: Axes | None = None) -> Axes:
-    """Share of jobs with at most so much flow time, a line a run."""
-    made = axes(ax, WIDTH, 3.8)
+    """The share of jobs with at most so much flow time, a line a run."""
+    ax = axes(ax, WIDTH, 3.8)
     for number, records in enumerate(runs):
         flow = np.sort(records.flow)
         shares = 100 * np.arange(1, len(flow) + 1) / max(len(flow), 1)
-        made.step(
-            *thinned(flow, shares), where="post", linewidth=1.2, **look(number, records.policy)
-        )
-    made.set_xscale("log")
-    return _labelled(made, "flow time, seconds", "jobs with at most so much, %")
+        ax.step(*thinned(flow, shares), where="post", **look(number, records.policy))
+    ax.set(xscale="log", xlabel="flow time, seconds", ylabel="jobs with at most so much, %")
+    headed(ax)
+    return ax
 
 
-@house_style()
-def completion_by(
-    values: Sequence[float],
-    flows: dict[str, Sequence[Sequence[float]]],
-    xlabel: str,
-    ax: Axes | None = None,
-) -> Axes:
-    """Mean flow time by NIC, load or single-GPU share: medians over seeds and their range."""
-    made = axes(ax, WIDTH, 3.8)
-    for number, (policy, by_value) in enumerate(flows.items()):
-        middle = np.array([np.median(seeds) for seeds in by_value])
-        low = middle - [min(seeds) for seeds in by_value]
-        high = [max(seeds) for seeds in by_value] - middle
-        made.errorbar(values, middle, yerr=(low, high), capsize=3, **look(number, policy))
-    made.set_yscale("log")
-    return _labelled(made, xlabel, "mean flow time, seconds")
+def _step_over_hours(
+    ax: Axes, runs: Sequence[Records], level: Callable[[Records], np.ndarray]
+) -> list[float]:
+    """Draw a level over hours, a line a run; return the levels drawn."""
+    drawn: list[float] = []
+    for number, records in enumerate(runs):
+        hours, levels = thinned(timeline(records)[0] / HOUR, level(records))
+        ax.step(hours, levels, where="post", linewidth=1.2, **look(number, records.policy))
+        drawn += levels.tolist()
+    beyond = robust_end(ax, np.concatenate([records.end / HOUR for records in runs]), "jobs end")
+    ax.set_xlabel(f"hours since the first submission{beyond}")
+    return drawn
+
+
+def _share_in_use(records: Records) -> np.ndarray:
+    return np.asarray(100 * timeline(records)[2] / (records.servers * records.gpus_per_server))
 
 
 def _records(instance: OnlineInstance, runs: Runs) -> list[Records]:
@@ -217,16 +198,3 @@ def _records_of(instance: OnlineInstance, run: OnlineSolution) -> Records:
     jobs = prepare_jobs(instance.workload, instance.catalogue, instance.cluster)
     options = OnlineOptions.from_dict(run.options).policy
     return records_of(jobs, np.full(len(jobs), np.nan), options, run)
-
-
-def _over_hours(ax: Axes, runs: Sequence[Records], ylabel: str) -> Axes:
-    ends = np.concatenate([records.end / HOUR for records in runs])
-    beyond = robust_end(ax, ends, "jobs end")
-    return _labelled(ax, f"hours since the first submission{beyond}", ylabel)
-
-
-def _labelled(ax: Axes, xlabel: str, ylabel: str) -> Axes:
-    ax.set_xlabel(xlabel)
-    ax.set_ylabel(ylabel)
-    headed(ax)
-    return ax

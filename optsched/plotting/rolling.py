@@ -12,7 +12,6 @@ from optsched.plotting.axes import (
     COLOURS,
     MARK,
     WIDTH,
-    WORDS,
     axes,
     clock,
     headed,
@@ -22,8 +21,7 @@ from optsched.plotting.axes import (
     robust_end,
     short,
 )
-from optsched.plotting.density import draw_density
-from optsched.plotting.labels import thin_rows
+from optsched.plotting.gantt import Bar, Chart, draw_gantt, draw_use
 from optsched.plotting.over_time import Course, draw_courses, level_of
 from optsched.result import Result
 from optsched.rolling.instance import RollingInstance
@@ -35,8 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BAR = 0.82
-MOST_LABELLED_NODES = 40
-MOST_BARS = 3000
+MAX_BARS = 3000
 """Of a run; of more, how full each node is says more than its segments."""
 OneRun = Records | Run | RollingSolution | Result
 
@@ -61,48 +58,28 @@ def plot_run(instance: RollingInstance, run: OneRun, ax: Axes | None = None) -> 
         Each segment's bars have the gid ``job-NAME``; a line parts the nodes.
     """
     run = _records(run)
-    title = f"{run.instance}: {run.policy}"
     per, unit = clock(max((record.completion for record in run.jobs), default=0.0))
-    if sum(len(segment.gpus) for segment in run.segments) > MOST_BARS:
-        ax = axes(ax, WIDTH, 4.6)
+    names = [f"{short(node.name, 14)} {short(node.gpu_type, 10)}" for node in instance.nodes]
+    sizes = [node.gpus for node in instance.nodes]
+    chart = Chart(names, sizes, "node", unit, f"{run.instance}: {run.policy}")
+    if sum(len(segment.gpus) for segment in run.segments) > MAX_BARS:
         pieces = [
             (each.node, each.start / per, each.end / per, len(each.gpus) * each.fraction)
             for each in run.segments
         ]
-        draw_density(ax, np.array(pieces).T, [node.gpus for node in instance.nodes], "node")
-        ax.set_xlabel(unit)
-        headed(ax, title, [])
-        return ax
-    first = [0]
-    for node in instance.nodes:
-        first.append(first[-1] + node.gpus)
-    ax = axes(ax, WIDTH, min(1.5 + 0.16 * first[-1], 14.0))
+        return draw_use(ax, chart, np.array(pieces).T)
+    bars = []
     levels: dict[tuple[int, int], list[tuple[float, float, float]]] = {}
     for segment in run.segments:
-        colour = COLOURS[segment.job % len(COLOURS)]
         name = instance.jobs[segment.job].name
+        look_of = (name, COLOURS[segment.job % len(COLOURS)], f"job-{name}")
         for gpu in segment.gpus:
             held = levels.setdefault((segment.node, gpu), [])
             under = _lowest(held, segment.start, segment.fraction)
             held.append((segment.end, under, segment.fraction))
-            bar = ax.barh(
-                first[segment.node] + gpu + BAR * under,
-                (segment.end - segment.start) / per,
-                left=segment.start / per,
-                height=BAR * segment.fraction,
-                align="edge",
-                color=colour,
-                edgecolor="white",
-                linewidth=0.3,
-            )
-            bar[0].set_gid(f"job-{name}")
-    for edge in first[1:-1]:
-        ax.axhline(edge - (1 - BAR) / 2, color=WORDS, linewidth=0.6)
-    _node_labels(ax, instance, first)
-    ax.set_xlabel(unit)
-    headed(ax, title, [])
-    thin_rows(ax)
-    return ax
+            place = (segment.node, gpu + BAR * under, BAR * segment.fraction)
+            bars.append(Bar(*place, segment.start / per, segment.end / per, *look_of))
+    return draw_gantt(ax, chart, bars)
 
 
 @house_style()
@@ -272,16 +249,3 @@ def _lowest(held: Sequence[tuple[float, float, float]], start: float, fraction: 
             break
         level = max(level, high)
     return min(level, 1.0 - fraction)
-
-
-def _node_labels(ax: Axes, instance: RollingInstance, first: Sequence[int]) -> None:
-    if len(instance.nodes) > MOST_LABELLED_NODES:
-        ax.set_ylabel("GPUs")
-        return
-    middles = [a + node.gpus / 2 for a, node in zip(first, instance.nodes, strict=False)]
-    names = [
-        literal(f"{short(node.name, 14)} {short(node.gpu_type, 10)}") for node in instance.nodes
-    ]
-    ax.set_yticks(middles, names)
-    ax.tick_params(axis="y", length=0)
-    ax.invert_yaxis()

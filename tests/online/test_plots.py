@@ -15,15 +15,13 @@ def _backend() -> None:
 
 
 def test_plots() -> None:
-    from optsched.plotting.online import completion_by, flow_cdf, queue_length, utilisation
+    from optsched.plotting.online import flow_cdf, queue_length
 
     jobs, predicted = random_case(1)
     runs = [simulate_online(jobs, name, predicted) for name in ("a-srpt", "spwf")]
-    for plot in (queue_length, utilisation, flow_cdf):
+    for plot in (queue_length, flow_cdf):
         ax = plot(runs)
         assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a-srpt", "spwf"]
     line = queue_length(runs[:1]).lines[0]
     assert np.max(line.get_ydata()) <= len(jobs)
     assert line.get_ydata()[-1] == 0
-    ax = completion_by([1, 10], {"a-srpt": [[1.0, 2.0], [3.0, 5.0]]}, "NIC (Gbit/s)")
-    assert ax.get_xlabel() == "NIC (Gbit/s)"

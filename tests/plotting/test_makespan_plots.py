@@ -46,5 +46,5 @@ def test_sweeps_have_a_line_a_policy_and_strength() -> None:
         for x in (1.0, 2.0)
         for policy in ("SJF-BCO", "FF")
     ]
-    assert len(plot_sweep(rows).lines) == 4
-    assert len(plot_sweep(rows, "mean").lines) == 2
+    assert len(plot_sweep(rows).containers) == 4
+    assert len(plot_sweep(rows, "mean").containers) == 2

@@ -9,7 +9,11 @@ from optsched.experiments import ARTEFACTS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "models").rglob("*.md"), *(ROOT / "docs").rglob("*.md")]
-SCRIPTS = [*(ROOT / "docs").glob("*.py"), *(ROOT / "benchmarks").glob("*.py")]
+SCRIPTS = [
+    path
+    for folder in ("docs", "docs/beyond", "benchmarks")
+    for path in (ROOT / folder).glob("*.py")
+]
 
 
 def test_each_picture_is_made_by_a_command_and_shown() -> None:
@@ -28,7 +32,10 @@ def test_each_picture_is_made_by_a_command_and_shown() -> None:
         made = {
             "pictures": name in saved | drawn,
             "library": "draw_solution" in scripts and "draw_status" in scripts,
-            "docs": name in drawn or path.stem in ARTEFACTS or f"{name}" in scripts,
+            "docs": name in drawn
+            or path.stem in ARTEFACTS
+            or f'name="{path.stem}"' in scripts
+            or name in scripts,
         }
         assert made[where], f"{path} is made by no command"
     assert len(found) > 40

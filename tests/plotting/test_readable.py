@@ -79,8 +79,8 @@ def test_of_more_jobs_the_load_of_each_server_is_drawn(monkeypatch: pytest.Monke
     """Server 1 has 2 GPUs, of which one is held half of the time; server 0 is idle."""
     fine = draw_density(plt.figure().add_subplot(), np_held([[1, 0.0, 5.0, 1]], 10.0), (1, 2), "s")
     assert fine.mean(axis=1).tolist() == pytest.approx([0.25, 0.0])
-    monkeypatch.setattr("optsched.plotting.makespan.MOST_BARS", 5)
-    monkeypatch.setattr(rolling, "MOST_BARS", 5)
+    monkeypatch.setattr("optsched.plotting.makespan.MAX_BARS", 5)
+    monkeypatch.setattr(rolling, "MAX_BARS", 5)
     for name, method in (("makespan/uniform-10x4", "sjf-bco"), ("rolling/light-6x60", "edf")):
         result = optsched.solve(name, method, bound=False)
         ax = optsched.plot(result)

@@ -27,8 +27,9 @@ def rolled() -> list[Run]:
 def test_a_run_shows_each_segments_gpus(rolled: list[Run]) -> None:
     """b holds one GPU from 4 to 12 s, two from 12 to 15 and from 20 to 24.5: 28 GPU seconds."""
     ax = plot_run(three_jobs(), rolled[0].records)
-    bars = [bar for bar in ax.patches if bar.get_gid() == "job-b"]
-    assert sum(bar.get_width() for bar in bars) == pytest.approx(8 + 2 * 3 + 2 * 4.5)
+    bars = [bar for bar in ax.collections if bar.get_gid() == "job-b"]
+    widths = [np.ptp(path.vertices[:, 0]) for bar in bars for path in bar.get_paths()]
+    assert sum(widths) == pytest.approx(8 + 2 * 3 + 2 * 4.5)
 
 
 def test_nodes_in_use_rise_and_fall(rolled: list[Run]) -> None:
