@@ -47,7 +47,7 @@ unit_time = 60.0
 [[families]]
 name = "fig2"
 instances = ["placement/fig2"]
-methods = ["heavy-edge", "dp"]
+methods = ["heavy-edge", "columns"]
 seeds = [0, 1]
 [[families]]
 name = "made"

@@ -5,7 +5,7 @@
 The instances are of the library, drawn by a rule and not picked: of each of three problems the
 sets in the order of their names, their instances in turn, and of that list of n the ones at n/2e,
 3n/2e, 5n/2e and so on, e of them. HiGHS, SCIP, CBC and GLPK solve the same model, method `ilp` (of
-selection `milp`), from the same heuristic start and bounds; CP-SAT its own, method `cp-sat`; ours
+selection `milp`), from the same heuristic start and bounds; ours
 is `exact`. One thread each, one after another on one core; the limit is of wall-clock time and
 covers heuristics, bounds, stating the model and solving it.
 """
@@ -35,7 +35,7 @@ from optsched.methods import warm_up
 from optsched.result import Result
 
 PROBLEMS = ("placement", "makespan", "selection")
-SOLVERS = ("highs", "scip", "cbc", "glpk", "cp-sat")
+SOLVERS = ("highs", "scip", "cbc", "glpk")
 OURS = "ours"
 MODELS = {"placement": "ilp", "makespan": "ilp", "selection": "milp"}
 PROVED = 1e-6
@@ -120,7 +120,7 @@ def main() -> None:
     for problem in PROBLEMS:
         warm_up(problem)
         for name in drawn(problem, given.each):
-            rows += [run(name, solver, given.seconds) for solver in (*solvers_of(problem), OURS)]
+            rows += [run(name, solver, given.seconds) for solver in (*SOLVERS, OURS)]
             for row in rows[-len(SOLVERS) - 1 :]:
                 if row.instance == name:
                     print(*cells(row, rows), sep="  ", flush=True)
@@ -133,11 +133,6 @@ def drawn(problem: str, each: int) -> list[str]:
     sets = tuple(sorted(name for name in set_names() if name.startswith(f"{problem}/")))
     names = [entry.name for entry in entries(sets)]
     return [names[(2 * i + 1) * len(names) // (2 * each)] for i in range(each)]
-
-
-def solvers_of(problem: str) -> tuple[str, ...]:
-    """Those with a model of the problem."""
-    return tuple(s for s in SOLVERS if s != "cp-sat" or "cp-sat" in optsched.METHODS[problem])
 
 
 def run(name: str, solver: str, seconds: float) -> Row:
@@ -153,15 +148,14 @@ def run(name: str, solver: str, seconds: float) -> Row:
         The limit.
     """
     problem = name.partition("/")[0]
-    own = {OURS: "exact", "cp-sat": "cp-sat"}
-    method = own.get(solver, MODELS[problem])
+    method = "exact" if solver == OURS else MODELS[problem]
     began = time.perf_counter()
     try:
         result = optsched.solve(
             optsched.load(name),
             method,
             time_limit=seconds,
-            solver="highs" if solver in own else solver,
+            solver="highs" if solver == OURS else solver,
         )
     except OptschedError as error:
         return Row(name, solver, time.perf_counter() - began, None, str(error))

@@ -42,7 +42,7 @@ CHECK_KEYS = {"feasible", "objective", "violations"}
 VIOLATION_KEYS = {"rule", "equation", "where", "amount", "tolerance"}
 TERMINATIONS = {"optimal", "feasible", "time-limit", "no-solution", "infeasible", "error"}
 METHODS = tuple(method.name for method in PROBLEMS["placement"].methods)
-DP = "optsched.placement.exact.dp.dp"
+COLUMNS = "optsched.placement.exact.columns.columns"
 STAGE = {"forward_time": 0.01, "backward_time": 0.02, "parameter_bytes": 1e8}
 INSTANCE: dict[str, Any] = {
     "schema": "optsched/placement",
@@ -143,10 +143,10 @@ def test_exact_says_what_it_chose(run: Run) -> None:
 
 
 def test_solve_for_people(run: Run) -> None:
-    code, out, error = run("solve", "small.json", "--method", "dp")
+    code, out, error = run("solve", "small.json", "--method", "columns")
     assert (code, error) == (0, "")
     facts = dict(line.split(maxsplit=1) for line in out.splitlines() if not line.startswith("iter"))
-    assert facts["method"].strip() == "dp"
+    assert facts["method"].strip() == "columns"
     assert facts["status"].strip() == "optimal"
     assert facts["checked"].strip() == "yes"
 
@@ -242,7 +242,7 @@ def test_an_option_changes_the_objective_and_travels_with_the_solution(run: Run)
     assert run("check", "small.json", write("bottleneck.json", solution))[0] == 1
 
 
-@pytest.mark.parametrize("method", ["dp", "threshold", "repartition"])
+@pytest.mark.parametrize("method", ["repartition"])
 def test_methods_refuse_the_other_reading_by_name(run: Run, method: str) -> None:
     option = ("--option", "all_reduce_bandwidth=bottleneck")
     code, out, error = run("solve", "small.json", "--method", method, *option)
@@ -261,8 +261,10 @@ def test_methods_refuse_the_other_reading_by_name(run: Run, method: str) -> None
 
 
 def test_code_1_infeasible(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DP, lambda *_: Outcome(None, Termination.INFEASIBLE))
-    code, out, error = run("solve", "small.json", "--method", "dp", "--json", "-o", "none.json")
+    monkeypatch.setattr(COLUMNS, lambda *_: Outcome(None, Termination.INFEASIBLE))
+    code, out, error = run(
+        "solve", "small.json", "--method", "columns", "--json", "-o", "none.json"
+    )
     assert (code, error) == (1, "")
     assert json.loads(out)["termination"] == "infeasible"
     assert json.loads(out)["solution"] is None
@@ -367,8 +369,8 @@ USAGE: dict[str, tuple[tuple[str, ...], str]] = {
         "reproduce: found no artefact or no -o, expected ARTIFACT... -o DIR, or --list",
     ),
     "no model to export": (
-        ("export", "small.json", "--method", "dp", "--format", "lp", "-o", "x.lp"),
-        "method dp: found no Pyomo model, expected one of ilp, ilp-vertex, min-cut",
+        ("export", "small.json", "--method", "columns", "--format", "lp", "-o", "x.lp"),
+        "method columns: found no Pyomo model, expected one of ilp, ilp-vertex, min-cut",
     ),
     "format": (
         ("export", "small.json", "--method", "ilp", "--format", "xls", "-o", "x"),
@@ -506,10 +508,10 @@ def test_code_4_solver_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> Outcome:
         raise SolverError("HiGHS ended\nwith a bang")
 
-    monkeypatch.setattr(DP, fail)
-    answer = run("solve", "small.json", "--method", "dp")
+    monkeypatch.setattr(COLUMNS, fail)
+    answer = run("solve", "small.json", "--method", "columns")
     assert answer == (4, "", "optsched: HiGHS ended with a bang\n")
-    code, out, _ = run("compare", "small.json", "--methods", "heavy-edge,dp", "--json")
+    code, out, _ = run("compare", "small.json", "--methods", "heavy-edge,columns", "--json")
     rows = json.loads(out)
     assert code == 1
     assert [r["termination"] for r in rows] == ["feasible", "error"]
@@ -519,8 +521,8 @@ def test_code_4_a_solution_that_does_not_hold(run: Run, monkeypatch: pytest.Monk
     from optsched.placement.solution import PlacementSolution
 
     wrong = PlacementSolution.of("small", [[4, 0], [1, 0]])
-    monkeypatch.setattr(DP, lambda *_: Outcome(wrong, Termination.OPTIMAL))
-    code, out, _ = run("solve", "small.json", "--method", "dp", "--json")
+    monkeypatch.setattr(COLUMNS, lambda *_: Outcome(wrong, Termination.OPTIMAL))
+    code, out, _ = run("solve", "small.json", "--method", "columns", "--json")
     result = json.loads(out)
     assert (code, result["termination"]) == (4, "error")
     assert result["check"]["feasible"] is False
@@ -530,20 +532,20 @@ def test_code_4_internal_error(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
     def fail(*_: Any) -> Outcome:
         raise ZeroDivisionError("by\nzero")
 
-    monkeypatch.setattr(DP, fail)
+    monkeypatch.setattr(COLUMNS, fail)
     line = "optsched: internal error: ZeroDivisionError: by zero (OPTSCHED_DEBUG=1 shows where)\n"
-    assert run("solve", "small.json", "--method", "dp") == (4, "", line)
+    assert run("solve", "small.json", "--method", "columns") == (4, "", line)
     monkeypatch.setenv("OPTSCHED_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
-        run("solve", "small.json", "--method", "dp")
+        run("solve", "small.json", "--method", "columns")
 
 
 def test_code_130_interrupted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: Any) -> Outcome:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(DP, interrupt)
-    code, out, error = run("solve", "small.json", "--method", "dp")
+    monkeypatch.setattr(COLUMNS, interrupt)
+    code, out, error = run("solve", "small.json", "--method", "columns")
     assert (code, out) == (130, "")
     assert "Traceback" not in error
 
@@ -553,16 +555,16 @@ import sys, time
 from optsched import methods
 from optsched import __main__ as program
 program.PATIENCE = 600
-from optsched.placement.exact import dp as home
+from optsched.placement.exact import columns as home
 methods.warm_up("placement")
-real, calls = home.dp, []
+real, calls = home.columns, []
 def slow(*arguments):
     calls.append(1)
     if len(calls) == 3:
         print("third", flush=True, file=sys.stderr)
         time.sleep(600)
     return real(*arguments)
-home.dp = slow
+home.columns = slow
 program.main()
 """
 
@@ -571,7 +573,7 @@ program.main()
 def test_a_real_interrupt_keeps_the_rows_done() -> None:
     for name in ("a", "b", "c", "d"):
         write(f"{name}.json", {**INSTANCE, "name": name})
-    argv = ["compare", "a.json", "b.json", "c.json", "d.json", "--methods", "heavy-edge,dp"]
+    argv = ["compare", "a.json", "b.json", "c.json", "d.json", "--methods", "heavy-edge,columns"]
     with subprocess.Popen(
         [sys.executable, "-c", INTERRUPTED, *argv, "--json", "--update-best", "best.json"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -587,7 +589,7 @@ def test_a_real_interrupt_keeps_the_rows_done() -> None:
     assert "Traceback" not in error
     rows = json.loads(out)
     done = [(row["instance"], row["method"]) for row in rows]
-    assert done[:4] == [(i, m) for i in ("a", "b") for m in ("heavy-edge", "dp")]
+    assert done[:4] == [(i, m) for i in ("a", "b") for m in ("heavy-edge", "columns")]
     assert {"a", "b"} <= set(read("best.json")) <= {"a", "b", "c"}
 
 
@@ -617,7 +619,7 @@ def test_the_program_itself() -> None:
 
 def test_compare_lists_rows_without_solutions_under_one_bound(run: Run) -> None:
     run("generate", "placement", "--gpus", "16", "--count", "2", "-o", "made")
-    methods = ["heavy-edge", "repartition", "dp"]
+    methods = ["heavy-edge", "repartition", "columns"]
     code, out, _ = run("compare", "made", "--methods", ",".join(methods), "--json")
     rows = json.loads(out)
     assert code == 0
@@ -626,7 +628,7 @@ def test_compare_lists_rows_without_solutions_under_one_bound(run: Run) -> None:
         assert set(row) >= RESULT_KEYS - {"solution"}
         assert "solution" not in row
         same = [r for r in rows if r["instance"] == row["instance"]]
-        proved = next(r["objective"] for r in same if r["method"] == "dp")
+        proved = next(r["objective"] for r in same if r["method"] == "columns")
         assert row["bound"] == pytest.approx(proved, rel=1e-9)
         assert row["bound"] == same[0]["bound"]
         assert row["excess"] == row["objective"] / row["bound"] - 1
@@ -647,30 +649,30 @@ def test_compare_takes_shipped_names(run: Run) -> None:
 
 
 def test_compare_csv(run: Run) -> None:
-    argv = ("compare", "small.json", "--methods", "heavy-edge,dp")
+    argv = ("compare", "small.json", "--methods", "heavy-edge,columns")
     rows = json.loads(run(*argv, "--json")[1])
     assert run(*argv, "--csv", "table.csv")[0] == 0
     with open("table.csv", newline="", encoding="utf-8") as stream:
         table = list(csv.DictReader(stream))
-    assert [line["method"] for line in table] == ["heavy-edge", "dp"]
+    assert [line["method"] for line in table] == ["heavy-edge", "columns"]
     assert [float(line["objective"]) for line in table] == [row["objective"] for row in rows]
     assert {line["feasible"] for line in table} == {"True"}
 
 
 def test_best_known_never_worsens(run: Run) -> None:
     argv = ("compare", "small.json", "--update-best", "best.json", "--methods")
-    assert run(*argv, "dp")[0] == 0
+    assert run(*argv, "columns")[0] == 0
     best = read("best.json")
     assert set(best["small"]) == {"sha256", "objective", "bound", "method", "command"}
-    assert best["small"]["method"] == "dp"
-    assert best["small"]["command"] == "optsched solve small.json --method dp"
+    assert best["small"]["method"] == "columns"
+    assert best["small"]["command"] == "optsched solve small.json --method columns"
     assert run(*argv, "heavy-edge")[0] == 0
     assert read("best.json") == best
 
     unproved = copy.deepcopy(best)
     unproved["small"].update(method="by hand", bound=None)
     write("best.json", unproved)
-    run(*argv, "dp")
+    run(*argv, "columns")
     kept = read("best.json")["small"]
     assert (kept["objective"], kept["method"]) == (best["small"]["objective"], "by hand")
     assert kept["bound"] == best["small"]["bound"]
@@ -678,12 +680,12 @@ def test_best_known_never_worsens(run: Run) -> None:
     worse = copy.deepcopy(best)
     worse["small"].update(objective=best["small"]["objective"] * 2, bound=0.0, method="by hand")
     write("best.json", worse)
-    run(*argv, "dp")
+    run(*argv, "columns")
     assert read("best.json") == best
 
 
 def test_best_known_never_holds_a_bound_above_its_value(run: Run) -> None:
-    argv = ("compare", "small.json", "--methods", "dp", "--update-best", "best.json")
+    argv = ("compare", "small.json", "--methods", "columns", "--update-best", "best.json")
     run(*argv)
     best = read("best.json")
     value = best["small"]["objective"]
@@ -710,7 +712,7 @@ def test_best_known_leaves_other_objectives_out(run: Run) -> None:
 
 
 def test_best_known_refuses_another_instance_of_the_name(run: Run) -> None:
-    argv = ("compare", "small.json", "--methods", "dp", "--update-best", "best.json")
+    argv = ("compare", "small.json", "--methods", "columns", "--update-best", "best.json")
     run(*argv)
     before = Path("best.json").read_bytes()
     write("small.json", {**INSTANCE, "free_gpus": [2, 3]})

@@ -22,7 +22,7 @@ import optsched
 from optsched import interrupts
 from optsched.backends import MilpArrays, running, solve_arrays, solve_model
 from optsched.deadline import Deadline, OutOfTimeError
-from optsched.placement.exact import dp as home
+from optsched.placement.exact import columns as home
 from optsched.result import Outcome, Settings, Termination
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals to a process: POSIX only")
@@ -57,14 +57,14 @@ def interrupt_after(seconds: float) -> None:
     _timers[-1].start()
 
 
-def replace_dp(monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
-    """Let the method "dp" do something else."""
-    optsched.solve(INSTANCE, "dp")
-    monkeypatch.setattr("optsched.placement.exact.dp.dp", run)
+def replace_columns(monkeypatch: pytest.MonkeyPatch, run: Any) -> None:
+    """Let the method "columns" do something else."""
+    optsched.solve(INSTANCE, "columns")
+    monkeypatch.setattr("optsched.placement.exact.columns.columns", run)
 
 
 def test_the_incumbent_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = home.dp
+    real = home.columns
 
     def until_over(instance: Any, options: Any, settings: Settings) -> Outcome:
         found = real(instance, options, settings)
@@ -74,30 +74,30 @@ def test_the_incumbent_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
         assert settings.deadline.share(0.5).left == 0
         return Outcome(found.solution, Termination.TIME_LIMIT)
 
-    replace_dp(monkeypatch, until_over)
-    result = optsched.solve(INSTANCE, "dp")
+    replace_columns(monkeypatch, until_over)
+    result = optsched.solve(INSTANCE, "columns")
     assert result.termination is Termination.INTERRUPTED
     assert result.check is not None
     assert result.check.feasible
-    assert result.objective == optsched.solve(INSTANCE, "threshold").objective
+    assert result.objective == optsched.solve(INSTANCE, "ilp").objective
     assert not Deadline().is_over
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_what_is_proved_stays_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = home.dp
+    real = home.columns
 
     def done(instance: Any, options: Any, settings: Settings) -> Outcome:
         found = real(instance, options, settings)
         interrupt()
         return found
 
-    replace_dp(monkeypatch, done)
-    assert optsched.solve(INSTANCE, "dp").termination is Termination.OPTIMAL
+    replace_columns(monkeypatch, done)
+    assert optsched.solve(INSTANCE, "columns").termination is Termination.OPTIMAL
     assert interrupts.came()
     rows = []
     with pytest.raises(KeyboardInterrupt):
-        rows.append(optsched.compare([INSTANCE, INSTANCE], ["dp"]))
+        rows.append(optsched.compare([INSTANCE, INSTANCE], ["columns"]))
     assert not rows
 
 
@@ -111,9 +111,9 @@ def test_without_an_incumbent_it_is_an_interrupt(
             time.sleep(TOO_LONG)
         return Outcome(None, Termination.TIME_LIMIT)
 
-    replace_dp(monkeypatch, nothing)
+    replace_columns(monkeypatch, nothing)
     with pytest.raises(KeyboardInterrupt):
-        optsched.solve(INSTANCE, "dp")
+        optsched.solve(INSTANCE, "columns")
 
 
 def test_work_that_does_not_look_is_stopped_and_its_caller_keeps_what_it_has(
@@ -121,7 +121,7 @@ def test_work_that_does_not_look_is_stopped_and_its_caller_keeps_what_it_has(
 ) -> None:
     import pyomo.environ as pyo
 
-    real = home.dp
+    real = home.columns
 
     def states_a_model(instance: Any, options: Any, settings: Settings) -> Outcome:
         found = real(instance, options, settings)
@@ -137,8 +137,8 @@ def test_work_that_does_not_look_is_stopped_and_its_caller_keeps_what_it_has(
             return Outcome(found.solution, Termination.TIME_LIMIT)
         raise AssertionError("the model was stated")
 
-    replace_dp(monkeypatch, states_a_model)
-    result = optsched.solve(INSTANCE, "dp")
+    replace_columns(monkeypatch, states_a_model)
+    result = optsched.solve(INSTANCE, "columns")
     assert (result.termination, result.solution is None) == (Termination.INTERRUPTED, False)
     assert capfd.readouterr() == ("", "")
     assert logging.root.manager.disable == 0
@@ -154,21 +154,21 @@ def test_a_second_interrupt_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
             raise AssertionError("the second was taken for ours") from None
         return Outcome(None, Termination.TIME_LIMIT)
 
-    replace_dp(monkeypatch, twice)
+    replace_columns(monkeypatch, twice)
     with pytest.raises(KeyboardInterrupt):
-        optsched.solve(INSTANCE, "dp")
+        optsched.solve(INSTANCE, "columns")
 
 
 def test_a_callers_own_handler_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    real, heard = home.dp, []
+    real, heard = home.columns, []
 
     def done(*arguments: Any) -> Outcome:
         interrupt()
         return real(*arguments)
 
-    replace_dp(monkeypatch, done)
+    replace_columns(monkeypatch, done)
     signal.signal(signal.SIGINT, lambda *_: heard.append(1))
-    assert optsched.solve(INSTANCE, "dp").termination is Termination.OPTIMAL
+    assert optsched.solve(INSTANCE, "columns").termination is Termination.OPTIMAL
     assert heard == [1]
     assert not interrupts.came()
 
@@ -289,21 +289,21 @@ INCUMBENT_FIRST = f"""
 import optsched.__main__
 optsched.__main__.PATIENCE = 600
 from optsched import methods
-from optsched.placement.exact import dp as home
+from optsched.placement.exact import columns as home
 from optsched.result import Outcome, Termination
 methods.warm_up("placement")
-real = home.dp
+real = home.columns
 def slow(instance, options, settings):
     found = real(instance, options, settings)
     {SAY}
     while not settings.deadline.is_over:
         time.sleep(0.01)
     return Outcome(found.solution, Termination.TIME_LIMIT)
-home.dp = slow
+home.columns = slow
 """
 DEAF = f"""
 from optsched import methods
-from optsched.placement.exact import dp as home
+from optsched.placement.exact import columns as home
 methods.warm_up("placement")
 def deaf(*arguments):
     {SAY}
@@ -312,20 +312,20 @@ def deaf(*arguments):
             time.sleep({TOO_LONG})
         except BaseException:
             pass
-home.dp = deaf
+home.columns = deaf
 """
 
 
 @pytest.mark.parametrize("before", [IN_AN_IMPORT, DEAF], ids=["in an import", "deaf"])
 def test_the_program_ends_with_one_line(before: str) -> None:
-    code, out, error = sent(program(before, "solve", INSTANCE, "--method", "dp"))
+    code, out, error = sent(program(before, "solve", INSTANCE, "--method", "columns"))
     assert (code, out, error) == (130, "", "optsched: interrupted\n")
 
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_solve_prints_and_writes_its_incumbent(tmp_path: Path, as_json: bool) -> None:
     path = tmp_path / "solution.json"
-    argv = ["solve", INSTANCE, "--method", "dp", "-o", str(path)]
+    argv = ["solve", INSTANCE, "--method", "columns", "-o", str(path)]
     code, out, error = sent(program(INCUMBENT_FIRST, *argv, *["--json"] * as_json))
     assert (code, error) == (130, "optsched: interrupted\n")
     if as_json:
@@ -337,7 +337,7 @@ def test_solve_prints_and_writes_its_incumbent(tmp_path: Path, as_json: bool) ->
 
 def test_an_interrupt_ignored_from_outside_stays_ignored() -> None:
     once = INCUMBENT_FIRST.replace("while not settings.deadline.is_over", "for _ in range(20)")
-    child = program(once, "solve", INSTANCE, "--method", "dp", ignored=True)
+    child = program(once, "solve", INSTANCE, "--method", "columns", ignored=True)
     code, out, error = sent(child)
     assert (code, error) == (0, "")
     assert "status          time-limit" in out

@@ -24,8 +24,7 @@ PACKAGE = Path(optsched.__file__).parent
 RUNS = [
     ("placement/t5-11b-16", "ilp"),
     ("placement/t5-11b-16", "ilp-vertex"),
-    ("placement/t5-11b-16", "threshold"),
-    ("placement/t5-11b-16", "dp"),
+    ("placement/t5-11b-16", "columns"),
     ("placement/t5-11b-16", "exact"),
     ("placement/t5-11b-16", "min-cut"),
     ("makespan/contended-3x3", "ilp"),

@@ -66,7 +66,7 @@ def with_an_idle_server(seed: int = 3) -> PlacementInstance:
 @pytest.mark.parametrize("method", ["ilp", "ilp-vertex", "min-cut"])
 def test_a_server_without_gpus_has_constant_rows(method: str, solver: str) -> None:
     instance = with_an_idle_server()
-    expected = optsched.solve(instance, "dp").objective
+    expected = optsched.solve(instance, "exact").objective
     result = optsched.solve(instance, method, solver=solver)
     assert result.check.feasible
     if method != "min-cut":

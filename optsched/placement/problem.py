@@ -40,18 +40,6 @@ PLACEMENT = Problem(
             f"{_HERE}.heuristics.repartition:repartition",
         ),
         Method(
-            "dp",
-            "exact",
-            "dynamic programme over servers",
-            f"{_HERE}.exact.dp:dp",
-        ),
-        Method(
-            "threshold",
-            "exact",
-            "bisection over candidate times by feasibility MILPs",
-            f"{_HERE}.exact.threshold:threshold",
-        ),
-        Method(
             "columns",
             "exact",
             "server patterns by column generation, with a certified bound",
@@ -72,13 +60,6 @@ PLACEMENT = Problem(
             f"{_HERE}.models.vertex_formulation:model",
         ),
         Method(
-            "cp-sat",
-            "exact",
-            "a constraint programme in whole numbers, by CP-SAT (extra cp)",
-            f"{_HERE}.models.cp_sat:cp_sat",
-            modules=("ortools",),
-        ),
-        Method(
             "min-cut",
             "model",
             "fewest bytes across servers; its time is reported, not sought",
@@ -88,7 +69,7 @@ PLACEMENT = Problem(
         Method(
             "exact",
             "exact",
-            "bounds first, then dp, threshold, columns or ilp, whichever fits",
+            "the bounds if they meet, else columns, ilp or ilp-vertex",
             f"{_HERE}.exact.exact:exact",
         ),
     ),

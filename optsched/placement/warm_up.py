@@ -8,8 +8,6 @@ from optsched.deadline import Deadline
 from optsched.placement.bounds.combinatorial import combinatorial_bound
 from optsched.placement.bounds.patterns import PatternProgramme
 from optsched.placement.cost import tables_of
-from optsched.placement.exact.dp import dp
-from optsched.placement.exact.threshold import threshold
 from optsched.placement.heuristics.heavy_edge import heavy_edge
 from optsched.placement.heuristics.repartition import repartition
 from optsched.placement.instance import SCHEMA, PlacementInstance
@@ -20,8 +18,7 @@ from optsched.result import Settings
 def warm_up() -> None:
     """Run every compiled loop once on a tiny instance."""
     options, settings = PlacementOptions(), Settings()
-    for solve in (heavy_edge, dp, threshold):
-        solve(_TINY, options, settings)
+    heavy_edge(_TINY, options, settings)
     repartition(_SYNCHRONOUS, options, settings)
     combinatorial_bound(_SYNCHRONOUS, tables_of(_SYNCHRONOUS, options))
     pricing = PatternProgramme(_TINY, tables_of(_TINY), Deadline()).price(1e3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from importlib.util import find_spec
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -23,9 +22,9 @@ from optsched.library.verify import RefusedError, verify
 from optsched.library.verify.placement import patterns_within
 from optsched.verbs.judging import certificate_violations
 
-EXACT = ("dp", "threshold", "columns", "ilp", "exact")
-SOLVERS = {"cp-sat": 6, "ilp-vertex": 3}
-"""A process or a weak model each: on every so many cases of the nightly run."""
+EXACT = ("columns", "ilp", "exact")
+SOLVERS = {"ilp-vertex": 3}
+"""A weak model: on every so many cases of the nightly run."""
 HEURISTICS = ("heavy-edge", "repartition")
 SOLVED = 1e-8
 """Relative; a solver's tolerance is 1e-9 a row."""
@@ -51,8 +50,6 @@ def _examine(case: cases.Case, number: int | None, folder: Path, counts: Counter
     instance = loaded(folder, case.instance)
     results = []
     for method in (*EXACT, *SOLVERS, *HEURISTICS):
-        if method == "cp-sat" and not find_spec("ortools"):
-            continue
         if method in SOLVERS and (number is None or number % SOLVERS[method]):
             continue
         try:
@@ -114,7 +111,7 @@ def test_what_must_not_matter(numbers: range, tmp_path: Path) -> None:
     for number in numbers:
         instance = larger(seed_of_the_day(), number)
         with told(seed_of_the_day(), number, instance):
-            for method in ("dp", "columns", "threshold", "exact"):
+            for method in ("columns", "ilp", "exact"):
                 _relations(instance, method, tmp_path)
 
 
@@ -140,21 +137,6 @@ def _relations(instance: dict, method: str, folder: Path) -> None:
     better = {**instance, "cluster": {**instance["cluster"], **faster}}
     for one in (better, cases.offered(instance, [*free, 1 + max(free) // 2])):
         assert found(one) <= value * (1 + 1e-6), method
-
-
-def test_whole_numbers_prove_at_no_gap(tmp_path: Path) -> None:
-    """Parts of a second are rounded, as any solver's are: found as case 6 of seed 90417.
-
-    Both of the first stage together, twos of the second: work 1 + 2 + 2 = 5 and 1 + 1 = 2,
-    all-reduce 2 (1/2) 7 / 8 = 0.875 and 2 (3/4) 5 / 2 = 3.75, of which 2/7 are hidden. With
-    7 micro-batches 5 (6/7) + (5 + 2)/7 + 3.75 - 2/7 = 8.75, and every other table takes longer.
-    """
-    pytest.importorskip("ortools")
-    first = stage(2, 1, 2, output_bytes=1, parameter_bytes=7)
-    second = stage(4, 0.7, 0.3, input_bytes=0.5, parameter_bytes=5)
-    instance = job([2, 2, 2], first, second, micro_batches=7)
-    assert oracle.optimum(instance, {}) == pytest.approx(8.75, rel=1e-12)
-    proves(optsched.solve(loaded(tmp_path, instance), "cp-sat", gap=0.0), 8.75, SOLVED)
 
 
 def test_one_micro_batch_and_nothing_within_reach() -> None:

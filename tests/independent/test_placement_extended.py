@@ -19,11 +19,8 @@ from independent.placement_worked import SLICED, TOO_ODD, WORKED, Worked, job, s
 import optsched
 from optsched.errors import NotApplicableError
 
-EXACT = ("dp", "threshold", "columns", "ilp", "ilp-vertex", "exact")
+EXACT = ("columns", "ilp", "ilp-vertex", "exact")
 HEURISTICS = ("heavy-edge", "repartition", "min-cut")
-
-BY_SERVER = ("dp", "threshold")
-"""Methods for the worst server alone: micro-batches add up over stages."""
 
 SOLVED = 1e-8
 """Relative; models give HiGHS floats and take back a bound within its tolerance of 1e-9."""
@@ -47,9 +44,7 @@ def test_every_method_against_all_tables(numbers: range, tmp_path: Path) -> None
     assert counts["accepted tables"] >= 0.1 * len(numbers)
     if len(numbers) > 20:  # of a day's twenty there may be none
         assert counts["no table"] >= 0.02 * len(numbers)
-        assert counts["refused by dp"] >= 0.6 * len(numbers)
-        assert counts["proved by dp"] >= 0.05 * len(numbers)
-        assert counts["proved by threshold"] >= 0.02 * len(numbers)
+        assert counts["refused by columns"] >= 0.3 * len(numbers)
         assert counts["heuristic above the optimum"] >= 0.1 * held
         assert counts["lost by heavy-edge"] <= 0.2 * held
 
@@ -60,8 +55,8 @@ def test_exact_methods_agree_where_tables_are_too_many(numbers: range, tmp_path:
         drawn = cases.larger(seed_of_the_day(), number)
         with told(seed_of_the_day(), number, drawn):
             instance = loaded(tmp_path, drawn)
-            first = optsched.solve(instance, "dp")
-            for method in ("threshold", "ilp", "columns", "heavy-edge", "repartition"):
+            first = optsched.solve(instance, "exact")
+            for method in ("ilp", "columns", "heavy-edge", "repartition"):
                 result = optsched.solve(instance, method)
                 if first.objective is None:
                     said = "no-solution" if method == "heavy-edge" else "infeasible"
@@ -113,8 +108,7 @@ def _judge(case: cases.Case, method: str, result: Any, best: float, counts: Coun
         assert close(result.objective, best) or method == "columns", method
         counts[f"left open by {method}"] += 1
     elif method in EXACT:
-        solver = method not in BY_SERVER
-        proves(result, best, max(case.gap, SOLVED if solver else 0.0))
+        proves(result, best, max(case.gap, SOLVED))
         counts[f"proved by {method}"] += 1
     else:
         assert result.termination.value in ("feasible", "optimal"), f"{method}: {result}"
@@ -130,7 +124,7 @@ def _may_stay_open(method: str, case: cases.Case) -> bool:
 
 
 def _must_refuse(method: str, case: cases.Case) -> bool:
-    return method in BY_SERVER and "micro_batches" in case.instance["job"]
+    return method == "columns" and "micro_batches" in case.instance["job"]
 
 
 def _may_refuse(method: str, case: cases.Case) -> bool:
@@ -138,10 +132,8 @@ def _may_refuse(method: str, case: cases.Case) -> bool:
     bottleneck = case.options.get("all_reduce_bandwidth") == "bottleneck"
     parts = "micro_batches" in case.instance["job"]
     saves = oracle.saves_inside(case.instance)
-    if method in (*BY_SERVER, "columns"):
-        return bottleneck or parts or (method != "dp" and not saves)
-    if method == "exact":
-        return (bottleneck or parts) and not saves
+    if method == "columns":
+        return bottleneck or parts or not saves
     return (method == "repartition" and bottleneck) or (method == "ilp" and not saves)
 
 
@@ -201,7 +193,7 @@ def test_values_worked_by_hand(worked: Worked, tmp_path: Path) -> None:
     for method in ("ilp-vertex",) if slow else ("exact", "ilp", "ilp-vertex"):
         proves(optsched.solve(instance, method, gap=0.0), worked.optimum, SOLVED)
     if not parts:
-        for method in ("dp",) if slow else ("dp", "threshold", "columns"):
+        for method in ("exact",) if slow else ("exact", "columns"):
             proves(optsched.solve(instance, method, gap=0.0), worked.optimum, SOLVED)
 
 
@@ -228,22 +220,21 @@ def test_slices_on_two_servers_are_refused(table: list[list[float]], tmp_path: P
     assert not accepts(tmp_path, loaded(tmp_path, instance), _solution(instance, table))[0]
 
 
-@pytest.mark.parametrize("method", BY_SERVER)
-def test_methods_for_the_worst_server_refuse_micro_batches(method: str, tmp_path: Path) -> None:
+def test_columns_refuse_micro_batches(tmp_path: Path) -> None:
     synchronous = next(one for one in WORKED if one.name == "synchronous").instance
-    with pytest.raises(NotApplicableError, match=rf"^method {method}: .*micro.?batch"):
-        optsched.solve(loaded(tmp_path, synchronous), method)
+    with pytest.raises(NotApplicableError, match=r"^method columns: .*micro.?batch"):
+        optsched.solve(loaded(tmp_path, synchronous), "columns")
 
 
 def test_a_table_of_gaps_names_who_refused(tmp_path: Path) -> None:
     worked = next(one for one in WORKED if one.name == "all, synchronous, apart")
     instance = loaded(tmp_path, worked.instance)
-    frame = optsched.compare(instance, ["heavy-edge", "dp", "ilp-vertex", "exact"])
+    frame = optsched.compare(instance, ["heavy-edge", "columns", "ilp-vertex", "exact"])
     rows = frame.set_index("method")
     assert rows.loc["exact", "objective"] == pytest.approx(worked.optimum, rel=1e-9)
     assert rows.loc["ilp-vertex", "objective"] == pytest.approx(worked.optimum, rel=1e-9)
     assert rows.loc["heavy-edge", "objective"] >= worked.optimum * (1 - 1e-9)
-    assert rows.loc["dp"].isna()["objective"]
+    assert rows.loc["columns"].isna()["objective"]
     assert not rows["status"].isna().any()
 
 
@@ -252,7 +243,7 @@ def test_fields_at_their_defaults_change_no_digit(number: int, tmp_path: Path) -
     drawn = cases.asynchronous_only(cases.draw(seed_of_the_day(), number).instance)
     plain = loaded(tmp_path, drawn)
     full = loaded(tmp_path, cases.written_out(drawn))
-    for method in ("dp", "ilp", "columns", "exact", "heavy-edge", "repartition", "min-cut"):
+    for method in ("ilp", "columns", "exact", "heavy-edge", "repartition", "min-cut"):
         try:
             expected = optsched.solve(plain, method)
         except NotApplicableError:

@@ -125,7 +125,6 @@ class _Search:
 
 
 def _exact_alpha(jobs: Jobs, configuration: int, offer: tuple[int, ...]) -> float:
-    from optsched.placement.exact.dp import dp
     from optsched.placement.exact.exact import exact
     from optsched.placement.instance import SCHEMA, PlacementInstance
     from optsched.placement.options import PlacementOptions
@@ -141,8 +140,7 @@ def _exact_alpha(jobs: Jobs, configuration: int, offer: tuple[int, ...]) -> floa
             "job": jobs.configurations.jobs[configuration],
         }
     )
-    method = dp if instance.job.micro_batches is None else exact
-    outcome = method(instance, PlacementOptions(), Settings(gap=0.0))
+    outcome = exact(instance, PlacementOptions(), Settings(gap=0.0))
     return math.inf if outcome.claimed is None else outcome.claimed
 
 

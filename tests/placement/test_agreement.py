@@ -14,7 +14,7 @@ from optsched.result import Termination
 
 REDUCED = range(60)
 FULL = range(1000, 1320)
-OWN = ("dp", "threshold", "ilp", "ilp-vertex", "exact")
+OWN = ("columns", "ilp", "ilp-vertex", "exact")
 BOTTLENECK = ("ilp", "ilp-vertex", "exact")
 EXACT = 1e-9
 

@@ -63,9 +63,9 @@ def drawn(seed: int, stages: int = 3, offers: tuple[int, ...] = (3, 2, 3)) -> Pl
 
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("offers", [(3, 2, 3), (4, 4, 4, 4), (1, 5, 2, 1)])
-def test_the_optimum_is_that_of_the_dynamic_programme(seed: int, offers: tuple[int, ...]) -> None:
+def test_the_optimum_is_that_of_the_model(seed: int, offers: tuple[int, ...]) -> None:
     instance = drawn(seed, 2 + seed % 4, offers)
-    best = optsched.solve(instance, "dp", gap=0.0)
+    best = optsched.solve(instance, "ilp", gap=0.0)
     result = optsched.solve(instance, "columns", gap=0.0)
     assert result.check.feasible, result.check
     assert result.termination is Termination.OPTIMAL
@@ -115,7 +115,7 @@ def test_a_certificate_is_checked() -> None:
 def test_no_prices_certify_more_than_the_optimum(seed: int) -> None:
     """Whatever the prices: at the optimum itself there is a placement, so they prove nothing."""
     instance = drawn(seed, 3, (3, 2, 3))
-    best = optsched.solve(instance, "dp", gap=0.0).objective
+    best = optsched.solve(instance, "ilp", gap=0.0).objective
     random = np.random.default_rng(seed)
     for _ in range(20):
         prices: Any = tuple(random.integers(0, 1000, 3).tolist())
@@ -175,7 +175,7 @@ def test_replicas_of_several_gpus_leave_out_fillers_too(seed: int) -> None:
     document["cluster"]["gpus_per_server"] = 5
     document["free_gpus"] = [5, 4, 5]
     instance = PlacementInstance.from_dict(document)
-    best = optsched.solve(instance, "dp", gap=0.0)
+    best = optsched.solve(instance, "ilp", gap=0.0)
     result = optsched.solve(instance, "columns", gap=0.0)
     assert result.check.feasible
     assert result.proved
@@ -184,7 +184,6 @@ def test_replicas_of_several_gpus_leave_out_fillers_too(seed: int) -> None:
 
 @pytest.mark.parametrize(("seed", "by"), [(0, "pattern prices"), (4, "no faster set of patterns")])
 def test_exact_proves_a_job_of_a_hundred_gpus_by_columns(seed: int, by: str) -> None:
-    """Beyond bisection and the programme over servers."""
     instance = drawn(seed, 16, (8, 7, 6, 5, 4, 3, 2, 1) * 4)
     result = optsched.solve(instance, "exact")
     assert result.chosen == "columns"
@@ -226,8 +225,6 @@ def test_what_columns_found_is_theirs_where_no_other_method_takes_over(
         raise NotApplicableError("another", "too much", "less")
 
     monkeypatch.setattr("optsched.placement.exact.columns.between", tried)
-    monkeypatch.setattr("optsched.placement.exact.threshold.bisect", refused)
-    monkeypatch.setattr("optsched.placement.exact.exact.programme", refused)
     monkeypatch.setattr("optsched.placement.models.ilp.ilp", refused)
     monkeypatch.setattr("optsched.placement.models.vertex_formulation.ilp_vertex", refused)
     result = optsched.solve(instance, "exact")

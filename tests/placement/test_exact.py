@@ -12,8 +12,6 @@ import pytest
 import optsched
 from optsched.errors import NotApplicableError
 from optsched.generators.placement import generate_placement
-from optsched.placement.exact.dp import states
-from optsched.placement.exact.exact import FEW_STATES
 from optsched.placement.instance import PlacementInstance
 from optsched.profiles import Training
 from optsched.result import Termination
@@ -28,19 +26,11 @@ def test_bounds_first() -> None:
     assert result.termination is Termination.OPTIMAL
 
 
-def test_then_the_programme_for_few_states() -> None:
-    instance = optsched.load("placement/vgg19-16")
-    assert states(instance) <= FEW_STATES
-    assert optsched.solve(instance).chosen == "dp"
-
-
-def test_then_bisection_for_many() -> None:
-    instance = optsched.load("placement/gpt-175b-64x1")
-    assert states(instance) > FEW_STATES
-    result = optsched.solve(instance)
-    assert result.chosen == "threshold"
-    assert result.details["probes"] >= 1
-    assert result.termination is Termination.OPTIMAL
+@pytest.mark.parametrize(("reading", "method"), [("own", "columns"), ("bottleneck", "ilp")])
+def test_then_columns_or_the_model(reading: str, method: str) -> None:
+    options = {"all_reduce_bandwidth": reading}
+    result = optsched.solve("placement/vgg19-16", options=options)
+    assert (result.chosen, result.termination) == (method, Termination.OPTIMAL)
 
 
 @pytest.mark.parametrize("model", ["VGG19", "Inception-V3", "XLNet-large"])
@@ -48,13 +38,14 @@ def test_then_bisection_for_many() -> None:
 def test_exact_methods_agree_on_zoo_jobs(model: str, seed: int) -> None:
     instance = generate_placement(model, 32, stages=4, training=ANY, seed=seed)
     values = {
-        method: optsched.solve(instance, method, gap=0.0)
-        for method in ("dp", "threshold", "ilp", "exact")
+        method: optsched.solve(instance, method, gap=0.0) for method in ("columns", "ilp", "exact")
     }
     for method, result in values.items():
         assert result.termination is Termination.OPTIMAL, method
-        assert result.objective == pytest.approx(values["dp"].objective, rel=1e-9), method
-    assert values["dp"].objective <= optsched.solve(instance, "repartition").objective * (1 + 1e-12)
+        assert result.objective == pytest.approx(values["ilp"].objective, rel=1e-9), method
+    assert values["ilp"].objective <= optsched.solve(instance, "repartition").objective * (
+        1 + 1e-12
+    )
 
 
 @pytest.mark.parametrize("method", ["exact", "columns", "ilp", "ilp-vertex"])
@@ -118,10 +109,11 @@ def test_the_bottleneck_reading_costs_no_less() -> None:
         assert bottleneck.objective >= own.objective * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("method", ["dp", "threshold", "repartition"])
-def test_methods_of_separate_servers_refuse_the_bottleneck_reading(method: str) -> None:
-    with pytest.raises(NotApplicableError, match=f"method {method}.*bottleneck"):
-        optsched.solve("placement/vgg19-16", method, options={"all_reduce_bandwidth": "bottleneck"})
+def test_repartition_refuses_the_bottleneck_reading() -> None:
+    with pytest.raises(NotApplicableError, match=r"method repartition.*bottleneck"):
+        optsched.solve(
+            "placement/vgg19-16", "repartition", options={"all_reduce_bandwidth": "bottleneck"}
+        )
 
 
 def slow_inside() -> PlacementInstance:
@@ -131,7 +123,7 @@ def slow_inside() -> PlacementInstance:
     return PlacementInstance.from_dict(document)
 
 
-@pytest.mark.parametrize("method", ["ilp", "threshold"])
+@pytest.mark.parametrize("method", ["ilp", "columns"])
 def test_models_with_savings_refuse_a_slow_link_inside(method: str) -> None:
     with pytest.raises(NotApplicableError, match=f"{method}.*B_intra"):
         optsched.solve(slow_inside(), method)
@@ -140,28 +132,22 @@ def test_models_with_savings_refuse_a_slow_link_inside(method: str) -> None:
 def test_others_take_a_slow_link_inside() -> None:
     values = {
         method: optsched.solve(slow_inside(), method, gap=0.0).objective
-        for method in ("dp", "ilp-vertex", "exact")
+        for method in ("ilp-vertex", "exact")
     }
-    assert values["dp"] == pytest.approx(values["ilp-vertex"], rel=1e-9)
-    assert values["dp"] == pytest.approx(values["exact"], rel=1e-9)
-    assert values["dp"] <= optsched.solve(slow_inside(), "heavy-edge").objective
+    assert values["exact"] == pytest.approx(values["ilp-vertex"], rel=1e-9)
+    assert values["exact"] <= optsched.solve(slow_inside(), "heavy-edge").objective
 
 
-def test_the_programme_refuses_what_it_cannot_hold() -> None:
-    with pytest.raises(NotApplicableError, match="states"):
-        optsched.solve("placement/gpt-175b-64x1", "dp")
-
-
-def test_bisection_stops_at_its_limit_with_a_bound() -> None:
+def test_columns_stop_at_their_limit_with_a_bound() -> None:
     instance = generate_placement("GPT-175B", 64, stages=64, training=ANY)
-    result = optsched.solve(instance, "threshold", time_limit=0.0)
+    result = optsched.solve(instance, "columns", time_limit=0.0)
     assert result.termination is Termination.TIME_LIMIT
     assert 0 < result.bound < result.objective
     assert result.check.feasible
 
 
 def test_the_trace_closes() -> None:
-    result = optsched.solve("placement/gpt-175b-64x1", "threshold")
+    result = optsched.solve("placement/gpt-175b-64x1", "columns")
     bounds = [point.bound for point in result.trace]
     assert bounds == sorted(bounds)
     assert result.trace[-1].bound == pytest.approx(result.trace[-1].incumbent, rel=1e-9)
@@ -180,7 +166,7 @@ def test_build_model_and_what_has_none() -> None:
     model = optsched.build_model("placement/fig2", "ilp")
     assert model.replicas.doc.startswith("(1a)")
     with pytest.raises(NotApplicableError, match="one of ilp, ilp-vertex, min-cut"):
-        optsched.build_model("placement/fig2", "dp")
+        optsched.build_model("placement/fig2", "columns")
 
 
 def wide(gpus_per_server: int, replicas: int, stages: int) -> PlacementInstance:
@@ -268,7 +254,7 @@ def test_a_link_a_hundred_million_times_faster_inside() -> None:
     document = optsched.load("placement/vgg19-16").to_dict()
     document["cluster"].update(inter_bandwidth=1e3, intra_bandwidth=1e13)
     instance = PlacementInstance.from_dict(document)
-    for method in ("heavy-edge", "repartition", "dp", "exact"):
+    for method in ("heavy-edge", "repartition", "exact"):
         result = optsched.solve(instance, method, options={"backward_overlap": 0})
         assert result.check.feasible, (method, result.check.violations)
         assert result.bound <= result.objective

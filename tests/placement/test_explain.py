@@ -84,5 +84,5 @@ def test_refuses_an_infeasible_solution() -> None:
 
 
 def test_without_a_solution_it_solves() -> None:
-    best = optsched.solve(INSTANCE, "dp").objective
+    best = optsched.solve(INSTANCE, "exact").objective
     assert optsched.explain(INSTANCE).iteration_time == pytest.approx(best)

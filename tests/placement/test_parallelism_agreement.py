@@ -19,9 +19,9 @@ from optsched.verbs.judging import certificate_violations
 
 DRAWN = range(30)
 NIGHTLY = range(1000, 1450)
-EXACT = ("dp", "threshold", "ilp", "ilp-vertex", "exact")
-ASYNCHRONOUS = ("dp", "threshold", "columns")
-OWN = ("dp", "threshold", "repartition")
+EXACT = ("ilp", "ilp-vertex", "exact")
+ASYNCHRONOUS = ("columns",)
+OWN = ("repartition",)
 ROUNDING = 1e-9
 
 

@@ -19,7 +19,7 @@ from optsched.placement.options import PlacementOptions
 from optsched.result import Settings, Termination
 from optsched.verbs.judging import certificate_violations
 
-METHODS = ("heavy-edge", "repartition", "dp", "threshold", "columns", "ilp", "ilp-vertex", "exact")
+METHODS = ("heavy-edge", "repartition", "columns", "ilp", "ilp-vertex", "exact")
 SEEDS = range(40)
 
 
@@ -136,7 +136,7 @@ def test_offers_that_cannot_hold_the_replicas(
     """A status, of every method that takes the job at all; Heavy-Edge says what is left over."""
     made = sliced(sizes, free, **({} if batches is None else {"micro_batches": batches}))
     for method in (*METHODS, "min-cut"):
-        if batches and method in ("dp", "threshold", "columns"):
+        if batches and method == "columns":
             with pytest.raises(NotApplicableError, match=r"micro_batches=4, expected an asynchr"):
                 optsched.solve(made, method)
             continue
@@ -201,7 +201,7 @@ def test_packings_against_enumeration(seed: int) -> None:
 def test_a_short_limit_may_leave_it_open() -> None:
     """Whether the replicas fit takes a programme in integers, and there is no time for it."""
     made = sliced(*PUZZLE)
-    result = optsched.solve(made, "threshold", time_limit=0.0)
+    result = optsched.solve(made, "columns", time_limit=0.0)
     assert result.termination is Termination.TIME_LIMIT
     assert result.solution is None
     assert result.details["message"] == "no placement found by the limit"
@@ -211,10 +211,8 @@ def test_a_short_limit_may_leave_it_open() -> None:
 def test_a_certified_bound_of_slices(spare: int) -> None:
     """32 GPUs: the exact methods agree, and the bound of columns is shown without a solver."""
     made = sliced([(4, 2), (6, 1), (4, 4), (2, 1)], [8, 8, 7, 5, 4 + spare])
-    best = optsched.solve(made, "threshold", gap=0.0)
-    dynamic = optsched.solve(made, "dp", gap=0.0)
-    assert best.termination is dynamic.termination is Termination.OPTIMAL
-    assert best.objective == pytest.approx(dynamic.objective, rel=1e-12)
+    best = optsched.solve(made, "ilp", gap=0.0)
+    assert best.termination is Termination.OPTIMAL
     found = optsched.solve(made, "columns", time_limit=20)
     assert found.bound <= best.objective * (1 + 1e-9)
     if found.certificate is not None:

@@ -86,7 +86,7 @@ def test_once_the_deadline_passed_nothing_is_handed_over(monkeypatch: pytest.Mon
     assert handed == []
 
 
-@pytest.mark.parametrize("method", [*MODELS, "threshold"])
+@pytest.mark.parametrize("method", MODELS)
 def test_what_takes_too_much_memory_is_refused(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

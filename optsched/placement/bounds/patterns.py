@@ -259,5 +259,5 @@ class PatternProgramme:
         cells = float(most) ** 2 * (float(self.sizes.max()) + 1) * len(self.tables.replicas)
         if cells > MOST_CELLS:
             raise NotApplicableError(
-                "columns", f"{cells:.3g} cells of a table", f"at most {MOST_CELLS}: use threshold"
+                "columns", f"{cells:.3g} cells of a table", f"at most {MOST_CELLS}: use ilp"
             )

@@ -1,9 +1,8 @@
-"""Method ``exact``: the cheapest argument that proves an optimum.
+"""Method `exact`: the cheapest argument that proves an optimum.
 
 First the combinatorial bounds against Repartition's placement: where they meet, nothing else is
-needed. Then the dynamic programme while its states are few, threshold bisection while its programme
-is small, else server patterns; of the "bottleneck" reading patterns where the model is large, else
-the model with each stage's least count; the model for micro-batches. The outcome says which it was.
+needed. Then server patterns (`columns`) for an asynchronous job, then the model (`ilp`), or the
+vertex-level model where its assumption on bandwidths fails. The outcome says which it was.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from optsched.deadline import clock
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
 from optsched.placement.cost import CostTables, Ints, placement_time, tables_of
-from optsched.placement.exact.dp import programme, states
 from optsched.placement.heuristics.repartition import starting_placement
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.models.limits import count_nonzeros
@@ -25,50 +23,48 @@ from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import SOLVED, Outcome, Settings, Termination, ended, is_proved
 
-FEW_STATES = 100_000
-"""Up to here the dynamic programme takes milliseconds."""
 FEW_NONZEROS = 15_000
-"""Up to here threshold bisection does."""
+"""Of the model under the "bottleneck" reading, up to which it is solved without `columns`."""
 
 
 def exact(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
     """Place a job optimally by whichever method fits.
 
-    Where none takes the instance the heuristics' placement and the best bound stand, as
-    "feasible"; where the time ends first, as "time-limit". Complexity: that of the method chosen;
-    the bounds' part takes milliseconds. Beyond the paper.
+    Where none takes the instance, the heuristics' placement and the best bound stand, as
+    "feasible"; where the time ends first, as "time-limit".
     """
     began = clock()
     tables = tables_of(instance, options)
-    name, start, _ = found_first = starting_placement(instance, options, settings, tables)
-    if start is None:
-        return found_first.nothing
+    start = starting_placement(instance, options, settings, tables)
+    if start.counts is None:
+        return start.nothing
     bound = combinatorial_bound(instance, tables)
-    value = placement_time(tables, start, options)
+    value = placement_time(tables, start.counts, options)
     settings.progress.report(value, bound.value)
-    known = Outcome(
-        PlacementSolution.of(instance.name, start.tolist()),
+    best = Outcome(
+        PlacementSolution.of(instance.name, start.counts.tolist()),
         ended(is_proved(value, bound.value, settings.gap), settings.deadline.is_over),
         bound=bound.value,
         bound_source=bound.source,
         claimed=value,
+        chosen=start.method,
     )
     spent = clock() - began
-    if known.termination is Termination.OPTIMAL:
-        return replace(known, chosen=name, solve_time=spent)
-    for method, solve in _methods(instance, options, settings, tables, start, bound):
+    if best.termination is Termination.OPTIMAL:
+        return replace(best, solve_time=spent)
+    for method, solve in _methods(instance, options, settings, tables, start.counts, bound):
         try:
             found = solve()
         except NotApplicableError:
             continue
-        best = _better(lambda c: placement_time(tables, c, options), settings, known, found)
-        proved = best.termination is Termination.OPTIMAL
-        if method == "columns" and not (proved or settings.deadline.is_over):
-            known, name = best, method  # its tries ended before its time did
-            spent += best.solve_time
-            continue
-        return replace(best, chosen=method, solve_time=best.solve_time + spent)
-    return replace(known, chosen=name, solve_time=spent)
+        spent += found.solve_time
+        best = replace(_better(tables, options, settings, best, found), chosen=method)
+        # `columns` may give up before the time is over; the model then goes on.
+        if best.termination is Termination.OPTIMAL or settings.deadline.is_over:
+            break
+        if method != "columns":
+            break
+    return replace(best, solve_time=spent)
 
 
 def _methods(
@@ -81,19 +77,11 @@ def _methods(
 ) -> Iterator[tuple[str, Callable[[], Outcome]]]:
     """The exact methods to try, the quickest first; each may refuse the instance."""
     own = options.all_reduce_bandwidth == "own"
-    if tables.micro_batches is None:
-        if own and states(instance) <= FEW_STATES:
-            yield "dp", lambda: programme(instance, tables, start, settings)
+    by_patterns = tables.micro_batches is None and settings.solver == "highs"
+    if by_patterns and (own or count_nonzeros(instance) > FEW_NONZEROS):
         from optsched.placement.exact.columns import between
-        from optsched.placement.exact.threshold import bisect
 
-        if settings.solver == "highs":
-            if count_nonzeros(instance) > FEW_NONZEROS:
-                yield "columns", lambda: between(instance, options, settings, start, bound)
-            if own:
-                yield "threshold", lambda: bisect(instance, options, settings, start, bound)
-        if own and states(instance) > FEW_STATES:
-            yield "dp", lambda: programme(instance, tables, start, settings)
+        yield "columns", lambda: between(instance, options, settings, start, bound)
     from optsched.placement.models.ilp import ilp
     from optsched.placement.models.vertex_formulation import ilp_vertex
 
@@ -102,15 +90,19 @@ def _methods(
 
 
 def _better(
-    seconds: Callable[[Ints], float], settings: Settings, known: Outcome, found: Outcome
+    tables: CostTables,
+    options: PlacementOptions,
+    settings: Settings,
+    known: Outcome,
+    found: Outcome,
 ) -> Outcome:
-    """The better placement and the better bound of what was known and what was found."""
+    """The better placement and the better bound of two outcomes, as the second's outcome."""
     bound = max(
         (Bound(o.bound, str(o.bound_source)) for o in (known, found) if o.bound is not None),
         key=lambda b: b.value,
     )
     placements = [o.solution for o in (known, found) if o.solution is not None]
-    times = [seconds(np.array(placement.counts)) for placement in placements]
+    times = [placement_time(tables, np.array(p.counts), options) for p in placements]
     value = min(times)
     gap = settings.gap if found.solver is None else max(settings.gap, SOLVED)
     return replace(
