@@ -1,7 +1,7 @@
-"""Trees of linear programmes, until every leaf is above a target: what certificates branch on.
+"""Trees of linear programmes that prove a target: branching for certificates of selections.
 
-Rows count columns; a whole number of them is k at most or more. Depth first; of a few rows whose
-count is none, the one is branched on whose two children gain most.
+Each row sums some columns; one child bounds the sum by k above, the other by k + 1 below. Depth
+first; strong branching chooses among a few fractional rows the one whose children gain most.
 """
 
 from __future__ import annotations
@@ -19,35 +19,29 @@ from optsched.deadline import Deadline
 
 Document = dict[str, Any]
 Row = tuple[tuple[str, Any], ...]
-"""What is counted, as `verify` reads it: its keys and what they are, such as a type's name."""
-PROBED = 12
-"""Rows whose children are looked at before one is chosen."""
-MOST_LEAVES = 3000
-BROKEN = 3.0
-"""Times the target: the price of breaking a row by one, so that no child is infeasible."""
-WHOLE = 1e-6
+"""The columns that a row sums, as `verify` reads it: keys and values, such as a type's name."""
+MAX_PROBED = 12
+"""Candidate rows of strong branching."""
+MAX_LEAVES = 3000
+VIOLATION_PENALTY = 3.0
+"""Cost of violating a row by one, in targets: it keeps every child feasible."""
+INTEGRALITY_TOL = 1e-6
 
 
 @dataclass(frozen=True)
 class Branch:
-    """A row on the way to a node: `most` at most (`few`), or more."""
+    """A branch on the path to a node: the row's sum is at most `most` (`few`), or more."""
 
     row: Row
     most: int
     few: bool
 
 
-class Split(Protocol):
-    """Another way to branch: whether the nodes below could be added; None where it does not."""
-
-    def __call__(self, answer: LpAnswer, path: tuple[Branch, ...], /) -> bool | None: ...
-
-
 class Leaf(Protocol):
-    """What a leaf keeps of its prices."""
+    """Makes the certificate of a leaf from its duals."""
 
     def __call__(
-        self, answer: LpAnswer, path: Sequence[Branch], paid: list[float], /
+        self, answer: LpAnswer, path: Sequence[Branch], duals: list[float], /
     ) -> Document: ...
 
 
@@ -68,8 +62,6 @@ class Tree:
     deadline : Deadline
     nodes : list of dict
         The tree, a node before its children.
-    split : Split, optional
-        Asked first how to branch.
     """
 
     lp: GrowingLp
@@ -78,21 +70,17 @@ class Tree:
     leaf: Leaf
     deadline: Deadline
     nodes: list[Document] = field(default_factory=list)
-    split: Split | None = None
     rows: dict[Row, int] = field(default_factory=dict)
 
     def grow(self, path: tuple[Branch, ...] = ()) -> bool:
         """Add the nodes below a path; False where there are too many or one cannot be closed."""
         answer = self._solve(path)
-        if answer is None or self.deadline.is_over or len(self.nodes) > 2 * MOST_LEAVES:
+        if answer is None or self.deadline.is_over or len(self.nodes) > 2 * MAX_LEAVES:
             return False
         if answer.objective >= self.target:
-            self.nodes.append(self.leaf(answer, path, self._paid(answer, path)))
+            self.nodes.append(self.leaf(answer, path, self._row_duals(answer, path)))
             return True
-        below = None if self.split is None else self.split(answer, path)
-        if below is not None:
-            return below
-        chosen = self._chosen(answer, path)
+        chosen = self._branching_row(answer, path)
         if chosen is None:
             return False
         (row, most), node = chosen, len(self.nodes)
@@ -106,7 +94,7 @@ class Tree:
         """The relaxation in a node."""
         for branch in path:
             if branch.row not in self.rows:
-                columns, price = self.members[branch.row], BROKEN * self.target
+                columns, price = self.members[branch.row], VIOLATION_PENALTY * self.target
                 self.rows[branch.row] = self.lp.add_elastic_row(columns, price)
         bounds: dict[Row, tuple[float, float]] = dict.fromkeys(self.rows, (-np.inf, np.inf))
         for branch in path:
@@ -119,19 +107,19 @@ class Tree:
             self.lp.bound_row(self.rows[row], *limits)
         return self.lp.solve()
 
-    def _paid(self, answer: LpAnswer, path: Sequence[Branch]) -> list[float]:
-        """The prices of a path's rows: of bounds of one row the last is the tightest."""
-        paid: list[float] = []
+    def _row_duals(self, answer: LpAnswer, path: Sequence[Branch]) -> list[float]:
+        """Duals of the branches on the path; of bounds of one row only the last has a dual."""
+        duals: list[float] = []
         seen: set[tuple[Row, bool]] = set()
         for branch in reversed(path):
             dual = float(answer.duals[self.rows[branch.row]])
             price = max(-dual if branch.few else dual, 0.0)
-            paid.append(0.0 if (branch.row, branch.few) in seen else price)
+            duals.append(0.0 if (branch.row, branch.few) in seen else price)
             seen.add((branch.row, branch.few))
-        return paid[::-1]
+        return duals[::-1]
 
-    def _chosen(self, answer: LpAnswer, path: tuple[Branch, ...]) -> tuple[Row, int] | None:
-        """Of the rows most between whole numbers the one whose children gain most."""
+    def _branching_row(self, answer: LpAnswer, path: tuple[Branch, ...]) -> tuple[Row, int] | None:
+        """The fractional row whose children gain most, and its floor."""
         best: tuple[float, tuple[Row, int]] | None = None
         room = max(self.target - answer.objective, 1e-12 * self.target)
         for row, most in self._candidates(answer.values):
@@ -150,18 +138,18 @@ class Tree:
         return None if best is None else best[1]
 
     def _candidates(self, values: NDArray[np.float64]) -> Iterator[tuple[Row, int]]:
-        """Rows whose count is not whole, with its floor: of each kind in turn the farthest off."""
+        """Rows with a fractional sum, and its floor: of each kind in turn the most fractional."""
         found: dict[tuple[str, ...], list[tuple[float, Row, int]]] = {}
         for row, columns in self.members.items():
             keys = tuple(key for key, _ in row)
             kind = found.setdefault(keys, [])
             count = float(values[columns].sum())
             off = abs(count - round(count))
-            if off > WHOLE:
+            if off > INTEGRALITY_TOL:
                 kind.append((off, row, int(count)))
         ranked = [sorted(each, key=lambda f: -f[0]) for each in found.values()]
-        turns = [each[i] for i in range(PROBED) for each in ranked if i < len(each)]
-        yield from ((row, most) for _, row, most in turns[:PROBED])
+        turns = [each[i] for i in range(MAX_PROBED) for each in ranked if i < len(each)]
+        yield from ((row, most) for _, row, most in turns[:MAX_PROBED])
 
 
 def rows_of(

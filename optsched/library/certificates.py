@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from optsched.deadline import Deadline
-from optsched.library.placement_trees import placement_tree
 from optsched.library.selection_trees import selection_tree
 from optsched.library.standing import SAME
 from optsched.library.verify import RefusedError, verify
@@ -61,10 +60,6 @@ def _placement(instance: Any, result: Result, deadline: Deadline) -> Iterator[Ce
     ones = [[int(at == s) for at in range(stages)] for s in range(stages)]
     for prices in ([0] * stages, [1] * stages, *ones):
         yield {"kind": "patterns", "threshold": theta, "prices": prices}
-    tree = placement_tree(instance.to_dict(), theta, deadline)
-    if tree is not None:
-        yield tree
-        return
     counts = getattr(result.solution, "counts", None)
     if counts is None:
         return
@@ -73,13 +68,13 @@ def _placement(instance: Any, result: Result, deadline: Deadline) -> Iterator[Ce
     low, high = theta / 2, theta
     for step in range(BISECTIONS):
         at = high if step == 0 else math.sqrt(low * high)
-        found = programme.relax(programme.price(at))
-        if isinstance(found, PatternCertificate):
-            yield found.to_dict()
+        certificate = programme.relax(programme.price(at))
+        if isinstance(certificate, PatternCertificate):
+            yield certificate.to_dict()
             low = at
             if step == 0:
                 return
-        elif found is None:
+        elif certificate is None:
             return
         else:
             high = at

@@ -12,10 +12,9 @@ import pytest
 import optsched
 from optsched.deadline import Deadline
 from optsched.library.certificates import best_certificate
-from optsched.library.placement_trees import placement_tree
 from optsched.library.records import unpacked
 from optsched.library.selection_trees import ROLES, selection_tree
-from optsched.library.sets import library_set, make, required_entry, set_names
+from optsched.library.sets import library_set, make, set_names
 from optsched.library.standing import Standing, certificate_in, standings
 from optsched.library.verify import RefusedError, selection, verify
 from optsched.selection.cost import tables_of
@@ -125,18 +124,6 @@ def test_random_trees_prove_no_more_than_is_attained() -> None:
         assert bound <= result.objective * (1 + 1e-9)
         reached += bound > 1.01 * verify(document, {**weak, "kind": "prices"})
     assert reached > 30  # they do prove something
-
-
-def test_a_tree_for_a_placement() -> None:
-    """Both kinds of rows: of servers, and of the work of a stage; none for what can be had."""
-    for name in ("placement/shared-batch-1/013", "placement/micro-batches-1/001"):
-        known = standings([required_entry(name)])[0]
-        document, value = make(known.entry).to_dict(), known.value.value  # type: ignore[union-attr]
-        found = placement_tree(document, value * (1 - 1e-9), Deadline(30.0))
-        assert found is not None
-        assert verify(document, found) == value * (1 - 1e-9)
-        assert any("count" in node for node in found["nodes"])
-        assert placement_tree(document, value * (1 + 1e-9), Deadline(30.0)) is None
 
 
 def near(rng: np.random.Generator, spread: float, values: list[float]) -> list[float]:
