@@ -1,10 +1,11 @@
-"""Reading and writing JSON files that may come from strangers."""
+"""Reading and writing JSON files, which may be broken or hostile."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ DEEPEST_NEST = 64
 
 
 def read_document(path: str | Path) -> dict[str, Any]:
-    """Parse one JSON file into plain objects."""
+    """Parse a JSON file whose top level is an object; raises InputError."""
     source = str(path)
     text = read_text(path)
     _refuse_too_many(text, source)
@@ -52,10 +53,9 @@ def read_document(path: str | Path) -> dict[str, Any]:
 
 
 def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
-    """Write JSON so that a reader sees the old file or the whole new one, never a half.
+    """Write JSON so that a reader sees the old file or the whole new one, never a part.
 
-    NaN and infinities are refused: a file says what it means, and reads back exactly. numpy's
-    numbers and arrays are written as numbers and lists.
+    NaN and infinities raise ValueError; numpy's numbers and arrays become numbers and lists.
     """
     encoder = json.JSONEncoder(
         indent=1, ensure_ascii=False, allow_nan=False, default=python_of_numpy
@@ -64,7 +64,7 @@ def write_document(path: str | Path, document: Mapping[str, Any]) -> None:
 
 
 def instance_sha256(document: Mapping[str, Any]) -> str:
-    """SHA-256 of the canonical JSON (sorted keys, no spaces) without ``provenance``.
+    """Return the SHA-256 of the canonical JSON (sorted keys, no spaces) without ``provenance``.
 
     Characters beyond ASCII are escaped, as `json.dumps` does by default.
     """
@@ -74,12 +74,12 @@ def instance_sha256(document: Mapping[str, Any]) -> str:
 
 
 def json_text(value: Any) -> str:
-    """What the command line prints: valid JSON, a NaN or an infinity as null."""
+    """Return valid JSON for the command line, with null for NaN and infinities."""
     return json.dumps(plain(value), indent=1, allow_nan=False)
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it: NaN and infinities become null, odd objects their text."""
+    """Convert a value to JSON types: NaN and infinities become null, other objects their text."""
     if isinstance(value, dict):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -100,18 +100,16 @@ def _refuse_constant(name: str) -> None:
 
 
 def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise _RefusedError(f"key {shown(key)} twice")
-            seen.add(key)
-    return made
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        repeated = next(key for key, count in counts.items() if count > 1)
+        raise _RefusedError(f"key {shown(repeated)} twice")
+    return result
 
 
 def _refuse_too_many(text: str, source: str) -> None:
-    """Guard time and memory before anything is parsed; what strings hold counts too."""
+    """Bound time and memory before parsing; characters inside strings count too."""
     for marks, most, what in (
         (",", MOST_VALUES, "values"),
         (":", MOST_KEYS, "keys"),
@@ -122,12 +120,12 @@ def _refuse_too_many(text: str, source: str) -> None:
 
 
 def _refuse_nests_and_infinities(document: Any, source: str) -> None:
-    """Level by level, with no call for each value: files may hold millions."""
+    """Check level by level, without a call for each value: files may hold millions."""
     level, infinite = [document], False
     for _ in range(DEEPEST_NEST):
-        held = [list(node.values()) if type(node) is dict else node for node in level]
-        infinite = infinite or any(math.inf in v or -math.inf in v for v in held)
-        level = [child for values in held for child in values if type(child) in (dict, list)]
+        contents = [list(node.values()) if type(node) is dict else node for node in level]
+        infinite = infinite or any(math.inf in v or -math.inf in v for v in contents)
+        level = [child for values in contents for child in values if type(child) in (dict, list)]
         if not level:
             break
     else:

@@ -1,1 +1,1 @@
-"""Reading and writing files of strangers: bytes, numbers, outputs kept whole, JSON Schemas."""
+"""Reading and writing files safely: bytes, numbers, whole outputs, JSON Schemas."""

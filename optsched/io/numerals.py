@@ -11,14 +11,14 @@ import re
 from typing import Any
 
 LONGEST_NUMERAL = 400
-"""Characters of a number: as many as a float written out without an exponent may need."""
+"""Characters of a number; a float written without an exponent needs at most so many."""
 
 _REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
 def real_of(text: str | None) -> float | None:
-    """A finite number; None for anything else."""
+    """Return a finite number, or None for any other text."""
     if text is None or len(text) > LONGEST_NUMERAL or not _REAL.fullmatch(text):
         return None
     value = float(text)
@@ -26,7 +26,7 @@ def real_of(text: str | None) -> float | None:
 
 
 def whole_of(text: str | None) -> int | None:
-    """A whole number without point or exponent; None for anything else."""
+    """Return an integer without point or exponent, or None for any other text."""
     if text is None or len(text) > LONGEST_NUMERAL or not _WHOLE.fullmatch(text):
         return None
     return int(text)

@@ -1,4 +1,4 @@
-"""What a command will write, looked at before it works: never over an input, never twice."""
+"""Checks of a command's output files before it runs: never over an input, never twice."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ File = str | Path
 def require_outputs(outputs: Iterable[File | None], inputs: Iterable[File | None] = ()) -> None:
     """Refuse outputs that would overwrite an input or each other, or that cannot be files.
 
-    Links, symbolic and hard, are seen through; "-" is standard output. Devices and pipes may be
-    named as often as one likes.
+    Symbolic and hard links count as their targets; "-" is standard output. Devices and pipes may be
+    named repeatedly.
     """
-    taken: list[File] = []
+    accepted: list[File] = []
     read = [path for path in inputs if path is not None]
     for path in outputs:
         if path is None:
             continue
-        if any(is_same_file(path, other) for other in taken):
+        if any(is_same_file(path, other) for other in accepted):
             raise InputError(str(path), "", "the file of two outputs", "a file for each")
         if str(path) != STANDARD_OUTPUT:
             if any(is_same_file(path, other) for other in read):
                 raise InputError(str(path), "", "a file that is read", "another file to write")
             _require_writable(path)
-        taken.append(path)
+        accepted.append(path)
 
 
 def require_file(path: File | None, why: str) -> None:
@@ -39,14 +39,14 @@ def require_file(path: File | None, why: str) -> None:
 
 
 def is_same_file(one: File, other: File) -> bool:
-    """Whether two paths name one file, which need not exist; devices and pipes are nobody's."""
+    """Return whether two paths name one file, which need not exist; False for devices and pipes."""
     if STANDARD_OUTPUT in (str(one), str(other)):
         return str(one) == str(other)
     try:
         if not (os.path.exists(one) and os.path.exists(other)):
             return os.path.realpath(one) == os.path.realpath(other)
         return not _is_device(one) and os.path.samefile(one, other)
-    except (OSError, ValueError):  # the latter: a null character; reading or writing will say so
+    except (OSError, ValueError):  # a null character: reading or writing will refuse it
         return False
 
 
@@ -55,7 +55,7 @@ def _is_device(path: File) -> bool:
 
 
 def _require_writable(path: File) -> None:
-    """Refuse a folder, and a file in a folder that is none or may not be written."""
+    """Refuse a folder, and a file whose folder is not writable or not a folder."""
     try:
         target = Path(os.path.realpath(path))
         if target.is_dir():

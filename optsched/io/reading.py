@@ -1,12 +1,13 @@
-"""Reading files that may come from strangers: never more bytes, lines or cells than stated here.
+"""Reading files that may be broken or hostile: the constants below bound bytes, lines and cells.
 
-A name that ends in ``.gz`` is read through gzip, whatever is in it.
+A name that ends in ``.gz`` is read through gzip, whatever the file holds.
 """
 
 from __future__ import annotations
 
 import codecs
 import csv
+import gzip
 import io
 import zlib
 from collections.abc import Iterator
@@ -18,31 +19,22 @@ from optsched.errors import InputError, shown
 
 LARGEST_FILE = 32 * 2**20
 """Bytes of a file that is read at once, after decompression."""
-
 LARGEST_TEXT = 16 * 2**30
 """Bytes of a text that is read line by line, after decompression."""
-
 LONGEST_LINE = 2**20
 """Bytes of a line."""
-
 MOST_COLUMNS = 1000
 """Cells of a table's line."""
-
 ALWAYS_EXPANDED = 4 * 2**20
-"""Bytes that a compressed file may hold however small it is."""
-
+"""Bytes that a compressed file may expand to, however small it is."""
 MOST_EXPANSION = 100
-"""Beyond those, bytes a byte of a compressed file may hold: tables reach 20, a bomb 1000."""
-
-MOST_MEMBERS = 100_000
-"""Compressed streams in one .gz file, one behind the other."""
-
+"""Ratio that it may expand by beyond those: tables reach 20, a decompression bomb 1000."""
 _BLOCK = 2**16
 
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[io.BufferedReader]:
-    """A file open for reading, of a .gz its content; whatever goes wrong is one line."""
+    """Open a file, or the content of a .gz, for reading; every failure is an `InputError`."""
     source = str(path)
     try:
         with open(path, "rb", buffering=0) as raw:
@@ -58,7 +50,7 @@ def opened(path: str | Path) -> Iterator[io.BufferedReader]:
 
 
 def read_bytes(path: str | Path, most: int = LARGEST_FILE) -> bytes:
-    """The content of a file of at most so many bytes; raises InputError."""
+    """Return the content of a file of at most `most` bytes; raises InputError."""
     with opened(path) as stream:
         raw = stream.read(most + 1)
     if len(raw) > most:
@@ -67,7 +59,7 @@ def read_bytes(path: str | Path, most: int = LARGEST_FILE) -> bytes:
 
 
 def read_text(path: str | Path, most: int = LARGEST_FILE) -> str:
-    """The text of a file of at most so many bytes of UTF-8; raises InputError."""
+    """Return the text of a file of at most `most` bytes of UTF-8; raises InputError."""
     raw = read_bytes(path, most)
     try:
         return raw.decode("utf-8")
@@ -78,7 +70,7 @@ def read_text(path: str | Path, most: int = LARGEST_FILE) -> str:
 def lines_of(
     path: str | Path, *, most: int = LARGEST_TEXT, errors: str = "strict"
 ) -> Iterator[tuple[int, str]]:
-    """Line numbers from 1 and lines of a UTF-8 file, or of a .gz of one."""
+    """Yield the numbers (from 1) and the lines of a UTF-8 file or .gz."""
     source, read, number = str(path), 0, 0
     with opened(path) as stream:
         while raw := stream.readline(LONGEST_LINE + 1):
@@ -107,9 +99,10 @@ def text_blocks(path: str | Path, *, most: int = LARGEST_TEXT) -> Iterator[str]:
 
 
 def csv_rows(path: str | Path, *, most: int = LARGEST_TEXT) -> Iterator[tuple[int, list[str]]]:
-    """Line numbers and cells of a CSV file; a blank line has no cells, a cell no line break.
+    """Yield the line numbers and cells of a CSV file.
 
-    Cells that were written for spreadsheets (`optsched.io.writing.csv_text`) come as they were.
+    A blank line has no cells; a cell with a line break is refused. Apostrophes that
+    `optsched.io.writing.csv_text` puts before formulas are removed.
     """
     source, number, inside = str(path), 0, False
 
@@ -133,11 +126,11 @@ def csv_rows(path: str | Path, *, most: int = LARGEST_TEXT) -> Iterator[tuple[in
 
 
 FORMULA = "=+-@\t\r\n"
-"""What a cell begins with that a spreadsheet would run."""
+"""First characters of cells that a spreadsheet would run."""
 
 
 def unescaped(cell: str) -> str:
-    """A text cell without the apostrophe that keeps a spreadsheet from running it."""
+    """Remove the apostrophe that keeps a spreadsheet from running a cell."""
     rest = cell.lstrip("'")
     return cell[1:] if cell[:1] == "'" and rest[:1] and rest[0] in FORMULA else cell
 
@@ -145,55 +138,24 @@ def unescaped(cell: str) -> str:
 class _Expanded(io.RawIOBase):
     """The content of a gzip file, as a raw stream that keeps to the limits above."""
 
-    def __init__(self, raw: Any, source: str) -> None:
-        self._raw, self._source = raw, source
-        self._read = self._made = self._members = 0
-        self._waiting = b""
-        self._member: Any = None
+    def __init__(self, raw: io.FileIO, source: str) -> None:
+        self._raw, self._source, self._size = raw, source, 0
+        self._content = gzip.GzipFile(fileobj=raw)
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer as far as the next block goes; 0 at the end."""
-        made = b""
-        while not made:
-            if not self._waiting:
-                self._waiting = self._raw.read(_BLOCK)
-                self._read += len(self._waiting)
-            if not self._waiting:
-                if self._member is not None or not self._members:
-                    raise self._damaged("it ends too early")
-                return 0
-            made = self._expanded(len(buffer))
-        self._made += len(made)
-        if self._made > max(ALWAYS_EXPANDED, MOST_EXPANSION * self._read):
+        """Fill a buffer; return 0 at the end."""
+        try:
+            data = self._content.read1(len(buffer))
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            found = f"a damaged .gz ({error})"
+            raise InputError(self._source, "", found, "a whole gzip file") from None
+        self._size += len(data)
+        if self._size > max(ALWAYS_EXPANDED, MOST_EXPANSION * self._raw.tell()):
             found = f"a .gz that expands more than {MOST_EXPANSION} times"
             raise InputError(self._source, "", found, "a text: decompress it first")
-        buffer[: len(made)] = made
-        return len(made)
-
-    def _expanded(self, most: int) -> bytes:
-        if self._member is None:
-            if self._members:
-                self._waiting = self._waiting.lstrip(b"\0")  # padding between members
-                if not self._waiting:
-                    return b""
-            self._members += 1
-            if self._members > MOST_MEMBERS:
-                found = f"more than {MOST_MEMBERS} streams"
-                raise InputError(self._source, "", found, "a .gz of one")
-            self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        try:
-            made: bytes = self._member.decompress(self._waiting, most)
-        except zlib.error as error:
-            raise self._damaged(str(error)) from None
-        done = self._member.eof
-        self._waiting = self._member.unused_data if done else self._member.unconsumed_tail
-        if done:
-            self._member = None
-        return made
-
-    def _damaged(self, how: str) -> InputError:
-        return InputError(self._source, "", f"a damaged .gz ({how})", "a whole gzip file")
+        buffer[: len(data)] = data
+        return len(data)

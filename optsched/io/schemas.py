@@ -22,11 +22,11 @@ SCHEMAS: dict[str, str] = {
     "catalogue": "optsched.online.data.catalogue:Catalogue",
     "plan": "optsched.experiments.plans.plan_schema:plan_schema",
 }
-del SCHEMAS["online"]  # a workload is a table: its schema is that of a row
+del SCHEMAS["online"]  # a workload is a table; "workload" is the schema of its rows
 
 
 def json_schema(name: str) -> dict[str, Any]:
-    """The JSON Schema (2020-12) of a format, with a description, unit and example of each field.
+    """Return the JSON Schema (2020-12) of a format, with description, unit and example by field.
 
     Rules between fields (sums, transfers that must agree) are left to `optsched.load`.
 
@@ -46,9 +46,9 @@ def json_schema(name: str) -> dict[str, Any]:
     >>> json_schema("cluster")["properties"]["inter_bandwidth"]["unit"]
     'bytes/s'
     """
-    maker = resolve(SCHEMAS[name])
-    made = maker() if inspect.isfunction(maker) else maker.model_json_schema(by_alias=True)
-    for part in (made, *made.get("$defs", {}).values()):
-        if "description" in part:  # a docstring, without the section that the fields say again
+    source = resolve(SCHEMAS[name])
+    schema = source() if inspect.isfunction(source) else source.model_json_schema(by_alias=True)
+    for part in (schema, *schema.get("$defs", {}).values()):
+        if "description" in part:  # a docstring, without the section that repeats the fields
             part["description"] = inspect.cleandoc(part["description"].partition(FIELDS)[0])
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -1,8 +1,8 @@
 """Writing files: whole or not at all, ``.gz`` compressed, "-" to standard output.
 
-CSV is written for spreadsheets, too: a text cell that they would run as a formula (it begins with
-``=``, ``+``, ``-``, ``@``, a tab or a line break, and is no number) gets an apostrophe before it,
-which our own readers take off again.
+A text cell of a CSV file that a spreadsheet would run as a formula (it begins with ``=``, ``+``,
+``-``, ``@``, a tab or a line break, and is no number) gets an apostrophe before it, which
+`optsched.io.reading` removes again.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ COMPRESSION = 6
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """A temporary neighbour to write, which takes the place of `path` when all went well.
+    """Yield a temporary file in the same folder, which replaces `path` unless writing fails.
 
-    Behind a symbolic link the file it names is replaced, not the link.
+    Of a symbolic link the target is replaced.
     """
     try:
         target = Path(os.path.realpath(path))
@@ -49,10 +49,10 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 
 def write_bytes(path: str | Path, raw: bytes) -> None:
-    """Write bytes so that a reader sees the old file or the whole new one, never a half.
+    """Write bytes so that a reader sees the old file or the whole new one, never a part.
 
-    A name that ends in ``.gz`` is compressed, equal bytes to equal files. "-" is standard output.
-    What is there and no regular file, such as /dev/stdout or a pipe, is written to, not replaced.
+    A name that ends in ``.gz`` is compressed, reproducibly. "-" is standard output. A device or a
+    pipe, such as /dev/stdout, is written to, not replaced.
     """
     if str(path) == STANDARD_OUTPUT:
         sys.stdout.buffer.write(raw)
@@ -86,7 +86,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A table as CSV: numbers with every digit, text that no spreadsheet runs, None as nothing."""
+    """Return a table as CSV: numbers with every digit, escaped formulas, None as an empty cell."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([_cell(cell) for cell in header])

@@ -1,4 +1,4 @@
-"""From a trace to a workload: any format by its name, and each group's configuration."""
+"""Importing a trace by the name of its format, and making a workload of it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def import_trace(
     *,
     throughputs: str | Path | None = None,
 ) -> Trace:
-    """Read a trace; its report says what was dropped and changed.
+    """Read a trace; its report counts the dropped and changed rows.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def import_trace(
     Returns
     -------
     Trace
-        The jobs, and a report of rows dropped and changed.
+        The jobs, and the report.
 
     Raises
     ------
@@ -94,11 +94,11 @@ def workload_of_trace(
     Parameters
     ----------
     trace : Trace
-        What `import_trace` gives.
+        A trace of `import_trace`.
     seed : int, optional
-        Of every random choice.
+        Seed of every random choice.
     reference : OnlineCluster, optional
-        Whose NIC turns durations into iterations; by default 250 x 8 at 10 Gbit/s.
+        Cluster whose NIC turns durations into iterations; by default 250 x 8 at 10 Gbit/s.
     all_reduce : str, optional
         "ring" or "double-tree".
 
@@ -118,12 +118,12 @@ def workload_of_trace(
     [8]
     """
     drawer = ConfigurationDrawer(seed, reference or OnlineCluster.of(), all_reduce)
-    most = int(trace.gpus.max(initial=0)) + 1
+    base = int(trace.gpus.max(initial=0)) + 1
     codes = trace.group.codes.astype(np.int64)
-    pairs, pair = np.unique(codes * most + trace.gpus, return_inverse=True)
-    groups = [trace.group.values[code] for code in pairs // most]
-    drawn, index = drawer.draw(groups, pairs % most)
-    alpha = np.array([each.estimate for each in drawn])[index][pair]
+    pairs, pair = np.unique(codes * base + trace.gpus, return_inverse=True)
+    groups = [trace.group.values[code] for code in pairs // base]
+    drawn, index = drawer.draw(groups, pairs % base)
+    alpha = np.array([configuration.estimate for configuration in drawn])[index][pair]
     workload = Workload(
         trace.name,
         trace.job_id,
@@ -132,7 +132,7 @@ def workload_of_trace(
         trace.duration / alpha,
         trace.user,
         trace.group,
-        Labels.indexed(index[pair], [each.key for each in drawn]),
+        Labels.indexed(index[pair], [configuration.key for configuration in drawn]),
         trace.walltime,
     )
     workload.check()
