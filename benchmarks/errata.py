@@ -320,6 +320,11 @@ WORDS: dict[str, list[tuple[str, str, str]]] = {
             "$F^c_i \\Phi_k$ and interpolate at the jump",
         ),
         (
+            "(28)",
+            "the worst-case tardiness, in seconds, beside dollars",
+            "$\\eta_j$ times it: a choice does not depend on the unit of money",
+        ),
+        (
             "after (28)",
             "the dynamic programme's choice of GPUs",
             "each job it runs takes the fastest configuration available",

@@ -48,7 +48,7 @@ def printed_optimum(path: str, erratum: str) -> float | None:
             model.JOBS,
             rule=lambda m, j: (
                 works[j].mean * sum(_epoch_seconds(m, data, j, n) for n in m.NODES)
-                <= data.due(j)
+                <= float(data.tables.due[j]) / data.seconds_unit
                 + sum(p * m.tardiness[j, s] for s, p in enumerate(works[j].probabilities))
             ),
         )
@@ -60,7 +60,7 @@ def printed_optimum(path: str, erratum: str) -> float | None:
             model.JOBS,
             rule=lambda m, j: (
                 (wait + worst[j]) / data.seconds_unit * (1 - sum(m.on_node[j, n] for n in m.NODES))
-                <= data.due(j) + m.worst_tardiness[j]
+                <= float(data.tables.due[j]) / data.seconds_unit + m.worst_tardiness[j]
             ),
         )
     answer = solve_model(model, Settings())

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from optsched.checking import (
+    BOUND_TOLERANCE,
     CANCELLATION,
     TIME_TOLERANCE,
     CheckReport,
@@ -37,12 +38,13 @@ def check(
     if solution.instance != instance.name:
         wrong = f"instance {solution.instance!r}"
         return CheckReport(None, (Violation("instance", "file", wrong, 1),))
-    left = instance.most_work - instance.completed
-    fastest = left / instance.speeds[-1]
-    late = fastest - instance.deadline
+    fastest = (instance.most_work - instance.completed) / instance.speeds[-1]
     tolerance = TIME_TOLERANCE * max(fastest, instance.deadline)
     if solution.status == "infeasible":
-        found = [] if late > -tolerance else [Violation("status", "(P2.2)", "infeasible", -late)]
+        found = []
+        if instance.can_be_in_time:
+            spare = max(instance.deadline - fastest, 0.0)
+            found.append(Violation("status", "(P2.2)", "infeasible", spare))
         if solution.pieces:
             found.append(Violation("pieces", "(P3.3)", "infeasible", len(solution.pieces)))
         return CheckReport(None, tuple(found))
@@ -54,14 +56,28 @@ def check(
         amount = seconds - instance.deadline
         return CheckReport(None, (Violation("deadline", "(P2.2)", "time", amount, tolerance),))
     energy, rounding = _energy(instance, solution.pieces)
-    spare, tolerance = instance.deadline - seconds, BINDING_TOLERANCE * instance.deadline
-    found = []
-    if solution.status == "binding" and spare > tolerance:
-        found.append(Violation("status", "(P2.2)", "binding", spare, tolerance))
+    found = _status(instance, solution.status, instance.deadline - seconds, energy)
     if solution.objective is not None:
         claim = claim_violation(solution.objective, energy, rounding)
         found += [] if claim is None else [claim]
     return CheckReport(energy, tuple(found), rounding)
+
+
+def _status(
+    instance: SpeedProfileInstance, status: str, spare: float, energy: float
+) -> list[Violation]:
+    """ "binding" leaves no time; "slack" leaves some, or costs no more than without a deadline."""
+    tolerance = BINDING_TOLERANCE * instance.deadline
+    if status == "binding" and spare > tolerance:
+        return [Violation("status", "(P2.2)", "binding", spare, tolerance)]
+    if status == "slack" and spare <= TIME_TOLERANCE * instance.deadline:
+        integral, _ = _survival(instance)
+        cheapest = min(p / s for p, s in zip(instance.power, instance.speeds, strict=True))
+        least = cheapest * integral(instance.completed, instance.most_work)
+        allowed = BOUND_TOLERANCE * energy
+        if energy - least > allowed:
+            return [Violation("status", "(P2.2)", "slack", energy - least, allowed)]
+    return []
 
 
 def _pieces(instance: SpeedProfileInstance, pieces: tuple[Piece, ...]) -> list[Violation]:
@@ -92,8 +108,7 @@ def _energy(instance: SpeedProfileInstance, pieces: tuple[Piece, ...]) -> tuple[
     Piece by piece, as a difference of two integrals from the start would lose what a late piece,
     which few runs reach, is worth. An end of a piece is good to some units in its last place.
     """
-    survived = _discrete if isinstance(instance.work, Epochs) else _linear
-    integral, alive = survived(instance)
+    integral, alive = _survival(instance)
     total = rounding = 0.0
     for piece in pieces:
         per_epoch = instance.power[piece.speed] / instance.speeds[piece.speed]
@@ -105,6 +120,10 @@ def _energy(instance: SpeedProfileInstance, pieces: tuple[Piece, ...]) -> tuple[
 
 Survival = tuple[Callable[[float, float], float], Callable[[float], float]]
 """The integral of F^c between two epochs, and F^c; both given W > completed."""
+
+
+def _survival(instance: SpeedProfileInstance) -> Survival:
+    return (_discrete if isinstance(instance.work, Epochs) else _linear)(instance)
 
 
 def _discrete(instance: SpeedProfileInstance) -> Survival:

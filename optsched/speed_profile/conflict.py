@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from optsched.checking import TIME_TOLERANCE
 from optsched.conflict import Conflict, Member
 from optsched.display import counted, number
 from optsched.speed_profile.instance import SpeedProfileInstance
@@ -22,9 +21,9 @@ def find_conflict(
     work = instance.most_work - instance.completed
     fastest, deadline = instance.speeds[-1], instance.deadline
     least = work / fastest
-    if least < deadline * (1 - TIME_TOLERANCE):
+    if instance.can_be_in_time:
         return None
-    short = max(least - deadline, 0.0)
+    short = least - deadline
     needed = work / deadline if deadline else None
     late = _survival(curve_of(instance), instance.completed + fastest * deadline)
     speed = "no speed is enough" if needed is None else f"{number(needed)} epochs/s would be needed"

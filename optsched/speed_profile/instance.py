@@ -19,6 +19,8 @@ from optsched.uncertainty.epochs import Epochs as Epochs
 SCHEMA = "optsched/speed-profile"
 MOST_SPEEDS = 1024
 MOST_POINTS = 100_000
+DEADLINE_ROUNDING = 1e-12
+"""Relative lateness that the rounding of a quotient explains: such a deadline is met."""
 
 _Numbers = Annotated[
     tuple[NonNegative, ...], FailFast(), Field(strict=False, max_length=MOST_POINTS)
@@ -111,6 +113,12 @@ class SpeedProfileInstance(InstanceFile):
     def most_work(self) -> float:
         """w^max."""
         return max(self.work.values if isinstance(self.work, Epochs) else self.work.points)
+
+    @property
+    def can_be_in_time(self) -> bool:
+        """Whether the greatest speed does w^max within the deadline, but for rounding."""
+        fastest = (self.most_work - self.completed) / self.speeds[-1]
+        return fastest - self.deadline <= DEADLINE_ROUNDING * max(fastest, self.deadline)
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

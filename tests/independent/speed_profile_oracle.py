@@ -111,8 +111,14 @@ def broken_rule(instance: dict, solution: dict) -> tuple[str, float] | None:
         late = energy_and_time(instance, pieces)[1] - deadline
         if late > 0:
             return "deadline", float(late / deadline) if deadline else 1.0
-        if solution["status"] == "slack" and late == 0:
-            return "status", 0.0
+        if solution["status"] == "slack" and -late <= deadline * Decimal("1e-8"):
+            # met exactly but for rounding: "slack" only where the deadline costs nothing
+            energy = energy_and_time(instance, pieces)[0]
+            needed = sum((p.first + p.last) / 2 * (p.end - p.start) for p in segments)
+            dearer = energy - min(_speeds(instance)[1]) * needed
+            if dearer > energy * Decimal("1e-9"):
+                exactly = -late <= deadline * Decimal("1e-10")
+                return "status", float(dearer / energy) if exactly else 0.0
         if solution["status"] == "binding" and late < 0:
             return "status", float(-late / deadline)
         return None

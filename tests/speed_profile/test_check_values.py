@@ -175,7 +175,7 @@ def late(amount: float, allowed: float) -> list[Violation]:
 
 def test_the_deadline() -> None:
     """2.75 s; 1e-9 of the deadline, or of the 2 s that the fastest takes, is allowed."""
-    assert violations(instance(deadline=2.75 - 2.5e-9), GOOD) == []
+    assert violations(instance(deadline=2.75 - 2.5e-9), GOOD, "binding") == []
     assert violations(instance(deadline=2.75 - 3e-9), GOOD) == late(3e-9, 2.75e-9)
     assert violations(instance(deadline=1), GOOD) == late(1.75, 2e-9)
     assert check(instance(deadline=1), solution(GOOD)).objective is None
@@ -184,8 +184,8 @@ def test_the_deadline() -> None:
 def test_infeasible_is_infeasible() -> None:
     """Even at 4 epochs/s the 8 that are left take 2 s."""
     assert violations(instance(deadline=1.5), [], "infeasible") == []
-    assert violations(instance(deadline=2 + 1.8e-9), [], "infeasible") == []
-    for deadline, amount in ((2 + 2.2e-9, 2.2e-9), (3, 1)):
+    assert violations(instance(deadline=2 - 1e-11), [], "infeasible") == []
+    for deadline, amount in ((2, 0), (2 + 1.8e-9, 1.8e-9), (3, 1)):
         assert violations(instance(deadline=deadline), [], "infeasible") == [
             Violation("status", "(P2.2)", "infeasible", pytest.approx(amount, rel=1e-5))
         ]
@@ -193,6 +193,16 @@ def test_infeasible_is_infeasible() -> None:
         Violation("pieces", "(P3.3)", "infeasible", 2)
     ]
     assert check(instance(deadline=1.5), solution([], "infeasible")).objective is None
+
+
+def test_slack_leaves_time_or_costs_nothing() -> None:
+    """2.75 s are met exactly at 21.5 J; without a deadline 2.5 J an epoch do, 4 s in all."""
+    for deadline in (2.75, 2.75 + 2e-9):
+        assert violations(instance(deadline=deadline), GOOD, "slack") == [
+            Violation("status", "(P2.2)", "slack", pytest.approx(5.25), pytest.approx(2.15e-8))
+        ]
+    assert violations(instance(deadline=2.75 + 4e-9), GOOD, "slack") == []
+    assert violations(instance(deadline=4), [(2, 10, 1)], "slack") == []
 
 
 def test_binding_is_within_1e7_of_the_deadline() -> None:

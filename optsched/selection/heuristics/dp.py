@@ -3,11 +3,12 @@
 Guarantee: the allocation is optimal for the proxy on one GPU type whose GPUs are pooled; none for
 (P1.1). Types are taken from the dearest first; a job that a type leaves out goes on to the next
 one, at the best proxy it could have there. Proxy: eta times the tardiness at w^max (avg-: at
-E[W]), the GPUs' cost over the interval H, and for a job left out its worst-case tardiness; (28)
-prints the last without eta and rho, which is kept. The programme says which jobs run; in FIFO order
-each takes the fastest configuration available, of any type, the cheaper of equally fast ones (the
-sentence after (28)), and waits when nothing is free. As printed, a late job of large eta is never
-worth running: a programme that runs nobody runs those whose waiting is no longer free.
+E[W]), the GPUs' cost over the interval H, and for a job left out eta times its worst-case
+tardiness. (28) prints the last term without eta, which adds seconds to dollars: the jobs that run
+would depend on the unit of money. It has no rho, which is kept. The programme says which jobs run;
+in FIFO order each takes the fastest configuration available, of any type, the cheaper of equally
+fast ones (the sentence after (28)), and waits when nothing is free. If the programme runs no job,
+those whose postponement costs something are run.
 Complexity: O(T J G K).
 Source: sts, VII-A1, (28).
 """
@@ -48,11 +49,11 @@ def dp_jobs(tables: Tables, times: Floats) -> list[int]:
     """The jobs that the programme runs, in the file's order; ``times`` are planned seconds."""
     order = sorted(range(len(tables.kinds)), key=lambda t: (-float(type_rates(tables, t)[0]), t))
     proxies = [_proxy(tables, times, t) for t in range(len(tables.kinds))]
-    overdue = _worst_tardiness(tables)
+    leaving = tables.weights * _worst_tardiness(tables)
     waiting = np.arange(tables.jobs)
     for position, t in enumerate(order):
         later = [proxies[u].min(axis=1) for u in order[position + 1 :]]
-        leave = np.minimum.reduce([overdue, *later])
+        leave = np.minimum.reduce([leaving, *later])
         gpus = sum(c.gpus * len(c.nodes) for c in tables.classes if c.kind == t)
         chosen = np.zeros(len(waiting), dtype=np.int64)
         allocate(proxies[t][waiting], leave[waiting], gpus, chosen)
@@ -60,7 +61,7 @@ def dp_jobs(tables: Tables, times: Floats) -> list[int]:
         if not len(waiting):
             break
     if len(waiting) == tables.jobs:
-        waiting = np.flatnonzero(overdue <= 0)
+        waiting = np.flatnonzero(leaving <= 0)
     return sorted(set(range(tables.jobs)) - set(waiting.tolist()))
 
 
@@ -92,6 +93,6 @@ def _proxy(tables: Tables, times: Floats, t: int) -> Floats:
 
 
 def _worst_tardiness(tables: Tables) -> Floats:
-    """The last term of (28): the worst-case tardiness of (20') in seconds, as printed."""
+    """The worst-case tardiness of (20'), seconds: the last term of (28) as printed."""
     worst = np.where(np.isfinite(tables.worst), tables.worst, 0.0).reshape(tables.jobs, -1)
     return np.maximum(tables.instance.interval + worst.max(axis=1) - tables.due, 0.0)

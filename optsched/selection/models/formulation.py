@@ -15,15 +15,18 @@ from functools import cached_property
 
 import numpy as np
 import pyomo.environ as pyo
+from numpy.typing import NDArray
 
 from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.deadline import Deadline
 from optsched.selection.assignment import Assignment, Seat
-from optsched.selection.cost import Tables
+from optsched.selection.cost import Floats, Tables
 
 WHOLE = Fraction(1)
 MOST_UNITS = 1e6
 """Of seconds in a row: a solver's tolerances are some 1e-9 of one."""
+MOST_COEFFICIENT = 1e9
+"""Largest ratio of a cost to the unit of money: beyond 1e15 solvers refuse a row."""
 
 State = Callable[[pyo.ConcreteModel, "FormulationData"], None]
 """What states a family of rows, with its variables."""
@@ -39,26 +42,97 @@ class FormulationData:
         G: every GPU of the cluster.
     fractions : tuple of Fraction
         F: the union of the types' fractions, and 1.
+    incumbent : float or None
+        Expected cost of a known selection. The model then holds only for selections that cost no
+        more: choices that alone exceed it are fixed, costs that every such selection pays are
+        left out (`paid`), and money is counted in what is left to decide. None: complete model.
     """
 
     tables: Tables
     gpus: tuple[tuple[int, int], ...]
     fractions: tuple[Fraction, ...]
+    incumbent: float | None = None
+
+    @cached_property
+    def left(self) -> float:
+        """Dollars by which any job's choice may exceed its cheapest one; infinite if complete."""
+        if self.incumbent is None:
+            return np.inf
+        paid = float(self.tables.least.sum())
+        return (self.incumbent - paid) * (1 + 1e-9) + 1e-12 * self.incumbent + self.tables.rounding
+
+    @cached_property
+    def must_run(self) -> NDArray[np.bool_]:
+        """Jobs whose postponement alone costs more than the incumbent."""
+        return self.tables.postponed - self.tables.least > self.left
+
+    @cached_property
+    def usable(self) -> NDArray[np.bool_]:
+        """(J, T, C): configurations that exist and whose tardiness alone stays within it."""
+        tables = self.tables
+        return tables.late - tables.least[:, None, None] <= min(self.left, np.finfo(float).max)
+
+    @cached_property
+    def least_seconds(self) -> Floats:
+        """Seconds per epoch that each job needs in any case: 0 where it may be postponed."""
+        fastest = np.where(self.usable, self.tables.seconds, np.inf).min(axis=(1, 2))
+        return np.where(self.must_run, fastest, 0.0)
+
+    @cached_property
+    def slowest(self) -> Floats:
+        """Seconds per epoch of each job's slowest configuration."""
+        return np.where(np.isfinite(self.tables.seconds), self.tables.seconds, 0.0).max(axis=(1, 2))
+
+    def in_time(self, j: int, s: int) -> float:
+        """Seconds up to which scenario s costs nothing that is not paid in any case."""
+        due = float(self.tables.due[j])
+        if self.incumbent is None:
+            return due
+        epochs = float(self.tables.works[j].values[s])
+        last = epochs * float(self.slowest[j])  # a due date after it is met in any case
+        return max(min(due, last), epochs * float(self.least_seconds[j]))
+
+    @cached_property
+    def paid(self) -> float:
+        """Dollars of the tardiness that every selection pays: a constant of the objective."""
+        return sum(
+            float(self.tables.weights[j] * chance)
+            * max(self.in_time(j, s) - float(self.tables.due[j]), 0.0)
+            for j, work in enumerate(self.tables.works)
+            for s, chance in enumerate(work.probabilities)
+        )
 
     @cached_property
     def seconds_unit(self) -> float:
         """Seconds of the longest expected completion; more where a job is late for ages."""
+        if self.incumbent is not None:
+            return self.tables.longest
         latest = float((np.abs(self.tables.due) + self.tables.instance.interval).max())
         return max(self.tables.longest, latest / MOST_UNITS)
 
     @cached_property
+    def worst_tardiness(self) -> Floats:
+        """H + Tbar_j - d_j, seconds (J,)."""
+        worst = np.where(np.isfinite(self.tables.worst), self.tables.worst, 0.0)
+        return self.tables.instance.interval + worst.max(axis=(1, 2)) - self.tables.due
+
+    def worst_tardiness_unit(self, j: int) -> float:
+        """Seconds of one unit of tau_bar_j, which beside an incumbent is 0 or 1; 0: it costs
+        nothing."""
+        if self.incumbent is None:
+            return self.seconds_unit
+        return 0.0 if self.must_run[j] else max(float(self.worst_tardiness[j]), 0.0)
+
+    @cached_property
     def dollars_unit(self) -> float:
-        """That of all models; where jobs run whatever it costs, also what the longest completion
-        takes on the dearest node."""
-        if not self.tables.options.opens_exactly:
+        """The tables' unit; where jobs run whatever it costs, at least what the longest completion
+        takes on the dearest node; beside an incumbent, what is left to decide."""
+        if self.incumbent is None and not self.tables.options.opens_exactly:
             return self.tables.dollars
-        dearest = max(node.cost_rate[-1] for node in self.tables.instance.nodes)
-        return max(self.tables.dollars, dearest * self.seconds_unit)
+        dearest = max(node.cost_rate[-1] for node in self.tables.instance.nodes) * self.seconds_unit
+        if self.incumbent is None:
+            return max(self.tables.dollars, dearest)
+        return max(self.left, dearest / MOST_COEFFICIENT)
 
     @property
     def nodes(self) -> int:
@@ -92,10 +166,6 @@ class FormulationData:
         weight = self.tables.instance.jobs[j].tardiness_weight
         return weight * self.seconds_unit / self.dollars_unit
 
-    def due(self, j: int) -> float:
-        """d_j in second units."""
-        return float(self.tables.due[j]) / self.seconds_unit
-
     def epoch(self, j: int, t: int, k: int) -> float | None:
         """et_jik: second units per epoch on k whole GPUs; None where it cannot run so."""
         value = float(self.tables.seconds[j, t, k - 1]) / self.seconds_unit
@@ -116,11 +186,13 @@ class FormulationData:
         return next(c for c in kind.fractions if kind.configurations[c].fraction == fraction)
 
 
-def formulation_data(tables: Tables, method: str) -> FormulationData:
-    """Gather the data."""
+def formulation_data(
+    tables: Tables, method: str, incumbent: float | None = None
+) -> FormulationData:
+    """Gather the data; raises NotApplicableError where the model would be too large."""
     gpus = tuple((n, g) for n, node in enumerate(tables.instance.nodes) for g in range(node.gpus))
     fractions = {WHOLE} | {c.fraction for kind in tables.kinds for c in kind.configurations}
-    data = FormulationData(tables, gpus, tuple(sorted(fractions, reverse=True)))
+    data = FormulationData(tables, gpus, tuple(sorted(fractions, reverse=True)), incumbent)
     refuse_many_nonzeros(method, data.nonzeros, "use patterns or columns")
     return data
 
@@ -233,14 +305,14 @@ def _choose_types(model: pyo.ConcreteModel, data: FormulationData) -> None:
     def hosts(n: int, i: int) -> int:
         return int(data.kind(n) == i)
 
-    def usable(j: int, n: int) -> int:
-        return int(data.epoch(j, data.kind(n), 1) is not None)
+    def usable(j: int, n: int, k: int) -> int:
+        return int(data.usable[j, data.kind(n), k - 1])
 
     model.type_of_node = pyo.Constraint(
         model.JOBS,
         model.TYPES,
         model.USAGES,
-        rule=lambda m, j, i, n, k: m.runs[j, i, n, k] <= hosts(n, i) * usable(j, n),
+        rule=lambda m, j, i, n, k: m.runs[j, i, n, k] <= hosts(n, i) * usable(j, n, k),
         doc="(6), also 0 where the job cannot use the type",
     )
     model.gpus_chosen = pyo.Constraint(
@@ -269,7 +341,7 @@ def _choose_fractions(model: pyo.ConcreteModel, data: FormulationData) -> None:
         for j in model.JOBS
         for f in model.FRACTIONS
         for n in model.NODES
-        if data.fractions[f] not in data.offered(data.kind(n))
+        if not _is_offered(data, j, data.kind(n), data.fractions[f])
     ]
     model.fraction_is_offered = pyo.Constraint(
         refused, rule=lambda m, j, f, n: m.fraction[j, f] + m.on_node[j, n] <= 1, doc="(8'')"
@@ -282,6 +354,14 @@ def _choose_fractions(model: pyo.ConcreteModel, data: FormulationData) -> None:
         ),
         doc="(10')",
     )
+
+
+def _is_offered(data: FormulationData, j: int, t: int, fraction: Fraction) -> bool:
+    """Whether job j may have this fraction of type t; memory is left to (15)."""
+    if fraction not in data.offered(t):
+        return False
+    c = data.configuration(t, 1, fraction)
+    return data.incumbent is None or fraction == WHOLE or bool(data.usable[j, t, c])
 
 
 def _choose_gpus(model: pyo.ConcreteModel, data: FormulationData) -> None:
@@ -346,15 +426,21 @@ def _first_to_end(model: pyo.ConcreteModel, _: FormulationData) -> None:
 
 
 def _postponed_jobs(model: pyo.ConcreteModel, data: FormulationData) -> None:
-    tables = data.tables
-    worst = np.where(np.isfinite(tables.worst), tables.worst, 0.0).reshape(tables.jobs, -1)
-    late = tables.instance.interval + worst.max(axis=1) - tables.due
-
     def rule(m: pyo.ConcreteModel, j: int) -> object:
+        unit = data.worst_tardiness_unit(j)
+        if unit == 0:
+            return pyo.Constraint.Skip
         placed = pyo.quicksum(m.on_node[j, n] for n in m.NODES)
-        return float(late[j]) / data.seconds_unit * (1 - placed) <= m.worst_tardiness[j]
+        late = float(data.worst_tardiness[j]) / unit
+        return late * (1 - placed) <= m.worst_tardiness[j]
 
     model.worst_tardiness_defined = pyo.Constraint(model.JOBS, rule=rule, doc="(20')")
+    if data.must_run.any():
+        model.not_postponed = pyo.Constraint(
+            np.flatnonzero(data.must_run).tolist(),
+            rule=lambda m, j: pyo.quicksum(m.on_node[j, n] for n in m.NODES) == 1,
+            doc="(4), beside an incumbent",
+        )
 
 
 def _penalties(model: pyo.ConcreteModel, data: FormulationData) -> object:
@@ -364,6 +450,11 @@ def _penalties(model: pyo.ConcreteModel, data: FormulationData) -> object:
         data.weight(j) * float(data.tables.works[j].probabilities[s]) * model.tardiness[j, s]
         for j, s in model.SCENARIOS
     )
+    if data.incumbent is not None:
+        expected += data.paid / data.dollars_unit
+    units = [data.worst_tardiness_unit(j) / data.seconds_unit for j in model.JOBS]
     return expected + pyo.quicksum(
-        rho * data.weight(j) * model.worst_tardiness[j] for j in model.JOBS
+        rho * data.weight(j) * unit * model.worst_tardiness[j]
+        for j, unit in enumerate(units)
+        if unit
     )

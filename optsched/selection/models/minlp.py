@@ -17,7 +17,8 @@ import pyomo.environ as pyo
 
 from optsched.backends import require_solver, state_and_solve
 from optsched.deadline import Deadline, clock
-from optsched.result import Outcome, Settings
+from optsched.result import Outcome, Settings, Termination, is_proved
+from optsched.selection.assignment import expected_cost
 from optsched.selection.cost import tables_of
 from optsched.selection.exact.starting_selection import (
     cheaper,
@@ -32,8 +33,13 @@ from optsched.selection.models.formulation import (
     formulation_data,
     read_assignment,
 )
-from optsched.selection.models.outcomes import model_outcome
-from optsched.selection.models.what_is_left import nothing_more, told_apart
+from optsched.selection.models.outcomes import (
+    TARDINESS,
+    judged,
+    model_outcome,
+    tardiness_bound,
+)
+from optsched.selection.models.what_is_left import TELLING
 from optsched.selection.options import SelectionOptions
 
 
@@ -55,23 +61,43 @@ def solve_p1(
     require_solver(settings.solver)
     began = clock()
     tables = tables_of(instance, options)
-    data = formulation_data(tables, method)
     known = starting_seats(tables)
     report_start(tables, known, settings)
-    answer, model = state_and_solve(
-        lambda: build(data, settings.deadline),
-        data.nonzeros,
-        settings,
-        began=began,
-        restarts=restarts,
-        heard=settings.progress.of_model(data.dollars_unit),
-    )
-    if model is None:
-        return without_model(tables, known, settings)
-    assignment = read_assignment(model, data) if answer.has_solution else None
-    found = (known, assignment)
-    outcome = model_outcome(tables, answer, found, data.dollars_unit, settings)
-    return told_apart(tables, outcome, cheaper(tables, known, assignment), settings, nothing_more)
+    while True:
+        value = None if known is None else expected_cost(tables, known)
+        paid = tardiness_bound(tables)
+        if value is not None and is_proved(value, paid, 0.0):
+            shell = Outcome(None, Termination.OPTIMAL, bound=paid, bound_source=TARDINESS)
+            return judged(tables, known or {}, shell, settings)
+        data = formulation_data(tables, method, value)
+        unit = data.dollars_unit
+        answer, model = state_and_solve(
+            partial(build, data, settings.deadline),
+            data.nonzeros,
+            settings,
+            began=began,
+            restarts=restarts,
+            heard=settings.progress.of_model(unit),
+        )
+        if model is None:
+            return without_model(tables, known, settings)
+        found = read_assignment(model, data) if answer.has_solution else None
+        outcome = model_outcome(tables, answer, (known, found), unit, settings)
+        better = cheaper(tables, known, found)
+        if better is None or settings.deadline.is_over:
+            return outcome
+        left = expected_cost(tables, better) - paid
+        if left >= TELLING * unit or better is known or left <= tables.rounding:
+            return _with_reason(outcome, unit)
+        known = better
+
+
+def _with_reason(outcome: Outcome, unit: float) -> Outcome:
+    """Say why a run without a limit ended unproved."""
+    if outcome.termination is not Termination.FEASIBLE:
+        return outcome
+    message = f"the solver stopped at its tolerances, which are about {1e-6 * unit:.2g} $ here"
+    return replace(outcome, details={**outcome.details, "message": message})
 
 
 def model(
@@ -178,7 +204,7 @@ def state_tardiness(
     def rule(m: pyo.ConcreteModel, j: int, s: int) -> object:
         epochs = float(data.tables.works[j].values[s])
         seconds = sum(epoch_seconds(m, data, j, n) for n in m.NODES)
-        return epochs * seconds <= data.due(j) + m.tardiness[j, s]
+        return epochs * seconds <= data.in_time(j, s) / data.seconds_unit + m.tardiness[j, s]
 
     model.tardiness_defined = pyo.Constraint(model.SCENARIOS, rule=rule, doc="(19')")
 

@@ -19,7 +19,7 @@ def model_outcome(
     settings: Settings,
 ) -> Outcome:
     """The outcome of a model whose money is counted in `unit` dollars."""
-    if answer.termination is Termination.INFEASIBLE:
+    if answer.termination is Termination.INFEASIBLE and found[0] is None:
         return infeasible_outcome(tables, answer)
     bound, source = tardiness_bound(tables), TARDINESS
     if answer.bound is not None and answer.bound * unit > bound:

@@ -27,7 +27,6 @@ from optsched.speed_profile.profile import Profile, curve_of, outcome_of
 from optsched.uncertainty.survival import Curve
 
 BISECTIONS = 200
-ROUNDING = 1e-12
 
 
 def dichotomy(
@@ -56,8 +55,7 @@ def dichotomy_profile(
     work = float(curve.knots[-1] - curve.knots[0])
     last = len(speeds) - 1
     deadline = float(instance.deadline)
-    fastest = work * search.inverse[last]
-    if fastest > deadline + ROUNDING * max(fastest, deadline):
+    if not instance.can_be_in_time:
         return Profile.infeasible(), 0.0
     if work * search.inverse[0] <= deadline:
         return Profile.of_changes(curve, speeds[:1], (), "slack"), 0.0
