@@ -8,7 +8,7 @@ tardiness. (28) prints the last term without eta, which adds seconds to dollars:
 would depend on the unit of money. It has no rho, which is kept. The programme says which jobs run;
 in FIFO order each takes the fastest configuration available, of any type, the cheaper of equally
 fast ones (the sentence after (28)), and waits when nothing is free. If the programme runs no job,
-those whose postponement costs something are run.
+those that would be late are run.
 Complexity: O(T J G K).
 Source: sts, VII-A1, (28).
 """
@@ -49,7 +49,8 @@ def dp_jobs(tables: Tables, times: Floats) -> list[int]:
     """The jobs that the programme runs, in the file's order; ``times`` are planned seconds."""
     order = sorted(range(len(tables.kinds)), key=lambda t: (-float(type_rates(tables, t)[0]), t))
     proxies = [_proxy(tables, times, t) for t in range(len(tables.kinds))]
-    leaving = tables.weights * _worst_tardiness(tables)
+    worst = _worst_tardiness(tables)
+    leaving = tables.weights * worst
     waiting = np.arange(tables.jobs)
     for position, t in enumerate(order):
         later = [proxies[u].min(axis=1) for u in order[position + 1 :]]
@@ -61,7 +62,7 @@ def dp_jobs(tables: Tables, times: Floats) -> list[int]:
         if not len(waiting):
             break
     if len(waiting) == tables.jobs:
-        waiting = np.flatnonzero(leaving <= 0)
+        waiting = np.flatnonzero(worst <= 0)
     return sorted(set(range(tables.jobs)) - set(waiting.tolist()))
 
 
