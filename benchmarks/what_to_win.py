@@ -1,12 +1,11 @@
-"""What would a better scheduler win on this trace? A page of three numbers and a picture.
+"""A page on what a better scheduler would win on a trace: three numbers and a picture.
 
     python benchmarks/what_to_win.py philly-csv DIR/traces/philly_sia.csv.gz --servers 60
         [--page docs/philly.md --figure docs/philly.png]
 
-The trace is imported whole and run on servers of 8 GPUs with NICs of 10 Gbit/s, under each policy
-that a cluster might have today or tomorrow; all offer GPUs best-fit-last, so that none loses by
-scattering its jobs. No policy knows a job's length: what it goes by is learnt from the jobs that
-have ended. Every run is audited.
+The whole trace runs on servers of 8 GPUs with NICs of 10 Gbit/s under each of `POLICIES`; all offer
+GPUs best-fit-last, so that none loses by scattering its jobs. Policies predict a job's length from
+the jobs that have ended. Every run is audited.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ POLICIES = {
     "srpt-workload-hold": "ours: its releases by workload, heavy jobs hold",
     "las": "least attained service: jobs are stopped and resumed",
 }
-TODAY, BEST_RUN_ON, BEST_STOPPED = "easy", "srpt-workload-hold", "las"
+TODAY, BEST_WITHOUT_PREEMPTION, BEST_PREEMPTIVE = "easy", "srpt-workload-hold", "las"
 
 
 def main() -> int:
@@ -72,26 +71,31 @@ def hours(run: Run) -> float:
     return run.metrics.mean_flow_time / 3600
 
 
-def least(run: Run) -> float:
-    """Mean time below which no schedule of the kind can be."""
+def bound_hours(run: Run) -> float:
+    """Lower bound on the mean time, with or without preemption as the run has it."""
     assert run.bounds is not None
-    stopped = run.records.policy == BEST_STOPPED
-    total = run.bounds.best_pausing if stopped else run.bounds.best
+    preempts = run.records.policy == BEST_PREEMPTIVE
+    total = run.bounds.best_pausing if preempts else run.bounds.best
     return total / run.metrics.jobs / 3600
 
 
 def page(kind: str, name: str, instance: OnlineInstance, runs: list[Run]) -> str:
     """The page in Markdown."""
     assert all(run.check is not None and run.check.feasible for run in runs)
-    by = {run.records.policy: run for run in runs}
+    by_policy = {run.records.policy: run for run in runs}
     cluster = instance.cluster
-    now, on, stopped = (hours(by[policy]) for policy in (TODAY, BEST_RUN_ON, BEST_STOPPED))
+    today, best, preemptive = (
+        hours(by_policy[policy]) for policy in (TODAY, BEST_WITHOUT_PREEMPTION, BEST_PREEMPTIVE)
+    )
+    bound = bound_hours(by_policy[TODAY])
+    factor = best / bound_hours(by_policy[BEST_WITHOUT_PREEMPTION])
+    busy = 100 * by_policy[TODAY].jobs.load
     days = (instance.workload.submit_time.max() - instance.workload.submit_time.min()) / 86400
     rows = "\n".join(
-        f"| `{policy}` | {said} | {hours(run):.1f} | {run.metrics.mean_slowdown:,.1f} "
-        f"| {hours(run) / least(run):.1f} | {100 * (run.metrics.inflation - 1):.0f}% "
+        f"| `{policy}` | {description} | {hours(run):.1f} | {run.metrics.mean_slowdown:,.1f} "
+        f"| {hours(run) / bound_hours(run):.1f} | {100 * (run.metrics.inflation - 1):.0f}% "
         f"| {run.records.preemptions / run.metrics.jobs:.1f} |"
-        for (policy, said), run in zip(POLICIES.items(), runs, strict=True)
+        for (policy, description), run in zip(POLICIES.items(), runs, strict=True)
     )
     command = f"python benchmarks/what_to_win.py {kind} {name} --servers {cluster.servers}"
     return f"""# {name}: what would a better scheduler win?
@@ -100,7 +104,7 @@ Written by `{command} --page docs/philly.md
 --figure docs/philly.png`; do not edit.
 
 {len(instance.workload):,} jobs of {days:.0f} days, on {cluster.servers} servers of
-{cluster.gpus_per_server} GPUs, which they keep {100 * by[TODAY].jobs.load:.0f}% busy when each
+{cluster.gpus_per_server} GPUs, which they keep {busy:.0f}% busy when each
 runs where it runs fastest. The steps, with any trace that `optsched import --help` lists:
 
 ```text
@@ -120,10 +124,10 @@ own lengths:
 ![Hours a job under each policy, and the bound below which none can be](philly.png)
 
 **Three numbers.** First come, first served with backfilling, what most clusters run, takes
-**{now:.0f} hours** a job. A scheduler that stops no job and knows no length beforehand takes
-**{on:.0f} hours**; one that stops and resumes them, at 30 s a time, {stopped:.0f}. No schedule in
-which jobs run on is below **{least(by[TODAY]):.1f} hours**, whoever makes it and whatever it
-knows: at most a factor of {on / least(by[BEST_RUN_ON]):.1f} is left to win there.
+**{today:.0f} hours** a job. A scheduler that stops no job and knows no length beforehand takes
+**{best:.0f} hours**; one that stops and resumes them, at 30 s a time, {preemptive:.0f}. No schedule
+without preemption is below **{bound:.1f} hours**, not even one that knows all jobs in advance: at most
+a factor of {factor:.1f} is left to win there.
 
 What to make of it: the trace says how many GPUs a job had and for how long, not which model it
 trained. Models are drawn, one a group of jobs; the length in the trace is taken as that on the
@@ -149,8 +153,8 @@ def draw(runs: list[Run], path: Path) -> None:
             ax.annotate(f"{value:.0f} h", (value, name), (7, -3), textcoords="offset points")
         marks = ("jobs run on", "jobs may be stopped")
         for run, said, style in zip((runs[0], runs[-1]), marks, ("-", "--"), strict=True):
-            label = f"bound, {said}: {least(run):.1f} hours"
-            ax.axvline(least(run), color=COLOURS[1], linestyle=style, label=label)
+            label = f"bound, {said}: {bound_hours(run):.1f} hours"
+            ax.axvline(bound_hours(run), color=COLOURS[1], linestyle=style, label=label)
         ax.set_xscale("log")
         ax.set_xlim(right=2 * max(values))
         ax.xaxis.set_major_formatter("{x:g}")

@@ -137,37 +137,6 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     assert os.listdir(path.parent) == ["file.json"]
 
 
-class _Full:
-    """A stream on a full disk: takes three bytes, then fails."""
-
-    def __init__(self, path: Path, *_: Any, **__: Any) -> None:
-        self.handle = os.open(path, os.O_WRONLY)
-
-    def __enter__(self) -> _Full:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self.handle)
-
-    def write(self, raw: bytes) -> None:
-        os.write(self.handle, raw[:3])
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "file.json"
-    write_document(path, {"a": 1})
-    before = path.read_bytes()
-    with monkeypatch.context() as patched:
-        patched.setattr(writing.Path, "open", lambda path, mode: _Full(path, mode))
-        with pytest.raises(InputError) as caught:
-            write_document(path, {"a": 2})
-    full = os.strerror(errno.ENOSPC)
-    assert str(caught.value) == f"{path}: found {full}, expected a writable file"
-    assert path.read_bytes() == before
-    assert os.listdir(tmp_path) == ["file.json"]
-
-
 @pytest.mark.parametrize("error", [OSError(errno.EIO, "broken"), KeyboardInterrupt()])
 def test_a_failing_rename_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException

@@ -55,7 +55,7 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(make.kinds, name="generate", help="Generate instances from a seed.")
-app.add_typer(make.formats, name="import", help="Make an instance of somebody's data.")
+app.add_typer(make.formats, name="import", help="Import a trace or a profile.")
 app.add_typer(shipped.instances, name="instances", help="The instances and plans that ship.")
 app.add_typer(library.library, name="library", help="Frozen instances, and what is known of them.")
 read_strictly(app)

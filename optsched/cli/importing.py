@@ -1,4 +1,4 @@
-"""``optsched import FORMAT``: layer profiles and job traces of others."""
+"""``optsched import FORMAT``: placement instances from layer profiles, workloads from traces."""
 
 from __future__ import annotations
 
@@ -27,40 +27,40 @@ AllReduce = Literal["ring", "double-tree"]
 AllReduceOption = Annotated[AllReduce, typer.Option(help="ring or double-tree.")]
 
 OF_THE_ZOO = ("model", "gpus", "mini_batch", "tensor_parallel", "experts")
-"""Arguments of the placement generator that a measured profile leaves no choice of."""
+"""Arguments of the placement generator that a measured profile determines."""
 
 
 class Formats(MadeWhenAsked):
-    """A command for each format, of a profile or of traces."""
+    """One command per format of a profile or a trace."""
 
     def told(self) -> dict[str, str]:
-        """The profile's format first."""
-        traces = {name: f"A workload of a {name} trace, and its catalogue." for name in FORMATS}
-        return {"pipedream": "A placement instance of a measured layer profile.", **traces}
+        """Summaries by format, the profile's first."""
+        traces = {name: f"Make a workload from a {name} trace." for name in FORMATS}
+        return {"pipedream": "Make a placement instance from a layer profile.", **traces}
 
     def made(self, name: str) -> Any:
         """The command of a format."""
-        told = self.told()[name]
+        summary = self.told()[name]
         if name == "pipedream":
-            return command_of(name, told, _options_of_a_profile(), _import_pipedream)
+            return command_of(name, summary, _profile_options(), _import_pipedream)
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        app.command(name, help=told)(_importer(name))
+        app.command(name, help=summary)(_importer(name))
         read_strictly(app)
         return typer.main.get_command(app)
 
 
-def _options_of_a_profile() -> list[inspect.Parameter]:
-    """What is asked of a profile: its file, the offer, and the generator's own arguments."""
+def _profile_options() -> list[inspect.Parameter]:
+    """Options of `import pipedream`: file, offer, and the generator's arguments."""
     from optsched.generators.placement import generate_placement
     from optsched.verbs.generating import parameters_of
 
-    made = [each for each in parameters_of(generate_placement) if each.name not in OF_THE_ZOO]
+    parameters = parameters_of(generate_placement)
     return [
         required("file", typer.Argument(metavar="FILE", help="PipeDream's graph.txt.")),
         required("gpus", typer.Option(metavar="N", help="GPUs of the job.", parser=integer)),
         required("servers", typer.Option(metavar="8,5,3", help="Free GPUs by server.")),
         required("output", typer.Option("-o", metavar="FILE", help="File to write.")),
-        *map(option, made),
+        *(option(parameter) for parameter in parameters if parameter.name not in OF_THE_ZOO),
         keyword("name", str, "--name", help="The instance's name."),
     ]
 
@@ -105,8 +105,8 @@ def _importer(file_format: str) -> Any:
             list[str],
             typer.Argument(
                 metavar="FILE",
-                help="The trace; .gz is read too. Of pai a job CSV, or the raw job, task, group "
-                "and instance tables: several files or their folder.",
+                help="The trace, also .gz. For pai a job CSV, or the raw job, task, group and "
+                "instance tables: several files or their folder.",
             ),
         ],
         output: Annotated[
@@ -121,7 +121,7 @@ def _importer(file_format: str) -> Any:
             str | None,
             typer.Option(
                 metavar="FILE",
-                help="Of gavel: its JSON of steps a second by GPU type and job type. Durations are "
+                help="For gavel: JSON of steps per second by GPU type and job type. Durations are "
                 "steps / throughput of the job alone on V100s.",
             ),
         ] = None,
@@ -156,12 +156,14 @@ def _import_trace(
     from optsched.online.traces.pai_tables import tables_in
 
     require("import", "--jobs", jobs, Annotated[int, Between(1, 2**53)] | None)
-    beside, machine = (Path(output).parent / f"{name}.json" for name in ("catalogue", "cluster"))
+    catalogue_file, cluster_file = (
+        Path(output).parent / f"{name}.json" for name in ("catalogue", "cluster")
+    )
     require_file(output, "the catalogue and the cluster are written beside it")
-    require_outputs([output, beside], [*tables_in(files), cluster, throughputs])
+    require_outputs([output, catalogue_file], [*tables_in(files), cluster, throughputs])
     require_extras(table_extras(output))
-    stands = machine.exists()
-    given = cluster or (machine if stands else None)
+    has_cluster = cluster_file.exists()
+    given = cluster or (cluster_file if has_cluster else None)
     reference = OnlineCluster.of() if given is None else read_cluster(given)
     source = files[0] if len(files) == 1 else files
     trace = import_trace(file_format, source, throughputs=throughputs)
@@ -173,18 +175,19 @@ def _import_trace(
     if jobs is not None:
         workload = workload.rows(np.arange(min(jobs, len(workload)), dtype=np.int64))
     write_workload(output, workload)
-    write_catalogue(beside, catalogue)
-    note(f"wrote {output}: {len(workload)} jobs; {beside}: {len(catalogue.models)} configurations")
+    write_catalogue(catalogue_file, catalogue)
+    count = len(catalogue.models)
+    note(f"wrote {output}: {len(workload)} jobs; {catalogue_file}: {count} configurations")
     size = f"{reference.servers} servers of {reference.gpus_per_server} GPUs"
-    if not stands:
-        write_document(machine, reference.to_dict())
-    note(f"{'left' if stands else 'wrote'} {machine}: {size}")
+    if not has_cluster:
+        write_document(cluster_file, reference.to_dict())
+    note(f"{'left' if has_cluster else 'wrote'} {cluster_file}: {size}")
     largest = int(workload.gpus.argmax())
     if workload.gpus[largest] > reference.gpus:
         count = int((workload.gpus > reference.gpus).sum())
         note(
             f"{count} of {len(workload)} jobs ask for more than the {reference.gpus} GPUs of the "
             f"cluster, which simulate refuses: {workload.job_id[largest]} asks for "
-            f"{workload.gpus[largest]}; more servers in {machine} would hold them"
+            f"{workload.gpus[largest]}; more servers in {cluster_file} would hold them"
         )
     return DONE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Integral
 
 from optsched.errors import InputError, shown, suggestion
 from optsched.profiles.profile import Layer, LayerProfile
@@ -196,9 +197,9 @@ def profile_network(
 
 
 def _count(where: str, count: int) -> int:
-    if not isinstance(count, int) or count < 1:
+    if not isinstance(count, Integral) or count < 1:
         raise InputError("zoo", where, shown(count), "a whole number from 1 up")
-    return count
+    return int(count)
 
 
 def _slices(network: Network, tensor_parallel: int) -> int:

@@ -214,27 +214,6 @@ VALID = line(1, "Input") + line(2, activation_size="[4.0; 2.0]") + edge(1, 2) + 
 PIECES = ["node", "1", "2", "-1", "nan", "1e400", " -- ", "\t", "\n", ", ", "=", "[", ";", "]", "é"]
 
 
-@settings(derandomize=True, max_examples=400, deadline=None, database=None)
-@given(
-    edits=st.lists(
-        st.tuples(
-            st.integers(0, len(VALID)),
-            st.integers(0, 12),
-            st.one_of(st.sampled_from(PIECES), st.text(max_size=4)),
-        ),
-        min_size=1,
-        max_size=4,
-    )
-)
-def test_damaged_files_raise_input_errors_only(
-    tmp_path_factory: pytest.TempPathFactory, edits: list[tuple[int, int, str]]
-) -> None:
-    text = VALID
-    for at, removed, added in edits:
-        text = text[:at] + added + text[at + removed :]
-    check_read_or_refused(tmp_path_factory, text.encode("utf-8", "surrogatepass"))
-
-
 @settings(derandomize=True, max_examples=200, deadline=None, database=None)
 @given(
     nodes=st.lists(st.integers(0, 8), max_size=8),

@@ -42,14 +42,6 @@ def written(folder: Path, *lines: str, head: str = HEAD) -> Path:
     return path
 
 
-def test_rows_are_read_with_their_byte_order_mark(model: ModuleType, tmp_path: Path) -> None:
-    (row,) = model.read_rows(written(tmp_path, GOOD))
-    assert row == model.Row(8, 16, 2, 64, 4, 4, 32, 2, 2, 2, 0.3725)
-    assert row.micro_batches == 4
-    further = written(tmp_path, f"0.4,{GOOD}", head=f"Parameters (billion),{HEAD}")
-    assert model.read_rows(further) == [row]
-
-
 @pytest.mark.parametrize(
     ("line", "told"),
     [
@@ -135,15 +127,6 @@ def test_ranks_are_laid_out_as_megatron_does(model: ModuleType) -> None:
     assert counts.tolist() == [[1, 1]]
     assert instance.cluster.intra_bandwidth == model.Constants().inter_bandwidth
     assert instance.cluster.inter_bandwidth == 2 * model.Constants().inter_bandwidth
-
-
-def test_memory_of_a_row_by_hand(model: ModuleType) -> None:
-    """The first of two stages: two micro-batches of one sample in flight, two slices, Adam."""
-    n, h = 32, 64
-    row = model.Row(8, 4, 1, h, 4, 2, n, 2, 2, 2, 1.0)
-    first = (50_257 + 2048) * h + 12 * h**2 + 13 * h
-    # The outputs of the embedding and of two sublayers, two bytes a number.
-    assert model.memory_of(row) == pytest.approx(16 * first / 2 + 2 * 3 * 2 * n * h)
 
 
 def test_the_page_is_of_the_files_and_under_the_target() -> None:

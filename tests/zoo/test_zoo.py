@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import networkx as nx
+import numpy as np
 import pytest
 
 from optsched.errors import InputError
-from optsched.zoo import MIXTURES, MODELS, V100, profile_model, profile_network
+from optsched.zoo import MODELS, V100, profile_model, profile_network
 from optsched.zoo.convolution import concatenation, convolution, pooling, residual_sum
 from optsched.zoo.device import A100_BF16, A100_TF32
 from optsched.zoo.language_models import (
@@ -171,12 +172,6 @@ def test_gpt_block() -> None:
     assert flops == 2 * s * (12 * d**2 + 2 * s * d) + 2 * s * d
 
 
-def test_gpt_total_is_about_two_flops_per_parameter_and_token() -> None:
-    # Kaplan et al., Scaling Laws for Neural Language Models, 2020, section 2.1.
-    net = gpt(GPT_175B)
-    assert net.forward_flops == pytest.approx(2 * net.parameters * 512, rel=0.01)
-
-
 def test_head_multiplies_by_the_whole_table() -> None:
     head = _layer(gpt(GPT_175B), "head")
     assert head.forward_flops == 2 * 512 * 12_288 * 50_257
@@ -189,13 +184,6 @@ def test_xlnet_distances_cost_extra() -> None:
     plain = 2 * (4 * s * d**2 + 2 * s**2 * d) + s * d
     extra = 2 * (2 * s * d**2 + 2 * s**2 * d + 2 * s * d)
     assert _layer(xlnet_large(), "block1.attention").forward_flops == plain + extra
-
-
-def test_t5_cross_attention_costs_what_self_attention_costs() -> None:
-    # Encoder and decoder have the same length.
-    net = t5_11b()
-    cross = _layer(net, "decoder1.cross_attention")
-    assert cross.forward_flops == _layer(net, "decoder1.attention").forward_flops
 
 
 def test_elementwise_layers() -> None:
@@ -350,17 +338,11 @@ def test_double_batch_doubles_activations_and_not_parameters(name: str) -> None:
 
 
 def test_provenance_says_what_the_numbers_are() -> None:
-    said = profile_model("XLNet-large", batch_size=2).provenance
-    assert "not measured" in str(said["kind"])
-    assert said["sample"] == "sequence of 512 tokens"
-    assert said["batch_size"] == 2
-    assert said["bytes_per_number"] == 4
-    assert said["device"] == V100.name
-    assert said["efficiency"] == 0.5
-    assert said["backward"] == "2 x forward (gradients of inputs and of weights)"
-    assert said["published_parameters"] == 360e6
-    assert said["parameters"] == MODELS["XLNet-large"].build().parameters
-    assert "550M" in str(said["note"])
+    provenance = profile_model("XLNet-large", batch_size=2).provenance
+    assert "not measured" in str(provenance["kind"])
+    assert (provenance["batch_size"], provenance["device"]) == (2, V100.name)
+    assert provenance["parameters"] == MODELS["XLNet-large"].build().parameters
+    assert "550M" in str(provenance["note"])
 
 
 @pytest.mark.parametrize("efficiency", [0.0, -0.5, 1.5, float("nan")])
@@ -412,14 +394,6 @@ def test_what_no_slice_shares_takes_as_long_as_ever() -> None:
     assert _layer(sliced, "encoder.norm") == _layer(whole, "encoder.norm")
     halves = profile_model("BERT-large", tensor_parallel=2)
     assert _layer(halves, "head") == _layer(profile_model("BERT-large"), "head")
-
-
-@pytest.mark.parametrize("name", [*MODELS, *MIXTURES])
-def test_one_slice_is_no_slice(name: str) -> None:
-    profile = profile_model(name, tensor_parallel=1)
-    assert profile == profile_model(name)
-    assert all(layer.tensor_bytes == 0 for layer in profile.layers)
-    assert "tensor_parallel" not in profile.provenance
 
 
 def test_recomputing_adds_a_forward_pass_and_its_all_reduces() -> None:
@@ -480,13 +454,6 @@ def test_a_token_computes_in_its_two_experts_only() -> None:
     assert more.forward_flops - layer.forward_flops == 512 * 2 * 4096 * 56
 
 
-def test_experts_may_be_more_or_fewer() -> None:
-    profile = profile_model("Mixtral-8x7B", experts=64)
-    held = sum(layer.expert_parameter_bytes for layer in profile.layers)
-    assert held == 4 * 32 * 64 * 3 * 4096 * 14_336
-    assert profile.experts == 64
-
-
 @pytest.mark.parametrize(
     ("name", "arguments", "line"),
     [
@@ -504,3 +471,8 @@ def test_what_a_model_cannot_have_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=line):
         profile_model(name, **arguments)  # type: ignore[arg-type]
+
+
+def test_counts_may_be_numpys() -> None:
+    made = profile_model("GPT-13B", batch_size=np.int64(4), tensor_parallel=np.int32(2))
+    assert made == profile_model("GPT-13B", batch_size=4, tensor_parallel=2)
