@@ -126,8 +126,8 @@ own lengths:
 **Three numbers.** First come, first served with backfilling, what most clusters run, takes
 **{today:.0f} hours** a job. A scheduler that stops no job and knows no length beforehand takes
 **{best:.0f} hours**; one that stops and resumes them, at 30 s a time, {preemptive:.0f}. No schedule
-without preemption is below **{bound:.1f} hours**, not even one that knows all jobs in advance: at most
-a factor of {factor:.1f} is left to win there.
+without preemption is below **{bound:.1f} hours**, not even one that knows all jobs
+in advance: at most a factor of {factor:.1f} is left to win there.
 
 What to make of it: the trace says how many GPUs a job had and for how long, not which model it
 trained. Models are drawn, one a group of jobs; the length in the trace is taken as that on the
