@@ -290,7 +290,7 @@ class Dearest:
         self._edf = None
 
     def schedule(self, view):
-        from optsched.rolling.policies.greedy import Queue
+        from optsched.rolling.policies.queue import Queue
 
         if self._edf is None:
             self._edf = Queue(view.world, "edf", by_due_date=True, average=False)

@@ -158,8 +158,8 @@ def _write_rolling(
     from optsched.generators.rolling import generate_rolling
     from optsched.generators.rolling_trace import generate_from_trace, read_trace
     from optsched.rolling.bounds.clairvoyant import clairvoyant_utilisation
+    from optsched.rolling.epochs import draw_epochs
     from optsched.rolling.offered_load import offered_load
-    from optsched.rolling.simulator.true_epochs import true_epochs
     from optsched.rolling.simulator.world import World
     from optsched.verbs import generating
 
@@ -178,7 +178,7 @@ def _write_rolling(
             )
         else:
             made = generate_from_trace(arguments["settings"], rows, seed=seed, name=name)
-        plan = clairvoyant_utilisation(World(made), true_epochs(made, 0))
+        plan = clairvoyant_utilisation(World(made), draw_epochs(made, 0))
         _keep(output, made, [trace], f": {load_line(offered_load(made), plan)}")
 
 

@@ -10,10 +10,10 @@ from typing import Any
 from optsched.checking import CheckReport, another_instance
 from optsched.files import instance_sha256
 from optsched.rolling.audit import audit
+from optsched.rolling.epochs import draw_epochs
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.by_name import find_policy
-from optsched.rolling.simulator.true_epochs import true_epochs
 from optsched.rolling.solution import RollingSolution
 
 
@@ -28,6 +28,6 @@ def check(
     if other is not None:
         return other
     claimed = {} if solution.objective is None else {"total_cost": solution.objective}
-    epochs = true_epochs(instance, solution.seed)
+    epochs = draw_epochs(instance, solution.seed)
     shares = chosen.readings.shares
     return audit(instance, solution.run, claimed, epochs, shares=shares)

@@ -18,6 +18,7 @@ from optsched.rolling.bounds.clairvoyant import (
     clairvoyant_bound,
     clairvoyant_utilisation,
 )
+from optsched.rolling.epochs import draw_epochs
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.metrics import Metrics, compute_metrics
 from optsched.rolling.offered_load import offered_load
@@ -32,7 +33,6 @@ from optsched.rolling.simulator.engine import (
     refuse_endless,
     simulate_rolling,
 )
-from optsched.rolling.simulator.true_epochs import true_epochs
 from optsched.rolling.simulator.world import View, World
 from optsched.rolling.solution import RollingSolution
 
@@ -237,7 +237,7 @@ def _records(
     settings: Settings,
     progress: Callable[[int, int], None] | None = None,
 ) -> Records:
-    epochs = true_epochs(world.instance, settings.seed)
+    epochs = draw_epochs(world.instance, settings.seed)
     return simulate_rolling(world, policy, seed=settings.seed, epochs=epochs, progress=progress)
 
 
@@ -250,7 +250,7 @@ def _outcome(world: World, policy: Decider, settings: Settings, began: float) ->
         return Outcome(None, ended.termination, solve_time=clock() - began, details=details)
     metrics = compute_metrics(world.instance, records)
     seconds = clock() - began
-    epochs = true_epochs(world.instance, settings.seed)
+    epochs = draw_epochs(world.instance, settings.seed)
     message = limited.message
     return Outcome(
         RollingSolution.of(records, metrics.total_cost),
@@ -273,7 +273,7 @@ def _judged(
     done: list[tuple[Records, str | None]],
     effort: BoundSettings | None,
 ) -> Iterator[Run]:
-    instance, epochs = world.instance, true_epochs(world.instance, settings.seed)
+    instance, epochs = world.instance, draw_epochs(world.instance, settings.seed)
     value = None
     if effort is not None:
         value = _bound(world, settings, [records for records, _ in done], effort).bound
@@ -294,9 +294,9 @@ def _bound(
     Without a run it is the uncapacitated bound.
     """
     if not done:
-        epochs = true_epochs(world.instance, settings.seed)
+        epochs = draw_epochs(world.instance, settings.seed)
         return clairvoyant_bound(world, epochs, math.inf, BoundSettings(iterations=1))
     best = min(compute_metrics(world.instance, records).total_cost for records in done)
     last = max(record.completion for records in done for record in records.jobs)
-    epochs = true_epochs(world.instance, settings.seed)
+    epochs = draw_epochs(world.instance, settings.seed)
     return clairvoyant_bound(world, epochs, best, effort, until=last, deadline=settings.deadline)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from optsched.rolling.policies.price import LEAST_WORTH, NOW_RATHER_THAN_LATER
-from optsched.rolling.policies.same_gpus import keep_same_gpus
+from optsched.rolling.policies.fewest_migrations import placed_of, with_fewest_migrations
+from optsched.rolling.policies.price import LEAST_VALUE, RUN_BONUS
 from optsched.rolling.simulator.engine import Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
@@ -50,12 +50,12 @@ class PlainPrice:
         gain = epoch[:, None, None] * speeds - (self.rates[:, None] * sizes)[None]
         prices = self._prices(np.where(can, gain, -np.inf))
         self.mean_prices = k.memory * self.mean_prices + (1 - k.memory) * prices
-        worth = np.maximum(epoch, LEAST_WORTH)
-        gain += NOW_RATHER_THAN_LATER * worth[:, None, None] * speeds
+        worth = np.maximum(epoch, LEAST_VALUE)
+        gain += RUN_BONUS * worth[:, None, None] * speeds
         gain = np.where(can, gain, -np.inf)
         urgency = epoch * speeds.reshape(tables.jobs, -1).max(axis=1)
         seats = seated(tables, gain, gain - (prices[:, None] * sizes)[None], urgency)
-        seats = keep_same_gpus(tables, seats, view.running)
+        seats = with_fewest_migrations(tables, placed_of(seats), view.running)
         changes = {
             j: float(change[j] * tables.seconds[j, tables.kind_of[s.node], s.configuration])
             for j, s in seats.items()

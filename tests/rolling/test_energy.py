@@ -11,11 +11,11 @@ from rolling.small import instance, job
 
 import optsched
 from optsched.result import Settings
+from optsched.rolling.epochs import draw_epochs
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.metrics import compute_metrics
 from optsched.rolling.policies.by_name import make_policy
 from optsched.rolling.simulator.engine import simulate_rolling
-from optsched.rolling.simulator.true_epochs import true_epochs
 from optsched.rolling.simulator.world import World
 from optsched.speed_profile.instance import SCHEMA, SpeedProfileInstance
 
@@ -92,9 +92,9 @@ def test_the_mean_over_draws_is_the_profiles_energy() -> None:
     """10,000 seeds; runs of equal true epochs are equal, so each value is simulated once."""
     rolling = alone(1, RANDOM)
     once = cache(lambda epochs: energy(rolling, epochs=epochs))
-    drawn = np.array([once(true_epochs(rolling, seed)[0]) for seed in range(10_000)])
+    drawn = np.array([once(draw_epochs(rolling, seed)[0]) for seed in range(10_000)])
     assert_close(drawn, expected_energy(rolling))
-    assert energy(rolling, seed=3) == once(true_epochs(rolling, 3)[0])
+    assert energy(rolling, seed=3) == once(draw_epochs(rolling, 3)[0])
 
 
 @pytest.mark.full

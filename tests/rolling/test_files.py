@@ -224,7 +224,7 @@ def test_an_interrupted_roll_keeps_the_complete_runs(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("optsched.rolling.policies.greedy.Queue.decide", interrupt)
+    monkeypatch.setattr("optsched.rolling.policies.queue.Queue.decide", interrupt)
     path = tmp_path / "f.json"
     write_document(path, three_jobs().to_dict())
     assert _code(["roll", str(path), "--policy", "sts,edf,price", "--json"]) == 130

@@ -268,8 +268,9 @@ def test_compiled_passes_draw_as_those_of_one_interval(average: bool) -> None:
     """The same seats, draw for draw, as `selection.baselines` gives for the jobs present."""
     import numpy as np
 
-    from optsched.rolling.policies.greedy import RandomisedGreedy, planned_times
-    from optsched.rolling.policies.same_gpus import keep_same_gpus
+    from optsched.rolling.policies.fewest_migrations import placed_of, with_fewest_migrations
+    from optsched.rolling.policies.queue import planned_times
+    from optsched.rolling.policies.randomised_greedy import RandomisedGreedy
     from optsched.rolling.simulator.world import View
     from optsched.selection.assignment import expected_cost
     from optsched.selection.heuristics.baselines import Greedy, shuffled
@@ -286,10 +287,10 @@ def test_compiled_passes_draw_as_those_of_one_interval(average: bool) -> None:
         passes = [greedy.run(order.tolist())]
         passes += [greedy.run(shuffled(order, rng).tolist(), rng) for _ in range(4)]
         best = min(passes, key=lambda seats: expected_cost(view.tables, seats))
-        compiled = RandomisedGreedy(world, "rg", average=average, seed=seed, starts=5)
-        assert compiled.decide(view).seats == keep_same_gpus(
-            view.tables, dict(sorted(best.items())), {}
-        )
+        name, settings = "avg-rg" if average else "rg", Settings(seed=seed, iterations=5)
+        compiled = RandomisedGreedy(world, name, settings)
+        seats = with_fewest_migrations(view.tables, placed_of(dict(sorted(best.items()))), {})
+        assert compiled.decide(view).seats == seats
 
 
 class Restless:

@@ -6,33 +6,36 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from oracles.plain_price import multiplier as plain_multiplier
 from rolling.small import instance, job
 
+from optsched.deadline import Deadline
 from optsched.generators.rolling import generate_rolling, rolling_settings
-from optsched.rolling.policies._price_kernel import Types, Ways, Worths, clear_prices, value_jobs
-from optsched.rolling.policies._same_gpus_kernel import Placed
-from optsched.rolling.policies.price import Price, PriceConstants
-from optsched.rolling.policies.seating import Seating
-from optsched.rolling.policies.seating_model import seat_by_patterns
+from optsched.result import Settings
+from optsched.rolling.options import RollingOptions
+from optsched.rolling.policies.by_name import make_policy
+from optsched.rolling.policies.fewest_migrations import Placed
+from optsched.rolling.policies.price import (
+    Configurations,
+    GpuTypes,
+    Price,
+    clear_prices,
+    value_jobs,
+)
+from optsched.rolling.policies.price_patterns import PricePatterns
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.cost import Tables
-from optsched.speed_profile.exact._hull_kernel import Speeds
 from optsched.uncertainty.survival import Curve, Curves
 
 
-def multiplier(due: float, guess: float = 0.0) -> tuple[float, float]:
+def multiplier(due: float) -> tuple[float, float]:
     """W = 10 or 20, evenly; speeds of 2 s an epoch for 2 $ and 1.25 s for 2.5 $; slope 2/3."""
     survival = np.array([1.0, 0.5])
     curves = Curves.of([Curve(np.array([0.0, 10.0, 20.0]), survival, survival)])
     inverse = np.array([[1.25, 2.0]])
-    ways = Ways(1 / inverse, inverse, np.array([[1, 0]]))
-    found = Worths(np.array([guess]), np.empty(1), np.empty(1), np.empty(1))
-    due_in, weights = np.array([due]), np.array([10.0])
-    value_jobs(np.array([0]), ways, np.array([2.0, 1.0]), curves, due_in, weights, found)
-    return float(found.multiplier[0]), float(found.change[0])
+    given = Configurations(1 / inverse, inverse, np.array([[1, 0]]))
+    cost, weights = np.array([2.0, 1.0]), np.array([10.0])
+    values = value_jobs(np.array([0]), given, cost, curves, np.array([due]), weights)
+    return float(values.multiplier[0]), float(values.change[0])
 
 
 def test_multipliers_by_hand() -> None:
@@ -52,42 +55,12 @@ def test_multipliers_by_hand() -> None:
     assert change == np.inf
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.data())
-def test_a_multiplier_is_that_of_forty_halvings_from_wherever_it_is_searched(
-    data: st.DataObject,
-) -> None:
-    """To the last bit, also where breakpoints coincide or all cases need the same."""
-    few = st.sampled_from([0.125, 0.25, 0.3, 0.5, 1.0])
-    chances = np.array(data.draw(st.lists(few, min_size=1, max_size=6)))
-    survival = (chances / chances.sum())[::-1].cumsum()[::-1]
-    knots = np.append(0.0, np.arange(1.0, len(chances) + 1).cumsum())
-    each = st.floats(0.5, 4.0) | st.sampled_from([1.0, 2.0])
-    inverse = np.array(data.draw(st.lists(each, min_size=1, max_size=5)))
-    cost = np.array(data.draw(st.lists(each, min_size=len(inverse), max_size=len(inverse))))
-    weight = data.draw(st.sampled_from([1e-3, 0.1, 1.0, 30.0]))
-    due = data.draw(st.floats(0.1, 1.2)) * knots[-1] * inverse.max()
-    guess = data.draw(st.floats(0.0, 1.0))
-    speed = 1 / inverse
-    ways = Ways(speed[None], inverse[None], np.argsort(-inverse, kind="stable")[None])
-    found = Worths(np.array([guess]), np.empty(1), np.empty(1), np.empty(1))
-    curves = Curves.of([Curve(knots, survival, survival)])
-    value_jobs(np.array([0]), ways, cost, curves, np.array([due]), np.array([weight]), found)
-    speeds = Speeds(inverse, cost / speed)
-    plain = plain_multiplier((knots.tolist(), survival.tolist()), speeds, weight, due)
-    assert (found.multiplier[0], found.change[0]) == plain
-
-
 def test_prices_clear_the_demand() -> None:
     """Three jobs worth 3, 2 and 1 $/s on one of two GPUs at no cost: the price is 1."""
-    prices = np.zeros(1)
     gain = np.array([3.0, 2.0, 1.0]).reshape(3, 1, 1)
-    types = Types(np.ones((1, 1)), np.zeros(1), np.array([2.0]))
-    clear_prices(gain, types, 3, 40, prices)
-    assert prices[0] == pytest.approx(1.0, abs=1e-6)
-    types = Types(np.ones((1, 1)), np.zeros(1), np.array([3.0]))
-    clear_prices(gain, types, 3, 40, prices)
-    assert prices[0] == 0.0
+    for gpus, price in ((2.0, 1.0), (3.0, 0.0)):
+        types = GpuTypes(np.ones((1, 1)), np.zeros(1), np.array([gpus]))
+        assert clear_prices(gain, types, 3, 40)[0] == pytest.approx(price, abs=1e-6)
 
 
 def view_of(seed: int, jobs: int, nodes: int) -> View:
@@ -130,17 +103,18 @@ def test_seating_by_patterns_is_optimal(seed: int) -> None:
         for choice in itertools.product(*options)
         if fits(tables, choice)
     )
-    found = total(tables, gain, seat_by_patterns(tables, gain, 10.0))
-    assert found == pytest.approx(best, rel=1e-3)
+    policy = PricePatterns(view.world, "price-patterns", Deadline())
     free, urgency = np.zeros(len(tables.kinds)), gain.reshape(4, -1).max(axis=1)
-    greedy = total(tables, gain, Seating(tables).by_gain(gain, free, urgency))
-    assert greedy <= best + 1e-9
+    found = total(tables, gain, policy.assign(view, gain, free, urgency))
+    assert found == pytest.approx(best, rel=1e-3)
+    assert total(tables, gain, Price(view.world).assign(view, gain, free, urgency)) <= best + 1e-9
 
 
 def test_constants_are_exposed() -> None:
-    world = World(instance([job("a", 0.0, 100.0, 10)]))
-    assert Price(world, constants=PriceConstants(wake=60.0)).wake == 60.0
-    assert Price(world).wake == 900.0
+    given = instance([job("a", 0.0, 100.0, 10)])
+    options = RollingOptions.from_dict({"wake": 60.0})
+    assert Price(World(given, options)).wake == 60.0
+    assert Price(World(given)).wake == 900.0
 
 
 def test_a_job_alone_takes_its_cheapest_gpus_while_there_is_time() -> None:
@@ -158,6 +132,6 @@ def test_jobs_with_ample_time_run_now_all_the_same() -> None:
             one = instance([job("a", 0.0, 1e4, 10, epoch_time=times)], nodes=[node])
             world = World(one)
             view = View(world, 0.0, (0,), (0.0,), {}, frozenset())
-            for patterns in (False, True):
-                plan = Price(world, by_patterns=patterns).decide(view)
+            for name in ("price", "price-patterns"):
+                plan = make_policy(name, world, Settings()).decide(view)
                 assert len(plan.seats[0].gpus) == 1

@@ -9,8 +9,8 @@ import pytest
 from rolling.small import instance, job
 
 from optsched.rolling.audit import audit
+from optsched.rolling.simulator.assignment import Assignment
 from optsched.rolling.simulator.engine import Plan, simulate_rolling
-from optsched.rolling.simulator.seats import Seats
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
 
@@ -32,15 +32,15 @@ class Always:
 @pytest.mark.parametrize("seats", [{}, TWO])
 def test_arrays_say_what_the_mapping_says(seats: dict[int, Seat]) -> None:
     """In order of jobs, and the GPUs of each in its own order."""
-    found = Seats.of(seats, 8, 3)
+    found = Assignment.of(seats, 8, 3)
     assert found == seats
     assert list(found) == sorted(seats)
     assert found.gpus.shape == (8, 3)
-    assert Seats.of(found, 8, 3) is found
+    assert Assignment.of(found, 8, 3) is found
 
 
 def test_a_seat_of_more_gpus_than_asked_for_widens_the_array() -> None:
-    found = Seats.of(TWO, 8, 1)
+    found = Assignment.of(TWO, 8, 1)
     assert np.array_equal(found.gpus[[7, 4]], [[3, 0], [1, -1]])
     assert found == TWO
 

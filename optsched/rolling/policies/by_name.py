@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from optsched.rolling.simulator.world import World
 
 _HERE = "optsched.rolling.policies"
-_OPTIMUM = f"{_HERE}.interval_optimum:interval_optimum"
 _FIRST_MODEL = f"{_HERE}.interval_optimum:first_model"
 MODELS = ("patterns", "milp", "minlp", "columns")
 """Policies that solve a Pyomo model at each decision; ``exact`` picks one of them."""
@@ -41,22 +40,23 @@ class Policy:
     build: str | None = None
 
 
+_QUEUE = f"{_HERE}.queue:queue"
+_GREEDY = f"{_HERE}.randomised_greedy:randomised_greedy"
+_PROGRAMME = f"{_HERE}.dynamic_programme:dp"
+_PATTERNS = f"{_HERE}.price_patterns:price_patterns"
+_OPTIMUM = f"{_HERE}.interval_optimum:interval_optimum"
 _ALL = (
     Policy("sts", "the stochastic scheduler of sts at every event", f"{_HERE}.sts:sts"),
     Policy("sts-postprocessing", "sts, and idle GPUs of open nodes (VI-C)", f"{_HERE}.sts:sts"),
-    Policy("edf", "earliest due date first", f"{_HERE}.greedy:queue"),
-    Policy("fifo", "first come, first served", f"{_HERE}.greedy:queue"),
-    Policy("rg", "randomised greedy", f"{_HERE}.greedy:randomised_greedy"),
-    Policy("dp", "dynamic programme over jobs x GPUs with the proxy (28)", f"{_HERE}.greedy:dp"),
+    Policy("edf", "earliest due date first", _QUEUE),
+    Policy("fifo", "first come, first served", _QUEUE),
+    Policy("rg", "randomised greedy", _GREEDY),
+    Policy("dp", "dynamic programme over jobs x GPUs with the proxy (28)", _PROGRAMME),
     Policy("price", "GPU time has a price, jobs take what it is worth", f"{_HERE}.price:price"),
-    Policy(
-        "price-patterns",
-        "price, with a MILP over node patterns for the seats",
-        f"{_HERE}.price:price",
-    ),
-    Policy("avg-edf", "edf by mean lengths", f"{_HERE}.greedy:queue"),
-    Policy("avg-rg", "rg by mean lengths", f"{_HERE}.greedy:randomised_greedy"),
-    Policy("avg-dp", "dp by mean lengths", f"{_HERE}.greedy:dp"),
+    Policy("price-patterns", "price, with a MILP over node patterns for the seats", _PATTERNS),
+    Policy("avg-edf", "edf by mean lengths", _QUEUE),
+    Policy("avg-rg", "rg by mean lengths", _GREEDY),
+    Policy("avg-dp", "dp by mean lengths", _PROGRAMME),
     *(
         Policy(name, f"each interval's optimum by {name}, rolled forward", _OPTIMUM, _FIRST_MODEL)
         for name in MODELS

@@ -18,7 +18,7 @@ from optsched.problem import resolve
 from optsched.result import Outcome, Settings, Termination
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.options import RollingOptions
-from optsched.rolling.policies.same_gpus import keep_same_gpus
+from optsched.rolling.policies.fewest_migrations import placed_of, with_fewest_migrations
 from optsched.rolling.simulator.engine import Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
@@ -72,7 +72,7 @@ class IntervalOptimum:
             seats = sts_assignment(view.tables)
         else:
             seats = seats_of(view.tables, outcome.solution)
-        return Plan(keep_same_gpus(view.tables, seats, view.running))
+        return Plan(with_fewest_migrations(view.tables, placed_of(seats), view.running))
 
     @property
     def said(self) -> str | None:

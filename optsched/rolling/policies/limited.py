@@ -10,7 +10,7 @@ from __future__ import annotations
 from optsched.deadline import Deadline, clock
 from optsched.display import counted
 from optsched.result import Termination
-from optsched.rolling.policies.greedy import Queue
+from optsched.rolling.policies.queue import Queue
 from optsched.rolling.simulator.engine import Decider, Plan, UnfinishedRunError
 from optsched.rolling.simulator.world import View, World
 

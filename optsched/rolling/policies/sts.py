@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.result import Settings
-from optsched.rolling.policies._same_gpus_kernel import Placed
-from optsched.rolling.policies.same_gpus import same_gpus
+from optsched.rolling.policies.fewest_migrations import Placed, with_fewest_migrations
 from optsched.rolling.simulator.engine import SHORTEST, Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.heuristics import sts as one_interval
@@ -76,7 +75,7 @@ class Sts:
         changes = {j: t for j, t in zip(seated.tolist(), waits.tolist(), strict=True) if t < inf}
         size = np.where(given < whole, given + 1, 1)
         given_seats = Placed(seated, node, first, size, given)
-        return Plan(same_gpus(tables, given_seats, view.running), changes)
+        return Plan(with_fewest_migrations(tables, given_seats, view.running), changes)
 
     def _least(self, view: View) -> NDArray[np.int64]:
         """k_0 - 1 of each job on each type: the profile's speeds start there."""

@@ -21,10 +21,10 @@ import numpy as np
 from optsched.deadline import clock
 from optsched.errors import InputError
 from optsched.result import Termination
+from optsched.rolling.epochs import draw_epochs
 from optsched.rolling.records import Decision, JobRecord, Records
-from optsched.rolling.simulator.course import Course, Jobs
-from optsched.rolling.simulator.seats import WAITS
-from optsched.rolling.simulator.true_epochs import true_epochs
+from optsched.rolling.simulator.assignment import WAITS
+from optsched.rolling.simulator.execution import Execution, Jobs
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
 
@@ -94,8 +94,8 @@ def simulate_rolling(
 ) -> Records:
     """Run a policy to the completion of every job; raises UnfinishedRunError."""
     refuse_endless(world, policy)
-    targets = true_epochs(world.instance, seed) if epochs is None else epochs
-    run = _Run(world, policy, targets)
+    drawn = draw_epochs(world.instance, seed) if epochs is None else epochs
+    run = _Run(world, policy, drawn)
     with _few_collections():
         while run.step():
             if progress is not None:
@@ -105,8 +105,8 @@ def simulate_rolling(
             policy=policy.name,
             seed=seed,
             options=world.options.to_dict(),
-            segments=run.course.segments(),
-            nodes=tuple(sorted(run.course.intervals, key=attrgetter("start", "node"))),
+            segments=run.execution.segments(),
+            nodes=tuple(sorted(run.execution.intervals, key=attrgetter("start", "node"))),
             jobs=tuple(sorted(run.finished, key=attrgetter("job"))),
             decisions=tuple(run.decisions),
         )
@@ -135,9 +135,9 @@ def refuse_endless(world: World, policy: Decider) -> None:
 
 
 class _Run:
-    def __init__(self, world: World, policy: Decider, targets: tuple[float, ...]) -> None:
+    def __init__(self, world: World, policy: Decider, epochs: tuple[float, ...]) -> None:
         self.world, self.policy = world, policy
-        self.jobs, self.course = world.instance.jobs, Course(world, targets)
+        self.jobs, self.execution = world.instance.jobs, Execution(world, epochs)
         self.arrivals = sorted(range(len(self.jobs)), key=lambda j: (self.jobs[j].submit_time, j))
         self.next_arrival = 0
         self.fruitless, self.last_progress, self.epochs_made = 0, 0.0, 0.0
@@ -159,24 +159,24 @@ class _Run:
             self._decide(now, "+".join(sorted(set(causes))))
         else:
             self.timer = math.inf
-        self.course.note_use(self.present, now)
+        self.execution.note_use(self.present, now)
         return True
 
     def _next_event(self) -> tuple[float, list[str]]:
         arrival = math.inf
         if self.next_arrival < len(self.arrivals):
             arrival = float(self.jobs[self.arrivals[self.next_arrival]].submit_time)
-        finish = float(self.course.finish[self.present].min(initial=math.inf))
-        change = float(self.course.change[self.present].min(initial=math.inf))
+        finish = float(self.execution.finish[self.present].min(initial=math.inf))
+        change = float(self.execution.change[self.present].min(initial=math.inf))
         now = min(arrival, finish, change, self.timer)
         causes = ["change"] if change <= _same_moment(now) else []
         return now, causes + (["interval"] if self.timer <= now else [])
 
     def _complete(self, now: float) -> bool:
-        is_over = self.course.finish[self.present] <= _same_moment(now)
+        is_over = self.execution.finish[self.present] <= _same_moment(now)
         if not is_over.any():
             return False
-        self.finished += self.course.complete(self.present[is_over], now)
+        self.finished += self.execution.complete(self.present[is_over], now)
         self.present = self.present[~is_over]
         return True
 
@@ -193,33 +193,33 @@ class _Run:
         return bool(came)
 
     def _decide(self, now: float, cause: str) -> None:
-        present, course = self.present, self.course
-        done, seats = course.done_at(present, now), course.seats.of_some(present)
+        present, execution = self.present, self.execution
+        done, seats = execution.done_at(present, now), execution.seats.of_jobs(present)
         self._refuse_standstill(now, cause, float(done.sum()))
-        due = np.flatnonzero(course.change[present] <= _same_moment(now)).tolist()
+        due = np.flatnonzero(execution.change[present] <= _same_moment(now)).tolist()
         jobs = tuple(present.tolist())
         view = View(self.world, now, jobs, tuple(done.tolist()), seats, frozenset(due))
         began = clock()
         plan = self.policy.decide(view)
         seconds = clock() - began
         self.decisions.append(Decision(now, len(present), len(plan.seats), cause, seconds))
-        course.reseat(present, now, seats, plan.seats, done)
+        execution.reassign(present, now, seats, plan.seats, done)
         self._plan_changes(now, plan.changes)
         self.timer = _later(now, min(self.world.instance.interval, self.policy.wake))
 
     def _plan_changes(self, now: float, changes: Mapping[int, float]) -> None:
         """Forget all planned changes of speed but these, of jobs that have a seat."""
-        course = self.course
-        course.change[self.present] = math.inf
+        execution = self.execution
+        execution.change[self.present] = math.inf
         if not changes:
             return
         places = np.fromiter(changes.keys(), np.int64, len(changes))
         after = np.fromiter(changes.values(), float, len(changes))
         is_present = places < len(self.present)
         jobs, after = self.present[places[is_present]], after[is_present]
-        runs = course.seats.node[jobs] != WAITS
+        runs = execution.seats.node[jobs] != WAITS
         least = max(SHORTEST * self.world.instance.interval, _tick(now))
-        course.change[jobs[runs]] = now + np.maximum(after[runs], least)
+        execution.change[jobs[runs]] = now + np.maximum(after[runs], least)
 
     def _refuse_standstill(self, now: float, cause: str, made: float) -> None:
         """Give up a run in which no job progresses and no further one arrives."""

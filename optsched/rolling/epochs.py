@@ -1,4 +1,4 @@
-"""How many epochs each job really takes: one draw a job, the same for every policy."""
+"""How many epochs each job takes: one draw a job, the same for every policy."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from optsched.rolling.instance import RollingInstance, RollingJob
 from optsched.uncertainty.distribution import Distribution
 
 
-def true_epochs(instance: RollingInstance, seed: int) -> tuple[float, ...]:
+def draw_epochs(instance: RollingInstance, seed: int) -> tuple[float, ...]:
     """Epochs of every job: the file's, or drawn given that more than the completed are needed.
 
     Job number and seed alone decide a draw (common random numbers): policies, other jobs' draws
     and the order of events do not touch it.
     """
-    return tuple(_epochs(job, index, seed) for index, job in enumerate(instance.jobs))
+    return tuple(_draw(job, index, seed) for index, job in enumerate(instance.jobs))
 
 
-def _epochs(job: RollingJob, index: int, seed: int) -> float:
+def _draw(job: RollingJob, index: int, seed: int) -> float:
     if job.true_epochs is not None:
         return float(job.true_epochs)
     work = Distribution.of(job.epochs.values, job.epochs.probabilities)

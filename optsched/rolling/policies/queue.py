@@ -1,0 +1,103 @@
+"""Policies ``edf``, ``fifo`` and ``avg-edf``: earliest due date first, first come first served.
+
+Running jobs keep their GPUs until they are done; waiting jobs take in turn the cheapest free
+configuration that completes them by the due date, else the fastest free one. ``avg-`` plans with
+E[W] epochs until a job has made so many, and with w^max from then on (sts, VII-A1). Dedicated GPUs
+only. Guarantee: none. Complexity of a decision: O(J T K) for J waiting jobs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.result import Settings
+from optsched.rolling.simulator.engine import Plan
+from optsched.rolling.simulator.world import View, World
+from optsched.selection.assignment import Seat
+from optsched.selection.cost import Tables
+from optsched.selection.heuristics.cluster_state import ClusterState
+from optsched.selection.heuristics.profiles import type_rates
+
+Floats = NDArray[np.float64]
+
+
+def queue(name: str, world: World, settings: Settings) -> Queue:
+    """Make ``edf``, ``fifo`` or ``avg-edf``."""
+    by_due_date, average = name.endswith("edf"), name.startswith("avg-")
+    return Queue(world, name, by_due_date=by_due_date, average=average)
+
+
+class Queue:
+    """``edf`` and ``fifo``: running jobs are left alone, waiting ones served in order."""
+
+    wake = math.inf
+
+    def __init__(self, world: World, name: str, *, by_due_date: bool, average: bool) -> None:
+        self.world, self.name = world, name
+        self.by_due_date, self.average = by_due_date, average
+
+    def decide(self, view: View) -> Plan:
+        """Serve the waiting jobs."""
+        waiting = [j for j in range(len(view.jobs)) if j not in view.running]
+        state = occupied(view.tables, view.running)
+        room = max(state.most_free(t) for t in range(len(view.tables.kinds)))
+        if not waiting or not room:
+            return Plan(view.running)
+        jobs = self.world.instance.jobs
+        waiting.sort(
+            key=lambda j: (
+                jobs[view.jobs[j]].due_date if self.by_due_date else 0.0,
+                jobs[view.jobs[j]].submit_time,
+                j,
+            )
+        )
+        seats, times = dict(view.running), planned_times(view, self.average)
+        for j in waiting:
+            if state.is_full():
+                break
+            seat = _cheapest_in_time(view.tables, times[j], state, j)
+            if seat is not None:
+                seats[j] = seat
+        return Plan(seats)
+
+
+def planned_times(view: View, average: bool) -> Floats:
+    """Seconds to completion as baselines plan them, by job, type and configuration.
+
+    They plan with w^max epochs, or with E[W] until so many are made.
+    """
+    epochs = view.works.most
+    if average:
+        mean = view.world.means[view.index] - view.completed
+        epochs = np.where(mean > 0, mean, epochs)
+    return view.tables.seconds * epochs[:, None, None]
+
+
+def occupied(tables: Tables, seats: Mapping[int, Seat]) -> ClusterState:
+    """A cluster whose dedicated GPUs are partly taken."""
+    state = ClusterState(tables)
+    for seat in seats.values():
+        node = state.nodes[seat.node]
+        node.free = [gpu for gpu in node.free if gpu not in seat.gpus]
+        state.moved(seat.node)
+    return state
+
+
+def _cheapest_in_time(tables: Tables, times: Floats, state: ClusterState, j: int) -> Seat | None:
+    """The cheapest free configuration that meets the due date, else the fastest free one."""
+    best: tuple[tuple[bool, float, float], int, int] | None = None
+    for t, kind in enumerate(tables.kinds):
+        rates = type_rates(tables, t)
+        for c in range(min(state.most_free(t), kind.gpus)):
+            seconds = float(times[t, c])
+            if not seconds < np.inf:
+                continue
+            late = seconds > tables.in_time[j]
+            key = (late, seconds if late else seconds * float(rates[c]), seconds)
+            if best is None or key < best[0]:
+                best = (key, t, c)
+    return None if best is None else state.seat(best[1], best[2])

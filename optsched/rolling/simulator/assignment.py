@@ -1,0 +1,82 @@
+"""An assignment of jobs to GPUs in arrays, which also reads as a mapping of `Seat` objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.selection.assignment import Seat
+
+Ints = NDArray[np.int64]
+WAITS, NO_GPU = -1, -1
+"""Node of a waiting job, and filler behind a job's GPUs."""
+
+
+class Assignment(Mapping[int, Seat]):
+    """The seats of jobs 0 to J - 1; as a mapping it leaves out the waiting jobs.
+
+    Attributes
+    ----------
+    node, configuration : array (J,)
+        The node of each job, or `WAITS`, and its configuration's index in the node's GPU type.
+    gpus : array (J, G)
+        GPU indices on the node, then `NO_GPU`.
+    """
+
+    def __init__(self, node: Ints, configuration: Ints, gpus: Ints) -> None:
+        self.node, self.configuration, self.gpus = node, configuration, gpus
+
+    @classmethod
+    def waiting(cls, jobs: int, width: int) -> Assignment:
+        """All jobs wait; G is `width`."""
+        node, gpus = np.full(jobs, WAITS), np.full((jobs, width), NO_GPU)
+        return cls(node, np.zeros(jobs, np.int64), gpus)
+
+    @classmethod
+    def of(cls, seats: Mapping[int, Seat], jobs: int, width: int) -> Assignment:
+        """Convert a mapping of seats; G is at least `width`."""
+        if isinstance(seats, Assignment) and len(seats.node) == jobs:
+            return seats.widened(width)
+        made = cls.waiting(jobs, max([width, *(len(seat.gpus) for seat in seats.values())]))
+        for j, seat in seats.items():
+            made.node[j], made.configuration[j] = seat.node, seat.configuration
+            made.gpus[j, : len(seat.gpus)] = seat.gpus
+        return made
+
+    def of_jobs(self, jobs: Ints) -> Assignment:
+        """The seats of some jobs, by position among them."""
+        return Assignment(self.node[jobs], self.configuration[jobs], self.gpus[jobs])
+
+    def widened(self, width: int) -> Assignment:
+        """The same with room for so many GPUs a job."""
+        missing = max(width - self.gpus.shape[1], 0)
+        gpus = np.pad(self.gpus, ((0, 0), (0, missing)), constant_values=NO_GPU)
+        return Assignment(self.node, self.configuration, gpus) if missing else self
+
+    def differs_from(self, other: Assignment) -> NDArray[np.bool_]:
+        """Whether each job's seat differs (J,)."""
+        differs = (self.node != other.node) | (self.configuration != other.configuration)
+        return differs | (self.gpus != other.gpus).any(axis=1)
+
+    @property
+    def sizes(self) -> Ints:
+        """GPUs of each job (J,)."""
+        return (self.gpus != NO_GPU).sum(axis=1)
+
+    @cached_property
+    def _by_job(self) -> dict[int, Seat]:
+        columns = (self.node, self.gpus, self.sizes, self.configuration)
+        rows = enumerate(zip(*(column.tolist() for column in columns), strict=True))
+        return {j: Seat(n, tuple(gpus[:k]), c) for j, (n, gpus, k, c) in rows if n != WAITS}
+
+    def __getitem__(self, job: int) -> Seat:
+        return self._by_job[job]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._by_job)
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self.node != WAITS))

@@ -1,0 +1,157 @@
+"""State of a run: which job holds which GPUs, its progress, and the records of both.
+
+Progress is computed from the start of a segment, so that a job whose seat does not change
+accumulates no rounding. State is in arrays by job of the instance: a decision costs a few numpy
+operations on the jobs present.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.rolling.records import JobRecord, NodeInterval, Segment
+from optsched.rolling.simulator.assignment import NO_GPU, WAITS, Assignment
+from optsched.rolling.simulator.world import World
+from optsched.selection.assignment import Seat
+
+Floats = NDArray[np.float64]
+Jobs = NDArray[np.int64]
+
+
+class Execution:
+    """The state that changes while a policy runs.
+
+    Attributes
+    ----------
+    seats : Assignment
+        Of all jobs of the instance.
+    finish, change : array (J,)
+        Times of each job's end and of its planned change of speed; infinite if there is none.
+    """
+
+    def __init__(self, world: World, epochs: tuple[float, ...]) -> None:
+        jobs, kinds = world.instance.jobs, world.all.kinds
+        self._tables, self._delay = world.all, float(world.instance.reconfiguration_delay)
+        self._shares = np.ones(world.all.seconds.shape[1:])
+        for t, kind in enumerate(kinds):
+            for c in kind.fractions:
+                self._shares[t, c] = kind.configurations[c].share
+        self.seats = Assignment.waiting(len(jobs), max(kind.gpus for kind in kinds))
+        self._target = np.array(epochs, dtype=float)
+        self._done = np.array([float(job.completed_epochs) for job in jobs])  # at segment start
+        never = np.full((4, len(jobs)), math.inf)
+        self._seconds, self._first_start, self.finish, self.change = never
+        self._start, self._productive = np.zeros((2, len(jobs)))
+        self._preemptions, self._migrations, self._changes = np.zeros((3, len(jobs)), np.int64)
+        self._use_is_noted = True
+        self._used, self._since = np.zeros((2, len(world.instance.nodes)))
+        self._segments: list[tuple[NDArray[np.float64 | np.int64], ...]] = []
+        self._gpus: list[Jobs] = []  # of the segments, one after another
+        self.intervals: list[NodeInterval] = []
+
+    def done_at(self, jobs: Jobs, now: float) -> Floats:
+        """Epochs completed by each job."""
+        productive = np.maximum(now - self._productive[jobs], 0.0)
+        done = self._done[jobs] + productive / self._seconds[jobs]  # inf while a job waits
+        return np.minimum(done, self._target[jobs])
+
+    def complete(self, jobs: Jobs, now: float) -> list[JobRecord]:
+        """Take the seats of jobs that are done."""
+        self._end_segments(jobs, now, self._target[jobs])
+        self._clear(jobs)
+        return [self._record(j, now) for j in jobs.tolist()]
+
+    def _record(self, j: int, now: float) -> JobRecord:
+        counts = (n[j].item() for n in (self._preemptions, self._migrations, self._changes))
+        return JobRecord(j, float(self._target[j]), float(self._first_start[j]), now, *counts)
+
+    def reassign(
+        self, present: Jobs, now: float, old: Assignment, seats: Mapping[int, Seat], done: Floats
+    ) -> None:
+        """Give the jobs present other seats, or none; those whose seat is unchanged run on."""
+        new = Assignment.of(seats, *old.gpus.shape)
+        width = new.gpus.shape[1]
+        self.seats = self.seats.widened(width)
+        differs, waits = new.differs_from(old.widened(width)), new.node == WAITS
+        leaves = (differs & (old.node != WAITS)).nonzero()[0]
+        if len(leaves):
+            self._end_segments(present[leaves], now, done[leaves])
+            stopped = present[leaves[waits[leaves]]]
+            self._clear(stopped)
+            self._preemptions[stopped] += 1
+        starts = (differs & ~waits).nonzero()[0]
+        if len(starts):
+            self._start_segments(present[starts], now, new.of_jobs(starts))
+
+    def _clear(self, jobs: Jobs) -> None:
+        self.seats.node[jobs], self.seats.configuration[jobs] = WAITS, 0
+        self.seats.gpus[jobs] = NO_GPU
+        self.finish[jobs] = self._seconds[jobs] = math.inf
+        self._use_is_noted = False
+
+    def _start_segments(self, jobs: Jobs, now: float, seats: Assignment) -> None:
+        """Start a segment of each job, whose previous seat, if it had one, is still in `seats`."""
+        old, configuration = self.seats.node[jobs], self.seats.configuration[jobs]
+        kind_of, had = self._tables.kind_of, old != WAITS
+        kind = kind_of[seats.node]
+        moved = had & (old != seats.node)
+        changed = had & ((kind_of[old] != kind) | (configuration != seats.configuration))
+        again = (self._first_start[jobs] < math.inf) & (~had | moved | changed)
+        # a first start needs no set-up; on other GPUs of its node a job's set-up continues
+        continued = np.where(had, np.maximum(self._productive[jobs], now), now)
+        productive = np.where(again, now + self._delay, continued)
+        seconds = self._tables.seconds[jobs, kind, seats.configuration]
+        left = np.maximum(self._target[jobs] - self._done[jobs], 0.0)
+        self._migrations[jobs] += moved
+        self._changes[jobs] += changed & ~moved
+        self.seats.node[jobs], self.seats.configuration[jobs] = seats.node, seats.configuration
+        self.seats.gpus[jobs] = seats.gpus
+        self._use_is_noted = False
+        self._start[jobs] = now
+        self._first_start[jobs] = np.minimum(self._first_start[jobs], now)
+        self._productive[jobs], self._seconds[jobs] = productive, seconds
+        self.finish[jobs] = productive + left * seconds
+
+    def _end_segments(self, jobs: Jobs, now: float, end: Floats) -> None:
+        """End the current segments of jobs, with `end` epochs completed."""
+        done, start, seats = self._done[jobs], self._start[jobs], self.seats.of_jobs(jobs)
+        made = end - done
+        self._done[jobs] = done + made
+        is_gpu = seats.gpus != NO_GPU
+        setup, ends = np.minimum(self._productive[jobs], now) - start, np.full(len(jobs), now)
+        sizes = is_gpu.sum(axis=1)
+        columns = (jobs, start, ends, seats.node, seats.configuration, sizes, setup, made)
+        self._segments.append(columns)
+        self._gpus.append(seats.gpus[is_gpu])
+
+    def note_use(self, present: Jobs, now: float) -> None:
+        """End the intervals of nodes whose number of GPUs in use has changed."""
+        if self._use_is_noted:
+            return
+        self._use_is_noted, seats = True, self.seats.of_jobs(present)
+        in_use = np.zeros((len(self._used) + 1, seats.gpus.max(initial=NO_GPU) + 2), dtype=bool)
+        in_use[seats.node[:, None], seats.gpus] = True  # the last of each are WAITS and NO_GPU
+        used = in_use[:WAITS, :NO_GPU].sum(axis=1)
+        for node in np.flatnonzero(used != self._used).tolist():
+            start, before = float(self._since[node]), int(self._used[node])
+            if before and now > start:
+                self.intervals.append(NodeInterval(node, start, now, before))
+            self._since[node], self._used[node] = now, used[node]
+
+    def segments(self) -> tuple[Segment, ...]:
+        """All segments that have ended, by start and job, without those of length 0."""
+        columns = [np.concatenate(column) for column in zip(*self._segments, strict=True)]
+        jobs, start, ends, node, configuration, sizes, setup, made = columns
+        share = self._shares[self._tables.kind_of[node], configuration]
+        order = np.lexsort((jobs, start))
+        order = order[start[order] < ends[order]]
+        flat, last = np.concatenate(self._gpus).tolist(), np.cumsum(sizes)
+        spans = zip((last - sizes)[order].tolist(), last[order].tolist(), strict=True)
+        gpus = [tuple(flat[a:b]) for a, b in spans]
+        head = (column[order].tolist() for column in (jobs, start, ends, node))
+        tail = (column[order].tolist() for column in (share, setup, made))
+        return tuple(map(Segment, *head, gpus, *tail))
