@@ -45,14 +45,16 @@ HEAD = """# Gap tables
 
 Written by `python docs/gaps.py`; do not edit. One section a shipped plan, as `optsched sweep`
 and `optsched table` give it. Excess is objective / best proven bound - 1; the interval is of its
-mean, by bootstrap over the instances; the time ratio is this machine's, all else is the same
-everywhere. Of selections the parts of the cost stand in the excess's place, means over instances:
-jobs left waiting; expected tardiness of the others; the nodes' energy until their first job ends,
-which is what (P1.1) pays; and until their last one does, which (P1.1) does not see, so that equal
-optima may differ in it. Whoever runs more jobs pays for more energy. The excess is in
-`optsched table --csv`. Where a heuristic leaves jobs waiting it is nearly all rho = 10 times the
-worst lateness that each of them could have, (20), over an optimum that postpones nobody: it counts
-waiting jobs, and says little of tardiness or energy.
+mean, by bootstrap over the instances; only the time ratios depend on the machine. The last column
+counts the checked runs, and the others by how they ended: `no-solution` (a heuristic ended without
+one), `infeasible` (proved), `time-limit`, failed. An excess marked "own bound" belongs to a method
+that is free of a rule of the problem, such as preemption online: it is not comparable. Tables of
+selections show the parts of the cost instead of the excess, as means over instances: jobs left
+waiting; expected tardiness of the others; the nodes' energy until their first job ends, which
+(P1.1) pays; and until their last one does, which (P1.1) does not see, so that equal optima may
+differ in it. Running more jobs uses more energy. The excess is in `optsched table --csv`. Where a
+heuristic leaves jobs waiting it is nearly all rho = 10 times the worst lateness that each of them
+could have, (20), over an optimum that postpones no job.
 `exact` is the optimum of (P1.1), `fewest-waiting` runs as many jobs as can and then costs least,
 `same-jobs` is the optimum of the jobs that `sts` runs; each is proved, of its own problem.
 """

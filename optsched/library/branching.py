@@ -158,7 +158,7 @@ def rows_of(
     """By row the columns that it counts."""
     found: dict[Row, list[int]] = defaultdict(list)
     for each in keys:
-        for number, said in columns:
-            if set(each) <= set(said):
-                found[tuple((key, said[key]) for key in each)].append(number)
+        for number, role in columns:
+            if set(each) <= set(role):
+                found[tuple((key, role[key]) for key in each)].append(number)
     return {row: np.array(numbers) for row, numbers in found.items()}

@@ -107,9 +107,9 @@ def _makespan(instance: Any, result: Result, deadline: Deadline) -> Iterator[Cer
 def _selection(instance: Any, result: Result, deadline: Deadline) -> Iterator[Certificate]:
     found = getattr(result.solution, "certificate", None)
     if found is not None:
-        told = found.model_dump(mode="json")
-        slots = {name: _shortened(prices) for name, prices in told["slots"].items()}
-        prices = {"kind": "prices", "jobs": told["jobs"], "slots": slots}
+        document = found.model_dump(mode="json")
+        slots = {name: _shortened(prices) for name, prices in document["slots"].items()}
+        prices = {"kind": "prices", "jobs": document["jobs"], "slots": slots}
         yield prices
         if result.objective is not None:
             target = result.objective * (1 - SAME)
@@ -145,8 +145,8 @@ def _online(instance: Any, result: Result, deadline: Deadline) -> Iterator[Certi
     length = jobs.iterations * jobs.least
     gangs = gang_bound(jobs, result.objective, deadline=deadline)
     if gangs.value > float(length.sum()) * (1 + STRICTLY_BELOW):
-        told = gangs.to_dict()
-        yield told | {k: _shortened(told[k]) for k in ("prices", "early") if k in told}
+        document = gangs.to_dict()
+        yield document | {k: _shortened(document[k]) for k in ("prices", "early") if k in document}
     value, edges, prices = capacity_prices(jobs, length, result.objective, CELLS, ITERATIONS)
     end = float(jobs.submit[-1]) + 1.0
     if value > float(length.sum()) * (1 + STRICTLY_BELOW):

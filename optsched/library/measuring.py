@@ -1,6 +1,6 @@
 """Runs of a set's methods, their values, bounds and certificates kept as records: resumable.
 
-Beside each file of records stands ``set.runs.jsonl``, a line a run, also of those that found
+Beside each file of records stands ``set.runs.jsonl``, a line a run, also of those that run_fields
 nothing new. What is there is not run again: a run that was interrupted goes on where it stopped.
 """
 
@@ -26,8 +26,6 @@ from optsched.result import Result
 
 CERTIFICATE_SECONDS = 10.0
 SOLVERS = ("highs", "scip")
-ENUMERATING = ("dp", "state-search")
-"""Methods that prove by going through all there is."""
 
 
 @dataclass(frozen=True)
@@ -78,13 +76,15 @@ def _measured(
         try:
             result = solve(instance, name, time_limit=time_limit)
         except (NotApplicableError, SolverError) as error:
-            said = type(error).__name__
-            runs.append({"instance": entry.name, "method": name, "limit": time_limit, "end": said})
+            ending = type(error).__name__
+            runs.append(
+                {"instance": entry.name, "method": name, "limit": time_limit, "end": ending}
+            )
             continue
         seconds = round(processor_seconds() - began, 3)
         command = f"optsched solve {entry.name} --method {name} --time-limit {time_limit:g}"
-        found = {**common, "method": name, "command": command, "processor_seconds": seconds}
-        records += [*_value(result, found), *_word(result, found)]
+        run_fields = {**common, "method": name, "command": command, "processor_seconds": seconds}
+        records += [*_value(result, run_fields), *_word(result, run_fields)]
         results.append(result)
         runs.append(_run(entry, result, time_limit, seconds))
     records += _certified(instance, results, common)
@@ -98,30 +98,28 @@ def _measured(
     return Measured(after, len(kept))
 
 
-def _value(result: Result, found: dict[str, Any]) -> Iterator[Record]:
+def _value(result: Result, run_fields: dict[str, Any]) -> Iterator[Record]:
     if result.objective is None or result.check is None or not result.check.feasible:
         return
     assert result.solution is not None
     text = packed(without_certificate(result.solution.to_dict()))
     if len(text) < MOST_BYTES:
-        yield Record.of(**found, kind="value", value=result.objective, solution=text)
+        yield Record.of(**run_fields, kind="value", value=result.objective, solution=text)
 
 
-def _word(result: Result, found: dict[str, Any]) -> Iterator[Record]:
+def _word(result: Result, run_fields: dict[str, Any]) -> Iterator[Record]:
     """A bound as the method says it, without a certificate."""
     if result.bound is None or (result.check is not None and not result.check.feasible):
         return
     solver = result.solver
     if solver is None and result.bound_source in SOLVERS:
         solver = result.bound_source
-    told = {**found, "kind": "bound", "value": result.bound, "argument": result.bound_source}
+    fields = {**run_fields, "kind": "bound", "value": result.bound, "argument": result.bound_source}
     if solver is not None:
         version = f"{solver} {result.solver_version}" if result.solver_version else solver
-        yield Record.of(**told, proof="solver", solver=version, gap=result.gap)
+        yield Record.of(**fields, proof="solver", solver=version, gap=result.gap)
     else:
-        method = result.chosen or result.method
-        proof = "enumeration" if method in ENUMERATING and result.proved else "formula"
-        yield Record.of(**{**told, "method": method}, proof=proof)
+        yield Record.of(**{**fields, "method": result.chosen or result.method}, proof="formula")
 
 
 def _certified(

@@ -1,9 +1,9 @@
 """The history of a set: values and bounds as they became known, a line each, never changed.
 
 A store is a folder of ``problem/set.jsonl``: the one that ships, and those that users submit to.
-Lines are added under a lock, whole, and are on the disk before anybody is told of them; a line cut
-short by a kill was never told of, and the next writer takes it off. What solutions and certificates
-are is checked where they are used; here they are compressed text.
+Lines are added under a lock, whole, and are on the disk when the writer returns; a line cut
+short by a kill is removed by the next writer. Solutions and certificates are checked where they are
+used; here they are compressed text.
 """
 
 from __future__ import annotations

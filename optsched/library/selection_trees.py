@@ -35,7 +35,7 @@ ROLES: tuple[tuple[str, ...], ...] = (
     ("job", "role", "type", "configuration"),
     ("job", "role", "node", "configuration", "used"),
 )
-"""What counts of roles are told apart by; the widest first."""
+"""Keys that rows count roles by; the widest first."""
 
 
 def selection_tree(
@@ -65,7 +65,7 @@ def selection_tree(
         jobs = short(answer.duals[: len(instance.jobs)] * unit)
         return {"jobs": jobs, "slots": kinds, "rows": short(unit * price for price in paid)}
 
-    members = rows_of(_said(skeleton, leaders), ROLES)
+    members = rows_of(_labelled(skeleton, leaders), ROLES)
     tree = Tree(lp, members, target / unit, leaf, deadline)
     if not tree.grow():
         return None
@@ -99,16 +99,16 @@ def _roles_that_matter(
     return GrowingLp(programme, Settings()), leaders
 
 
-def _said(skeleton: Skeleton, leaders: Ints) -> list[tuple[int, Document]]:
+def _labelled(skeleton: Skeleton, leaders: Ints) -> list[tuple[int, Document]]:
     """What each column of a job's role is, as `verify` says it."""
-    kinds, said = skeleton.tables.kinds, []
+    kinds, labelled = skeleton.tables.kinds, []
     first = skeleton.slices["followers"].start
     for i, (j, t, c) in enumerate(skeleton.followers.tolist()):
         role = {"role": "follows", "job": j, "type": kinds[t].name, "configuration": c}
-        said.append((first + i, role))
+        labelled.append((first + i, role))
     first = skeleton.slices["leaders"].start
     for i, (j, v, c, used) in enumerate(leaders.tolist()):
         each = skeleton.classes[v]
         role = {"role": "leads", "job": j, "type": kinds[each.kind].name, "configuration": c}
-        said.append((first + i, {**role, "used": used, "node": min(each.nodes)}))
-    return said
+        labelled.append((first + i, {**role, "used": used, "node": min(each.nodes)}))
+    return labelled

@@ -101,8 +101,8 @@ class Standing:
 
 def shown_record(record: Record) -> dict[str, Any]:
     """A record without what is packed into it."""
-    said = record.model_dump(mode="json", exclude_none=True)
-    return {key: value for key, value in said.items() if key not in ("solution", "certificate")}
+    document = record.model_dump(mode="json", exclude_none=True)
+    return {key: value for key, value in document.items() if key not in ("solution", "certificate")}
 
 
 def exceeds(one: float, other: float, tolerance: float = SAME) -> bool:

@@ -80,8 +80,8 @@ def submit(
     record = Record.of(**common, kind="value", value=value.given, solution=packed(document))
     asked = [record]
     if bound is not None:
-        told = {"kind": "bound", "value": bound.given, "proof": "certificate"}
-        asked.append(Record.of(**common, **told, certificate=packed(proof)))
+        fields = {"kind": "bound", "value": bound.given, "proof": "certificate"}
+        asked.append(Record.of(**common, **fields, certificate=packed(proof)))
     with locked(Path(store) / f"{entry.set_name}.jsonl") as stream:
         (known,) = standings([entry], store)
         contradiction = next(_contradictions(known, asked), None)
@@ -103,8 +103,8 @@ def checked(entry: Entry, instance: Any, path: str | Path) -> tuple[Answer, dict
         report = resolve(problem.check)(instance, found, None if own_options else {})
         broken = list(report.violations)
     if report is None or broken or report.objective is None:
-        told = "; ".join(str(violation) for violation in broken[:3]) or "it has no value"
-        return Answer("value", f"infeasible: {told}", refused=True), {}
+        reason = "; ".join(str(violation) for violation in broken[:3]) or "it has no value"
+        return Answer("value", f"infeasible: {reason}", refused=True), {}
     kept = {"objective": report.objective}
     if entry.problem != "online":
         kept["options"] = problem.options_of()
@@ -137,8 +137,8 @@ def _contradictions(known: Standing, asked: list[Record]) -> Iterator[Answer]:
     if values and bounds:
         broken = bound_violation(max(bounds), min(values))
         if broken is not None:
-            told = f"refused: {broken}; value {min(values)!r}, bound {max(bounds)!r}"
-            yield Answer(asked[-1].kind, told, asked[-1].value, refused=True)
+            reason = f"refused: {broken}; value {min(values)!r}, bound {max(bounds)!r}"
+            yield Answer(asked[-1].kind, reason, asked[-1].value, refused=True)
 
 
 def _judged(known: Standing, record: Record) -> Answer:

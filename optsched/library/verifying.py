@@ -34,8 +34,8 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict as a JSON object."""
-        said = {**vars(self), "faults": list(self.faults), "notes": list(self.notes)}
-        return {**said, "holds": not self.faults}
+        document = {**vars(self), "faults": list(self.faults), "notes": list(self.notes)}
+        return {**document, "holds": not self.faults}
 
 
 def verify_entry(known: Standing) -> Verdict:
@@ -109,9 +109,9 @@ def verify_files(
     if solution is not None:
         problem = problem_for(instance)
         report = resolve(problem.check)(instance, load_solution(problem, solution), None)
-        told = "; ".join(map(str, report.violations[:3]))
-        verdict = f"infeasible: {told}" if told else "feasible"
-        answers.append(Answer("value", verdict, report.objective, refused=bool(told)))
+        faults = "; ".join(map(str, report.violations[:3]))
+        verdict = f"infeasible: {faults}" if faults else "feasible"
+        answers.append(Answer("value", verdict, report.objective, refused=bool(faults)))
     if certificate is not None:
         try:
             proved = verify(instance.to_dict(), read_document(certificate))

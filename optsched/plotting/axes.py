@@ -36,7 +36,7 @@ COLOURS = (
 """Paul Tol's muted scheme: distinguishable to colour-blind eyes, and none of them grey."""
 
 DASHES = ("-", "--", "-.", ":")
-"""Of lines in one picture: told apart without colours too."""
+"""Line styles: they distinguish lines without colours too."""
 
 MARK = "#000000"
 FAINT = "#d9d9d9"

@@ -244,8 +244,8 @@ def test_a_users_trace_is_taken(tmp_path: Path) -> None:
 
 def test_every_importable_format_is_taken(tmp_path: Path) -> None:
     """A trace of Muri's, rescaled to a load: the verdict says what it is, and at which load."""
-    rows = ["job_id,num_gpu,submit_time,iterations,model_name,batch_size,duration,interval"]
-    rows += [f"{i},{(1, 2, 4)[i % 3]},{9000 * i},9,m{i % 9},8,{10**5},1" for i in range(400)]
+    rows = ["job_id,num_gpu,submit_time,iterations,iteration_time,model_name,duration,interval"]
+    rows += [f"{i},{(1, 2, 4)[i % 3]},{9000 * i},10,{10**4},m{i % 9},{10**5},1" for i in range(400)]
     trace = tmp_path / "muri.csv"
     trace.write_text("\n".join(rows) + "\n")
     how = {"trace": str(trace), "trace_format": "muri", "load": 1.5, "time_scale": 0.5}

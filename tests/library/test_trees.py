@@ -82,8 +82,8 @@ def test_no_role_of_the_best_selection_is_left_out() -> None:
             _, left = selection._below(every, certificate, target * known.value.value)
             assert np.isinf(left.cost).sum() > np.isinf(every.cost).sum()
             roles = roles_in(instance, solution)
-            said = [{key: role[key] for key in left.said[-1] if key in role} for role in roles]
-            at = [role["job"] for role in roles], [left.said.index(each) for each in said]
+            said = [{key: role[key] for key in left.labels[-1] if key in role} for role in roles]
+            at = [role["job"] for role in roles], [left.labels.index(each) for each in said]
             waits = np.delete(left.cost[:, 0], at[0]).sum()
             assert left.cost[at].sum() + waits == pytest.approx(known.value.value, rel=1e-9)
 

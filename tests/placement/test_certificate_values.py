@@ -117,7 +117,7 @@ def test_what_is_above_by_rounding_is_in_time() -> None:
 def worths(made: PlacementInstance, seconds: float, *prices: int) -> list[int | None]:
     """z_g of a server of 0, 1, 2... GPUs up to the largest; None where nothing is in time."""
     document, size = made.to_dict(), max(made.free_gpus)
-    within, _ = patterns_within(document, seconds, size, [])
+    within = patterns_within(document, seconds, size, [])
     takes = [stage.tensor_parallel for stage in made.job.stages]
     each = [price * np.arange(held.shape[1]) for price, held in zip(prices, within, strict=True)]
     worth = best_pattern(within, each, takes, size)

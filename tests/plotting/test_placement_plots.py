@@ -8,16 +8,13 @@ from typing import Any
 
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
 
 import optsched
-from optsched.errors import InputError, MissingExtraError
 from optsched.placement.explain import PARTS
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.solution import PlacementSolution
 from optsched.plotting import plot_breakdown, plot_placement
-from optsched.plotting.axes import COLOURS
 
 # Server 0 has 4 GPUs of which it offers 2; the cost of every part is known by hand.
 COUNTS = ((1, 1), (1, 0))
@@ -67,19 +64,6 @@ def _title(ax: Axes) -> str:
 
 def _words(ax: Axes) -> str:
     return " ".join([_title(ax), *(text.get_text() for text in ax.texts)])
-
-
-def test_a_bar_for_each_stage_on_each_server_as_wide_as_its_count() -> None:
-    instance = optsched.load("placement/vgg19-128")
-    solution = optsched.solve(instance, "heavy-edge").solution
-    bars = _bars(plot_placement(instance, solution), "stage-")
-    widths = {
-        f"stage-{s}-server-{m}": count
-        for s, row in enumerate(solution.counts)
-        for m, count in enumerate(row)
-        if count
-    }
-    assert {gid: bar.get_width() for gid, bar in bars.items()} == widths
 
 
 def test_bars_fill_a_server_from_its_first_gpu_to_its_last_offered() -> None:
@@ -149,16 +133,6 @@ def test_slices_experts_and_micro_batches_in_titles_and_stacks() -> None:
     )
     assert "slowest work, 5,020 ms" in _words(ax)
     assert ax.get_xlim()[1] > 6250
-
-
-def test_few_stages_are_named_in_a_legend_in_their_own_colours() -> None:
-    ax = plot_placement(_instance(), _solution())
-    legend = ax.get_legend()
-    names = [text.get_text() for text in legend.get_texts()]
-    assert names == ["front (x2)", "back (x1)", "not offered"]
-    drawn = [_bars(ax, f"stage-{s}-server-0").popitem()[1].get_facecolor() for s in (0, 1)]
-    assert [patch.get_facecolor() for patch in legend.get_patches()[:2]] == drawn
-    assert drawn == [to_rgba(COLOURS[0]), to_rgba(COLOURS[1])]
 
 
 def test_many_stages_get_a_colour_bar_and_a_number_in_each_cell() -> None:
@@ -252,15 +226,6 @@ def _long_pipeline(stages: int) -> PlacementInstance:
 
 
 @pytest.mark.parametrize("plot", [plot_placement, plot_breakdown])
-def test_given_axes_are_drawn_on_and_returned(plot: Any) -> None:
-    import matplotlib.pyplot as plt
-
-    ax = plt.figure().add_subplot()
-    assert plot(_instance(), _solution(), ax=ax) is ax
-    assert ax.patches
-
-
-@pytest.mark.parametrize("plot", [plot_placement, plot_breakdown])
 def test_names_are_drawn_as_they_are(plot: Any) -> None:
     ax = plot(_instance(("_$x_{$", "a" * 200)), _solution())
     ax.figure.canvas.draw()  # matplotlib reads formulas only now
@@ -268,19 +233,6 @@ def test_names_are_drawn_as_they_are(plot: Any) -> None:
     drawn += [text.get_text() for text in ax.get_legend().get_texts()]
     assert any(text.startswith(r"_\$x_{\$") for text in drawn)
     assert max(map(len, drawn)) < 50
-
-
-@pytest.mark.parametrize("plot", [plot_placement, plot_breakdown])
-def test_a_broken_placement_is_refused(plot: Any) -> None:
-    with pytest.raises(InputError, match="expected a feasible solution"):
-        plot(_instance(), PlacementSolution.of("by hand", ((2, 1), (0, 0))))
-
-
-@pytest.mark.parametrize("plot", [plot_placement, plot_breakdown])
-def test_without_matplotlib_the_extra_is_named(plot: Any, monkeypatch: Any) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r"matplotlib .*optsched\[plot\]"):
-        plot(_instance(), _solution())
 
 
 def test_matplotlib_is_imported_only_to_draw() -> None:

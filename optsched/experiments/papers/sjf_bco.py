@@ -96,20 +96,22 @@ class Tally:
 
     def where(self) -> str:
         """Such as "holds where there is strong contention (20 of 20 draws); ...": mostly."""
-        said = []
+        sentences = []
         for word, mostly in (("holds", True), ("fails", False)):
             worlds = [
                 f"{WORLDS[w]} ({n} of {self.draws} draws)"
                 for w, n in self.holds.items()
                 if (n >= MOSTLY * self.draws) is mostly
             ]
-            said += [f"{word} where there is {', '.join(worlds)}"] if worlds else []
-        return "; ".join(said)
+            sentences += [f"{word} where there is {', '.join(worlds)}"] if worlds else []
+        return "; ".join(sentences)
 
     def spread(self) -> str:
         """Medians and ranges of the claim's number."""
-        said = ", ".join(f"{c} {spread(values, to=' to ')}" for c, values in self.values.items())
-        return f"{self.claim.measure}: {said}"
+        sentences = ", ".join(
+            f"{c} {spread(values, to=' to ')}" for c, values in self.values.items()
+        )
+        return f"{self.claim.measure}: {sentences}"
 
 
 def makespans(runs: pd.DataFrame, policy: str = "SJF-BCO") -> list[float]:

@@ -45,7 +45,7 @@ class Lost(Exception):  # noqa: N818 - a status on its way to a row, not an erro
 
 @dataclass
 class _Task:
-    """A unit to be run, and who is told."""
+    """A unit to run, and the future that gets its row."""
 
     call: tuple[Callable[..., Row], tuple[Any, ...]]
     seconds: float | None

@@ -119,5 +119,5 @@ def now() -> str:
 
 
 def _unit_part(unit: Unit) -> dict[str, Any]:
-    said = {name: value for name, value in vars(unit).items() if name != "family"}
-    return {"key": unit.key, **said}
+    fields = {name: value for name, value in vars(unit).items() if name != "family"}
+    return {"key": unit.key, **fields}

@@ -53,12 +53,12 @@ def patterns(instance: Document, certificate: Document, options: Document | None
 def pattern_branches(
     instance: Document, certificate: Document, options: Document | None = None
 ) -> float:
-    """The same in each leaf of a tree, whose branches leave no placement within theta out.
+    """The same in each leaf of a tree whose branches cover every placement within theta.
 
-    A branch says how many servers hold so many replicas of a stage at least: k at most, or more.
-    In a leaf each such row has a price, paid by every server that it counts. With micro-batches it
-    may also say how many servers spend more than W seconds on a stage's work, or its all-reduce:
-    none, or at least one, and the pipeline waits for that.
+    A branch bounds the number of servers with at least so many replicas of a stage: at most k, or
+    more. In a leaf each such row has a price, which every server that it counts pays. With
+    micro-batches a branch may also bound the number of servers that spend more than W seconds on a
+    stage's work or all-reduce: none, or at least one, and the pipeline waits for that one.
     """
     theta = float(certificate["threshold"])
     for leaf, path in leaves(certificate["nodes"], dict):
@@ -75,25 +75,25 @@ def _require_excess(
     prices = integers(leaf["prices"], len(stages), "prices", least)
     if not 0 <= theta < math.inf:
         raise RefusedError(f"the threshold {theta}")
-    worked = [row for row in path if "least" not in row[1]]
+    work_rows = [row for row in path if "least" not in row[1]]
     counts = [row for row in path if "least" in row[1]]
-    paid = integers(leaf.get("rows", []), len(counts), "prices of rows")
-    within, _ = patterns_within(instance, theta, max(free), worked, reading)
-    takes = [stage.get("tensor_parallel", 1) for stage in stages]
+    row_prices = integers(leaf.get("rows", []), len(counts), "prices of rows")
+    within = patterns_within(instance, theta, max(free), work_rows, reading)
+    gpus_each = [stage.get("tensor_parallel", 1) for stage in stages]
     wanted = sum(stage["replicas"] * price for stage, price in zip(stages, prices, strict=True))
-    wanted -= sum(price * most for price, (_, _, most) in zip(paid, counts, strict=True))
-    full = sum(free) <= sum(s["replicas"] * q for s, q in zip(stages, takes, strict=True))
+    wanted -= sum(price * most for price, (_, _, most) in zip(row_prices, counts, strict=True))
+    full = sum(free) <= sum(s["replicas"] * q for s, q in zip(stages, gpus_each, strict=True))
     offers, known = 0, {}
     for size, servers in Counter(free).items():
         here = tuple(row["free"] == size if "free" in row else True for _, row, _ in counts)
         if here not in known:  # servers that the same rows count
             worth = [p * np.arange(held.shape[1]) for p, held in zip(prices, within, strict=True)]
-            for price, (sign, row, _), is_met in zip(paid, counts, here, strict=True):
+            for price, (sign, row, _), is_met in zip(row_prices, counts, here, strict=True):
                 if not set(row) <= {"stage", "least", "free"} or row["least"] < 1:
                     raise RefusedError(f"a count by {sorted(row)}")
                 if is_met:
                     worth[range(len(stages))[row["stage"]]][row["least"] :] -= sign * price
-            known[here] = best_pattern(within, worth, takes, max(free))
+            known[here] = best_pattern(within, worth, gpus_each, max(free))
             if not full:  # a server may keep GPUs free
                 known[here] = np.maximum.accumulate(known[here])
         if known[here][size] < NEVER // 2:  # it can hold nothing at all
@@ -105,93 +105,99 @@ def _require_excess(
 
 
 def best_pattern(
-    within: Sequence[np.ndarray], worth: Sequence[np.ndarray], takes: Sequence[int], size: int
+    within: Sequence[np.ndarray], worth: Sequence[np.ndarray], gpus_each: Sequence[int], size: int
 ) -> np.ndarray:
-    """By GPUs used the most that a server holds, in prices, stage by stage along the pipeline."""
+    """The worth of the best pattern of a server, by GPUs used: dynamic programming over stages."""
     best = np.full((1, within[0].shape[1], size + 1), NEVER)  # by u, v and GPUs used
-    for v in range(min(best.shape[1], size // takes[0] + 1)):
-        best[0, v, v * takes[0]] = worth[0][v]
+    for v in range(min(best.shape[1], size // gpus_each[0] + 1)):
+        best[0, v, v * gpus_each[0]] = worth[0][v]
     for s, held in enumerate(within):
         last = s + 1 == len(within)
         after = np.full((held.shape[1], held.shape[2], size + 1), NEVER)
         for v in range(held.shape[1]):
             for w in range(held.shape[2]):
-                used, more = (0, 0) if last else (w * takes[s + 1], int(worth[s + 1][w]))
+                used, more = (0, 0) if last else (w * gpus_each[s + 1], int(worth[s + 1][w]))
                 if used <= size and held[:, v, w].any():
-                    found = best[held[:, v, w], v].max(axis=0)
-                    after[v, w, used:] = found[: size + 1 - used] + more
+                    before = best[held[:, v, w], v].max(axis=0)
+                    after[v, w, used:] = before[: size + 1 - used] + more
         best = np.where(after < NEVER // 2, NEVER, after)
     return np.asarray(best.max(axis=(0, 1)))
 
 
 def patterns_within(
-    instance: Document, theta: float, size: int, worked: Path, reading: Reading = DEFAULT
-) -> tuple[list[np.ndarray], np.ndarray]:
-    """By stage, and u, v, w: whether v replicas of it beside u and w may be within theta."""
+    instance: Document, theta: float, size: int, work_rows: Path, reading: Reading = DEFAULT
+) -> list[np.ndarray]:
+    """For each stage, by u, v and w: whether v replicas beside u and w may be within theta.
+
+    u are the replicas of the stage before on the same server, w those of the stage after.
+    """
     job, cluster = instance["job"], instance["cluster"]
     stages = job["stages"]
-    takes = [0, *(stage.get("tensor_parallel", 1) for stage in stages), 0]
-    most = [min(st["replicas"], size // q) for st, q in zip(stages, takes[1:], strict=False)]
+    gpus_each = [0, *(stage.get("tensor_parallel", 1) for stage in stages), 0]
+    most = [min(st["replicas"], size // q) for st, q in zip(stages, gpus_each[1:], strict=False)]
     beside = [0, *most, 0]
-    works, reduces, found = [], [], []
+    works, reduces, within = [], [], []
     for s, v in enumerate(most):
         shape = beside[s] + 1, beside[s + 2] + 1
         each = [stage_times(job, cluster, s, n, shape, reading) for n in range(1, v + 1)]
         works.append(np.stack([np.zeros(shape), *(work for work, _ in each)], axis=1))
         reduces.append(np.array([0.0, *(reduce for _, reduce in each)]))
         u, n, w = np.ogrid[: shape[0], : v + 1, : shape[1]]
-        found.append(takes[s] * u + takes[s + 1] * n + takes[s + 2] * w <= size)
+        within.append(gpus_each[s] * u + gpus_each[s + 1] * n + gpus_each[s + 2] * w <= size)
     # Other readings: micro-batches take no less than the asynchronous pipeline, which stands here.
     if job.get("micro_batches") is not None and reading == DEFAULT:
-        return _pipelined(job, theta, (works, reduces, found), worked)
-    if worked:
+        return _pipelined(job, theta, (works, reduces, within), work_rows)
+    if work_rows:
         raise RefusedError("a row of work, without micro-batches")
-    for work, reduce, fits in zip(works, reduces, found, strict=True):
+    for work, reduce, fits in zip(works, reduces, within, strict=True):
         fits &= work + reduce[:, None] <= theta * (1 + COMPARISON_RTOL)
-    return found, np.zeros((2, len(stages)))
+    return within
 
 
 def _pipelined(
-    job: Document, theta: float, times: tuple[list[Any], list[Any], list[Any]], worked: Path
-) -> tuple[list[np.ndarray], np.ndarray]:
-    """The same, where a stage is as slow on its slowest server and micro-batches pass all stages.
+    job: Document, theta: float, times: tuple[list[Any], list[Any], list[Any]], work_rows: Path
+) -> list[np.ndarray]:
+    """The same for micro-batches, which pass all stages; a stage's slowest server sets its pace.
 
-    (mu - 1)/mu max P + sum P / mu + max (A - hidden) <= theta, with each P and A as it is here or
-    at its least: on the server that has fewest replicas of a stage, all k or half of them at most.
+    (mu - 1)/mu max P + sum P / mu + max (A - hidden) <= theta, where a stage's work P and
+    all-reduce A are those on this server, but at least their smallest values on the server with
+    the fewest replicas of the stage: all k, or at most half of them.
     """
-    works, reduces, found = times
+    works, reduces, within = times
     mu, stages = job["micro_batches"], job["stages"]
     hidden = np.cumsum([0.0, *(stage["backward_time"] for stage in stages[:-1])]) / mu
-    work_least, reduce_least = np.zeros(len(stages)), np.zeros(len(stages))
-    for sign, row, limit in worked:
+    min_work, min_reduce = np.zeros(len(stages)), np.zeros(len(stages))
+    for sign, row, limit in work_rows:
         s = range(len(stages))[row["stage"]]
         if set(row) not in ({"stage", "work"}, {"stage", "reduce"}) or limit not in (0, -1):
             raise RefusedError(f"a count by {sorted(row)}")
-        here, least = (works[s], work_least) if "work" in row else (reduces[s], reduce_least)
+        here, least = (works[s], min_work) if "work" in row else (reduces[s], min_reduce)
         most = float(row.get("work", row.get("reduce")))
         if sign > 0:
             slow = here > most * (1 + COMPARISON_RTOL)
-            found[s] &= ~(slow if slow.ndim > 1 else slow[:, None])
+            within[s] &= ~(slow if slow.ndim > 1 else slow[:, None])
         else:
             least[s] = max(least[s], most)
     for _ in stages:
-        for s, (work, reduce, fits) in enumerate(zip(works, reduces, found, strict=True)):
+        for s, (work, reduce, fits) in enumerate(zip(works, reduces, within, strict=True)):
             k = stages[s]["replicas"]
             fewest = np.array([v > 0 and (v == k or 2 * v <= k) for v in range(len(reduce))])
             there = fits & fewest[:, None]
-            work_least[s] = max(work_least[s], work[there].min(initial=math.inf))
+            min_work[s] = max(min_work[s], work[there].min(initial=math.inf))
             somewhere = reduce[there.any(axis=(0, 2))]
-            reduce_least[s] = max(reduce_least[s], somewhere.min(initial=math.inf))
-        for s, (work, reduce, fits) in enumerate(zip(works, reduces, found, strict=True)):
-            others = np.delete(work_least, s)
-            here = np.maximum(work, work_least[s])
+            min_reduce[s] = max(min_reduce[s], somewhere.min(initial=math.inf))
+        for s, (work, reduce, fits) in enumerate(zip(works, reduces, within, strict=True)):
+            others = np.delete(min_work, s)
+            here = np.maximum(work, min_work[s])
             longest = np.maximum(here, others.max(initial=0.0))
-            exposed = np.delete(reduce_least - hidden, s).max(initial=-math.inf)
-            exposed = np.maximum(np.maximum(reduce, reduce_least[s]) - hidden[s], exposed)
+            exposed = np.delete(min_reduce - hidden, s).max(initial=-math.inf)
+            exposed = np.maximum(np.maximum(reduce, min_reduce[s]) - hidden[s], exposed)
             waits = (mu - 1) / mu * longest if mu > 1 else 0.0  # 0 times infinity is no number
             total = waits + (here + others.sum()) / mu + exposed[:, None]
-            fits[:, 1:] &= total[:, 1:] <= theta * (1 + COMPARISON_RTOL)  # no replica takes no time
-    return found, np.array([work_least, reduce_least])
+            fits[:, 1:] &= total[:, 1:] <= theta * (
+                1 + COMPARISON_RTOL
+            )  # no replica gpus_each no time
+    return within
 
 
 def stage_times(

@@ -42,7 +42,7 @@ def selection_branches(instance: Document, certificate: Document) -> float:
         raise RefusedError(f"the target {target}")
     bound, roles = _below(_roles(instance), certificate, target)
     least = target
-    for leaf, path in leaves(certificate["nodes"], lambda said: _counted(roles, said)):
+    for leaf, path in leaves(certificate["nodes"], lambda count: _counted(roles, count)):
         dearer, paid = roles.cost.copy(), []
         prices = numbers(leaf["rows"], len(path), "prices of rows", 0)
         for price, (sign, counted, most) in zip(prices, path, strict=True):
@@ -56,12 +56,13 @@ def selection_branches(instance: Document, certificate: Document) -> float:
 class _Roles(NamedTuple):
     """What every role costs every job, dollars: a row a job, a column a role.
 
-    `said` are the columns in words; `kinds` are by GPU type its most GPUs, its fractions and the
-    columns that follow there, `alike` the nodes of one cost: type, number and columns that lead.
+    `labels` describe the columns; `kinds` has for each GPU type the GPUs of its largest node, its
+    fractions and its columns of followers, `alike` for nodes of equal cost their type, number and
+    columns of leaders.
     """
 
     cost: np.ndarray
-    said: list[dict[str, Any]]
+    labels: list[dict[str, Any]]
     kinds: dict[str, tuple[int, list[Fraction], slice]]
     alike: list[tuple[str, int, slice]]
 
@@ -70,7 +71,7 @@ def _roles(instance: Document) -> _Roles:
     """To wait; to follow in a configuration of a type; to lead so, with so many GPUs in use."""
     jobs = instance["jobs"]
     columns = [np.zeros((len(jobs), 1))]
-    said: list[dict[str, Any]] = [{"role": "waits"}]
+    labels: list[dict[str, Any]] = [{"role": "waits"}]
     kinds: dict[str, tuple[int, list[Fraction], slice]] = {}
     late, seconds, slowest = {}, {}, np.zeros(len(jobs))
     for name, most in _largest(instance).items():
@@ -82,21 +83,21 @@ def _roles(instance: Document) -> _Roles:
         slowest = np.maximum(slowest, usable)
         columns.append(late[name])
         here = range(most + len(fractions))
-        said += [{"role": "follows", "type": name, "configuration": c} for c in here]
-        kinds[name] = most, fractions, slice(len(said) - len(here), len(said))
+        labels += [{"role": "follows", "type": name, "configuration": c} for c in here]
+        kinds[name] = most, fractions, slice(len(labels) - len(here), len(labels))
     waits = [_postponed(instance, job, t) for job, t in zip(jobs, slowest, strict=True)]
     columns[0][:, 0] = waits
     nodes = [(node["gpu_type"], tuple(node["cost_rate"])) for node in instance["nodes"]]
     alike = []
     for (name, rates), number in Counter(nodes).items():
-        start, (most, fractions, _) = len(said), kinds[name]
+        start, (most, fractions, _) = len(labels), kinds[name]
         for c in range(most + len(fractions)):
             for used in range(c + 1 if c < most else 1, len(rates) + 1):
                 lead = {"role": "leads", "type": name, "configuration": c, "used": used}
-                said.append({**lead, "node": nodes.index((name, rates))})
+                labels.append({**lead, "node": nodes.index((name, rates))})
                 columns.append(rates[used - 1] * seconds[name][:, [c]] + late[name][:, [c]])
-        alike.append((name, number, slice(start, len(said))))
-    return _Roles(np.hstack(columns), said, kinds, alike)
+        alike.append((name, number, slice(start, len(labels))))
+    return _Roles(np.hstack(columns), labels, kinds, alike)
 
 
 def _relaxed(roles: _Roles, given: Document) -> tuple[float, np.ndarray]:
@@ -119,8 +120,8 @@ def _relaxed(roles: _Roles, given: Document) -> tuple[float, np.ndarray]:
     for name, number, lead in roles.alike:
         most = roles.kinds[name][0]
         beside = []
-        for said in roles.said[lead]:
-            c, used = said["configuration"], said["used"]
+        for label in roles.labels[lead]:
+            c, used = label["configuration"], label["used"]
             rest = used - c - 1 if c < most else used - 1
             beside.append(packings[name][rest] + (0.0 if c < most else fills[name][1 + c - most]))
         surplus[:, lead] -= beside
@@ -144,8 +145,8 @@ def _counted(roles: _Roles, wanted: Document) -> np.ndarray:
         raise RefusedError(f"a count by {sorted(wanted)}")
     asked = [(key, value) for key, value in wanted.items() if key != "job"]
     columns = [
-        said["role"] != "waits" and all(said.get(key) == value for key, value in asked)
-        for said in roles.said
+        label["role"] != "waits" and all(label.get(key) == value for key, value in asked)
+        for label in roles.labels
     ]
     rows = np.ones(len(roles.cost))
     if "job" in wanted:

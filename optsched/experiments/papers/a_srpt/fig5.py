@@ -277,7 +277,7 @@ def _held(part: str, cells: Cells) -> dict[World, bool]:
 
 def _where(part: str, cells: Cells) -> str:
     """Such as "holds where every length known: 70% single-GPU jobs at load 10, 70 (1%); fails"."""
-    held, said = _held(part, cells), []
+    held, sentences = _held(part, cells), []
     for word in (True, False):
         worlds = []
         for lengths, words in LENGTHS.items():
@@ -290,8 +290,8 @@ def _where(part: str, cells: Cells) -> str:
                     at = "all loads" if len(chosen) == len(own) else f"load {loads}"
                     mixes.append(f"{mix} at {at} ({_ends([cells[each] for each in chosen])})")
             worlds += [f"{words}: {', '.join(mixes)}"] if mixes else []
-        said += [f"{'holds' if word else 'fails'} where {'; '.join(worlds)}"] if worlds else []
-    return ". It ".join(said)
+        sentences += [f"{'holds' if word else 'fails'} where {'; '.join(worlds)}"] if worlds else []
+    return ". It ".join(sentences)
 
 
 def _ends(found: Sequence[Sequence[float]]) -> str:

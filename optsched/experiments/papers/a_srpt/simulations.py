@@ -70,7 +70,7 @@ class Claim:
     Attributes
     ----------
     rising : bool
-        Whether the reduction is said to grow from the first case to the last.
+        Whether the reduction grows, by the claim, from the first case to the last.
     """
 
     name: str

@@ -118,7 +118,7 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
     values = {case: [mean(excesses(rows, s)) for s in case.curve] for case in CASES}
     holding = [v <= case.claimed + TOLERANCE for case, each in values.items() for v in each]
     nics = ", ".join(str(gbits) for gbits in GBITS)
-    said = [words for case in CASES for words in (_curve(rows, case), _search(rows, case))]
+    sentences = [words for case in CASES for words in (_curve(rows, case), _search(rows, case))]
     every = {case: [x for s in case.curve for x in excesses(rows, s)] for case in CASES}
     return Verdict(
         finding=Finding.of(holding),
@@ -130,7 +130,7 @@ def judge(rows: pd.DataFrame, scale: Scale) -> Verdict:
         spread=", ".join(f"{c.setting.model} {span(v, '.1f')}%" for c, v in every.items()),
         setting=f"a mini-batch per GPU, V100, {QUICK_VECTORS if scale.quick else VECTORS} "
         "availability vectors",
-        paragraph=" ".join([_where(values), *said]),
+        paragraph=" ".join([_where(values), *sentences]),
     )
 
 
@@ -147,7 +147,7 @@ def draw(rows: pd.DataFrame) -> Figure:
 
 def _where(values: Mapping[Case, Sequence[float]]) -> str:
     """At which network cards the claim holds, and at which it fails."""
-    said = []
+    sentences = []
     for case, each in values.items():
         held = [v <= case.claimed + TOLERANCE for v in each]
         ends = [
@@ -155,8 +155,8 @@ def _where(values: Mapping[Case, Sequence[float]]) -> str:
             for word, of in (("holds", True), ("fails", False))
             if of in held
         ]
-        said.append(f"{case.setting.model} {' and '.join(ends)} Gbit/s")
-    return f"{'; '.join(said)}."
+        sentences.append(f"{case.setting.model} {' and '.join(ends)} Gbit/s")
+    return f"{'; '.join(sentences)}."
 
 
 def _methods(setting: Setting) -> tuple[str, ...]:

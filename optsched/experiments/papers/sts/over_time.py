@@ -265,12 +265,12 @@ def _verdict(
     """A figure's verdict: its claims on the map, the numbers of its own clusters."""
     found = judge_cells(rows, [figure])
     inside = found[(found["other"] == "") & (found["verdict"] != OUTSIDE)]
-    said, counts = [], []
+    sentences, counts = [], []
     for claim in (claim for claim in CLAIMS if claim.figure == figure):
         words = f"{claim.words.removesuffix(' (%)')} (paper: {claim.paper})"
         by_policy = found[found["claim"] == claim.words].groupby("policy", sort=False)
         parts = [f"{policy} {describe(each)}" for policy, each in by_policy]
-        said.append(f"*{words}*: {'. '.join(parts)}.")
+        sentences.append(f"*{words}*: {'. '.join(parts)}.")
         here = inside[inside["claim"] == claim.words]
         held = (here["verdict"] == HOLDS).sum()
         counts.append(f"{claim.words.removesuffix(' (%)')} in {held} of {len(here)}")
@@ -289,7 +289,7 @@ def _verdict(
             f"On the map ({NODES} nodes, seeds a cell: {seeds}; worlds in which STS has more than "
             f"{MAX_JOBS_A_NODE:g} jobs a node in the system are not the paper's and are left out; "
             "[drawn](sts-map.png)):\n\n"
-            + "\n".join(f"- {line}" for line in said)
+            + "\n".join(f"- {line}" for line in sentences)
             + f"\n\n{paragraph}"
         ),
     )
@@ -297,7 +297,7 @@ def _verdict(
 
 def _by_cell(rows: pd.DataFrame, others: Iterable[str], column: str) -> tuple[str, Sequence[float]]:
     """PCR (30) of STS and with VI-C: the mean by case and rival in words, and every value."""
-    said, values = [], []
+    sentences, values = [], []
     for target, name in VARIANTS.items():
         parts = []
         for case in cases(rows):
@@ -305,8 +305,8 @@ def _by_cell(rows: pd.DataFrame, others: Iterable[str], column: str) -> tuple[st
             values += [x for each in found.values() for x in each]
             means = ", ".join(f"{p} {mean(x):.0f}%" for p, x in found.items())
             parts.append(f"{case}: {means}")
-        said.append(f"{name}, PCR of the {column} over {'; '.join(parts)}")
-    return ". ".join(said), values
+        sentences.append(f"{name}, PCR of the {column} over {'; '.join(parts)}")
+    return ". ".join(sentences), values
 
 
 def _energy_below(rows: pd.DataFrame, other: str) -> str:
