@@ -145,7 +145,7 @@ def test_pai_multiplies_only_what_is_per_instance(tmp_path: Path) -> None:
 )
 def test_steps_take_a_throughput(tmp_path: Path, line: str) -> None:
     """500 steps on 2 GPUs at 4 steps a second."""
-    with pytest.raises(InputError, match="steps and no duration, expected --throughputs FILE"):
+    with pytest.raises(InputError, match="steps and no duration, expected"):
         imported(tmp_path, "gavel", f"{line}\n")
     speeds = tmp_path / "speeds.json"
     speeds.write_text(json.dumps({"v100": {"('A', 2)": {"null": 4.0, "('A', 1)": [1, 2]}}}))
@@ -323,7 +323,7 @@ def test_estimates_of_users(tmp_path: Path) -> None:
     assert given is not None
     assert np.array_equal(given, [900, np.nan], equal_nan=True)
     text = (
-        "timestamp,duration,num_gpus,time_limit\n"
+        "Timestamp,Duration,num-gpus,Time Limit\n"
         "0,60,1,1-00:00:00\n1,60,1,UNLIMITED\n2,60,1,soon\n3,60,1,120\n"
     )
     trace = imported(tmp_path, "philly-csv", text)

@@ -45,7 +45,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "iterations": ("iterations",),
     "iteration_time": ("iteration_time",),
 }
-"""Names of the column of each role, in lower case."""
+"""Names of the column of each role, in lower case and with underscores."""
 
 MISSING = ("", "-", "n/a", "na", "nan", "none", "null", "unknown", "unlimited", "partition_limit")
 """Cells without a value; the last two are Slurm's time limits of jobs that have none."""
@@ -127,7 +127,7 @@ def date_of(text: str) -> float | None:
 
 
 class Clock:
-    """Reader of the submissions of one file, which must be all dates or all numbers."""
+    """Reads the submissions of one file, which must be all dates or all numbers."""
 
     def __init__(self, source: str, unit: float = 1.0) -> None:
         self._source, self._unit = source, unit
@@ -157,25 +157,15 @@ class Clock:
 
 
 @dataclass(frozen=True)
-class Table:
-    """A CSV file with a header whose columns are known by their roles.
-
-    Attributes
-    ----------
-    source : str
-        Path of the file.
-    width : int
-        Number of columns.
-    positions : dict of str to int
-        Position of the column of each role that the header has.
-    rows : iterator of (int, list of str)
-        Line numbers from 2 and cells.
-    """
+class CsvTable:
+    """A CSV file with a header whose columns are known by their roles."""
 
     source: str
     width: int
     positions: Mapping[str, int]
+    """Position of the column of each role that the header has."""
     rows: Iterator[tuple[int, list[str]]]
+    """Line numbers from 2 and cells."""
 
     def by_role(self, cells: Sequence[str]) -> dict[str, str]:
         """Return the cells of a row by their roles."""
@@ -184,12 +174,12 @@ class Table:
         return {role: cells[position] for role, position in self.positions.items()}
 
 
-def open_table(path: str | Path) -> Table:
+def open_table(path: str | Path) -> CsvTable:
     """Read the header of a CSV file; refuse a column that stands twice."""
     source = str(path)
     lines = lines_of(path, errors="replace")
     text = next(lines, (1, ""))[1].lstrip("\ufeff")
-    header = [name.lower() for name in split_cells(text)]
+    header = [re.sub("[ -]+", "_", name.lower()) for name in split_cells(text)]
     while header and not header[-1]:
         header.pop()
     if len(header) > MOST_COLUMNS:
@@ -202,7 +192,7 @@ def open_table(path: str | Path) -> Table:
             raise InputError(source, "line 1", found, f"one column of {', '.join(names)}")
         if present:
             positions[role] = header.index(present[0])
-    return Table(source, len(header), positions, _rows(lines, len(header)))
+    return CsvTable(source, len(header), positions, _rows(lines, len(header)))
 
 
 def _rows(lines: Iterable[tuple[int, str]], width: int) -> Iterator[tuple[int, list[str]]]:

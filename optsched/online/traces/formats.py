@@ -196,7 +196,10 @@ def read_gavel(path: str | Path, throughputs: str | Path | None = None) -> Rows:
         if len(fields) in GAVEL_DURATION:
             duration = duration_of(fields[GAVEL_DURATION[len(fields)]])
         elif speeds is None:
-            expected = "--throughputs FILE: Gavel's JSON of steps a second by GPU type and job type"
+            expected = (
+                "`optsched import gavel --throughputs FILE`: JSON of steps per second by GPU "
+            )
+            expected += "type and job type"
             raise InputError(source, f"line {line}", "steps and no duration", expected)
         else:
             steps = number_of(fields[at_steps], "number of steps")
