@@ -26,7 +26,7 @@ from typing import get_type_hints as hints_of
 
 from optsched.about import About
 from optsched.errors import InputError, shown, suggestion
-from optsched.io.numerals import real_of, whole_of
+from optsched.io.numerals import is_numpy, real_of, whole_of, without_numpy
 
 if TYPE_CHECKING:
     from pydantic_core.core_schema import CoreSchema
@@ -65,7 +65,9 @@ class Between:
         )
 
     def takes(self, value: Any, whole: bool) -> bool:
-        """Whether a value is such a number."""
+        """Whether a value is such a number, Python's own or numpy's."""
+        if type(value) not in _REAL:
+            value = without_numpy(value)
         if not isinstance(value, int if whole else _REAL) or isinstance(value, bool):
             return False
         if not self.low <= value <= self.high:  # NaN is not
@@ -93,7 +95,7 @@ def _check_number(between: Between, whole: bool, value: Any) -> int | float:
         from pydantic_core import PydanticCustomError
 
         raise PydanticCustomError("number", "{expected}", {"expected": between.expected(whole)})
-    number: int | float = value
+    number: int | float = without_numpy(value)
     return number
 
 
@@ -147,10 +149,17 @@ class Options:
 
 
 def require_declared(source: str, given: Any, place: Callable[[str], str] = str) -> None:
-    """Refuse a data class one of whose values is not as its field declares; raises InputError."""
+    """Refuse a data class one of whose values is not as its field declares; raises InputError.
+
+    Values that are numpy's become Python's own.
+    """
     made_of: Any = type(given)
     for name, refusal in _refusals(made_of).items():
         value = getattr(given, name)
+        if is_numpy(value):
+            plain = without_numpy(value)
+            value = tuple(plain) if isinstance(plain, list) else plain
+            object.__setattr__(given, name, value)
         expected = refusal(value)
         if expected is not None:
             raise InputError(source, place(_plain(name)), shown(value), expected)
@@ -182,7 +191,7 @@ def flag(name: str) -> str:
 
 def expected_of(hint: Any, value: Any) -> str | None:
     """What a field of this annotation takes, where it does not take the value."""
-    return _refusal(hint)(value)
+    return _refusal(hint)(without_numpy(value))
 
 
 Refusal = Callable[[Any], str | None]
@@ -250,6 +259,7 @@ def _refused_kind(kind: type, expected: str, value: Any) -> str | None:
 
 def read_as(hint: Any, value: Any) -> Any:
     """A text that says a number as that number, and a whole number as the float that is asked."""
+    value = without_numpy(value)
     for each in choices_of(hint):
         if _between(each) is None:
             continue

@@ -68,6 +68,10 @@ class MethodError(OptschedError):
         super().__init__(one_line(f"method {method} {what}"))
 
 
+class MethodWarning(UserWarning):
+    """A method failed on an instance; its row of a table has the status "error"."""
+
+
 def shown(value: object, width: int = 60) -> str:
     """A value as an error line shows it: its repr, cut to `width` characters."""
     try:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optsched.errors import InputError, MethodError, OptschedError, shown
+from optsched.io.numerals import without_numpy
 from optsched.problem import Method, Problem, resolve
 from optsched.result import Outcome, Termination
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "optsched.methods"
 """Group of entry points: each a `Problem`, or a mapping of a problem's name to its `Method` s."""
+
+WITHOUT = (Termination.NO_SOLUTION, Termination.INFEASIBLE, Termination.TIME_LIMIT)
+"""How a method may end that returns no solution."""
 
 
 def method_of(problem: Problem, method: AMethod) -> Method:
@@ -185,7 +189,9 @@ def _outcome(problem: Problem, name: str, found: Any, settings: Any) -> Outcome:
         solution = kind.from_dict(dict(solution), name)
     if solution is not None and not isinstance(solution, kind):
         raise MethodError(name, f"returned {shown(solution)}, expected a {kind.__name__}")
-    if solution is None and outcome.bound is None and not outcome.details:
+    answered = outcome.bound is not None or outcome.details or outcome.termination in WITHOUT
+    if solution is None and not answered:
         raise MethodError(name, "returned neither a solution nor a bound")
     source = outcome.bound_source or (name if outcome.bound is not None else None)
-    return Outcome(**{**vars(outcome), "solution": solution, "bound_source": source})
+    fields = {field: without_numpy(value) for field, value in vars(outcome).items()}
+    return Outcome(**{**fields, "solution": solution, "bound_source": source})

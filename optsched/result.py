@@ -290,7 +290,7 @@ class Result(Displayed):
             "status": self.status,
             "objective": number(self.objective),
             "bound": number(self.bound),
-            "excess": "-" if self.excess is None else f"{self.excess:.2%}",
+            "excess": "-" if self.excess is None else f"{self.excess:.2%} over {self.bound_source}",
             "seconds": f"{self.build_time + self.solve_time:.3g}",
             "checked": checked,
         }

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 import optsched
-from optsched.errors import InputError
+from optsched.errors import InputError, MethodWarning
 from optsched.files import instance_sha256
-from optsched.result import Termination
+from optsched.problem import Method
+from optsched.result import Outcome, Termination
 
 KEYS = (
     "problem", "instance", "instance_sha256", "method", "solver", "solver_version", "options",
@@ -130,3 +131,18 @@ def test_unknown_method_and_instance() -> None:
         optsched.load("placement/nothing")
     with pytest.raises(InputError, match="an instance made by"):
         optsched.solve(3)
+
+
+def test_a_method_that_fails_costs_one_row() -> None:
+    """Its row is an error that says what was raised; every other row stays."""
+
+    def failing(instance: object, options: object, settings: object) -> Outcome:
+        raise ZeroDivisionError("float division by zero")
+
+    broken = Method("broken", "heuristic", "Fails.", failing)
+    failing.__wrapped__ = failing  # as a method of the package, whose exceptions nothing catches
+    instances = ["placement/fig2", "placement/vgg19-16"]
+    with pytest.warns(MethodWarning, match="broken failed on .* with ZeroDivisionError"):
+        table = optsched.compare(instances, ["heavy-edge", broken, "exact"], full=True)
+    assert table["termination"].tolist() == ["feasible", "error", "optimal"] * 2
+    assert table["details"][1]["message"] == "ZeroDivisionError: float division by zero"

@@ -25,6 +25,7 @@ from optsched.cli import _code
 from optsched.cli.importing import OF_THE_ZOO
 from optsched.errors import SolverError
 from optsched.experiments import ARTEFACTS
+from optsched.experiments.run.runner import Standing
 from optsched.generators.placement import Hardware
 from optsched.io.schemas import SCHEMAS
 from optsched.library import shipped_folder
@@ -257,6 +258,46 @@ def test_methods_refuse_the_other_reading_by_name(run: Run, method: str) -> None
     assert rows[1]["check"] is None
 
 
+def test_nothing_and_help_show_the_commands(run: Run) -> None:
+    for argv in ((), ("help",)):
+        code, out, error = run(*argv)
+        assert (code, error) == (0, "")
+        assert "compare" in out
+    assert "--time-limit" in run("help", "solve")[1]
+
+
+def test_methods_after_a_space(run: Run) -> None:
+    code, out, _ = run("compare", "small.json", "--methods", "heavy-edge", "exact", "--json")
+    assert code == 0
+    assert [row["method"] for row in json.loads(out)] == ["heavy-edge", "exact"]
+
+
+def test_a_failing_method_is_named_and_costs_one_row(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object) -> Outcome:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("optsched.placement.heuristics.heavy_edge.heavy_edge", failing)
+    code, out, error = run("compare", "small.json", "--methods", "heavy-edge,exact", "--json")
+    assert code == 1
+    assert [row["termination"] for row in json.loads(out)] == ["error", "optimal"]
+    assert "optsched: heavy-edge failed on " in error
+    assert "ZeroDivisionError: division by zero" in error
+
+
+def test_an_interrupted_sweep_says_what_it_keeps(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, progress: Any, **__: object) -> None:
+        progress(Standing(5, 1))
+        progress(Standing(5, 1, 2))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("optsched.experiments.run.runner.sweep", interrupted)
+    code, _, error = run("sweep", "plans/small", "--store", "rows.sqlite")
+    assert code == 130
+    assert "rows.sqlite keeps the rows of 3 units of 5; to go on: optsched" in error
+
+
 # --- exit codes
 
 
@@ -272,7 +313,15 @@ def test_code_1_infeasible(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 USAGE: dict[str, tuple[tuple[str, ...], str]] = {
-    "nothing": ((), "Missing command. (see optsched --help)"),
+    "a list of what": (
+        ("list",),
+        "no command 'list': `optsched methods` lists problems and methods, "
+        "`optsched instances list` the shipped instances and plans",
+    ),
+    "a method among instances": (
+        ("compare", "exact", "--methods", "exact"),
+        "compare: PATH: found none, expected files, folders or shipped names",
+    ),
     "nothing of a group": (("generate",), "Missing command. (see optsched generate --help)"),
     "no argument": (("solve",), "Missing argument 'FILE'. (see optsched solve --help)"),
     "no file": (

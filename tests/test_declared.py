@@ -80,7 +80,7 @@ def test_what_nobody_has_set_is_made_and_checked_once() -> None:
             Wrong.from_dict({})
 
 
-@pytest.mark.parametrize("found", [True, 2.0, "2", None, 0, 10**30, np.int64(2), float("nan")])
+@pytest.mark.parametrize("found", [True, 2.0, "2", None, 0, 10**30, np.int64(0), float("nan")])
 def test_files_and_options_take_the_same_integers(found: object) -> None:
     """From 1 on, and nothing that merely equals one."""
     document = optsched.load("placement/fig2").to_dict()

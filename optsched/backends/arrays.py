@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from optsched.backends.answer import Answer
 from optsched.backends.highs import run_steadily, set_options
-from optsched.backends.running import run_lp
+from optsched.backends.running import run_highs
 from optsched.deadline import clock
 from optsched.result import Settings
 
@@ -109,13 +109,16 @@ class GrowingLp:
         self._highs.changeRowBounds(row, lower, upper)
 
     def solve(self, time_limit: float | None = None) -> LpAnswer | None:
-        """Solve; None when a limit was hit or the programme is infeasible."""
+        """Solve; None when a limit was hit, HiGHS failed or the programme is infeasible.
+
+        Raises SolverError if HiGHS did not run at all.
+        """
         import highspy
 
         if time_limit is not None:
             spent = self._highs.getRunTime()  # counted over all solves
             self._highs.setOptionValue("time_limit", spent + max(time_limit, 0.0))
-        run_lp(self._highs, self._deadline)
+        run_highs(self._highs, self._deadline)
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         solution = self._highs.getSolution()

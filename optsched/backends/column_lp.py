@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.backends.quiet import QuietHighs
-from optsched.backends.running import run_lp
+from optsched.backends.running import run_highs
 from optsched.deadline import Deadline
 from optsched.errors import SolverError
 
@@ -47,7 +47,7 @@ class ColumnLp:
         left = deadline.left
         if left is not None:
             self._highs.setOptionValue("time_limit", self._highs.getRunTime() + left)
-        run_lp(self._highs, deadline)
+        run_highs(self._highs, deadline)
         status = self._highs.getModelStatus()
         ends = (highspy.HighsModelStatus.kTimeLimit, highspy.HighsModelStatus.kInterrupt)
         if status in ends:

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from optsched.backends.answer import FEASIBILITY, finite, judged
 from optsched.backends.running import run_highs
+from optsched.checking import bound_violation
 from optsched.errors import SolverError
 from optsched.result import Settings, Termination
-
-_threads_in_use: int | None = None
 
 BRANCHING = "mip_feasibility_tolerance"
 """Of integers, and of what is inferred while branching; at least 1e-10."""
@@ -24,11 +23,6 @@ def set_options(highs: Any, settings: Settings) -> None:
     """Hand our settings to HiGHS, the time that is left among them."""
     import highspy
 
-    global _threads_in_use
-    if _threads_in_use not in (None, settings.threads):
-        # HiGHS keeps one pool of threads a process; asked for another size it answers "unknown".
-        highspy.Highs.resetGlobalScheduler(True)
-    _threads_in_use = settings.threads
     options: dict[str, Any] = {
         "threads": settings.threads,
         "random_seed": settings.seed % 2**31,
@@ -88,7 +82,8 @@ def run_steadily(
     """Run HiGHS; where it fails, run it again with other options, and keep the best incumbent."""
     given = np.array(highs.getSolution().col_value) if start is not None else None
     best = Ended(Termination.FEASIBLE, start, None, given)
-    failures, branching = [], highs.getOptionValue(BRANCHING)[1]
+    failures: list[str] = []
+    branching = highs.getOptionValue(BRANCHING)[1]
     for options in ({}, *SECOND_TRIES):
         if options:
             highs.clearSolver()
@@ -99,9 +94,9 @@ def run_steadily(
         tolerance, coarse = options.get(BRANCHING, branching), _COARSE.items() <= options.items()
         ended = _ended(highs, settings, tolerance, coarse)
         if isinstance(ended, Ended):
-            better = best.objective is not None and ended.objective is None
-            kept = ended.termination is Termination.INFEASIBLE or not better
-            return ended if kept else replace(ended, objective=best.objective, values=best.values)
+            if failures or ended.objective is None:
+                return _with_best(ended, best, settings)
+            return ended
         failures.append(ended)
         best = _with_incumbent(highs, best)
         if settings.deadline.is_over:
@@ -110,6 +105,20 @@ def run_steadily(
         raise SolverError(f"HiGHS ended with {', '.join(dict.fromkeys(failures))}")
     late = settings.deadline.is_over
     return replace(best, termination=Termination.TIME_LIMIT if late else Termination.FEASIBLE)
+
+
+def _with_best(ended: Ended, best: Ended, settings: Settings) -> Ended:
+    """How a run ended, with the incumbent known before it where that is the better one."""
+    if ended.termination is Termination.INFEASIBLE or best.objective is None:
+        return ended
+    if ended.objective is not None and ended.objective <= best.objective:
+        return ended
+    bound = ended.bound
+    if bound is not None and bound_violation(bound, best.objective) is not None:
+        bound = None  # refuted by the better incumbent
+    limited = ended.termination is Termination.TIME_LIMIT
+    status = judged(best.objective, bound, settings, False, limited)
+    return Ended(status, best.objective, bound, best.values)
 
 
 def _with_incumbent(highs: Any, best: Ended) -> Ended:

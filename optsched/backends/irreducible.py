@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from optsched.backends.arrays import MilpArrays, solve_arrays
 from optsched.backends.highs import set_options
-from optsched.backends.running import run_lp
+from optsched.backends.running import call_highs, run_highs
 from optsched.conflict import Member, Proof
 from optsched.display import counted
 from optsched.result import Settings, Termination
@@ -94,10 +94,9 @@ class _Rows:
     """The rows of a model as arrays, and of which it is known whether they conflict."""
 
     def __init__(self, model: pyo.ConcreteModel, settings: Settings) -> None:
-        from pyomo.contrib.solver.common.factory import SolverFactory
+        from optsched.backends.quiet import pyomo_highs
 
-        solver = SolverFactory("highs")
-        solver.set_instance(model)
+        solver = pyomo_highs(model)
         self.highs = solver._solver_model  # private: as in `models`
         self.settings = replace(settings, gap=0.0)
         places: Mapping[Any, int] = solver._pyomo_con_to_solver_con_map
@@ -135,13 +134,13 @@ class _Rows:
         set_options(highs, self.settings)
         kinds = np.full(columns, int(highspy.HighsVarType.kContinuous), dtype=np.uint8)
         highs.changeColsIntegrality(columns, np.arange(columns, dtype=np.int32), kinds)
-        run_lp(highs, self.settings.deadline)
+        run_highs(highs, self.settings.deadline)
         if highs.getModelStatus() != highspy.HighsModelStatus.kInfeasible:
             return None
         strategy = highspy.IisStrategy
         wanted = int(strategy.kIisStrategyFromLp) | int(strategy.kIisStrategyIrreducible)
         highs.setOptionValue("iis_strategy", wanted)
-        status, found = highs.getIis()
+        status, found = call_highs(highs, highs.getIis, self.settings.deadline)
         rows = [int(row) for row in found.row_index_] if found.valid_ else []
         if status == highspy.HighsStatus.kError or not rows or not self.conflict(rows):
             return None

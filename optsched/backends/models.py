@@ -93,10 +93,10 @@ def relax_model(
     """The optimum of a Pyomo model with integrality dropped, by HiGHS."""
     import highspy
     import pyomo.environ as pyo
-    from pyomo.contrib.solver.common.factory import SolverFactory
 
-    solver = SolverFactory("highs")
-    solver.set_instance(model)
+    from optsched.backends.quiet import pyomo_highs
+
+    solver = pyomo_highs(model)
     highs = solver._solver_model  # private: the public interface cannot drop integrality
     highs.silent()
     set_options(highs, settings)
@@ -120,11 +120,10 @@ def _solve_with_highs(
     cautious: bool,
     heard: Heard | None,
 ) -> Answer:
-    from pyomo.contrib.solver.common.factory import SolverFactory
+    from optsched.backends.quiet import pyomo_highs
 
     began = clock()
-    solver = SolverFactory("highs")
-    solver.set_instance(model)
+    solver = pyomo_highs(model)
     highs = solver._solver_model  # private: the public interface knows no start and no callback
     highs.setOptionValue("log_to_console", False)
     set_options(highs, settings)

@@ -1,6 +1,9 @@
-"""HiGHS that prints nothing."""
+"""HiGHS that prints nothing, and Pyomo models in it."""
 
 from __future__ import annotations
+
+import threading
+from typing import Any
 
 import highspy
 
@@ -16,3 +19,20 @@ class QuietHighs(highspy.Highs):  # type: ignore[misc]  # it is untyped
         """Set the callbacks, silenced before."""
         self.silent()
         super().enableCallbacks()
+
+
+_one_at_a_time = threading.Lock()
+
+
+def pyomo_highs(model: Any) -> Any:
+    """Pyomo's interface to HiGHS with a model in it.
+
+    While it takes the model, Pyomo catches the output of the whole process: two threads that do so
+    at a time wait for each other for ever.
+    """
+    from pyomo.contrib.solver.common.factory import SolverFactory
+
+    solver = SolverFactory("highs")
+    with _one_at_a_time:
+        solver.set_instance(model)
+    return solver

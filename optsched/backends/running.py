@@ -10,32 +10,47 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from optsched.deadline import Deadline
+from optsched.errors import SolverError
+
+Result = TypeVar("Result")
 
 LOOK = 0.1
 """Seconds between two looks at the deadline."""
 
-SMALL = 20_000
-"""Nonzeros up to which a linear programme takes no time worth a thread."""
-
-
-def run_lp(highs: Any, deadline: Deadline) -> None:
-    """Run HiGHS on a linear programme, small ones where we are."""
-    if highs.getNumNz() <= SMALL:
-        highs.run()
-    else:
-        run_highs(highs, deadline)
-
 
 def run_highs(highs: Any, deadline: Deadline, meanwhile: Callable[[], None] | None = None) -> None:
-    """Run HiGHS to its end, to the deadline or to an interrupt; `meanwhile` is called here."""
+    """Run HiGHS to its end, to the deadline or to an interrupt; `meanwhile` is called here.
+
+    Raises SolverError if HiGHS did not run at all.
+    """
     import highspy
 
+    call_highs(highs, highs.run, deadline, meanwhile)
+    status, known = highs.getModelStatus(), highspy.HighsModelStatus
+    if status in (known.kNotset, known.kLoadError, known.kModelError):
+        raise SolverError(f"HiGHS did not run: {highs.modelStatusToString(status)}")
+
+
+def call_highs(
+    highs: Any,
+    run: Callable[[], Result],
+    deadline: Deadline,
+    meanwhile: Callable[[], None] | None = None,
+) -> Result:
+    """Call a method of HiGHS that solves, and return its result.
+
+    The call gets a new thread, however small the model: HiGHS keeps a pool of worker threads for
+    each thread that calls it, and refuses a thread count other than that pool's. In the caller's
+    own thread the pool may be a user's, and ours would be in the user's way afterwards.
+    """
     if not highs.HandleUserInterrupt:
         highs.HandleUserInterrupt = True
-    _run_aside(lambda: highspy.Highs.run(highs), highs.cancelSolve, deadline, meanwhile)
+    results: list[Result] = []
+    _run_aside(lambda: results.append(run()), highs.cancelSolve, deadline, meanwhile)
+    return results[0]
 
 
 class InterruptibleScip:

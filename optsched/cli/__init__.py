@@ -72,6 +72,8 @@ def execute(arguments: list[str]) -> int:
 
 
 def _code(arguments: list[str]) -> int:
+    if arguments[:1] in ([], ["help"]):
+        arguments = [*arguments[1:], "--help"]
     interrupts.forget()
     try:
         with compiling_told(_Compiling().say):
@@ -116,6 +118,11 @@ def _is_interrupt(error: BaseException | None) -> bool:
 def _with_hint(error: Any) -> str:
     context = getattr(error, "ctx", None)
     path = "optsched" if context is None else context.command_path
+    if "No such command 'list'" in error.format_message() and path == "optsched":
+        return (
+            "no command 'list': `optsched methods` lists problems and methods, "
+            "`optsched instances list` the shipped instances and plans"
+        )
     return f"{error.format_message()} (see {path} --help)"
 
 

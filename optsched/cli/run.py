@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -21,7 +23,7 @@ from optsched.cli.settings import (
     print_json,
     read_options,
 )
-from optsched.errors import InputError, shown
+from optsched.errors import InputError, MethodWarning, one_line, shown
 from optsched.io.outputs import require_file, require_outputs
 from optsched.io.writing import STANDARD_OUTPUT
 
@@ -93,7 +95,8 @@ def compare(
         list[str], typer.Argument(metavar="PATH...", help="Files, folders or shipped names.")
     ],
     methods: Annotated[
-        str | None, typer.Option("--methods", metavar="A,B", help="Methods to run.")
+        str | None,
+        typer.Option("--methods", metavar="A,B", help="Methods, separated by commas or spaces."),
     ] = None,
     time_limit: TimeLimit = 10.0,
     iterations: Iterations = None,
@@ -121,12 +124,15 @@ def compare(
 
     if as_json and csv is not None:
         raise InputError("compare", "", "--json and --csv", "one of them")
+    names = None
+    if methods is not None:
+        paths, further = _without_methods(paths)
+        names = [name.strip() for name in (*methods.split(","), *further)]
     require_file(update_best, "it is read and extended")
     require_outputs([csv, update_best], (f for path in paths for f in files_behind(path)))
     if update_best is not None:
         require_best_known(update_best)
     require_solver(solver)
-    names = None if methods is None else [name.strip() for name in methods.split(",")]
     groups = compare_each(
         paths,
         names,
@@ -138,7 +144,10 @@ def compare(
         solver=solver,
         options=read_options(option),
     )
-    done, interrupted = show.table(groups, quiet=as_json or csv == STANDARD_OUTPUT)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", MethodWarning)
+        warnings.showwarning = lambda message, *_: show.note(f"optsched: {one_line(str(message))}")
+        done, interrupted = show.table(groups, quiet=as_json or csv == STANDARD_OUTPUT)
     show.note(f"compiled code loaded in {stood():.1f} s, not in the table")
     show.told_of_python()
     rows = [result.to_dict(with_solution=False) for result in done]
@@ -152,6 +161,18 @@ def compare(
     if interrupted:
         return INTERRUPTED
     return DONE if all(_holds(r) for r in done) else BROKEN
+
+
+def _without_methods(paths: list[str]) -> tuple[list[str], list[str]]:
+    """Instances and methods apart, for ``--methods heavy-edge exact``."""
+    from optsched.problems import METHODS
+
+    known = {name for methods in METHODS.values() for name in methods}
+    further = [path for path in paths if path in known and not Path(path).exists()]
+    kept = [path for path in paths if path not in further]
+    if not kept:
+        raise InputError("compare", "PATH", "none", "files, folders or shipped names")
+    return kept, further
 
 
 def check(

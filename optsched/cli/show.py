@@ -92,7 +92,11 @@ def result(result: Result) -> None:
         ("status", result.status),
         (problem.objective, _value(result.objective, problem)),
         ("bound", _value(result.bound, problem) + source),
-        ("excess", _percent(result.excess)),
+        (
+            "excess",
+            _percent(result.excess)
+            + (f" over {result.bound_source}" if result.excess is not None else ""),
+        ),
         ("seconds", f"{result.build_time:.3f} build + {result.solve_time:.3f} solve"),
         ("checked", _verdict(result)),
     ]
@@ -208,8 +212,10 @@ def _titled(
     return made
 
 
-FIRST_TO_GO = ("checked", "seconds", "best bound", "speed-up", "waiting", "objective")
-"""Columns that give way, in this order, where a terminal is too narrow for all."""
+EXCESS = "excess %"
+OF_WHAT = "over best bound"
+FIRST_TO_GO = (OF_WHAT, "checked", "seconds", "best bound", "speed-up", "waiting", "objective")
+"""What gives way, in this order, where a terminal is too narrow for all columns."""
 
 
 def _gap_table(results: list[Result], out: Console) -> Table:
@@ -217,7 +223,7 @@ def _gap_table(results: list[Result], out: Console) -> Table:
     gone: list[str] = []
     endless = out.options.update(max_width=10_000)
     broken = any(r.check is not None and not r.check.feasible for r in results)
-    for column in (None, *(FIRST_TO_GO[1:] if broken else FIRST_TO_GO)):
+    for column in (None, *(c for c in FIRST_TO_GO if not broken or c != "checked")):
         gone += [] if column is None else [column]
         made = _columns(results, gone)
         if out.measure(made, options=endless).maximum <= out.width:
@@ -230,7 +236,7 @@ def _columns(results: list[Result], gone: list[str]) -> Table:
     units = {PROBLEMS[name].unit for name in problems}
     unit = f" ({units.pop()})" if len(units) == 1 else ""
     sides = {"instance": "left", "method": "left", "objective": "right", "best bound": "right"}
-    sides["excess %"] = "right"
+    sides[EXCESS] = "right"
     if any("speed_up" in r.measures for r in results):
         sides["speed-up"] = "right"
     if any("jobs_waiting" in r.measures for r in results):
@@ -240,6 +246,8 @@ def _columns(results: list[Result], gone: list[str]) -> Table:
     made = Table()
     for heading in shown:
         text = heading + unit if heading == "objective" else heading
+        if heading == EXCESS and OF_WHAT not in gone:
+            text = f"{EXCESS}\n{OF_WHAT}"
         made.add_column(text, justify=sides[heading], no_wrap=True)  # type: ignore[arg-type]
     last = None
     for r in results:
@@ -259,7 +267,7 @@ def _cells(r: Result) -> dict[str, str]:
         "method": escape(_method(r)),
         "objective": _number(r.objective, problem),
         "best bound": _number(r.bound, problem),
-        "excess %": _excess(r),
+        EXCESS: _excess(r),
         "seconds": f"{r.build_time + r.solve_time:.4f}",
         "status": _status(r),
         "checked": _verdict(r),

@@ -38,6 +38,8 @@ def sweep(
 ) -> int:
     """Run what a plan asks for and the store does not have; start again to resume."""
     from optsched.cli.progress import SweepProgress
+    from optsched.cli.show import note
+    from optsched.experiments.run.runner import Standing
     from optsched.experiments.run.runner import sweep as run
 
     require("sweep", "--retry", retry, Literal["errors"] | None)
@@ -45,17 +47,30 @@ def sweep(
         raise InputError("sweep", "", "--workers and --dask", "one of them")
     require_file(store, "rows are kept in it")
     require_outputs([store], [plan])
-    with SweepProgress() as progress:
-        standing = run(
-            plan,
-            store,
-            workers=workers,
-            dask=dask,
-            retry_errors=retry == "errors",
-            allow=tuple(allow or ()),
-            command=shlex.join(["optsched", *sys.argv[1:]]),
-            progress=progress.standing,
-        )
+    last = Standing(0, 0)
+
+    def show_standing(now: Standing) -> None:
+        nonlocal last
+        last = now
+        progress.standing(now)
+
+    command = shlex.join(["optsched", *sys.argv[1:]])
+    try:
+        with SweepProgress() as progress:
+            standing = run(
+                plan,
+                store,
+                workers=workers,
+                dask=dask,
+                retry_errors=retry == "errors",
+                allow=tuple(allow or ()),
+                command=command,
+                progress=show_standing,
+            )
+    except KeyboardInterrupt:
+        kept = last.done + last.run
+        note(f"{store} keeps the rows of {kept} units of {last.total}; to go on: {command}")
+        raise
     print(f"{store}: {standing.total} units, {standing.run} run now, {standing.failed} failed now")
     return DONE
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from optsched import interrupts
 from optsched.checking import bound_violation
-from optsched.errors import MethodError, NotApplicableError, SolverError
+from optsched.errors import (
+    InputError,
+    MethodWarning,
+    MissingExtraError,
+    NotApplicableError,
+    OptschedError,
+)
 from optsched.external import method_of
 from optsched.extras import require_extras
 from optsched.library import find, load
@@ -80,8 +87,9 @@ def compare(
     Raises
     ------
     InputError
-        If an instance or a method cannot be used at all. A method that refuses one instance
-        gets a row that says so.
+        If an instance or a method cannot be used at all. A method that refuses one instance, or
+        fails on it, gets a row with the status "error" that says so; of a failure that is not
+        one of `optsched.errors` a `MethodWarning` tells, too.
 
     Examples
     --------
@@ -170,17 +178,33 @@ def _methods(instance: Any, methods: Sequence[AMethod] | None) -> list[Method]:
 
 
 def _solve_or_say(instance: Any, method: Method, settings: Mapping[str, Any]) -> Result:
+    """The result of a method, or a row with the status "error" that holds its exception."""
     try:
         return solve(instance, method, **settings)
-    except (MethodError, NotApplicableError, SolverError) as error:
-        problem = problem_for(instance)
-        options = resolve(problem.options).from_dict(dict(settings.get("options") or {}))
-        details: dict[str, Any] = {"message": str(error)}
-        if isinstance(error, NotApplicableError):
-            details["refused"] = True
-        outcome = Outcome(None, Termination.ERROR, details=details)
-        asked = Settings(seed=settings.get("seed", 0))
-        return result_of(problem, instance, method, options, asked, outcome)
+    except NotApplicableError as error:
+        return _error_row(instance, method, settings, {"message": str(error), "refused": True})
+    except (InputError, MissingExtraError):  # of the call as a whole: no other row would do better
+        raise
+    except OptschedError as error:
+        return _error_row(instance, method, settings, {"message": str(error)})
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}"
+        warnings.warn(
+            f"{method.name} failed on {instance.name} with {message}; its row says error",
+            MethodWarning,
+            stacklevel=2,
+        )
+        return _error_row(instance, method, settings, {"message": message})
+
+
+def _error_row(
+    instance: Any, method: Method, settings: Mapping[str, Any], details: Mapping[str, Any]
+) -> Result:
+    problem = problem_for(instance)
+    options = resolve(problem.options).from_dict(dict(settings.get("options") or {}))
+    outcome = Outcome(None, Termination.ERROR, details=details)
+    chosen = Settings(seed=settings.get("seed", 0))
+    return result_of(problem, instance, method, options, chosen, outcome)
 
 
 def _with_best_bound(results: list[Result]) -> list[Result]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from optsched.declared import Seed, choices_of, require
 from optsched.errors import InputError, shown, suggestion
+from optsched.io.numerals import without_numpy
 from optsched.problem import resolve
 from optsched.problems import PROBLEMS
 
@@ -97,6 +98,7 @@ def generate(problem: str, seed: int = 0, **arguments: object) -> Instance:
     8
     """
     make = generator(problem, "generate", "problem")
+    seed, arguments = without_numpy(seed), without_numpy(arguments)
     require("generate", "seed", seed, Seed)
     name = arguments.pop("name", None)
     if name is not None and not isinstance(name, str):

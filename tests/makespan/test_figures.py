@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from optsched.experiments.papers.sjf_bco.claims import Claim, Tally
+from optsched.experiments.papers.sjf_bco.figures import COLUMNS, FIGURES, draw, judge
+from optsched.experiments.papers.verdict import Finding
 
 from optsched.experiments import reproduce
 from optsched.experiments.papers.artefact import Scale
 from optsched.experiments.papers.sjf_bco import claims
-from optsched.experiments.papers.sjf_bco.claims import Claim, Tally
-from optsched.experiments.papers.sjf_bco.figures import COLUMNS, FIGURES, draw, judge
-from optsched.experiments.papers.verdict import Finding
 
 Series = dict[str, list[float | None]]
 FALLS = Claim("w", claims.never_rises, "m", claims.last_to_first, "Why.")

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from optsched.experiments.papers.verdict import Finding, read_verdict
 
 import optsched
 from optsched.cli import _code
@@ -14,7 +15,6 @@ from optsched.deadline import Deadline
 from optsched.errors import InputError, NotApplicableError
 from optsched.experiments import read_plan, reproduce
 from optsched.experiments.papers.sts import fig7 as sts_fig7
-from optsched.experiments.papers.verdict import Finding, read_verdict
 from optsched.experiments.plans.units import expand
 from optsched.generators.speed_profile import ProfileSettings, generate_speed_profile
 from optsched.selection.cost import tables_of
