@@ -18,15 +18,7 @@ from oracles.random_online import random_case
 
 from optsched import compiled_loops
 from optsched.compiled_loops import njit_borrowing
-from optsched.online.simulator._engine_kernel import advance
 from optsched.online.simulator.engine import simulate_online
-from optsched.online.simulator.iteration_cache import iteration_time
-
-
-def test_numba_knows_the_option() -> None:
-    """Otherwise runs are right and half as fast."""
-    assert advance.targetoptions["_nrt"] is False
-    assert iteration_time.targetoptions["_nrt"] is True
 
 
 def test_without_the_option(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,11 +14,6 @@ from optsched.online.policies.by_name import PolicyOptions
 if TYPE_CHECKING:
     from optsched.online.data.jobs import Jobs
 
-SERVER, GPUS = 11, (1 << 11) - 1
-"""Of a piece in one word: where its bits of the server begin, and those of its GPUs.
-
-There are at most 2^10 GPUs a server and 2^20 servers. ~ of it where it is marked as a last one.
-"""
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -68,24 +63,6 @@ class Segments:
             server=np.array([server for server, _ in flat], dtype=np.int64),
             taken=np.array([gpus for _, gpus in flat], dtype=np.int64),
         )
-
-    @classmethod
-    def later(cls, lay_out: Callable[[], Segments]) -> Self:
-        """Columns that are laid out when one of them is first asked for."""
-        made = cls.__new__(cls)
-        vars(made)["_lay_out"] = lay_out
-        return made
-
-    def __getattr__(self, name: str) -> Any:
-        own = vars(self)
-        if "_lay_out" not in own or name not in self.__dataclass_fields__:
-            raise AttributeError(name)
-        own.update(vars(own["_lay_out"]()))
-        own.pop("_lay_out", None)  # kept while it may be interrupted
-        return own[name]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def __len__(self) -> int:
         return len(self.job)

@@ -254,25 +254,17 @@ def test_a_wrong_alpha_of_the_engine_is_found() -> None:
 
 MUTATED = """
 import sys
-import numpy as np
 from oracles.random_online import random_case
-import optsched.placement.heuristics._heavy_edge_kernel as kernel
-from optsched.online.simulator import iteration_cache
-from optsched.online.simulator import passes
+from optsched.online.simulator import iteration_times
 from optsched.online.audit import audit
 from optsched.online.simulator.engine import simulate_online
 
-def slower(*arguments):
-    return 1.01 * iteration_cache.iteration_time(*arguments)
-
-def other_end(graph, attraction, unassigned, room):
-    return int(np.flatnonzero(unassigned)[-1])
-
+time, grow = iteration_times._iteration_time, iteration_times.grow_servers
 jobs, predicted = random_case(21, (40, 40), delays=True)
 if sys.argv[1] == "alpha":
-    passes.cached_time = lambda cache, *arguments: slower(*arguments)
+    iteration_times._iteration_time = lambda *arguments: 1.01 * time(*arguments)
 elif sys.argv[1] == "placement":
-    kernel._most_attracted = other_end
+    iteration_times.grow_servers = lambda graph, offer, order: grow(graph, offer[::-1], order)
 report = audit(jobs, simulate_online(jobs, "wcs-subtime", predicted))
 print(*sorted({v.rule for v in report.violations}))
 """

@@ -10,7 +10,6 @@ from oracles.offline import offline_optimum
 from oracles.random_online import one_stage, random_case, tiny_case
 
 from optsched.generators.workload import WorkloadShape, generate_workload
-from optsched.online.bounds._flow_kernel import dual_value
 from optsched.online.bounds.flow import (
     capacity_dual_bound,
     cell_edges,
@@ -18,6 +17,7 @@ from optsched.online.bounds.flow import (
     flow_bounds,
     mean_busy_time_bound,
 )
+from optsched.online.bounds.kernels import dual_value
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import prepare_jobs

@@ -12,8 +12,7 @@ from optsched.generators.workload import generate_workload
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.data.workload import Workload
-from optsched.online.prediction._forest_kernel import tree_values
-from optsched.online.prediction.forests import fit_forest
+from optsched.online.prediction.forests import fit_forest, tree_values
 from optsched.online.prediction.predictors import FITTED, NAMES, predict, report
 from optsched.online.prediction.training import Examples
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import pickle
 import re
 import textwrap
 from collections.abc import Callable
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,12 +31,10 @@ from optsched.online.policies.by_name import POLICIES, PolicyOptions
 from optsched.online.policies.protocol import QueuedJob, View, simulate_policy
 from optsched.online.prediction.predictors import predict
 from optsched.online.record_files import write_records
-from optsched.online.records import Records, Segment, Segments
+from optsched.online.records import Records, Segments
 from optsched.online.runs import run_policies, with_comparable_excess
-from optsched.online.simulator._engine_kernel import next_multiple
 from optsched.online.simulator.engine import simulate_online
-from optsched.online.simulator.heaps import part_keyed
-from optsched.online.simulator.preemption import PreemptiveRun, _Ran
+from optsched.online.simulator.event_loop import next_multiple
 from optsched.placement.instance import Job, Stage
 
 PREEMPTIVE = [name for name, policy in POLICIES.items() if policy.preempts != "never"]
@@ -286,19 +282,12 @@ def crowd(seed: int) -> Jobs:
 
 
 @pytest.mark.parametrize("name", PREEMPTIVE)
-def test_long_lines_are_kept_in_order(name: str) -> None:
-    """However few of those that wait are kept in order, and against a policy in plain Python."""
+def test_many_waiting_jobs(name: str) -> None:
+    """Against policies in plain Python."""
     jobs = crowd(1)
-    options = ROUNDS.for_policy(POLICIES[name])
-    records = simulate_online(jobs, name, None, options)
-    for longest in (1, 40, 70):
-        run = PreemptiveRun(jobs, POLICIES[name], options, jobs.iterations)
-        run.state.longest[:] = longest
-        assert run.until_done(1000, None)
-        assert list(run.records(True)) == list(records)
-    if name == "las":
-        own = simulate_policy(jobs, documented_example(4), None, ROUNDS)
-        assert list(own) == list(records)
+    records = simulate_online(jobs, name, None, ROUNDS)
+    own = {"las": documented_example(4), "srpt-preemptive": Remaining(), "max-min": FairShares(4.0)}
+    assert list(simulate_policy(jobs, own[name], None, ROUNDS)) == list(records)
     assert audit(jobs, records).violations == ()
 
 
@@ -315,54 +304,6 @@ def test_rounds_of_shares_are_those_of_plain_python(seed: int) -> None:
     records = simulate_online(jobs, "max-min", None, options)
     assert list(simulate_policy(jobs, FairShares(8.0), None, options)) == list(records)
     assert audit(jobs, records).violations == ()
-
-
-def test_a_list_is_parted_about_one_of_its_jobs() -> None:
-    """Who comes sooner by (key, row) is before it, all others behind, and none is lost."""
-    rng = np.random.default_rng(6)
-    for _ in range(200):
-        count = int(rng.integers(1, 12))
-        rows = rng.permutation(count)
-        whole = [*zip(rng.integers(0, 4, count) / 2, rows, rows + 7, strict=True)]
-        key, row, gpus = (np.array(column) for column in zip(*whole, strict=True))
-        begin = int(rng.integers(count))
-        at = part_keyed(key, row, gpus, begin, count)
-        parted = [*zip(key, row, gpus, strict=True)]
-        assert parted[:begin] == whole[:begin]
-        assert sorted(parted[begin:]) == sorted(whole[begin:])
-        assert all(each < parted[at] for each in parted[begin:at])
-        assert all(each > parted[at] for each in parted[at + 1 :])
-
-
-def test_a_segment_takes_few_bytes() -> None:
-    """Where rounds stop nearly everybody, runs are mostly what they record: 42 bytes once."""
-    jobs = crowd(3)
-    run = PreemptiveRun(jobs, POLICIES["max-min"], ROUNDS, jobs.iterations)
-    run.until_done(1000, None)
-    log = _Ran(run.state, run.rows).log
-    assert len(log.segment_row) > 3 * len(jobs)
-    assert sum(column.nbytes for column in log) < 24 * len(log.segment_row)
-
-
-def test_segments_laid_out_later_are_kept_like_others() -> None:
-    """Copied before anybody asked for them, or after; of an interrupted run, too."""
-    jobs = crowd(2)
-    for name in PREEMPTIVE:
-        made = PreemptiveRun(jobs, POLICIES[name], ROUNDS, jobs.iterations)
-        made.until_done(100, lambda _ended, _jobs: _interrupt())
-        records = made.records(False)
-        again = pickle.loads(pickle.dumps(records))
-        assert list(again) == list(records)
-        assert again.preemptions == records.preemptions > 0
-        assert list(copy(records)) == list(again)
-        parts = records.segments
-        assert np.array_equal(parts.start[~parts.resumed], records.start)
-        assert np.array_equal(parts.end[parts.ended], records.end)
-        assert records.alpha == pytest.approx(1.0)
-
-
-def _interrupt() -> None:
-    raise KeyboardInterrupt
 
 
 def test_the_view_expects_the_ends_of_what_runs() -> None:
@@ -654,20 +595,3 @@ def test_rounds_finer_than_the_clock_end() -> None:
     jobs = jobs_of((0, 2, 1.0), (1e15, 2, 1.0), (1e15, 2, 1.0))
     records = simulate_online(jobs, "las", None, PolicyOptions(checkpoint=0, round=2.0**-6))
     assert len(records) == 3
-
-
-def test_segments_that_were_not_laid_out_to_the_end_are_laid_out_again() -> None:
-    whole = Segments.of([0], [Segment(0.0, 1.0, 1.0, ((0, 1),))])
-    calls = iter([KeyboardInterrupt, None])
-
-    def lay_out() -> Segments:
-        stop = next(calls)
-        if stop is not None:
-            raise stop
-        return whole
-
-    later = Segments.later(lay_out)
-    with pytest.raises(KeyboardInterrupt):
-        len(later)
-    assert len(later) == 1
-    assert later[0] == whole[0]

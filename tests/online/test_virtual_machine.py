@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from optsched.online.audit_rules.queue import virtual_order
-from optsched.online.simulator.virtual_machine import srpt_completions
+from optsched.online.bounds.kernels import srpt_completions
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.online.bounds.kernels import dual_value, mean_busy_times, srpt_completions
 from optsched.online.data.jobs import Jobs
 
 Floats = NDArray[np.float64]
@@ -117,18 +118,15 @@ def flow_bounds(
 
 def fast_machine_bound(jobs: Jobs, length: Floats) -> float:
     """Flow of SRPT on one machine that does all GPUs' work."""
-    from optsched.online.simulator.virtual_machine import srpt_completions
-
     work = jobs.gpus * length / jobs.cluster.gpus
-    return float((srpt_completions(jobs.submit, work) - jobs.submit).sum())
+    completions = srpt_completions.for_size(20 * len(jobs))(jobs.submit, work)
+    return float((completions - jobs.submit).sum())
 
 
 def mean_busy_time_bound(jobs: Jobs, length: Floats) -> float:
     """Least sum of mean busy times on the fast machine, plus half of each duration."""
-    from optsched.online.bounds._flow_kernel import mean_busy_times
-
     work = jobs.gpus * length / jobs.cluster.gpus
-    busy = mean_busy_times(jobs.submit, work)
+    busy = mean_busy_times.for_size(20 * len(jobs))(jobs.submit, work)
     return float((busy - jobs.submit + length / 2).sum())
 
 
@@ -143,8 +141,6 @@ def capacity_prices(
     jobs: Jobs, length: Floats, known_flow: float | None, cells: int, iterations: int
 ) -> tuple[float, Floats, Floats]:
     """The value of `capacity_dual_bound`, with the cells' edges and the prices that reach it."""
-    from optsched.online.bounds._flow_kernel import dual_value
-
     edges = cell_edges(jobs, length, cells)
     capacity = jobs.cluster.gpus * np.diff(edges)
     price, used = np.zeros(len(capacity)), np.empty(len(capacity))
@@ -152,7 +148,9 @@ def capacity_prices(
     target = known_flow or 0.0
     pace, stale = 1.0, 0
     for _ in range(iterations):
-        value = dual_value(edges, price, jobs.submit, length, jobs.gpus, used)
+        value = dual_value.for_size(20 * len(jobs))(
+            edges, price, jobs.submit, length, jobs.gpus, used
+        )
         value -= float(jobs.cluster.gpus * (price * np.diff(edges)).sum())
         if value > best:
             best, best_price, stale = value, price, 0

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from optsched.deadline import Deadline
 from optsched.online.bounds.flow import cell_edges
+from optsched.online.bounds.kernels import gang_value
 from optsched.online.data.jobs import Jobs
 
 Floats = NDArray[np.float64]
@@ -121,12 +122,12 @@ class _Relaxation:
 
     def bound(self, prices: Floats) -> GangBound:
         """The bound at prices; `used` gets what jobs take there."""
-        from optsched.online.bounds._flow_kernel import gang_value
-
         jobs, cells = self.jobs, len(self.edges) - 1
         price, early = prices[:cells], prices[cells:]
         used, run = self.used[:cells], self.used[cells:]
-        total = gang_value(self.edges, price, early, jobs.submit, self.length, jobs.gpus, used, run)
+        total = gang_value.for_size(50 * len(jobs))(
+            self.edges, price, early, jobs.submit, self.length, jobs.gpus, used, run
+        )
         paid = float((self.room * prices).sum())
         value = total - paid - ROUNDING * (total + paid)
         return GangBound(max(float(value), 0.0), self.edges, price, early)

@@ -1,44 +1,32 @@
 """Running a policy on jobs: event driven, deterministic, compiled.
 
 Guarantee: the records follow models/online/README.md to the tie; a second, naive simulator in the
-tests gives the same ones. Complexity: see `engine_kernel`. Memory: about 150 bytes per job.
+tests gives the same ones. Complexity: see `event_loop` and `preemptive_loop`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched import interrupts
 from optsched.errors import InputError
 from optsched.online.data.jobs import Jobs
 from optsched.online.policies.by_name import Policy, PolicyOptions, find_policy
-from optsched.online.records import Records
-from optsched.online.simulator.bits import BITS, MASK
-from optsched.online.simulator.offers import RULES
-from optsched.online.simulator.preemption import PreemptiveRun
-from optsched.online.simulator.state import (
-    BACKFILL,
-    HOLDS,
-    RESERVE,
-    SCAN_ON,
-    STARTED,
-    STOP_AT_MISFIT,
-    Queue,
-    Rows,
-    Rules,
-    State,
-    new_state,
-    with_more_room,
-)
+from optsched.online.records import Records, Segments
+from optsched.online.simulator import event_loop, preemptive_loop
+from optsched.online.simulator.iteration_times import empty_table
+from optsched.online.simulator.offers import GPU_BITS, RULES, all_free
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Narrow = NDArray[np.int32]
-"""Halves what a run looks up at random: most of its time goes into waiting for memory."""
 STEPS = 20_000
-"""Instants between two looks at the clock, the progress bar and the keyboard."""
+"""Instants between two calls of `progress`, and two looks for an interrupt."""
+STEPS_OF_A_JOB = 200
+"""Rounds of the innermost loops for each job: 400 jobs take Python about 60 ms."""
 
 Progress = Callable[[int, int], None]
 
@@ -64,8 +52,9 @@ def simulate_online(
     options : PolicyOptions, optional
         tau, comm_heavy, offer rule, hold, slot.
     progress : callable, optional
-        Called with (jobs started, jobs) from time to time. A KeyboardInterrupt ends the run: the
-        records of the jobs that have started come back with ``complete=False``.
+        Called with (jobs started, jobs) from time to time; jobs ended, for policies that preempt.
+        A KeyboardInterrupt ends the run: the records of the jobs that have started come back with
+        ``complete=False``.
 
     Returns
     -------
@@ -90,170 +79,180 @@ def simulate_online(
     options = (options or PolicyOptions()).for_policy(policy)
     known = jobs.iterations if policy.perfect or predicted is None else predicted
     _check_predictions(jobs, known)
-    simulator = _Run if policy.preempts == "never" else PreemptiveRun
-    run = simulator(jobs, policy, options, np.asarray(known, dtype=np.float64))
-    complete = run.until_done(STEPS, progress)
-    return run.records(complete)
+    run = _run if policy.preempts == "never" else _run_preemptive
+    return run(jobs, policy, options, np.asarray(known, dtype=np.float64), progress)
 
 
-class _Run:
-    def __init__(
-        self, jobs: Jobs, policy: Policy, options: PolicyOptions, predicted: Floats
-    ) -> None:
-        self.jobs, self.policy, self.options, self.predicted = jobs, policy, options, predicted
-        self.rules = _rules(policy, options)
-        self.rows, self.queue = _rows_and_queue(jobs, policy, options, predicted)
-        cluster = jobs.cluster
-        self.state: State = new_state(
-            len(jobs), cluster.servers, cluster.gpus_per_server, self.rules
-        )
-
-    def until_done(self, steps: int, progress: Progress | None) -> bool:
-        from optsched.online.simulator._engine_kernel import DONE, NEEDS_ROOM, advance
-
-        packed = self.jobs.configurations.packed
-        try:
-            while True:
-                status = advance(self.rows, packed, self.rules, self.queue, self.state, steps)
-                if progress is not None:
-                    progress(int(self.state.index[STARTED]), len(self.jobs))
-                if status == DONE:
-                    return True
-                if status == NEEDS_ROOM:
-                    self.state = with_more_room(self.state)
-        except KeyboardInterrupt:
-            return False
-
-    def records(self, complete: bool) -> Records:
-        state, jobs = self.state, self.jobs
-        has_started = ~np.isnan(state.start)
-        kept = slice(None) if has_started.all() else np.flatnonzero(has_started)
-        first, server, taken = self._pieces(np.flatnonzero(has_started))
-        return Records.of(
-            jobs,
-            kept,
-            policy=self.policy.name,
-            options=self.options,
-            start=state.start[kept],
-            end=state.end[kept],
-            alpha=state.alpha[kept],
-            predicted=self.predicted[kept],
-            first=first,
-            server=server,
-            taken=taken,
-            complete=complete,
-        )
-
-    def _pieces(self, kept: Ints) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
-        """`first`, `server` and `taken` of the jobs that are kept, as in `Records`."""
-        from optsched.online.simulator.pieces import lay_out_pieces
-
-        state = self.state
-        first = np.empty(len(kept) + 1, dtype=np.int64)
-        server, taken = np.empty((2, int(state.pieces[kept].sum())), dtype=np.int32)
-        heap = np.empty(len(state.servers.free), dtype=np.int64)
-        columns = first, server, taken
-        lay_out_pieces(kept, state.first_piece, state.pieces, state.piece, heap, columns)
-        return columns
-
-
-def _rules(policy: Policy, options: PolicyOptions) -> Rules:
-    backfill = RESERVE if policy.reserves else BACKFILL
-    scan = backfill if policy.backfills else SCAN_ON if policy.scans_on else STOP_AT_MISFIT
-    return Rules(
+def _run(
+    jobs: Jobs, policy: Policy, options: PolicyOptions, predicted: Floats, report: Progress | None
+) -> Records:
+    n, made = len(jobs), jobs.configurations
+    behind_head = event_loop.EASY if policy.reserves else event_loop.BACKFILL
+    if not policy.backfills:
+        behind_head = event_loop.SCAN if policy.scans_on else event_loop.HEAD_ONLY
+    rules = event_loop.Rules(
         virtual=policy.virtual,
-        fifo=policy.order == "release",
-        scan=scan,
-        delays=policy.delays and not policy.scans_on,
-        hold=HOLDS[options.hold or "none"],
+        behind_head=behind_head,
+        delays=policy.delays,
+        hold=event_loop.HOLDS[options.hold or "none"],
         offer=RULES[options.offer or policy.offer],
         tau=float(options.tau),
         comm_heavy=float(options.comm_heavy),
         slot=float(options.slot),
     )
-
-
-def _rows_and_queue(
-    jobs: Jobs, policy: Policy, options: PolicyOptions, predicted: Floats
-) -> tuple[Rows, Queue]:
-    made, walltime = jobs.configurations, jobs.workload.walltime
     heavy = made.worst / made.estimate >= options.comm_heavy
-    order = _queue_order(jobs, policy, predicted)
-    rank = np.empty(len(jobs), dtype=np.int32)
-    if policy.order in ("duration", "workload"):
-        rank[order] = np.arange(len(jobs), dtype=np.int32)
-    elif policy.order != "release":  # where it is said by the run
-        rank[:] = order
-    bucket, sizes, gpus, configuration = _buckets(jobs, policy, heavy)
-    begin = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    distinct, size_of = np.unique(gpus, return_inverse=True)
-    skip = [np.arange(size, dtype=np.int32) for size in sizes if policy.backfills]
-    rows = Rows(
+    bucket, bucket_gpus = _buckets(jobs, policy, heavy)
+    walltime = jobs.workload.walltime
+    data = event_loop.JobData(
         submit=jobs.submit,
         iterations=jobs.iterations,
         predicted=predicted,
         work=jobs.gpus / jobs.cluster.gpus * predicted * jobs.estimate,
-        gpus=jobs.gpus.astype(np.int32),
-        configuration=jobs.configuration.astype(np.int32),
-        rank=rank,
+        walltime=np.empty(0) if walltime is None else walltime,
+        configuration=jobs.configuration,
+        rank=_ranks(jobs, policy, predicted),
         bucket=bucket,
+        bucket_gpus=bucket_gpus,
         heavy=heavy,
-        walltime=np.full(len(jobs), np.nan) if walltime is None else walltime,
     )
-    queue = Queue(
-        row_at=order,
-        heap=np.empty(len(jobs), dtype=np.int32),
-        begin=begin,
-        size=np.zeros(len(sizes), dtype=np.int64),
-        gpus=gpus,
-        configuration=configuration,
-        skip=np.concatenate([order[:0], *skip]),
-        newest=np.full(len(sizes), -1),
-        front=np.zeros(len(sizes), dtype=np.int64),
-        waiting=np.zeros(len(sizes), dtype=np.int64),
-        some=np.zeros((len(sizes) + MASK) >> BITS, dtype=np.int64),
-        size_of=size_of.reshape(-1).astype(np.int64),
-        offered=np.zeros((len(distinct), jobs.cluster.gpus_per_server + 1), dtype=np.int64),
-        refused=np.full(len(sizes), -1, dtype=np.int64),
-        fitting=np.empty(len(sizes), dtype=np.int64),
-        upcoming=np.empty(len(sizes), dtype=np.int64),
-        failed=np.full(len(sizes), -1, dtype=np.int64),
+    delayed = n if policy.delays else 0
+    runs = event_loop.Runs(
+        start=np.full(n, np.nan),
+        end=np.full(n, np.nan),
+        alpha=np.full(n, np.nan),
+        first=np.zeros(n, dtype=np.int64),
+        pieces=np.zeros(n, dtype=np.int64),
+        kappa=np.full(delayed, np.nan),
+        window=np.full(delayed, np.inf),
     )
-    return rows, queue
+    complete, (piece,) = _to_the_end(event_loop.simulate, jobs, (data, rules, runs), report)
+    kept = np.flatnonzero(~np.isnan(runs.start))
+    count = runs.pieces[kept]
+    first = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
+    piece = piece[np.arange(first[-1]) + np.repeat(runs.first[kept] - first[:-1], count)]
+    rows = slice(None) if len(kept) == n else kept
+    return Records.of(
+        jobs,
+        rows,
+        policy=policy.name,
+        options=options,
+        start=runs.start[rows],
+        end=runs.end[rows],
+        alpha=runs.alpha[rows],
+        predicted=predicted[rows],
+        first=first,
+        server=piece >> GPU_BITS,
+        taken=piece & ((1 << GPU_BITS) - 1),
+        complete=complete,
+    )
 
 
-def _queue_order(jobs: Jobs, policy: Policy, predicted: Floats) -> Narrow:
-    """Rows by the queue's key, ties by row."""
+def _run_preemptive(
+    jobs: Jobs, policy: Policy, options: PolicyOptions, predicted: Floats, report: Progress | None
+) -> Records:
+    n, made = len(jobs), jobs.configurations
+    rules = preemptive_loop.Rules(
+        order=preemptive_loop.ORDERS[policy.order],
+        offer=RULES[options.offer or policy.offer],
+        checkpoint=float(options.restore),
+        round=float(options.round or 0.0),
+        slot=float(options.slot),
+    )
+    heavy = made.worst / made.estimate >= options.comm_heavy
+    data = preemptive_loop.JobData(
+        jobs.submit, jobs.iterations, predicted, jobs.configuration, heavy
+    )
+    state = preemptive_loop.Progress(
+        left=np.zeros(n),
+        known=np.zeros(n),
+        worked=np.zeros(n),
+        begin=np.zeros(n),
+        end=np.full(n, np.inf),
+        alpha=np.ones(n),
+        key=np.zeros(n),
+        segment=np.full(n, -1),
+    )
+    complete, log = _to_the_end(preemptive_loop.simulate, jobs, (data, rules, state), report)
+    row, start, end, alpha, last, piece = log
+    kept = np.flatnonzero(state.end < np.inf)  # of an interrupted run: jobs that run or have ended
+    order = np.argsort(row, kind="stable")
+    order = order[state.end[row[order]] < np.inf]
+    begin = np.concatenate(([0], last[:-1])).astype(np.int64)[order]
+    count = last[order] - begin
+    first = np.concatenate(([0], np.cumsum(count))).astype(np.int64)
+    piece = piece[np.arange(first[-1]) + np.repeat(begin - first[:-1], count)]
+    segments = Segments(
+        job=np.searchsorted(kept, row[order]),
+        start=start[order],
+        end=end[order],
+        alpha=alpha[order],
+        first=first,
+        server=piece >> GPU_BITS,
+        taken=piece & ((1 << GPU_BITS) - 1),
+    )
+    rows = slice(None) if len(kept) == n else kept
+    return Records.of(
+        jobs,
+        rows,
+        policy=policy.name,
+        options=options,
+        predicted=predicted[rows],
+        segments=segments,
+        complete=complete,
+    )
+
+
+def _to_the_end(
+    loop: Any, jobs: Jobs, parts: tuple[Any, Any, Any], report: Progress | None
+) -> tuple[bool, list[Any]]:
+    """Run a loop; return whether it was not interrupted, and the last arrays that it yields."""
+    data, rules, state = parts
+    cluster, stop = jobs.cluster, np.zeros(1, dtype=np.bool_)
+    servers = all_free(cluster.servers, cluster.gpus_per_server)
+    table = empty_table(cluster.gpus_per_server)
+    call = loop.for_size(STEPS_OF_A_JOB * len(jobs))
+    run: Iterator[Any] = call(
+        data, jobs.configurations.packed, rules, servers, table, state, stop, STEPS
+    )
+    last: list[Any] = []
+    with interrupts.deferred() as interrupt:  # a generator of Python does not survive an exception
+        for done, *last in run:  # noqa: B007 - kept after the loop
+            try:
+                if report is not None:
+                    report(int(done), len(jobs))
+            except KeyboardInterrupt:
+                stop[0] = True
+            stop[0] |= interrupt.came
+    return not stop[0], [np.asarray(column) for column in last]
+
+
+def _ranks(jobs: Jobs, policy: Policy, predicted: Floats) -> Ints:
+    """Return each row's place in the order of the queue; nothing for first in, first out."""
     if policy.order == "duration":
         key = predicted * jobs.estimate
     elif policy.order == "workload":
         key = jobs.gpus * predicted * jobs.estimate
     else:
-        return np.arange(len(jobs), dtype=np.int32)
-    return np.argsort(key, kind="stable").astype(np.int32)
+        return np.empty(0, dtype=np.int64)
+    rank = np.empty(len(jobs), dtype=np.int64)
+    rank[np.argsort(key, kind="stable")] = np.arange(len(jobs))
+    return rank
 
 
-def _buckets(
-    jobs: Jobs, policy: Policy, heavy: NDArray[np.bool_]
-) -> tuple[Narrow, Ints, Ints, Ints]:
-    """Bucket of each row; size, GPUs and configuration of each bucket, in order of GPUs."""
+def _buckets(jobs: Jobs, policy: Policy, heavy: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """Return the bucket of each configuration, and the GPUs of each bucket, ascending.
+
+    Jobs of equal g share a bucket unless the offer decides whether they start.
+    """
     made = jobs.configurations
-    every, alone = np.arange(len(heavy)), np.full(len(heavy), -1, dtype=np.int64)
-    if policy.backfills and not policy.reserves:
-        key = np.stack((made.gpus, np.where(heavy, every, -1)), axis=1)
-    elif policy.backfills:
-        key = np.stack((made.gpus, alone), axis=1)
-    elif policy.scans_on:
-        sliced = np.array([job.is_sliced for job in made.jobs], dtype=bool)
-        key = np.stack((made.gpus, np.where(sliced | policy.delays, every, -1)), axis=1)
-    else:
-        key = np.stack((alone, alone), axis=1)
-    distinct, bucket_of = np.unique(key, axis=0, return_inverse=True)
-    bucket = bucket_of.reshape(-1).astype(np.int32)[jobs.configuration]
-    sizes = np.bincount(bucket, minlength=max(len(distinct), 1)).astype(np.int64)
-    if not len(distinct):
-        return bucket, sizes, np.zeros(1, dtype=np.int64), np.full(1, -1, dtype=np.int64)
-    return bucket, sizes, distinct[:, 0].copy(), distinct[:, 1].copy()
+    alone = np.array([job.is_sliced for job in made.jobs], dtype=bool)
+    if policy.delays:
+        alone |= heavy | policy.scans_on
+    if policy.reserves:  # each job is looked at by itself
+        alone[:] = False
+    key = np.stack((made.gpus, np.where(alone, np.arange(len(alone)), -1)), axis=1)
+    distinct, bucket = np.unique(key.reshape(-1, 2), axis=0, return_inverse=True)
+    return bucket.reshape(-1).astype(np.int64), distinct[:, 0].copy()
 
 
 def _check_predictions(jobs: Jobs, predicted: Floats) -> None:

@@ -1,121 +1,162 @@
-"""Offer rules: which free GPUs a job gets.
+"""Offer rules: which free GPUs a job is offered.
 
-Servers are taken by free count, ties by index, each drained whole and the last one truncated:
-most-available first, least-available first, or by index (first-fit). best-fit-last drains like
-most-available but gives the final piece to the smallest server that holds it. What a job's
-iteration takes depends only on how many GPUs each server gives, so `pattern` works on the
-histogram of free counts and `take` names servers only when a job starts. O(gpus a server + pieces)
-for all but first-fit, which looks servers up by index. Source: models/online/README.md, "Offers".
+Servers are taken by their number of free GPUs, ties by index; each gives all its free GPUs and the
+last one what is still needed. `most` takes the largest numbers first, `least` the smallest,
+`first-fit` goes by index alone, and `best-fit-last` is `most` with the final piece on the smallest
+server that holds it. The iteration time depends only on how many servers give how many GPUs, so
+`offer_sizes` works on a histogram and `take` names servers when the job starts.
+Complexity: O(GPUs a server + pieces), and a walk over servers to find one by index.
+Source: models/online/README.md, "Offers".
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
-from optsched.compiled_loops import njit_borrowing, njit_inlined
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
+
 from optsched.online.policies.by_name import OFFERS
-from optsched.online.records import GPUS, SERVER
-from optsched.online.simulator.server_sets import add, discard, least
 
+Ints = NDArray[np.int64]
 MOST, LEAST, FIRST_FIT, BEST_FIT_LAST, ADAPTIVE = 0, 1, 2, 3, 4
 RULES = dict(zip(OFFERS, (MOST, LEAST, FIRST_FIT, BEST_FIT_LAST, ADAPTIVE), strict=True))
 """Offer rules by name."""
+GPU_BITS = 11
+"""A piece of an offer is `server << GPU_BITS | gpus`; a server has at most 2^10 GPUs."""
 
 
-@njit_inlined
+class FreeServers(NamedTuple):
+    """The free GPUs of a cluster.
+
+    Attributes
+    ----------
+    free : (servers,) int
+        Free GPUs of each server.
+    histogram : (GPUs a server + 1,) int
+        Servers by number of free GPUs.
+    lowest : (GPUs a server + 1,) int
+        No server with so many free GPUs has a smaller index.
+    total : (1,) int
+        Free GPUs of all servers.
+    """
+
+    free: Ints
+    histogram: Ints
+    lowest: Ints
+    total: Ints
+
+
+def all_free(servers: int, gpus_per_server: int) -> FreeServers:
+    """Return a cluster with every GPU free."""
+    histogram = np.zeros(gpus_per_server + 1, dtype=np.int64)
+    histogram[gpus_per_server] = servers
+    return FreeServers(
+        free=np.full(servers, gpus_per_server, dtype=np.int64),
+        histogram=histogram,
+        lowest=np.zeros(gpus_per_server + 1, dtype=np.int64),
+        total=np.array([servers * gpus_per_server], dtype=np.int64),
+    )
+
+
+@register_jitable
 def rule_for(rule: int, heavy: bool) -> int:
-    """The rule a job is offered by: `ADAPTIVE` resolved."""
+    """Return the offer rule of a job: `ADAPTIVE` is most for heavy jobs and least for others."""
     if rule != ADAPTIVE:
         return rule
     return MOST if heavy else LEAST
 
 
-@njit_inlined
-def pattern(servers: Any, rule: int, gpus: int, taken: Any, scratch: Any) -> int:
-    """Count the pieces of each size that a rule gives; nothing is taken."""
-    taken[:] = 0
-    if rule == FIRST_FIT:
-        return _first_fit_pattern(servers, gpus, taken, scratch)
-    histogram = servers.histogram
-    largest = len(histogram) - 1
+@register_jitable
+def offer_sizes(servers: FreeServers, rule: int, gpus: int, sizes: Ints) -> int:
+    """Write to `sizes` how many servers give 1, 2, ... GPUs; return the number of servers."""
+    sizes[:] = 0
     left, pieces = gpus, 0
+    if rule == FIRST_FIT:
+        server = 0
+        while left > 0:
+            given = min(servers.free[server], left)
+            if given > 0:
+                sizes[given] += 1
+                pieces += 1
+                left -= given
+            server += 1
+        return pieces
+    largest = len(servers.histogram) - 1
     for step in range(largest):
         size = step + 1 if rule == LEAST else largest - step
-        there = histogram[size]
-        if there == 0:
+        count = servers.histogram[size]
+        if count == 0:
             continue
-        whole = min(there, left // size)
-        taken[size] += whole
+        whole = min(count, left // size)
+        sizes[size] += whole
         pieces += whole
         left -= whole * size
-        if left == 0 or there > whole:  # the next server, or a smaller one that holds it, ends it
+        if left == 0 or count > whole:  # the rest goes to one server that has at least as much
             break
     if left > 0:
-        taken[left] += 1
+        sizes[left] += 1
         pieces += 1
     return pieces
 
 
-@njit_inlined
-def take(servers: Any, rule: int, gpus: int, piece: Any, at: int) -> int:
-    """Take the GPUs and write the pieces from `at` on; returns where they end."""
+@register_jitable
+def take(servers: FreeServers, rule: int, gpus: int, pieces: list[int]) -> int:
+    """Take the GPUs of an offer, append its pieces by server, and return their number."""
+    begin = len(pieces)
     largest = len(servers.histogram) - 1
-    left = gpus
+    left, server = gpus, -1
     size = 1 if rule == LEAST else largest
     while left > 0:
         if rule == FIRST_FIT:
-            row = len(servers.histogram)
+            server += 1
+            while servers.free[server] == 0:
+                server += 1
         else:
             while servers.histogram[size] == 0:
                 size += 1 if rule == LEAST else -1
-            row = size
+            wanted = size
             if rule == BEST_FIT_LAST and size >= left:
-                row = left
-                while servers.histogram[row] == 0:
-                    row += 1
-        server = least(servers, row)
+                wanted = left
+                while servers.histogram[wanted] == 0:
+                    wanted += 1
+            server = _first_server(servers, wanted)
         given = min(servers.free[server], left)
-        piece[at] = (server << SERVER) | given
-        at += 1
+        pieces.append((server << GPU_BITS) | given)
         left -= given
-        set_free(servers, server, servers.free[server] - given)
-    return at
+        _set_free(servers, server, servers.free[server] - given)
+    for at in range(begin + 1, len(pieces)):  # insertion sort by server
+        piece = pieces[at]
+        while at > begin and pieces[at - 1] > piece:
+            pieces[at] = pieces[at - 1]
+            at -= 1
+        pieces[at] = piece
+    return len(pieces) - begin
 
 
-@njit_inlined
-def give_back(servers: Any, word: int) -> None:
+@register_jitable
+def give_back(servers: FreeServers, piece: int) -> None:
     """Free the GPUs of a piece."""
-    server = word >> SERVER
-    set_free(servers, server, servers.free[server] + (word & GPUS))
+    server, gpus = piece >> GPU_BITS, piece & ((1 << GPU_BITS) - 1)
+    _set_free(servers, server, servers.free[server] + gpus)
 
 
-@njit_inlined
-def set_free(servers: Any, server: int, count: int) -> None:
-    """Change a server's free GPUs."""
+@register_jitable
+def _first_server(servers: FreeServers, size: int) -> int:
+    """Return the first server with so many free GPUs; there is one."""
+    server = servers.lowest[size]
+    while servers.free[server] != size:
+        server += 1
+    servers.lowest[size] = server
+    return server
+
+
+@register_jitable
+def _set_free(servers: FreeServers, server: int, count: int) -> None:
     before = servers.free[server]
     servers.free[server] = count
     servers.total[0] += count - before
     servers.histogram[before] -= 1
     servers.histogram[count] += 1
-    discard(servers, before, server)
-    add(servers, count, server)
-    if servers.by_index and count == 0:
-        discard(servers, len(servers.histogram), server)
-    elif servers.by_index and before == 0:
-        add(servers, len(servers.histogram), server)
-
-
-@njit_borrowing
-def _first_fit_pattern(servers: Any, gpus: int, taken: Any, scratch: Any) -> int:
-    left, pieces, any_free = gpus, 0, len(servers.histogram)
-    while left > 0:
-        server = least(servers, any_free)
-        discard(servers, any_free, server)
-        scratch[pieces] = server
-        given = min(servers.free[server], left)
-        taken[given] += 1
-        pieces += 1
-        left -= given
-    for piece in range(pieces):
-        add(servers, any_free, scratch[piece])
-    return pieces
+    servers.lowest[count] = min(servers.lowest[count], server)

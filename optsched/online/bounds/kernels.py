@@ -1,46 +1,64 @@
-"""Compiled parts of the flow bounds."""
+"""Compiled loops of the flow bounds: one fast machine, and the Lagrangian duals over time."""
 
 from __future__ import annotations
 
+import heapq
 from typing import Any
 
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from optsched.compiled_loops import njit
-from optsched.online.simulator.heaps import pop_keyed, push_keyed
+from optsched.kernels import kernel
 
 
-@njit(cache=True)
-def mean_busy_times(release: Any, work: Any) -> NDArray[np.float64]:
-    """Mean time at which each job's work is done under preemptive shortest-work-first."""
-    jobs = len(release)
-    mean, left = release.copy(), work.copy()
-    moment = np.zeros(jobs)
-    key, job = np.empty(jobs), np.empty(jobs, dtype=np.int64)
-    size, clock = 0, 0.0
+@kernel
+def srpt_completions(release: Any, work: Any) -> NDArray[np.float64]:
+    """Return the completion time of each job under preemptive SRPT on one machine."""
+    jobs, clock = len(release), 0.0
+    completion = release.copy()
+    waiting = [(np.inf, jobs)]  # by work left; the first one runs
     for arriving in range(jobs + 1):
         now = release[arriving] if arriving < jobs else np.inf
-        while size > 0 and clock < now:
-            i = job[0]
-            end = min(now, clock + left[i])
-            moment[i] += (end - clock) * (clock + end) / 2
-            if clock + left[i] <= now:
-                mean[i] = moment[i] / work[i]
-                pop_keyed(key, job, size)
-                size -= 1
+        while len(waiting) > 1 and clock + waiting[0][0] <= now:
+            left, job = heapq.heappop(waiting)
+            clock += left
+            completion[job] = clock
+        if arriving < jobs and work[arriving] > 0.0:
+            if len(waiting) > 1:
+                left, job = waiting[0]
+                heapq.heapreplace(waiting, (max(0.0, left - (now - clock)), job))
+            clock = now
+            heapq.heappush(waiting, (work[arriving], arriving))
+    return completion
+
+
+@kernel
+def mean_busy_times(release: Any, work: Any) -> NDArray[np.float64]:
+    """Mean time at which each job's work is done under preemptive shortest-work-first."""
+    jobs, clock = len(release), 0.0
+    mean, left, moment = release.copy(), work.copy(), np.zeros(len(release))
+    waiting = [(np.inf, jobs)]  # by work; the first one runs
+    for arriving in range(jobs + 1):
+        now = release[arriving] if arriving < jobs else np.inf
+        while len(waiting) > 1 and clock < now:
+            job = waiting[0][1]
+            end = min(now, clock + left[job])
+            moment[job] += (end - clock) * (clock + end) / 2
+            if clock + left[job] <= now:
+                mean[job] = moment[job] / work[job]
+                heapq.heappop(waiting)
             else:
-                left[i] -= end - clock
+                left[job] -= end - clock
             clock = end
         if arriving < jobs:
             clock = max(clock, now)
             if work[arriving] > 0.0:
-                push_keyed(key, job, size, work[arriving], arriving)
-                size += 1
+                heapq.heappush(waiting, (work[arriving], arriving))
     return mean
 
 
-@njit(cache=True)
+@kernel
 def dual_value(edges: Any, price: Any, submit: Any, length: Any, gpus: Any, used: Any) -> float:
     """Sum over jobs of the least priced flow; `used` gets the GPU-seconds by cell there.
 
@@ -87,7 +105,7 @@ def dual_value(edges: Any, price: Any, submit: Any, length: Any, gpus: Any, used
     return total
 
 
-@njit(cache=True)
+@kernel
 def gang_value(
     edges: Any, price: Any, early: Any, submit: Any, length: Any, gpus: Any, used: Any, run: Any
 ) -> float:
@@ -136,12 +154,12 @@ def gang_value(
     return total
 
 
-@njit(cache=True)
+@register_jitable
 def _price_until(edges: Any, integral: Any, price: Any, time: float) -> float:
     return _at(edges, integral, price, time, _above(edges, time))
 
 
-@njit(cache=True)
+@register_jitable
 def _above(edges: Any, time: float) -> int:
     """The first edge after a time: numpy's search takes a second to be compiled."""
     low, high = 0, len(edges)
@@ -154,7 +172,7 @@ def _above(edges: Any, time: float) -> int:
     return low
 
 
-@njit(cache=True)
+@register_jitable
 def _at(edges: Any, integral: Any, price: Any, time: float, above: int) -> float:
     """Integral of the price up to a time whose next edge is `above`."""
     if above == 0:
@@ -164,7 +182,7 @@ def _at(edges: Any, integral: Any, price: Any, time: float, above: int) -> float
     return integral[above - 1] + price[above - 1] * (time - edges[above - 1])
 
 
-@njit(cache=True)
+@register_jitable
 def _use(edges: Any, used: Any, start: float, end: float, gpus: float) -> None:
     k = max(_above(edges, start) - 1, 0)
     while k < len(used) and edges[k] < end:
