@@ -260,11 +260,17 @@ from optsched.online.audit import audit
 from optsched.online.simulator.engine import simulate_online
 
 time, grow = iteration_times._iteration_time, iteration_times.grow_servers
+
+def reversed_first_stage(*arguments):
+    counts = grow(*arguments)
+    counts[0] = counts[0][::-1].copy()
+    return counts
+
 jobs, predicted = random_case(21, (40, 40), delays=True)
 if sys.argv[1] == "alpha":
     iteration_times._iteration_time = lambda *arguments: 1.01 * time(*arguments)
 elif sys.argv[1] == "placement":
-    iteration_times.grow_servers = lambda graph, offer, order: grow(graph, offer[::-1], order)
+    iteration_times.grow_servers = reversed_first_stage
 report = audit(jobs, simulate_online(jobs, "wcs-subtime", predicted))
 print(*sorted({v.rule for v in report.violations}))
 """
