@@ -28,9 +28,9 @@ on these tables; the checker does not.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,25 +42,9 @@ from optsched.placement.options import STANDARD, PlacementOptions
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_COLUMNS = attrgetter(
-    *("forward_time", "backward_time", "input_bytes", "output_bytes"),
-    *("tensor_bytes", "expert_bytes", "parameter_bytes"),
-)
-"""Of a stage, in the order of the columns of `_cost_kernel`."""
-
 
 class StageCosts(NamedTuple):
-    """What compiled loops take of the tables; see `stage_time`.
-
-    Attributes
-    ----------
-    near : (S, V + 1) float
-        Seconds of v replicas with all of both neighbours on their server.
-    before, after : (S,) float
-        a_s and b_s, seconds that each replica of the previous and next stage elsewhere costs.
-    replicas, gpus : (S,) int
-        k_s, and the GPUs of a replica, q_s.
-    """
+    """The tables as kernels take them: near_s(v), a_s, b_s, k_s and q_s; see `stage_time`."""
 
     near: Any
     before: Any
@@ -70,18 +54,10 @@ class StageCosts(NamedTuple):
 
 
 class PipelineCosts(NamedTuple):
-    """What compiled loops take of a job of micro-batches; see `CostTables.pipeline_time`.
+    """The tables of a job of micro-batches as kernels take them; see `CostTables.pipeline_time`.
 
-    Attributes
-    ----------
-    work : StageCosts
-        Of the stages without their all-reduce.
-    all_reduce : (S, V + 1) float
-        As in the tables.
-    hidden : (S,) float
-        Seconds of the all-reduce that earlier stages' backward passes hide.
-    micro_batches : int
-        M.
+    `work` is without the all-reduce; `hidden` are seconds of it that earlier stages' backward
+    passes hide.
     """
 
     work: StageCosts
@@ -92,25 +68,12 @@ class PipelineCosts(NamedTuple):
 
 @dataclass(frozen=True)
 class CostTables:
-    """The cost as arrays over stages; v runs over counts of one stage on one server.
+    """The cost as arrays over stages (S,) or stages and counts (S, V + 1), in seconds.
 
-    Attributes
-    ----------
-    replicas, gpus : (S,) int
-        k_s, and the GPUs of a replica, q_s.
-    fixed, inside : (S,)
-        Computation, all-reduce among a replica's slices, and communication as if no neighbour, or
-        every one, were on the server, in seconds.
-    experts : (S, V + 1)
-        All-to-all time with v replicas on the server; entries 0 and above k_s are 0.
-    all_reduce : (S, V + 1)
-        All-reduce time with v replicas on the server; entry 0 is 0, entries above k_s are inf.
-    before, after : (S,)
-        a_s and b_s: seconds saved by each replica of that stage on the server; 0 without one.
-    backward : (S,)
-        Backward time, in seconds.
-    micro_batches : int or None
-        M; None for an asynchronous job.
+    `fixed` and `inside` are computation, all-reduce among a replica's slices, and communication as
+    if no neighbour, or every one, were on the server. `experts` are 0 at counts of 0 and above k_s;
+    `all_reduce` is 0 at 0 and infinite above k_s. `before` and `after` are a_s and b_s, what each
+    replica of that neighbour on the server saves; `replicas` and `gpus` are k_s and q_s.
     """
 
     replicas: Ints
@@ -141,7 +104,7 @@ class CostTables:
 
     @cached_property
     def costs(self) -> StageCosts:
-        """What the compiled loops work on, with all of a stage's time."""
+        """What kernels take, with all of a stage's time."""
         return self._costs(self.near_work + self.all_reduce)
 
     @property
@@ -151,7 +114,7 @@ class CostTables:
 
     @cached_property
     def pipeline_costs(self) -> PipelineCosts:
-        """What compiled loops work on for a job of micro-batches."""
+        """What kernels take of a job of micro-batches."""
         work = self._costs(np.where(np.isfinite(self.all_reduce), self.near_work, np.inf))
         return PipelineCosts(work, self.all_reduce, self.hidden, self.parts)
 
@@ -178,10 +141,10 @@ class CostTables:
         return float((self.parts - 1) * times.max() + times.sum()) + exposed
 
     def rounded_down(self, time: float) -> float:
-        """A bound of so many seconds less what rounding may have put on.
+        """A bound in seconds, lowered by the rounding of its own arithmetic.
 
-        With savings all terms are positive, so that it is relative; else `fixed` and `inside` may
-        be larger than what is left of them.
+        Where neighbours only save time all terms are positive and the rounding is relative; else
+        `fixed` and `inside` may be larger than what is left of them.
         """
         terms, added = time, 1 if self.micro_batches is None else len(self.replicas)
         if not self.savings_are_positive:
@@ -189,47 +152,32 @@ class CostTables:
         return max(time - (7 + added) * sys.float_info.epsilon * terms, 0.0)
 
     def capped(self, limit: float) -> CostTables:
-        """Tables that are right for times up to a limit; a longer one stays longer.
+        """Tables that are exact for times up to a limit; longer times stay longer.
 
-        For models of placements within the limit: their coefficients then lie where a solver's
-        tolerances mean something, however slow a NIC's share may be.
+        A model of placements within the limit then has coefficients that a solver's tolerances can
+        tell apart, however slow a NIC's share may be.
         """
-        if not self.savings_are_positive:
-            return self
-        most = 2.0 * limit
-        before, after = np.minimum(self.before, most), np.minimum(self.after, most)
-        inside = np.minimum(self.inside, most)
-        behind, ahead = _neighbours(self.replicas)
-        known = np.isfinite(self.all_reduce)
-        return replace(
-            self,
-            fixed=inside + (before * behind + after * ahead),  # where no neighbour is there
-            inside=inside,
-            experts=np.minimum(self.experts, most),
-            all_reduce=np.where(known, np.minimum(self.all_reduce, most), np.inf),
-            before=before,
-            after=after,
-        )
+        return self._adjusted(lambda seconds: np.minimum(seconds, 2.0 * limit))
 
     def floored(self, limit: float) -> CostTables:
         """Tables without seconds below a limit, which a solver would drop or stumble over.
 
-        No time is longer than it was: what a neighbour saves so little counts as saved.
+        No time gets longer: what a neighbour saves so little counts as saved.
         """
+        return self._adjusted(lambda seconds: np.where(seconds < limit, 0.0, seconds))
+
+    def _adjusted(self, adjust: Callable[[Floats], Floats]) -> CostTables:
         if not self.savings_are_positive:
             return self
-
-        def told(seconds: Floats) -> Floats:
-            return np.where(seconds < limit, 0.0, seconds)
-
-        before, after, inside = told(self.before), told(self.after), told(self.inside)
+        before, after, inside = adjust(self.before), adjust(self.after), adjust(self.inside)
         behind, ahead = _neighbours(self.replicas)
+        known = np.isfinite(self.all_reduce)
         return replace(
             self,
-            fixed=inside + (before * behind + after * ahead),  # where no neighbour is there
+            fixed=inside + (before * behind + after * ahead),  # no neighbour on the server
             inside=inside,
-            experts=told(self.experts),
-            all_reduce=told(self.all_reduce),
+            experts=adjust(self.experts),
+            all_reduce=np.where(known, adjust(self.all_reduce), np.inf),
             before=before,
             after=after,
         )
@@ -244,37 +192,47 @@ def cost_tables(
     job: Job, cluster: Cluster, most: int, options: PlacementOptions | None = None
 ) -> CostTables:
     """Tabulate a job's cost on a cluster's servers for counts up to `most`; O(S V)."""
-    from optsched.placement._cost_kernel import BACKWARD, count_terms, stage_terms
+    options, stages = options or STANDARD, job.stages
+    k = np.array([stage.replicas for stage in stages], dtype=np.int64)
+    q = np.array([stage.tensor_parallel for stage in stages], dtype=np.int64)
+    backward = np.array([options.backward_overlap * stage.backward_time for stage in stages])
+    own = np.array([float(stage.forward_time) for stage in stages]) + backward
+    own = own + np.array([tensor_time(stage, cluster) for stage in stages])
+    received = 2.0 * np.array([stage.input_bytes for stage in stages], dtype=float)
+    sent = 2.0 * np.array([stage.output_bytes for stage in stages], dtype=float)
+    # Seconds a byte, over a replica's share of the NIC and inside a server.
+    away = cluster.gpus_per_server / cluster.inter_bandwidth / q
+    near = 1.0 / cluster.intra_bandwidth
+    behind, ahead = _neighbours(k)
 
-    options = options or STANDARD
-    k = np.array([stage.replicas for stage in job.stages], dtype=np.int64)
-    q = np.array([stage.tensor_parallel for stage in job.stages], dtype=np.int64)
-    stages = np.array(list(map(_COLUMNS, job.stages)), dtype=float)
-    stages[:, BACKWARD] *= options.backward_overlap
-    bandwidths = float(cluster.inter_bandwidth), float(cluster.intra_bandwidth)
-    terms = stages, k, q, (float(cluster.gpus_per_server), *bandwidths)
-    fixed, inside, before, after = stage_terms(*terms)
-    experts, all_reduce = count_terms(*terms, most, float(options.all_reduce_overlap))
+    # By count v on a server: the all-to-all between experts, and the all-reduce.
+    v, k_s, q_s = np.arange(most + 1), k[:, None], q[:, None]
+    each = (np.array([stage.expert_bytes for stage in stages], dtype=float) / k)[:, None]
+    experts = each * away[:, None] * (k_s - v) + each * near * (v - 1)
+    parameters = np.array([stage.parameter_bytes for stage in stages], dtype=float)
+    volume = options.all_reduce_overlap * 2.0 * (k - 1) / k * parameters
+    share = np.maximum(v, 1) * q_s * cluster.inter_bandwidth / cluster.gpus_per_server
+    bandwidth = np.where(v == k_s, q_s * cluster.intra_bandwidth, share)
+    held = (v > 0) & (v <= k_s)
+    all_reduce = np.where(v > k_s, np.inf, np.where(held, volume[:, None] / bandwidth, 0.0))
     return CostTables(
         replicas=k,
         gpus=q,
-        fixed=fixed,
-        inside=inside,
-        experts=experts,
+        fixed=own + (received + sent) * away,
+        inside=own + (received + sent) * near,
+        experts=np.where(held, experts, 0.0),
         all_reduce=all_reduce,
-        before=before,
-        after=after,
-        backward=stages[:, BACKWARD].copy(),
+        before=received * (away - near) / behind,
+        after=sent * (away - near) / ahead,
+        backward=backward,
         micro_batches=job.micro_batches,
     )
 
 
 def tensor_time(stage: Stage, cluster: Cluster) -> float:
-    """Seconds that the slices of a replica all-reduce among themselves, in a ring."""
-    from optsched.placement._cost_kernel import slices_time
-
-    sent, bandwidth = float(stage.tensor_bytes), float(cluster.intra_bandwidth)
-    return float(slices_time(stage.tensor_parallel, sent, bandwidth))
+    """Seconds in which the slices of a replica all-reduce among themselves, in a ring."""
+    q = stage.tensor_parallel
+    return float(2.0 * (q - 1) / q * stage.tensor_bytes / cluster.intra_bandwidth)
 
 
 def tables_of(instance: PlacementInstance, options: PlacementOptions | None = None) -> CostTables:
@@ -283,18 +241,7 @@ def tables_of(instance: PlacementInstance, options: PlacementOptions | None = No
 
 
 def time_matrix(tables: CostTables, counts: Ints, options: PlacementOptions) -> Floats:
-    """Seconds an iteration takes each stage on each server: beta[s, m] of (7).
-
-    Parameters
-    ----------
-    tables, counts, options : CostTables, (S, M) int, PlacementOptions
-        Seconds by stage and count, replicas by stage and server, and how (6) is read.
-
-    Returns
-    -------
-    (S, M) float
-        0 where a stage has no replica.
-    """
+    """beta[s, m] of (7), in seconds; 0 where a stage has no replica."""
     width = _bottleneck(counts) if options.all_reduce_bandwidth == "bottleneck" else counts
     stage = np.arange(len(counts))[:, None]
     near = tables.near_work[stage, counts] + tables.all_reduce[stage, width]
@@ -302,21 +249,17 @@ def time_matrix(tables: CostTables, counts: Ints, options: PlacementOptions) -> 
 
 
 def work_matrix(tables: CostTables, counts: Ints) -> Floats:
-    """The same without the all-reduce, which a job of micro-batches does once an iteration."""
+    """beta[s, m] without the all-reduce, which a job of micro-batches does once an iteration."""
     stage = np.arange(len(counts))[:, None]
     return _beside_neighbours(tables, counts, tables.near_work[stage, counts])
 
 
 def placement_time(tables: CostTables, counts: Ints, options: PlacementOptions) -> float:
-    """alpha, in seconds: of (7) the slowest stage on the slowest server, or the pipeline's time.
+    """alpha in seconds: the slowest stage on the slowest server (7), or the pipeline's time.
 
-    A stage's slowest all-reduce is that of its least count under either reading of its bandwidth.
+    A stage's slowest all-reduce is that of its least count, under either reading of its bandwidth.
     """
-    from optsched.placement._stage_time_kernel import slowest_time
-
     if tables.micro_batches is None:
-        if options.all_reduce_bandwidth == "own":
-            return float(slowest_time(tables.costs, np.ascontiguousarray(counts)))
         return float(time_matrix(tables, counts, options).max())
     reduces = tables.all_reduce[np.arange(len(counts))[:, None], counts]
     return tables.pipeline_time(work_matrix(tables, counts).max(axis=1), reduces.max(axis=1))
@@ -350,7 +293,7 @@ def _beside_neighbours(tables: CostTables, counts: Ints, near: Floats) -> Floats
 
 
 def _neighbours(k: Ints) -> tuple[Ints, Ints]:
-    """Of the stage before each and of the one after, in a ring; `roll` takes ten times as long."""
+    """Values of the stage before each and of the one after, cyclic; faster than `np.roll`."""
     return np.concatenate((k[-1:], k[:-1])), np.concatenate((k[1:], k[:1]))
 
 

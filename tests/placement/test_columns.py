@@ -158,12 +158,12 @@ def test_what_only_fills_is_left_out_and_nothing_else() -> None:
             full = [c for c in product(range(size + 1), repeat=4) if sum(c) == size]
             counts = np.array(full)[(np.array(full) <= tables.replicas).all(axis=1)]
             within = counts[programme.times_of(counts) <= theta * (1 + 1e-12)]
-            stripped = {(kind, tuple(each)) for each in pricing.told(within).tolist()}
+            stripped = {(kind, tuple(each)) for each in pricing.stripped(within).tolist()}
             assert stripped <= seen
             for each in stripped:
                 assert programme.times_of(np.array([each[1]]))[0] <= theta * (1 + 1e-9)
             assert all(pricing.free[s] for full in within for s in np.flatnonzero(
-                full - pricing.told(full[None, :])[0]))  # fmt: skip
+                full - pricing.stripped(full[None, :])[0]))  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(6))

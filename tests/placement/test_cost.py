@@ -61,26 +61,6 @@ def test_overlaps_scale_backward_and_all_reduce() -> None:
     assert same(made.all_reduce, [[0, 1.5, 3 / 32, INF], [0, 4, 2, 0.25], [0, 0, INF, INF]])
 
 
-def test_what_enters_and_leaves_the_job_is_never_inside() -> None:
-    """Files of jobs send nothing out of their ends; a stage on its own is both ends."""
-    first, middle, last = INSTANCE.job.stages
-    ends = [
-        first.model_copy(update={"input_bytes": 3.0}),
-        middle,
-        last.model_copy(update={"output_bytes": 5.0}),
-    ]
-    job = INSTANCE.job.model_copy(update={"stages": tuple(ends)})
-    made, plain = tables_of(INSTANCE.model_copy(update={"job": job})), tables()
-    assert same(made.fixed - plain.fixed, [12, 0, 20])
-    assert same(made.inside - plain.inside, [12, 0, 20])
-    assert same(made.before, plain.before)
-    assert same(made.after, plain.after)
-    job = INSTANCE.job.model_copy(update={"stages": (middle,)})
-    made = tables_of(INSTANCE.model_copy(update={"job": job}))
-    assert same(made.fixed, [2.25 + 24])
-    assert same(made.inside, [2.25 + 24])
-
-
 def test_savings_are_not_positive_where_the_inside_is_slower() -> None:
     """With 1/4 B/s inside a byte costs 4 s there, 2 s more than over the NIC's share."""
     document = by_hand.document()

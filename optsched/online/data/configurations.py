@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from optsched.errors import InputError
 from optsched.online.data.cluster import OnlineCluster
-from optsched.placement.bounds._combinatorial_kernel import stage_bound
+from optsched.placement.bounds.combinatorial import stage_bound
 from optsched.placement.cost import cost_tables, worst_iteration_time
 from optsched.placement.heuristics.heavy_edge import (
     estimated_minimum,
@@ -153,7 +153,7 @@ def least_iteration_time(job: Job, cluster: Cluster) -> float:
         stage = job.stages[0]
         servers = -(-stage.replicas // (cluster.gpus_per_server // stage.tensor_parallel))
         return float(tables.base[0, stage.replicas // servers])
-    return float(stage_bound(tables.costs, cluster.gpus_per_server))
+    return stage_bound(tables, cluster.gpus_per_server)
 
 
 def _pack(

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numba.extending import register_jitable
 
 from optsched.deadline import Deadline
-from optsched.placement.cost import CostTables, Floats, tables_of
+from optsched.kernels import kernel
+from optsched.placement.cost import CostTables, Floats, StageCosts, tables_of
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
+from optsched.placement.stage_time import stage_time
 
 MOST_PATTERN_WORK = 200_000_000
 MOST_CELLS = 4_000_000
@@ -48,11 +52,9 @@ def combinatorial_bound(
     bound*: the same formula with every t_s at its least; of one stage at a time, t_s and A_s are
     those of its least count v on any server, which is k_s or at most k_s/2.
     """
-    from optsched.placement.bounds._combinatorial_kernel import pattern_bound, stage_bound
-
     clock = deadline or Deadline()
     offers = sorted({g for g in instance.free_gpus if g > 0})
-    bounds = [Bound(float(stage_bound(tables.costs, max(offers))), "stage bound")]
+    bounds = [Bound(stage_bound(tables, max(offers)), "stage bound")]
     if tables.micro_batches is not None:
         bounds.append(Bound(_pipeline_bound(tables, max(offers)), "pipeline bound"))
     most = int(tables.replicas.max())
@@ -65,7 +67,7 @@ def combinatorial_bound(
             or (min(most, size) + 1) ** 2 * (size + 1) > MOST_CELLS
         ):
             break
-        value = float(pattern_bound(tables.costs, size))
+        value = float(_pattern_bound.for_size(_pattern_work(tables, size))(tables.costs, size))
         bounds.append(Bound(value, f"pattern bound, offer of {size}"))
     if not all(math.isfinite(bound.value) for bound in bounds):
         return Bound(0.0, "no bound: the servers cannot hold all replicas")
@@ -73,20 +75,28 @@ def combinatorial_bound(
     return Bound(tables.rounded_down(best.value), best.source)
 
 
+def stage_bound(tables: CostTables, offer: int) -> float:
+    """Largest over stages of its least time on a server of so many GPUs; infinite if none."""
+    return float(_least_times_of(tables.costs, offer).min(axis=1).max())
+
+
 def least_pipeline_times(tables: CostTables, offer: int) -> Floats:
     """Least alpha of a job of micro-batches if a server of so many GPUs holds v of a stage.
 
     By stage and count (S, V + 1), infinite for a count that it cannot hold.
     """
-    from optsched.placement.bounds._combinatorial_kernel import least_times
-
-    times = least_times(tables.pipeline_costs.work, offer) / tables.parts
+    times = _least_times_of(tables.pipeline_costs.work, offer) / tables.parts
     least = times.min(axis=1)
     there = np.isfinite(times) & np.isfinite(least).all()
     times, least = np.where(there, times, 0.0), np.where(np.isfinite(least), least, 0.0)
     steady = (tables.parts - 1) * np.maximum(times, least.max()) + times
     others = (least.sum() - least - tables.hidden)[:, None]
     return np.where(there, steady + others + tables.all_reduce, np.inf)
+
+
+def _least_times_of(costs: StageCosts, offer: int) -> Floats:
+    times: Floats = _least_times.for_size(costs.near.size)(costs, offer)
+    return times
 
 
 def _pipeline_bound(tables: CostTables, offer: int) -> float:
@@ -109,3 +119,94 @@ def _pattern_work(tables: CostTables, size: int) -> int:
     counts = [1, *(min(k, size) + 1 for k in tables.replicas.tolist()), 1]
     neighbours = zip(counts, counts[1:], counts[2:], strict=False)
     return (size + 1) * sum(u * v * w for u, v, w in neighbours)
+
+
+def most_saving(costs: StageCosts, s: int, room: int) -> float:
+    """ms: the largest saving of a stage's neighbours in so many GPUs."""
+    u, w = _best_neighbours(costs, s, room)
+    saving = 0.0
+    if u > 0:
+        saving += costs.before[s] * u
+    if w > 0:
+        saving += costs.after[s] * w
+    return saving
+
+
+@register_jitable
+def _best_neighbours(costs: Any, s: int, room: int) -> Any:
+    """The u and w of `most_saving`: fill up with what saves more a GPU, if all take one."""
+    replicas, gpus, stages = costs.replicas, costs.gpus, len(costs.replicas)
+    before, after = costs.before[s], costs.after[s]
+    k_before = replicas[s - 1] if s > 0 and before > 0.0 else 0
+    k_after = replicas[s + 1] if s + 1 < stages and after > 0.0 else 0
+    q_before = gpus[s - 1] if s > 0 else 1
+    q_after = gpus[s + 1] if s + 1 < stages else 1
+    if q_before == q_after:
+        if before >= after:
+            u = min(k_before, room // q_before)
+            return u, min(k_after, (room - q_before * u) // q_after)
+        w = min(k_after, room // q_after)
+        return min(k_before, (room - q_after * w) // q_before), w
+    best, most_u, most_w = -1.0, 0, 0
+    for u in range(min(k_before, room // q_before) + 1):
+        w = min(k_after, (room - q_before * u) // q_after)
+        saving = before * u + after * w
+        if saving > best:
+            best, most_u, most_w = saving, u, w
+    return most_u, most_w
+
+
+@register_jitable
+def _least_time(costs: Any, s: int, v: int, offer: int) -> float:
+    """Least time of v replicas of a stage, all on a server of so many GPUs."""
+    u, w = _best_neighbours(costs, s, offer - v * costs.gpus[s])
+    return stage_time(costs, s, v, u, w)
+
+
+@kernel
+def _least_times(costs: Any, most: int) -> Any:
+    """`_least_time` by stage and count (S, V + 1) on a server of `most` GPUs; inf for no such."""
+    least = np.full(costs.near.shape, np.inf)
+    for s in range(len(costs.replicas)):
+        for v in range(1, min(costs.replicas[s], most // costs.gpus[s]) + 1):
+            least[s, v] = _least_time(costs, s, v, most)
+    return least
+
+
+@kernel
+def _pattern_bound(costs: Any, size: int) -> float:
+    """Least time of one server that fills exactly `size` GPUs, by a chain programme.
+
+    State: replicas taken of the previous stage, of this one, and GPUs in all.
+    """
+    replicas, gpus = costs.replicas, costs.gpus
+    stages = len(replicas)
+    most = np.empty(stages, dtype=np.int64)
+    for s in range(stages):
+        most[s] = min(replicas[s], size // gpus[s])
+    largest = most.max()
+    best = np.full((largest + 1, largest + 1, size + 1), np.inf)
+    for v in range(most[0] + 1):
+        best[0, v, gpus[0] * v] = 0.0
+    for s in range(stages):
+        following = np.full((largest + 1, largest + 1, size + 1), np.inf)
+        most_w = most[s + 1] if s + 1 < stages else 0
+        q_w = gpus[s + 1] if s + 1 < stages else 1
+        for u in range((most[s - 1] if s > 0 else 0) + 1):
+            for v in range(most[s] + 1):
+                for used in range(gpus[s] * v, size + 1):
+                    so_far = best[u, v, used]
+                    if so_far == np.inf:
+                        continue
+                    for w in range(min(most_w, (size - used) // q_w) + 1):
+                        here = 0.0
+                        if v > 0:
+                            here = stage_time(costs, s, v, u, w)
+                        worst = max(so_far, here)
+                        if worst < following[v, w, used + q_w * w]:
+                            following[v, w, used + q_w * w] = worst
+        best = following
+    least = np.inf
+    for v in range(largest + 1):
+        least = min(least, best[v, 0, size])
+    return least

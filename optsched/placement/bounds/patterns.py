@@ -151,7 +151,7 @@ class PatternProgramme:
         pricing = Pricing(self.tables, self.sizes, theta, self.whole, self.full)
         if pricing.free.any():
             used = self.within(pricing)
-            self.add(np.array(self.classes)[used], pricing.told(self.counts[used]))
+            self.add(np.array(self.classes)[used], pricing.stripped(self.counts[used]))
         return pricing
 
     def relax(self, pricing: Pricing) -> Relaxed | PatternCertificate | None:
@@ -188,7 +188,7 @@ class PatternProgramme:
                         return found
                 before = len(self.times)
                 kinds = np.flatnonzero(demand.limits > 0)
-                fresh = self.add(kinds, pricing.told(patterns[kinds]))
+                fresh = self.add(kinds, pricing.stripped(patterns[kinds]))
                 if fresh:
                     added = np.arange(before, len(self.times))
                     used = np.concatenate((used, added))

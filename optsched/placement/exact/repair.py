@@ -178,10 +178,10 @@ class Repair:
                 noise = np.exp(DEVIATION * self.random.standard_normal(len(self.prices)))
                 prices = self.prices * noise + missing * top * self.random.random()
                 _, patterns = pricing.worth(prices)
-                programme.add(kinds, pricing.told(patterns[kinds]))
+                programme.add(kinds, pricing.stripped(patterns[kinds]))
             rest = demand.replicas @ programme.tables.gpus
             if demand.limits.sum() == 1 and rest <= programme.sizes[kinds[0]]:
-                programme.add(kinds, pricing.told(demand.replicas[None, :]))
+                programme.add(kinds, pricing.stripped(demand.replicas[None, :]))
         columns = programme.within(pricing)
         if len(columns) > MOST_COLUMNS:
             order = self.random.random(len(columns)) - np.isin(columns, released)

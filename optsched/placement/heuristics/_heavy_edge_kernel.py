@@ -1,12 +1,11 @@
-"""The compiled loop of Heavy-Edge over a job graph given by its structure."""
+"""The loop of Heavy-Edge over a job graph, called by kernels of this slice and of `online`."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from optsched.compiled_loops import njit, njit_inlined
+from numba.extending import register_jitable
 
 NO_EDGE = -1.0
 
@@ -40,7 +39,7 @@ class JobGraph(NamedTuple):
     experts: Any
 
 
-@njit(cache=True)
+@register_jitable
 def grow_servers(graph: JobGraph, free: Any, servers: Any) -> Any:
     """Fill servers one after another; return counts (S, M).
 
@@ -95,7 +94,7 @@ def grow_servers(graph: JobGraph, free: Any, servers: Any) -> Any:
     return counts
 
 
-@njit_inlined
+@register_jitable
 def _lightest(graph: JobGraph, total: Any, unassigned: Any) -> int:
     best = -1
     for v in range(len(total)):
@@ -105,7 +104,7 @@ def _lightest(graph: JobGraph, total: Any, unassigned: Any) -> int:
     return best
 
 
-@njit_inlined
+@register_jitable
 def _most_attracted(graph: JobGraph, attraction: Any, unassigned: Any, room: int) -> int:
     """The vertex that fits with the heaviest edge from the server; without one, the lowest."""
     best = -1
@@ -116,7 +115,7 @@ def _most_attracted(graph: JobGraph, attraction: Any, unassigned: Any, room: int
     return best
 
 
-@njit_inlined
+@register_jitable
 def _heaviest_end(graph: JobGraph, unassigned: Any, left: Any, room: int) -> int:
     """Lower end of the heaviest edge whose ends are free and fit; without one, the lowest vertex.
 
@@ -142,9 +141,9 @@ def _heaviest_end(graph: JobGraph, unassigned: Any, left: Any, room: int) -> int
     return best
 
 
-@njit_inlined
+@register_jitable
 def _attract(graph: JobGraph, v: int, attraction: Any) -> None:
-    """Let the edges of a vertex that has been taken draw its neighbours."""
+    """Raise the attraction of a taken vertex's neighbours to the weight of their edge to it."""
     s, first, neighbour = graph.stage_of[v], graph.first, graph.neighbour
     if s > 0:
         for u in range(first[s - 1], first[s]):

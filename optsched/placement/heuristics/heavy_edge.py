@@ -15,14 +15,15 @@ offer replicas may be left over although a placement exists, which ends as "no-s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.deadline import clock
+from optsched.kernels import kernel
 from optsched.placement.cost import Ints, cost_tables, placement_time
 from optsched.placement.graph import (
     activation_weight,
@@ -37,20 +38,10 @@ from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination
 
 
-@dataclass(frozen=True)
-class GraphShape:
-    """The edges of a job graph without their weights: most of a `JobGraph`.
+class GraphShape(NamedTuple):
+    """The edges of a job graph without their weights; see `JobGraph`.
 
-    Attributes
-    ----------
-    stage_of : (V,) int
-        Stage of each replica; replicas are ordered by (stage, replica).
-    first : (S + 1,) int
-        First replica of each stage.
-    start, neighbour : (V + 1,) and (2 E_a,) int
-        All-reduce edges of each replica, in both directions.
-    owner, parallel : (2 E_a,) int
-        Stage of each all-reduce edge, and how many run in parallel.
+    `owner` and `parallel` are the stage of each all-reduce edge, and how many run in parallel.
     """
 
     stage_of: Ints
@@ -81,7 +72,7 @@ def heavy_edge(
 
 
 def unplaced(instance: PlacementInstance, counts: Ints) -> str:
-    """Which stage's replicas a greedy left over, and where most room is; empty if it left none."""
+    """Message on the first stage with replicas left over; empty where all are placed."""
     for s, (stage, placed) in enumerate(zip(instance.job.stages, counts.tolist(), strict=True)):
         missing = stage.replicas - sum(placed)
         if missing:
@@ -97,22 +88,8 @@ def unplaced(instance: PlacementInstance, counts: Ints) -> str:
 
 
 def heavy_edge_counts(graph: JobGraph, free_gpus: tuple[int, ...] | NDArray[np.int64]) -> Ints:
-    """Run the algorithm on a prepared graph: counts, stages x servers, perhaps not of all.
+    """Counts, stages x servers, on servers with so many free GPUs; perhaps not of all replicas.
 
-    Parameters
-    ----------
-    graph : JobGraph
-        The job's graph, prepared.
-    free_gpus : (M,) int
-        By server.
-
-    Returns
-    -------
-    (S, M) int
-        Replicas by stage and server.
-
-    Examples
-    --------
     >>> import optsched
     >>> fig2 = optsched.load("placement/fig2")
     >>> heavy_edge_counts(graph_arrays(fig2.job), fig2.free_gpus)
@@ -122,12 +99,18 @@ def heavy_edge_counts(graph: JobGraph, free_gpus: tuple[int, ...] | NDArray[np.i
     """
     free = np.asarray(free_gpus, dtype=np.int64)
     order = np.argsort(-free, kind="stable")
-    counts: Ints = grow_servers(graph, free, order)
+    steps = len(graph.stage_of) * (len(graph.stage_of) + len(graph.neighbour))
+    counts: Ints = _fill_servers.for_size(steps)(graph, free, order)
     return counts
 
 
+@kernel
+def _fill_servers(graph: JobGraph, free: Any, order: Any) -> Any:
+    return grow_servers(graph, free, order)
+
+
 def graph_arrays(job: Job) -> JobGraph:
-    """Lay a job's graph out as arrays. Complexity: O(V + E_a); the shape is kept for next time."""
+    """A job's graph as arrays, in O(V + E_a); its shape is cached by replicas and all-reduce."""
     stages, kind = job.stages, job.all_reduce
     shape = graph_shape(tuple(stage.replicas for stage in stages), kind)
     one = np.array([all_reduce_weight(stage, kind) for stage in stages])
@@ -162,10 +145,9 @@ def graph_shape(replicas: tuple[int, ...], kind: str) -> GraphShape:
 
 
 def estimated_minimum(job: Job, cluster: Cluster) -> float:
-    """alpha~^min: Heavy-Edge on the fewest servers. An estimate; a balanced offer can beat it.
+    """alpha~^min: time of Heavy-Edge on the fewest servers that hold all replicas.
 
-    Where slices leave servers partly empty, on the fewest that hold all replicas; infinite where
-    a server holds not even one of some stage.
+    An estimate: a balanced offer can be faster. Infinite where a replica exceeds a server.
     """
     options = PlacementOptions()
     has, graph = cluster.gpus_per_server, graph_arrays(job)

@@ -17,8 +17,7 @@ from optsched.backends.relations import stated
 from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
-from optsched.placement.bounds._combinatorial_kernel import most_saving
-from optsched.placement.bounds.combinatorial import least_pipeline_times
+from optsched.placement.bounds.combinatorial import least_pipeline_times, most_saving
 from optsched.placement.cost import CostTables, Ints, placement_time, tables_of, work_matrix
 from optsched.placement.instance import PlacementInstance, equal_neighbours
 from optsched.placement.models.counts import add_up
@@ -105,8 +104,14 @@ class PlacementModelData:
 
     def most_saving(self, stage: int, server: int, count: int) -> float:
         """ms(s, m, v) in units: the most that neighbours in the GPUs left over can save."""
-        room = self.offers[server] - count * self.gpus[stage]
-        return float(most_saving(self.tables.costs, stage, room)) / self.unit
+        at = stage, self.offers[server] - count * self.gpus[stage]
+        if at not in self._savings:
+            self._savings[at] = float(most_saving(self.tables.costs, *at)) / self.unit
+        return self._savings[at]
+
+    @cached_property
+    def _savings(self) -> dict[tuple[int, int], float]:
+        return {}
 
 
 def model_data(

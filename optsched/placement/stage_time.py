@@ -1,18 +1,18 @@
-"""Compiled times of a stage, a server and a placement, on which all compiled loops stand."""
+"""Compiled times of a stage and of a server, on which all kernels of placement stand."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from optsched.compiled_loops import njit_borrowing, njit_inlined, njit_inner
+from numba.extending import register_jitable
 
 
-@njit_inlined
+@register_jitable
 def stage_time(costs: Any, s: int, v: int, u: int, w: int) -> float:
-    """near_s(v) + a_s (k_{s-1} - u) + b_s (k_{s+1} - w): v replicas beside u and w of the others.
+    """near_s(v) + a_s (k_{s-1} - u) + b_s (k_{s+1} - w), in seconds.
 
-    In seconds. With savings every term is positive, so that nothing
-    cancels.
+    v replicas of stage s beside u of the stage before and w of the one after. Where neighbours
+    only save time every term is positive, so that nothing cancels.
     """
     time = costs.near[s, v]
     if s > 0:
@@ -22,9 +22,9 @@ def stage_time(costs: Any, s: int, v: int, u: int, w: int) -> float:
     return time
 
 
-@njit_inner
+@register_jitable
 def server_time(costs: Any, counts: Any, m: int) -> float:
-    """Largest stage time on server m, in seconds, of ``counts`` (S, M)."""
+    """Largest stage time on server m, in seconds; counts (S, M)."""
     stages = counts.shape[0]
     worst = 0.0
     for s in range(stages):
@@ -33,13 +33,4 @@ def server_time(costs: Any, counts: Any, m: int) -> float:
             u = counts[s - 1, m] if s > 0 else 0
             w = counts[s + 1, m] if s + 1 < stages else 0
             worst = max(worst, stage_time(costs, s, v, u, w))
-    return worst
-
-
-@njit_borrowing
-def slowest_time(costs: Any, counts: Any) -> float:
-    """Largest server time in seconds, of ``counts`` (S, M)."""
-    worst = 0.0
-    for m in range(counts.shape[1]):
-        worst = max(worst, server_time(costs, counts, m))
     return worst
