@@ -276,7 +276,25 @@ class SelectionInstance(InstanceFile):
             raise fault("jobs", found, f"at most {MOST_TABLE} in all")
         for index, job in enumerate(self.jobs):
             self._job_fits(index, job, largest)
+        self._costs_fit()
         return self
+
+    def _costs_fit(self) -> None:
+        """Refuse costs beyond what certificates and solutions may hold."""
+        dearest = max(node.cost_rate[-1] for node in self.nodes)
+        slowdowns = [b for gpu_type in self.gpu_types.values() for b in gpu_type.slowdown.values()]
+        total = 0.0
+        for index, job in enumerate(self.jobs):
+            slowest = max(max(times) for times in job.epoch_time.values())
+            longest = max(job.epochs.values) * slowest * max(slowdowns, default=1.0)
+            late = max(self.interval + longest - self.due_in(job), 0.0)
+            rate = job.tardiness_weight * max(self.postponement_penalty, 1.0)
+            cost = rate * late + dearest * longest
+            total += cost
+            if total > LARGEST:
+                found = f"costs of up to {max(cost, total):.2g} dollars with job {job.name}"
+                expected = f"at most {LARGEST:g}: count money in a larger unit"
+                raise fault(f"jobs[{index}]", found, expected)
 
     def _names_differ(self) -> None:
         for where, names in (

@@ -6,10 +6,12 @@ from typing import Annotated, Self
 
 from pydantic import FailFast, Field, model_validator
 
-from optsched.schema import About, FileModel, Positive, fault
+from optsched.schema import LARGEST, About, Between, FileModel, Positive, fault
 
 MOST_VALUES = 100_000
 SUM_TOLERANCE = 1e-9
+Probability = Annotated[float, Between(1e-30, LARGEST)]
+"""Down to the tails of truncated exponentials; certificates count in multiples of 2^-200."""
 
 
 class Epochs(FileModel):
@@ -22,7 +24,7 @@ class Epochs(FileModel):
         About("What W_j, the epochs of the job, may be.", "epochs", [20, 60, 100]),
     ]
     probabilities: Annotated[
-        tuple[Positive, ...],
+        tuple[Probability, ...],
         FailFast(),
         Field(strict=False, max_length=MOST_VALUES),
         About("How likely each value is; they sum to 1.", "probability", [0.3, 0.5, 0.2]),

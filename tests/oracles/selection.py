@@ -8,14 +8,25 @@ trying every grouping of its fractions; sums are exact rationals. Tiny instances
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 
+Choice = tuple[int, int, Fraction, float]
+"""Node, GPUs on it, fraction of each, seconds per epoch."""
+Allowed = Callable[[Sequence[Choice | None]], bool]
+"""A side constraint on the jobs' choices; None is a postponed job."""
 
-def optimum(instance: dict, node_opening: str = "free", sharing: bool = True) -> float | None:
-    """Least (P1.1); None when no selection opens as many nodes as asked."""
-    return min((cost for _, cost in selections(instance, node_opening, sharing)), default=None)
+
+def optimum(
+    instance: dict,
+    node_opening: str = "free",
+    sharing: bool = True,
+    allowed: Allowed = lambda _: True,
+) -> float | None:
+    """Least (P1.1) among allowed selections; None when there is none."""
+    found = selections(instance, node_opening, sharing, allowed)
+    return min((cost for _, cost in found), default=None)
 
 
 def fewest_waiting(
@@ -27,9 +38,12 @@ def fewest_waiting(
 
 
 def selections(
-    instance: dict, node_opening: str, sharing: bool
+    instance: dict,
+    node_opening: str,
+    sharing: bool,
+    allowed: Allowed = lambda _: True,
 ) -> Iterator[tuple[set[str], float]]:
-    """Every selection there is, by the names of the jobs that run, with its (P1.1)."""
+    """Every allowed selection, by the names of the jobs that run, with its (P1.1)."""
     nodes, jobs = instance["nodes"], instance["jobs"]
     choices = [[None, *_choices(instance, job, sharing)] for job in jobs]
     want = min(len(jobs), len(nodes))
@@ -39,12 +53,14 @@ def selections(
             continue
         if node_opening == "at-most" and len(opened) > want:
             continue
+        if not allowed(selection):
+            continue
         cost = _cost(instance, selection, sharing)
         if cost is not None:
             yield {job["name"] for job, c in zip(jobs, selection, strict=True) if c}, cost
 
 
-def _choices(instance: dict, job: dict, sharing: bool) -> list[tuple[int, int, Fraction, float]]:
+def _choices(instance: dict, job: dict, sharing: bool) -> list[Choice]:
     """(node, GPUs, fraction, seconds per epoch) that the job's type and memory allow."""
     found = []
     for n, node in enumerate(instance["nodes"]):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
+from oracles.random_selection import tiny
+from oracles.selection import optimum
 
 import optsched
+from optsched.errors import InputError
+from optsched.selection.instance import SelectionInstance
 
 CASES = Path(__file__).parents[1] / "cases" / "selection"
 
@@ -39,3 +44,36 @@ def test_decisions_do_not_depend_on_the_unit_of_money(
         optsched.solve(CASES / f"{name}.json", method).objective for name in (case, other)
     )
     assert scaled == pytest.approx(factor * cost, rel=tolerance, abs=0)
+
+
+def test_costs_beyond_what_files_hold_are_refused_at_load() -> None:
+    document = optsched.load(CASES / "milp-stops-a.json").to_dict()
+    document["jobs"][0]["tardiness_weight"] = 1e15
+    with pytest.raises(InputError, match=r"jobs\[0\].*costs of up to .* larger unit"):
+        SelectionInstance.from_dict(document)
+
+
+def test_tails_of_truncated_exponentials() -> None:
+    """Probabilities down to 3e-18; the milder half of the epochs is already done."""
+    document = optsched.load(CASES / "milp-stops-b.json").to_dict()
+    weights = [math.exp(-4 * k) for k in range(11)]
+    chances = [weight / sum(weights) for weight in weights]
+    for job in document["jobs"]:
+        job["epochs"] = {"values": list(range(1, 12)), "probabilities": chances}
+        job["completed_epochs"] = 5
+    instance = SelectionInstance.from_dict(document)
+    results = [optsched.solve(instance, method) for method in ("milp", "patterns", "columns")]
+    assert {result.termination for result in results} == {"optimal"}
+    costs = [result.objective for result in results]
+    assert costs == pytest.approx([optimum(document)] * 3, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["milp", "minlp", "patterns", "columns", "exact"])
+def test_gap_0_is_honoured(method: str) -> None:
+    for seed in range(4):
+        instance = tiny(seed, jobs=2, nodes=2)
+        result = optsched.solve(instance, method, gap=0.0)
+        assert result.termination == "optimal"
+        best = optimum(instance.to_dict())
+        assert result.objective == pytest.approx(best, rel=2e-9)
+        assert result.gap <= 1e-9

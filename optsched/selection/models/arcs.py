@@ -305,8 +305,13 @@ class Skeleton:
         return [(gpu, 1.0), *rooms]
 
 
-def skeleton_of(tables: Tables, classes: tuple[NodeClass, ...] | None = None) -> Skeleton:
-    """Enumerate arcs, fills and followers."""
+def skeleton_of(
+    tables: Tables,
+    classes: tuple[NodeClass, ...] | None = None,
+    *,
+    every_follower: bool = False,
+) -> Skeleton:
+    """Enumerate arcs, fills and followers: all, or those that beat postponing."""
     arcs, fills = [], []
     for t, kind in enumerate(tables.kinds):
         for r in range(1, kind.gpus):
@@ -321,7 +326,8 @@ def skeleton_of(tables: Tables, classes: tuple[NodeClass, ...] | None = None) ->
             fills.append((t, written(fill), -1))
             pairs = zip(kind.fractions, fill, strict=True)
             fills += [(t, written(fill), c) for c, count in pairs if count]
-    worth = tables.late < tables.postponed[:, None, None]
+    most = np.inf if every_follower else tables.postponed[:, None, None]
+    worth = tables.late < most
     for t, kind in enumerate(tables.kinds):
         worth[:, t, len(kind.configurations) :] = False
     return Skeleton(tables, classes or tables.classes, arcs, fills, np.argwhere(worth))

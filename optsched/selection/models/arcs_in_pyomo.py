@@ -19,7 +19,7 @@ def model(
     instance: SelectionInstance, options: SelectionOptions, *, pruned: bool = False
 ) -> pyo.ConcreteModel:
     """Build the whole model, as `optsched.build_model` and `optsched export` show it."""
-    skeleton = skeleton_of(tables_of(instance, options))
+    skeleton = skeleton_of(tables_of(instance, options), every_follower=not pruned)
     leaders = skeleton.all_leaders()
     if len(leaders) > MOST_LEADERS:
         found = f"{len(leaders)} leader columns"

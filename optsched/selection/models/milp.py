@@ -15,10 +15,10 @@ import pyomo.environ as pyo
 
 from optsched.deadline import Deadline
 from optsched.result import Outcome, Settings
-from optsched.selection.cost import tables_of
 from optsched.selection.instance import SelectionInstance
-from optsched.selection.models.formulation import FormulationData, build_model, formulation_data
+from optsched.selection.models.formulation import FormulationData, build_model
 from optsched.selection.models.minlp import (
+    data_of,
     solve_p1,
     state_gpu_capacity,
     state_memory,
@@ -36,7 +36,7 @@ def model(
     instance: SelectionInstance, options: SelectionOptions, *, pruned: bool = False
 ) -> pyo.ConcreteModel:
     """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
-    return build(formulation_data(tables_of(instance, options), "milp"))
+    return build(data_of("milp", instance, options, pruned=pruned))
 
 
 def build(data: FormulationData, deadline: Deadline | None = None) -> pyo.ConcreteModel:

@@ -104,7 +104,17 @@ def model(
     instance: SelectionInstance, options: SelectionOptions, *, pruned: bool = False
 ) -> pyo.ConcreteModel:
     """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
-    return build(formulation_data(tables_of(instance, options), "minlp"))
+    return build(data_of("minlp", instance, options, pruned=pruned))
+
+
+def data_of(
+    method: str, instance: SelectionInstance, options: SelectionOptions, *, pruned: bool
+) -> FormulationData:
+    """The data of the complete model, or of the one that holds beside the best heuristic."""
+    tables = tables_of(instance, options)
+    known = starting_seats(tables) if pruned else None
+    value = None if known is None else expected_cost(tables, known)
+    return formulation_data(tables, method, value)
 
 
 def build(data: FormulationData, deadline: Deadline | None = None) -> pyo.ConcreteModel:

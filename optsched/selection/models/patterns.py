@@ -122,7 +122,8 @@ def model(
     instance: SelectionInstance, options: SelectionOptions, *, pruned: bool = False
 ) -> pyo.ConcreteModel:
     """Build the model alone, as `optsched.build_model` and `optsched export` show it."""
-    return build(pattern_data(tables_of(instance, options)))
+    data = pattern_data(tables_of(instance, options))
+    return build(replace(data, every_follower=not pruned))
 
 
 def pattern_count(tables: Tables) -> int:
