@@ -94,20 +94,21 @@ def _at(rng: np.random.Generator, values: Any) -> int:
     return int(rng.integers(len(values)))
 
 
-def _jobs(change: Callable[[Document, np.random.Generator], None]) -> Corruption:
-    def corrupt(document: Document, rng: np.random.Generator) -> None:
-        change(document["jobs"][_at(rng, document["jobs"])], rng)
-
-    return corrupt
+def _one(rng: np.random.Generator, values: Any) -> Any:
+    return values[_at(rng, values)]
 
 
-def _count(document: Document, rng: np.random.Generator) -> None:
-    row = document["counts"][_at(rng, document["counts"])]
-    row[_at(rng, row)] += int(rng.choice([-1, 1]))
+def _set(**values: Any) -> Corruption:
+    """Set fields of the document, or with `_of_job` those of a job."""
+    return lambda document, rng: document.update(values)
 
 
-def _row(document: Document, rng: np.random.Generator) -> None:
-    del document["counts"][_at(rng, document["counts"])]
+def _of_job(change: Corruption) -> Corruption:
+    return lambda document, rng: change(_one(rng, document["jobs"]), rng)
+
+
+def _claim(document: Document, rng: np.random.Generator) -> None:
+    document["objective"] *= float(rng.choice([0.99, 1.01]))
 
 
 def _lost_job(document: Document, rng: np.random.Generator) -> None:
@@ -115,40 +116,20 @@ def _lost_job(document: Document, rng: np.random.Generator) -> None:
 
 
 def _twice(document: Document, rng: np.random.Generator) -> None:
-    document["jobs"].append(document["jobs"][_at(rng, document["jobs"])])
+    document["jobs"].append(_one(rng, document["jobs"]))
 
 
-def _claim(document: Document, rng: np.random.Generator) -> None:
-    document["objective"] *= float(rng.choice([0.99, 1.01]))
+def _count(document: Document, rng: np.random.Generator) -> None:
+    row = _one(rng, document["counts"])
+    row[_at(rng, row)] += int(rng.choice([-1, 1]))
 
 
-def _other_instance(document: Document, rng: np.random.Generator) -> None:
-    document["instance"] = "another"
-
-
-def _another_schema(document: Document, rng: np.random.Generator) -> None:
-    document["schema"] = "optsched/nothing"
+def _row(document: Document, rng: np.random.Generator) -> None:
+    del document["counts"][_at(rng, document["counts"])]
 
 
 def _gpus(job: Document, rng: np.random.Generator) -> None:
-    server = next(iter(job["gpus"]))
-    job["gpus"][server] += 1
-
-
-def _unknown_server(job: Document, rng: np.random.Generator) -> None:
-    job["gpus"] = {"999": sum(job["gpus"].values())}
-
-
-def _early(job: Document, rng: np.random.Generator) -> None:
-    job["start"] = -1 - int(rng.integers(5))
-
-
-def _unknown_node(job: Document, rng: np.random.Generator) -> None:
-    job["node"], job["gpus"] = "nowhere", [0]
-
-
-def _far_gpu(job: Document, rng: np.random.Generator) -> None:
-    job["node"], job["gpus"] = job["node"] or "n0", [1000]
+    job["gpus"][next(iter(job["gpus"]))] += 1
 
 
 def _piece(document: Document, rng: np.random.Generator) -> None:
@@ -156,29 +137,27 @@ def _piece(document: Document, rng: np.random.Generator) -> None:
 
 
 def _speed(document: Document, rng: np.random.Generator) -> None:
-    document["pieces"][_at(rng, document["pieces"])]["speed"] = 99
-
-
-def _no_way(document: Document, rng: np.random.Generator) -> None:
-    document["status"] = "infeasible"
+    _one(rng, document["pieces"])["speed"] = 99
 
 
 def _short_run(job: Document, rng: np.random.Generator) -> None:
     job["end"] = (job["start"] + job["end"]) / 2
 
 
-def _another_seed(document: Document, rng: np.random.Generator) -> None:
-    document["seed"] = 7
-
-
-ALL = (_claim, _other_instance, _another_schema)
+ALL = (_claim, _set(instance="another"), _set(schema="optsched/nothing"))
 SOLUTIONS: dict[str, tuple[Corruption, ...]] = {
     "placement": (*ALL, _count, _row),
-    "makespan": (*ALL, _lost_job, _twice, *map(_jobs, (_gpus, _unknown_server, _early))),
-    "selection": (*ALL, _lost_job, _twice, *map(_jobs, (_unknown_node, _far_gpu))),
-    "speed-profile": (*ALL, _piece, _speed, _no_way),
-    "rolling": (*ALL, _lost_job, _twice, _another_seed),
-    "online": (*ALL, _lost_job, _twice, _jobs(_short_run)),
+    "makespan": (
+        *(*ALL, _lost_job, _twice),
+        *map(_of_job, (_gpus, _set(gpus={"999": 1}), _set(start=-2))),
+    ),
+    "selection": (
+        *(*ALL, _lost_job, _twice),
+        *map(_of_job, (_set(node="nowhere", gpus=[0]), _set(node="n0", gpus=[1000]))),
+    ),
+    "speed-profile": (*ALL, _piece, _speed, _set(status="infeasible")),
+    "rolling": (*ALL, _lost_job, _twice, _set(seed=7)),
+    "online": (*ALL, _lost_job, _twice, _of_job(_short_run)),
 }
 
 
@@ -298,7 +277,7 @@ def _refuse(number: int) -> None:
     corrupt = corruptions[_at(rng, corruptions)]
     corrupt(document, rng)
     reason = refused_with(known, what, document)
-    assert reason, (known.entry.name, what, corrupt.__name__)
+    assert reason, (known.entry.name, what, corruptions.index(corrupt))
     assert "\n" not in reason
 
 
