@@ -57,23 +57,28 @@ def curves(
     """
     groups = [("", rows)] if panel is None else list(rows.groupby(panel, sort=False))
     figure, every = panels(4.4 * len(groups) + 1, 3.4 * len(values), len(groups), len(values))
-    places = sorted(set(rows[x]))
+    places, names = sorted(set(rows[x])), list(dict.fromkeys(rows[line]))
     for at, (column, label) in enumerate(values.items()):
         for (title, group), ax in zip(groups, every[at * len(groups) :], strict=False):
-            for number, name in enumerate(dict.fromkeys(rows[line])):
+            for number, name in enumerate(names):
                 own = group[group[line] == name].dropna(subset=column).groupby(x)[column]
                 middle = own.median()
                 reach = [middle - own.min(), own.max() - middle]
                 # One place: the lines stand side by side.
                 at_x = [number] * len(middle) if len(places) == 1 else list(middle.index)
                 ax.errorbar(at_x, middle, yerr=reach, marker="o", capsize=3, **look(number, name))
-            robust_scale(ax.yaxis, group[column].dropna())
-            ax.set(title=title, xlabel=x, **axis)
+            ax.set(title=title)
             if len(places) == 1:
-                ax.set_xticks([])
-            elif len(places) < 10:
+                ax.set_xticks(range(len(names)), [name.replace("-", "-\n") for name in names])
+            else:
+                ax.set(**{"xlabel": x, **axis})
+                ax.set_xlabel(textwrap.fill(ax.get_xlabel(), 40))
+            if 1 < len(places) < 10:
                 ax.set_xticks(places, [f"{place:g}" for place in places])
                 ax.minorticks_off()
+            robust_scale(ax.yaxis, group[column].dropna())
+            if ax.get_yscale() == "linear" and group[column].min() >= 0:
+                ax.set_ylim(bottom=0)
         every[at * len(groups)].set_ylabel(textwrap.fill(label, 30))
     legend_below(figure, every[0])
     return figure

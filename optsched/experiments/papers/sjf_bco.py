@@ -232,11 +232,11 @@ def judge(paper: str, claims: Sequence[Claim], runs: pd.DataFrame, scale: Scale)
     )
 
 
-def draw(runs: pd.DataFrame) -> Figure:
+def draw(axis: str, runs: pd.DataFrame) -> Figure:
     """Makespan and mean completion time, a column a strength of contention."""
     labels = {"makespan": "makespan, slots", "mean_completion": "mean completion time, slots"}
     shown = runs[runs["contention"].isin(STRENGTHS)]
-    return curves(shown, "x", labels, line="policy", panel="contention")
+    return curves(shown, "x", labels, line="policy", panel="contention", xlabel=axis)
 
 
 def _seeds(scale: Scale) -> range:
@@ -260,6 +260,7 @@ def _family(
 
 def _figure(
     number: int,
+    axis: str,
     paper: str,
     claims: Sequence[Claim],
     plan: Callable[[Scale], list[Family]],
@@ -275,7 +276,7 @@ def _figure(
         plan=plan,
         rows=rows_of,
         judge=partial(judge, paper, claims),
-        draw=draw,
+        draw=partial(draw, axis),
         by=("contention", "x", "policy"),
         values=("makespan", "mean_completion", "bound"),
     )
@@ -284,6 +285,7 @@ def _figure(
 ARTEFACTS = (
     _figure(
         4,
+        "",
         "SJF-BCO lowest of SJF-BCO, FF, LS, RAND in both (a plot; no numbers in the text)",
         (
             Claim(
@@ -310,6 +312,7 @@ ARTEFACTS = (
     ),
     _figure(
         5,
+        "kappa: largest job, in GPUs, that is packed (FA-FFP)",
         "drops to a first turning point, rises to a second, drops again (kappa 1 to 32)",
         (
             Claim(
@@ -333,6 +336,7 @@ ARTEFACTS = (
     ),
     _figure(
         6,
+        "servers in the cluster",
         "FF, LS and SJF-BCO decrease from 10 to 20 servers, FF by the most",
         (
             Claim(
@@ -362,6 +366,7 @@ ARTEFACTS = (
     ),
     _figure(
         7,
+        "lambda: GPUs of the servers offered to a spread job, over its own",
         "decreases monotonically over lambda 1, 2, 4, 8",
         (
             Claim(
