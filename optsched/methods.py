@@ -116,6 +116,7 @@ def solve(
     chosen = resolve(problem.options).from_dict(dict(options or {}))
     entry = method_of(problem, problem.standard if method is None else method)
     resolve(entry.run)  # what is missing is said before anything is loaded
+    problem.require_support(entry, instance, chosen)
     progress = Progress(listener_of(callback, verbose))
     settings = replace(settings, deadline=Deadline(time_limit), progress=progress)
     progress.tell(None, None)
@@ -236,6 +237,7 @@ def build_model(
     if entry.build is None:
         raise NotApplicableError(method, "no Pyomo model", _with_models(problem))
     chosen = resolve(problem.options).from_dict(dict(options or {}))
+    problem.require_support(entry, instance, chosen)
     return entry.model(instance, chosen, pruned=pruned)
 
 

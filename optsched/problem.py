@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from optsched.errors import InputError, suggestion
+from optsched.errors import InputError, NotApplicableError, suggestion
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -37,6 +37,9 @@ class Method:
         policies.
     modules : tuple of str
         Of optional dependencies, what it cannot run without.
+    supports : collection of str or None
+        Names of the problem's `features` that it can handle; None for all of them. An instance or
+        an option with another feature is refused before the method is called.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Method:
     build: str | None = None
     modules: tuple[str, ...] = ()
     by_name: bool = False
+    supports: Collection[str] | None = None
 
     def __call__(self, instance: Any, options: Any, settings: Any) -> Any:
         """Run the method; its `optsched.result.Outcome`."""
@@ -112,6 +116,9 @@ class Problem:
         have none: its value and source, and perhaps a certificate. Over time, where a bound holds
         for a seed's draw only, of ``(instance, options, settings, solution)``, the latter a run's
         records or None.
+    features : str or None
+        ``module:function`` of ``(instance, options)``: by name, what they have that not every
+        method supports, each with the words of a refusal (what was found, what is expected).
     objective, unit, shown_per_unit : str, str, float
         The objective's name, the unit of tables, and how many of it are one of the objective's.
     defaults : tuple of str
@@ -152,6 +159,7 @@ class Problem:
     varied: tuple[Varied, ...] = ()
     warm_up: str | None = None
     bound: str | None = None
+    features: str | None = None
     standard: str = "exact"
     own: str | None = None
     generate: str | None = None
@@ -192,6 +200,22 @@ class Problem:
                 return method
         known = suggestion(name, (m.name for m in self.methods))
         raise InputError(self.name, "method", repr(name), known)
+
+    def require_support(self, method: Method, instance: Any, options: Any) -> None:
+        """Raise NotApplicableError where a method does not support what an instance has.
+
+        Parameters
+        ----------
+        method : Method
+            Of the problem.
+        instance, options : object
+            Of the problem.
+        """
+        if method.supports is None or self.features is None:
+            return
+        for feature, (found, expected) in resolve(self.features)(instance, options).items():
+            if feature not in method.supports:
+                raise NotApplicableError(method.name, found, expected)
 
     def with_method(self, method: Method) -> Problem:
         """The problem with a method more; one of a name it has stays as it is."""

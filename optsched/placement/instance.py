@@ -10,7 +10,6 @@ from typing import Annotated, Literal, Self
 from pydantic import FailFast, Field, model_validator
 
 from optsched.display import listed, number
-from optsched.errors import NotApplicableError
 from optsched.schema import (
     FORMAT,
     About,
@@ -237,16 +236,6 @@ class PlacementInstance(InstanceFile):
                 "free_gpus", f"{stages} stages x {servers} servers", f"at most {MOST_COUNTS} counts"
             )
         return self
-
-
-def require_asynchronous(method: str, instance: PlacementInstance) -> None:
-    """Refuse, in the method's name, a job whose time is a sum over stages."""
-    if instance.job.micro_batches is not None:
-        raise NotApplicableError(
-            method,
-            f"micro_batches={instance.job.micro_batches}",
-            "an asynchronous job: it needs the slowest stage alone to decide",
-        )
 
 
 def truncate_offer(free_gpus: list[int], gpus: int) -> list[int]:

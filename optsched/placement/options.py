@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from optsched.declared import Between, Options
-from optsched.errors import NotApplicableError
+
+if TYPE_CHECKING:
+    from optsched.placement.instance import PlacementInstance
 
 AllReduceBandwidth = Literal["own", "bottleneck"]
 Coefficient = Annotated[float, Between(0, 100)]
@@ -30,15 +32,22 @@ class PlacementOptions(Options):
     backward_overlap: Coefficient = 1.0
     all_reduce_overlap: Coefficient = 1.0
 
-    def require_own_bandwidth(self, method: str) -> None:
-        """Refuse, in the method's name, the reading that couples servers through a stage."""
-        if self.all_reduce_bandwidth != "own":
-            raise NotApplicableError(
-                method,
-                f"all_reduce_bandwidth={self.all_reduce_bandwidth}",
-                "own: it needs a server's cost to depend on that server's counts alone",
-            )
-
 
 STANDARD = PlacementOptions()
 """As the problem is printed; made once, as making options checks them."""
+
+
+def features(instance: PlacementInstance, options: PlacementOptions) -> dict[str, tuple[str, str]]:
+    """What not every method supports, with the words of a refusal."""
+    present = {}
+    if options.all_reduce_bandwidth == "bottleneck":
+        present["bottleneck"] = (
+            "all_reduce_bandwidth=bottleneck",
+            "own: it needs a server's cost to depend on that server's counts alone",
+        )
+    if instance.job.micro_batches is not None:
+        present["micro-batches"] = (
+            f"micro_batches={instance.job.micro_batches}",
+            "an asynchronous job: it needs the slowest stage alone to decide",
+        )
+    return present

@@ -17,6 +17,7 @@ PLACEMENT = Problem(
         Varied("NIC bandwidth", ("cluster", "inter_bandwidth"), "Gbit/s", 8e-9),
         Varied("intra bandwidth", ("cluster", "intra_bandwidth"), "Gbit/s", 8e-9),
     ),
+    features=f"{_HERE}.options:features",
     measures=f"{_HERE}.scaling:measures_of_solution",
     objective="iteration time",
     unit="ms",
@@ -38,12 +39,14 @@ PLACEMENT = Problem(
             "heuristic",
             "Heavy-Edge, then re-splits of pairs of servers",
             f"{_HERE}.heuristics.repartition:repartition",
+            supports=("micro-batches",),
         ),
         Method(
             "columns",
             "exact",
             "server patterns by column generation, with a certified bound",
             f"{_HERE}.exact.columns:columns",
+            supports=("bottleneck",),
         ),
         Method(
             "ilp",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from optsched.declared import Options
 from optsched.errors import NotApplicableError
+
+if TYPE_CHECKING:
+    from optsched.selection.instance import SelectionInstance
 
 Switch = Literal["on", "off"]
 
@@ -49,3 +52,10 @@ class SelectionOptions(Options):
         """Refuse, in the method's name, to open an exact number of nodes."""
         if self.opens_exactly:
             raise NotApplicableError(method, "node_opening=printed", "free or at-most")
+
+
+def features(instance: SelectionInstance, options: SelectionOptions) -> dict[str, tuple[str, str]]:
+    """What not every method supports, with the words of a refusal."""
+    if options.opens_exactly:
+        return {"printed-opening": ("node_opening=printed", "free or at-most")}
+    return {}

@@ -13,6 +13,7 @@ SELECTION = Problem(
     name="selection",
     **rooms("selection", "Selection"),
     bound=f"{_HERE}.bounds.price_search:quick_bound",
+    features=f"{_HERE}.options:features",
     measures=f"{_HERE}.explain:measures",
     parts=(
         ("jobs_waiting", "jobs waiting"),
@@ -35,6 +36,7 @@ SELECTION = Problem(
             "heuristic",
             "first speeds of single-job profiles, best fit (sts Algorithms 2-3)",
             f"{_HERE}.heuristics.sts:sts",
+            supports=(),
         ),
         Method(
             "edf",
@@ -42,6 +44,7 @@ SELECTION = Problem(
             "earliest due date first, cheapest GPUs in time at w^max",
             _QUEUE,
             by_name=True,
+            supports=(),
         ),
         Method(
             "fifo",
@@ -49,6 +52,7 @@ SELECTION = Problem(
             "in the file's order, cheapest GPUs in time at w^max",
             _QUEUE,
             by_name=True,
+            supports=(),
         ),
         Method(
             "rg",
@@ -56,6 +60,7 @@ SELECTION = Problem(
             "randomised greedy by pressure, the best of several starts",
             _RANDOMISED,
             by_name=True,
+            supports=(),
         ),
         Method(
             "dp",
@@ -63,6 +68,7 @@ SELECTION = Problem(
             "dynamic programme over jobs x GPUs with proxy (28)",
             f"{_HERE}.heuristics.dp:dp",
             by_name=True,
+            supports=(),
         ),
         Method(
             "avg-edf",
@@ -70,6 +76,7 @@ SELECTION = Problem(
             "edf at E[W]",
             _QUEUE,
             by_name=True,
+            supports=(),
         ),
         Method(
             "avg-rg",
@@ -77,8 +84,16 @@ SELECTION = Problem(
             "rg at E[W]",
             _RANDOMISED,
             by_name=True,
+            supports=(),
         ),
-        Method("avg-dp", "heuristic", "dp at E[W]", f"{_HERE}.heuristics.dp:dp", by_name=True),
+        Method(
+            "avg-dp",
+            "heuristic",
+            "dp at E[W]",
+            f"{_HERE}.heuristics.dp:dp",
+            by_name=True,
+            supports=(),
+        ),
         Method(
             "minlp",
             "exact",
@@ -125,6 +140,7 @@ SELECTION = Problem(
             "model",
             "least cost that places the jobs that sts places, no others",
             f"{_HERE}.exact.who_waits:same_jobs",
+            supports=(),
         ),
     ),
 )

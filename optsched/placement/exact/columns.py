@@ -31,7 +31,7 @@ from optsched.placement.exact.least_counts import LeastCounts, at_most, every_co
 from optsched.placement.exact.repair import Repair
 from optsched.placement.exact.start import between_bounds
 from optsched.placement.heuristics.repartition import improve
-from optsched.placement.instance import PlacementInstance, require_asynchronous
+from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
 from optsched.result import Outcome, Settings, Termination, TracePoint, ended, is_proved
@@ -64,7 +64,6 @@ always while they are few, else while they refute, and now and then: finding is 
 
 def columns(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
     """Place a job by patterns of servers, with a certified bound."""
-    require_asynchronous("columns", instance)
     return between_bounds(instance, options, settings, between)
 
 

@@ -60,7 +60,6 @@ def repartition(
     instance: PlacementInstance, options: PlacementOptions, settings: Settings
 ) -> Outcome:
     """Place a job by local search; ``iterations`` caps the re-splits accepted from each start."""
-    options.require_own_bandwidth("repartition")
     began = clock()
     tables = tables_of(instance, options)
     start, accepted = improved_start(instance, tables, settings)

@@ -69,7 +69,6 @@ def same_jobs(
     instance: SelectionInstance, options: SelectionOptions, settings: Settings
 ) -> Outcome:
     """Least (P1.1) that places the jobs that `sts` places and no others."""
-    options.require_free_opening("same-jobs")
     tables = tables_of(instance, options)
     known = sts_assignment(tables)
 

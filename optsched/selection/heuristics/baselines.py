@@ -37,7 +37,6 @@ def queue(
     name: str, instance: SelectionInstance, options: SelectionOptions, settings: Settings
 ) -> Outcome:
     """``edf`` and ``avg-edf``, earliest due date first, and ``fifo``, the file's order."""
-    options.require_free_opening(name)
     began = clock()
     tables = tables_of(instance, options)
     order = list(range(tables.jobs))
@@ -50,7 +49,6 @@ def randomised_greedy(
     name: str, instance: SelectionInstance, options: SelectionOptions, settings: Settings
 ) -> Outcome:
     """``rg`` and ``avg-rg``, the best of several starts."""
-    options.require_free_opening(name)
     began = clock()
     tables, average = tables_of(instance, options), is_average(name)
     greedy, rng = Greedy(tables, average), np.random.default_rng(settings.seed)

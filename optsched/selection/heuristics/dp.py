@@ -38,7 +38,6 @@ def dp(
     name: str, instance: SelectionInstance, options: SelectionOptions, settings: Settings
 ) -> Outcome:
     """Select resources by dynamic programming, ``dp`` at w^max and ``avg-dp`` at E[W]."""
-    options.require_free_opening(name)
     began = clock()
     tables = tables_of(instance, options)
     order = dp_jobs(tables, planned_times(tables, is_average(name)))

@@ -41,7 +41,6 @@ from optsched.selection.options import SelectionOptions
 
 def sts(instance: SelectionInstance, options: SelectionOptions, settings: Settings) -> Outcome:
     """Select resources by STS."""
-    options.require_free_opening("sts")
     began = clock()
     tables = tables_of(instance, options)
     seats = sts_assignment(tables)
