@@ -14,7 +14,6 @@ from optsched.errors import InputError
 from optsched.generators.workload import WorkloadShape, generate_workload, shape_of
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import Jobs, prepare_jobs
-from optsched.online.data.many_generators import seed_words, two_integers
 
 CLUSTER = OnlineCluster.of(20)
 
@@ -109,27 +108,6 @@ def test_bad_counts() -> None:
     for jobs in (0, 10**9):
         with pytest.raises(InputError):
             generate_workload(jobs, CLUSTER)
-
-
-@pytest.mark.parametrize("words", [2, 3, 4, 6])
-def test_many_generators_draw_what_numpys_own_do(words: int) -> None:
-    """Bounds of half the range, too, where every other draw is refused and made again."""
-    rng = np.random.default_rng(words)
-    seeds = [rng.integers(0, 2**32, 400, dtype=np.uint32) for _ in range(words)]
-    seeds[0][:40] = 0
-    bound = rng.choice([1, 2, 5, 13, 2**31 + 1, 2**32 - 1], 400)
-    then = rng.choice([1, 3, 7, 2**31 + 7], (400, 2))
-    first, second = two_integers(seeds, bound, lambda one: then[np.arange(400), one % 2])
-    for row in range(400):
-        alone = np.random.default_rng([int(word[row]) for word in seeds])
-        assert first[row] == alone.integers(bound[row])
-        assert second[row] == alone.integers(then[row, first[row] % 2])
-
-
-@pytest.mark.parametrize("number", [0, 7, 2**32 - 1, 2**32, 2**63 - 1])
-def test_the_words_of_a_seed_are_numpys(number: int) -> None:
-    made = np.random.SeedSequence([*seed_words(number), 5]).generate_state(4)
-    assert np.array_equal(made, np.random.SeedSequence([number, 5]).generate_state(4))
 
 
 FROZEN = {

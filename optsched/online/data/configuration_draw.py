@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
-from optsched.online.data.many_generators import seed_words, two_integers
 from optsched.placement.heuristics.heavy_edge import estimated_minimum
 from optsched.placement.instance import Job
 from optsched.profiles import LayerProfile, plans, stage_table
@@ -56,26 +55,16 @@ class ConfigurationDrawer:
 
     def draw(self, groups: Sequence[str], gpus: Ints) -> tuple[list[Drawn], Ints]:
         """Draw the configurations of groups, given the GPUs of each; equal input, equal draw."""
-        count = len(gpus)
-        crc = np.fromiter((zlib.crc32(group.encode()) for group in groups), np.uint32, count)
-        seeds = [np.full(count, word, np.uint32) for word in seed_words(self._seed)]
-        seeds += [crc, gpus.astype(np.uint32)]
-        sizes, size = np.unique(gpus, return_inverse=True)
-        names = [self._names(each) for each in sizes.tolist()]
-        counts = np.array([len(each) for each in names], dtype=np.int64)
-        pairs = zip(sizes.tolist(), names, strict=True)
-        kinds = [(name, each) for each, some in pairs for name in some]
-        begin = (np.cumsum(counts) - counts)[size]
-
-        def plans(model: Ints) -> Ints:
-            met, place = np.unique(begin + model, return_inverse=True)
-            return np.array([len(self._plans(*kinds[k])) for k in met], dtype=np.int64)[place]
-
-        model, plan = two_integers(seeds, counts[size], plans)
-        most = int(plan.max(initial=0)) + 1
-        chosen, index = np.unique((begin + model) * most + plan, return_inverse=True)
-        drawn = [(*kinds[pair // most], pair % most) for pair in chosen.tolist()]
-        return [self._drawn(*each) for each in drawn], index
+        known: dict[str, int] = {}
+        index = np.empty(len(gpus), dtype=np.int64)
+        for at, (group, count) in enumerate(zip(groups, gpus.tolist(), strict=True)):
+            rng = np.random.default_rng([self._seed, zlib.crc32(group.encode()), count])
+            names = self._names(count)
+            model = names[rng.integers(len(names))]
+            plan = int(rng.integers(len(self._plans(model, count))))
+            drawn = self._drawn(model, count, plan)
+            index[at] = known.setdefault(drawn.key, len(known))
+        return [self._known[key] for key in known], index
 
     def catalogue(self, provenance: dict[str, Any] | None = None) -> Catalogue:
         """Every configuration drawn so far."""
