@@ -46,9 +46,9 @@ from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.configuration_draw import ConfigurationDrawer
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.policies.by_name import PAPER, POLICIES, PolicyOptions
-from optsched.online.policies.protocol import View, simulate_policy
 from optsched.online.prediction.predictors import FITTED, ONLINE, predict, report
 from optsched.online.simulator.engine import simulate_online
+from optsched.online.simulator.own_policy import View, simulate_policy
 from optsched.online.traces.importing import import_trace, workload_of_trace
 
 SEED, SEEDS, FEW, LOAD, MILLION = 0, 20, 5, 0.8, 1_000_000

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from optsched.online.metrics import compute_metrics as compute_metrics
     from optsched.online.policies.by_name import POLICIES as POLICIES
     from optsched.online.policies.by_name import PolicyOptions as PolicyOptions
-    from optsched.online.policies.protocol import simulate_policy as simulate_policy
     from optsched.online.prediction.predictors import predict as predict
     from optsched.online.simulator.engine import simulate_online as simulate_online
+    from optsched.online.simulator.own_policy import simulate_policy as simulate_policy
 
 _HOMES = {
     "OnlineCluster": "data.cluster",
@@ -38,7 +38,7 @@ _HOMES = {
     "read_cluster": "data.cluster",
     "read_workload": "data.workload_files",
     "simulate_online": "simulator.engine",
-    "simulate_policy": "policies.protocol",
+    "simulate_policy": "simulator.own_policy",
 }
 __all__ = [*_HOMES]
 __getattr__ = importer_of(__name__, _HOMES)

@@ -20,10 +20,10 @@ from optsched.online.instance import OnlineInstance
 from optsched.online.metrics import Metrics, compute_metrics
 from optsched.online.options import OnlineOptions
 from optsched.online.policies.by_name import POLICIES, PolicyOptions, find_policy
-from optsched.online.policies.protocol import simulate_policy
 from optsched.online.prediction.predictors import Prediction, predict, training_jobs
 from optsched.online.records import Records
 from optsched.online.simulator.engine import simulate_online
+from optsched.online.simulator.own_policy import simulate_policy
 from optsched.online.solution import OnlineSolution
 from optsched.result import NOT_COMPARABLE, RELAXES, Outcome, Settings, Termination
 

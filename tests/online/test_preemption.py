@@ -16,7 +16,7 @@ from oracles.random_online import random_case
 from scipy.optimize import linprog
 
 import optsched
-import optsched.online.policies.protocol as protocol
+import optsched.online.simulator.own_policy as protocol
 from optsched.errors import InputError
 from optsched.online.audit import audit
 from optsched.online.audit_rules.preemption import _fair_level
@@ -28,13 +28,13 @@ from optsched.online.data.workload import Workload
 from optsched.online.instance import OnlineInstance
 from optsched.online.metrics import compute_metrics, timeline
 from optsched.online.policies.by_name import POLICIES, PolicyOptions
-from optsched.online.policies.protocol import QueuedJob, View, simulate_policy
 from optsched.online.prediction.predictors import predict
 from optsched.online.record_files import write_records
 from optsched.online.records import Records, Segments
 from optsched.online.runs import run_policies, with_comparable_excess
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.event_loop import next_multiple
+from optsched.online.simulator.own_policy import QueuedJob, View, simulate_policy
 from optsched.placement.instance import Job, Stage
 
 PREEMPTIVE = [name for name, policy in POLICIES.items() if policy.preempts != "never"]

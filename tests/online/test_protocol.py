@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from oracles.random_online import one_stage, random_case
 
-import optsched.online.policies.protocol as protocol
+import optsched.online.simulator.own_policy as protocol
 from optsched.errors import InputError
 from optsched.online.audit import audit
 from optsched.online.data.catalogue import Catalogue
@@ -17,9 +17,9 @@ from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.jobs import prepare_jobs
 from optsched.online.data.workload import Workload
 from optsched.online.policies.by_name import PolicyOptions
-from optsched.online.policies.protocol import View, simulate_policy
 from optsched.online.simulator.engine import simulate_online
 from optsched.online.simulator.offers import RULES
+from optsched.online.simulator.own_policy import View, simulate_policy
 
 
 def documented_example() -> type:

@@ -1,0 +1,425 @@
+"""A policy of your own in plain Python: slower than the compiled ones, and exact.
+
+Write a class with one method, ``schedule(view)``. It is called once an instant, after the ends and
+arrivals of that instant, and starts jobs through the view. Example, shortest job first:
+
+    class ShortestFirst:
+        def schedule(self, view):
+            for job in sorted(view.queue, key=lambda job: (job.predicted * job.estimate, job.row)):
+                if job.gpus > view.free_gpus:
+                    break
+                view.start(job, view.offer(job, "most"))
+
+    records = simulate_policy(jobs, ShortestFirst(), predicted)
+
+A policy that needs to be called later without an event asks for it by ``view.wake(time)``. One
+that calls ``view.preempt(job)`` stops a job, which waits from then on with what it has done; when
+it resumes, its first `checkpoint` seconds (an option, 30) are lost. Least attained service, by
+rounds of six minutes, which is the `las` of the command line:
+
+    class LeastAttained:
+        def schedule(self, view):
+            jobs = [*view.queue, *(each.job for each in view.running)]
+            room, first = view.gpus, {job.row for job in view.queue}
+            for job in sorted(jobs, key=lambda job: (view.attained(job), job.row)):
+                if job.gpus <= room:
+                    room -= job.gpus
+                elif view.now % 360 == 0 and job.row not in first:
+                    view.preempt(job)
+            for job in sorted(view.queue, key=lambda job: (view.attained(job), job.row)):
+                if (offer := view.offer(job, "best-fit-last")) is not None:
+                    view.start(job, offer)
+            if view.queue:
+                view.wake((view.now // 360 + 1) * 360)
+
+Rules of the cluster (gang, capacity) are enforced. O(servers) an offer and whatever the policy does
+an event.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.errors import InputError, shown
+from optsched.online.data.jobs import Jobs
+from optsched.online.policies.by_name import PolicyOptions
+from optsched.online.records import Records, Segment, Segments
+from optsched.online.simulator.offers import RULES
+from optsched.placement.cost import cost_tables, placement_time
+from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
+from optsched.placement.options import PlacementOptions
+
+Offer = Mapping[int, int]
+"""GPUs by server."""
+
+
+@dataclass(frozen=True)
+class QueuedJob:
+    """What a policy may know of a job: not its true iterations.
+
+    Attributes
+    ----------
+    row : int
+        Its place in (submit_time, row) order: breaks ties.
+    submit : float
+        Seconds since the first submission.
+    gpus : int
+        g.
+    predicted, estimate : float
+        n~, and alpha~ in seconds.
+    heavy : bool
+        alpha^max/alpha~ >= comm_heavy.
+    user, group : str
+        As in the workload.
+    walltime : float or None
+        The user's estimate, seconds.
+    """
+
+    row: int
+    job_id: str
+    submit: float
+    gpus: int
+    predicted: float
+    estimate: float
+    heavy: bool
+    user: str
+    group: str
+    walltime: float | None = None
+
+
+@dataclass(frozen=True)
+class RunningJob:
+    """What a policy may know of a job that runs.
+
+    Attributes
+    ----------
+    job : QueuedJob
+        As it was queued.
+    start : float
+        When it started here: seconds since the first submission.
+    alpha : float
+        Seconds an iteration takes where it runs.
+    servers : Offer
+        GPUs it holds, by server.
+    works_from, remaining : float
+        When iterations begin, later than `start` where a checkpoint is restored, and how many were
+        predicted to be left then.
+    """
+
+    job: QueuedJob
+    start: float
+    alpha: float
+    servers: Offer
+    works_from: float
+    remaining: float
+
+    @property
+    def expected_end(self) -> float:
+        """When it ends if the prediction is right and it is not stopped; may have passed."""
+        return self.works_from + self.remaining * self.alpha
+
+
+class OwnPolicy(Protocol):
+    """What `simulate_policy` runs."""
+
+    def schedule(self, view: View, /) -> None:
+        """Start jobs now, stop them, or leave them."""
+
+
+class View:
+    """The cluster and the queue as a policy sees them at one instant."""
+
+    def __init__(self, jobs: Jobs, predicted: NDArray[np.float64], options: PolicyOptions) -> None:
+        self._jobs, self._predicted, self._options = jobs, predicted, options
+        self._now = -np.inf
+        self._free = [jobs.cluster.gpus_per_server] * jobs.cluster.servers
+        self._queue: dict[int, QueuedJob] = {}
+        self._arrived: list[QueuedJob] = []
+        self._running: dict[int, RunningJob] = {}
+        self._next = 0
+        self._wakes: list[float] = []
+        self._ends: list[tuple[float, int, int]] = []  # end, row and segment; some were stopped
+        self._alpha: dict[tuple[int, tuple[int, ...]], float] = {}
+        self._segments: list[tuple[int, Segment]] = []
+        self._segment_of: dict[int, int] = {}  # the last one of each row that has started
+        self._left = [*zip(jobs.iterations.tolist(), predicted.tolist(), strict=True)]
+        self._worked = [0.0] * len(jobs)
+        made = jobs.configurations
+        self._heavy = made.worst / made.estimate >= options.comm_heavy
+
+    @property
+    def now(self) -> float:
+        """Seconds since the first submission."""
+        return self._now
+
+    @property
+    def queue(self) -> tuple[QueuedJob, ...]:
+        """Waiting jobs in row order: submitted and not started, or stopped."""
+        return tuple(self._queue[row] for row in sorted(self._queue))
+
+    @property
+    def arrived(self) -> tuple[QueuedJob, ...]:
+        """Waiting jobs that were submitted at this instant, in row order."""
+        return tuple(self._arrived)
+
+    @property
+    def running(self) -> tuple[RunningJob, ...]:
+        """Jobs that hold GPUs, in row order."""
+        return tuple(self._running[row] for row in sorted(self._running))
+
+    @property
+    def gpus(self) -> int:
+        """GPUs in all."""
+        return self._jobs.cluster.gpus
+
+    @property
+    def free(self) -> tuple[int, ...]:
+        """Free GPUs by server."""
+        return tuple(self._free)
+
+    @property
+    def free_gpus(self) -> int:
+        """Free GPUs in all."""
+        return self.gpus - sum(running.job.gpus for running in self._running.values())
+
+    def offer(self, job: QueuedJob, rule: str) -> dict[int, int] | None:
+        """Return the GPUs by server that an offer rule gives the job now; None if it does not fit.
+
+        A job whose slices do not fit where those GPUs are does not fit.
+        """
+        if rule not in RULES:
+            raise InputError("policy", "offer", shown(rule), f"one of {', '.join(RULES)}")
+        if job.gpus > self.free_gpus:
+            return None
+        if rule == "adaptive":
+            rule = "most" if job.heavy else "least"
+        sign = {"least": 1, "first-fit": 0}.get(rule, -1)
+        order = sorted((sign * count, server) for server, count in enumerate(self._free) if count)
+        offer: dict[int, int] = {}
+        left = job.gpus
+        for _, server in order:
+            if rule == "best-fit-last" and self._free[server] >= left:
+                enough = (m for _, m in order if m not in offer and self._free[m] >= left)
+                server = min(enough, key=lambda m: (self._free[m], m))
+            offer[server] = min(left, self._free[server])
+            left -= offer[server]
+            if left == 0:
+                break
+        return offer if self.iteration_time(job, offer) < np.inf else None
+
+    def iteration_time(self, job: QueuedJob, offer: Offer) -> float:
+        """Return alpha on an offer by Heavy-Edge, seconds; infinite where slices do not fit."""
+        configuration = int(self._jobs.configuration[job.row])
+        key = (configuration, tuple(sorted(offer.values(), reverse=True)))
+        if key not in self._alpha:
+            placed = self._jobs.configurations.jobs[configuration]
+            counts = heavy_edge_counts(graph_arrays(placed), key[1])
+            tables = cost_tables(placed, self._jobs.cluster.hardware, key[1][0])
+            fits = counts.sum() == placed.replicas
+            time = placement_time(tables, counts, PlacementOptions()) if fits else np.inf
+            self._alpha[key] = time
+        return self._alpha[key]
+
+    def start(self, job: QueuedJob, offer: Offer | None) -> None:
+        """Start a queued job on an offer, or let it resume.
+
+        Raises
+        ------
+        InputError
+            If it is not queued, or the offer is not its GPUs or not free.
+        """
+        if job.row not in self._queue:
+            raise InputError("policy", f"job {job.job_id}", "not queued", "a queued job")
+        pieces = dict(offer or {})
+        fits = all(
+            0 <= server < len(self._free) and 0 < count <= self._free[server]
+            for server, count in pieces.items()
+        )
+        if not fits or sum(pieces.values()) != job.gpus:
+            expected = f"{job.gpus} GPUs that are free"
+            raise InputError("policy", f"job {job.job_id}", shown(pieces), expected)
+        alpha = self.iteration_time(job, pieces)
+        if alpha == np.inf:
+            expected = "GPUs that its slices fit on"
+            raise InputError("policy", f"job {job.job_id}", shown(pieces), expected)
+        left, known = self._left[job.row]
+        begin = self._now + (self._options.restore if job.row in self._segment_of else 0.0)
+        end = begin + left * alpha
+        for server, count in pieces.items():
+            self._free[server] -= count
+        held = dict(sorted(pieces.items()))
+        self._running[job.row] = RunningJob(
+            self._queue.pop(job.row), self._now, alpha, MappingProxyType(held), begin, known
+        )
+        self._segment_of[job.row] = len(self._segments)
+        heapq.heappush(self._ends, (end, job.row, len(self._segments)))
+        self._segments.append((job.row, Segment(self._now, end, alpha, tuple(held.items()))))
+
+    def preempt(self, job: QueuedJob) -> None:
+        """Stop a job that runs: its GPUs are free at once, and it waits again.
+
+        Raises
+        ------
+        InputError
+            If it does not run.
+        """
+        if job.row not in self._running:
+            raise InputError("policy", f"job {job.job_id}", "not running", "a running job")
+        running = self._running[job.row]
+        ran = max(0.0, self._now - running.works_from)
+        left, known = self._left[job.row]
+        made = ran / running.alpha
+        self._left[job.row] = max(0.0, left - made), max(0.0, known - made)
+        self._worked[job.row] += ran
+        at = self._segment_of[job.row]
+        self._segments[at] = (job.row, replace(self._segments[at][1], end=self._now))
+        self._release(job.row)
+        self._queue[job.row] = running.job
+        self._forget_stopped()
+
+    def attained(self, job: QueuedJob) -> float:
+        """Return the GPU-seconds that it has worked so far; restoring does not count."""
+        running = self._running.get(job.row)
+        ran = 0.0 if running is None else max(0.0, self._now - running.works_from)
+        return job.gpus * (self._worked[job.row] + ran)
+
+    def remaining(self, job: QueuedJob) -> float:
+        """Return the iterations predicted to be left; 0 once it has run longer than predicted."""
+        known, running = self._left[job.row][1], self._running.get(job.row)
+        if running is None:
+            return known
+        return max(0.0, known - max(0.0, self._now - running.works_from) / running.alpha)
+
+    def wake(self, time: float) -> None:
+        """Ask to be called at a later time even if nothing happens then."""
+        if not self._now < time < np.inf:
+            raise InputError("policy", "wake", shown(time), f"a time after {self._now}")
+        heapq.heappush(self._wakes, float(time))
+
+    def _step(self) -> bool:
+        """Go on to the next instant; return False when nothing is left to happen."""
+        submit = self._jobs.submit
+        times = [float(submit[self._next])] if self._next < len(submit) else []
+        times += [self._ends[0][0]] if self._ends else []
+        times += self._wakes[:1]
+        if not times:
+            return False
+        self._now = min(times)
+        while self._wakes and self._wakes[0] <= self._now:
+            heapq.heappop(self._wakes)
+        while self._ends and self._ends[0][0] <= self._now:
+            self._release(heapq.heappop(self._ends)[1])
+            self._forget_stopped()
+        self._arrived = []
+        while self._next < len(submit) and submit[self._next] <= self._now:
+            self._arrived.append(self._queued(self._next))
+            self._next += 1
+        self._queue.update((job.row, job) for job in self._arrived)
+        return True
+
+    def _records(self, name: str) -> Records:
+        in_order = sorted(self._segments, key=lambda each: each[0])  # stable
+        return Records.of(
+            self._jobs,
+            np.arange(len(self._jobs), dtype=np.int64),
+            policy=name,
+            options=self._options,
+            predicted=self._predicted,
+            segments=Segments.of([row for row, _ in in_order], [each for _, each in in_order]),
+        )
+
+    def _release(self, row: int) -> None:
+        for server, gpus in self._running.pop(row).servers.items():
+            self._free[server] += gpus
+
+    def _forget_stopped(self) -> None:
+        """Let the next end be that of a job that runs."""
+        while self._ends:
+            _, row, segment = self._ends[0]
+            if row in self._running and self._segment_of[row] == segment:
+                return
+            heapq.heappop(self._ends)
+
+    def _queued(self, row: int) -> QueuedJob:
+        table = self._jobs.workload
+        configuration = self._jobs.configuration[row]
+        walltime = np.nan if table.walltime is None else float(table.walltime[row])
+        return QueuedJob(
+            row,
+            str(table.job_id[row]),
+            float(self._jobs.submit[row]),
+            int(table.gpus[row]),
+            float(self._predicted[row]),
+            float(self._jobs.configurations.estimate[configuration]),
+            bool(self._heavy[configuration]),
+            table.user.values[table.user.codes[row]],
+            table.group.values[table.group.codes[row]],
+            None if np.isnan(walltime) else walltime,
+        )
+
+
+def simulate_policy(
+    jobs: Jobs,
+    policy: OwnPolicy,
+    predicted: NDArray[np.float64] | None = None,
+    options: PolicyOptions | None = None,
+    *,
+    name: str = "own",
+) -> Records:
+    """Run a policy of your own.
+
+    Parameters
+    ----------
+    jobs : Jobs
+        The workload's jobs, in time order; see `prepare_jobs`.
+    policy : OwnPolicy
+        An object with ``schedule(view)``, called at every event.
+    predicted : (n,) float, optional
+        n~; by default the true n.
+    options : PolicyOptions, optional
+        comm_heavy makes a job heavy; the rest is the policy's own business.
+    name : str, optional
+        What the records call it.
+
+    Returns
+    -------
+    Records
+        As `simulate_online` gives them; `audit` and `compute_metrics` take them.
+
+    Raises
+    ------
+    InputError
+        If the policy breaks a rule, or leaves jobs queued for ever.
+
+    Examples
+    --------
+    >>> import optsched
+    >>> from optsched.online import compute_metrics, prepare_jobs
+    >>> class First:
+    ...     def schedule(self, view):
+    ...         for job in view.queue:
+    ...             if job.gpus > view.free_gpus:
+    ...                 break
+    ...             view.start(job, view.offer(job, "most"))
+    ...
+    >>> small = optsched.load("online/small-400x40")
+    >>> jobs = prepare_jobs(small.workload, small.catalogue, small.cluster)
+    >>> round(compute_metrics(simulate_policy(jobs, First())).mean_flow_time)
+    2805
+    """
+    options = options or PolicyOptions()
+    known = jobs.iterations if predicted is None else np.asarray(predicted, dtype=np.float64)
+    view = View(jobs, known, options)
+    while view._step():
+        policy.schedule(view)
+    if view.queue:
+        found = f"job {view.queue[0].job_id} left waiting"
+        raise InputError(f"policy {name}", "", found, "every job to run")
+    return view._records(name)
