@@ -19,7 +19,7 @@ from optsched.online.instance import OnlineInstance
 from optsched.online.options import OnlineOptions
 from optsched.online.policies.by_name import PolicyOptions, find_policy
 from optsched.online.prediction.predictors import predict
-from optsched.online.prediction.unseen import ZERO
+from optsched.online.prediction.statistics import ZERO
 from optsched.online.records import Floats, Records, Segment, Segments
 from optsched.online.solution import OnlineSolution
 

@@ -40,7 +40,7 @@ class OnlineOptions(Options):
 
     def __post_init__(self) -> None:
         from optsched.online.prediction.predictors import NAMES
-        from optsched.online.prediction.unseen import UNSEEN
+        from optsched.online.prediction.statistics import UNSEEN
 
         super().__post_init__()
         for name, allowed in (("predictor", NAMES), ("unseen", UNSEEN)):

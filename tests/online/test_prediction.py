@@ -14,7 +14,7 @@ from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.data.workload import Workload
 from optsched.online.prediction.forests import fit_forest, tree_values
 from optsched.online.prediction.predictors import FITTED, NAMES, predict, report
-from optsched.online.prediction.training import Examples
+from optsched.online.prediction.statistics import Examples
 
 
 def case(seed: int = 1, count: int = 400) -> Jobs:

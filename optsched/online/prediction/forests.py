@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.kernels import kernel
-from optsched.online.prediction.training import Examples
+from optsched.online.prediction.statistics import Examples
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]

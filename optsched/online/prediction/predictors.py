@@ -4,7 +4,7 @@ A predictor fitted once learns from a time-ordered prefix and predicts the rows 
 ``online-*`` one predicts row i from the rows with r + n alpha~ <= r_i, or, with a refit interval,
 <= the last multiple of it. Features are user and group only. Where a predictor knows nothing of a
 group it says 0 (group-median: the user's median, then everybody's), and `unseen` says what becomes
-of a 0: see `optsched.online.prediction.unseen`.
+of a 0: see `optsched.online.prediction.statistics`.
 Source: a-srpt, IV-C 3 and V-B 2-d; models/online/README.md.
 """
 
@@ -21,15 +21,18 @@ from optsched.deadline import clock
 from optsched.errors import InputError, shown
 from optsched.online.data.jobs import Jobs
 from optsched.online.prediction.forests import fit_forest, fit_log_forest
-from optsched.online.prediction.group_statistics import (
+from optsched.online.prediction.statistics import (
+    MEAN,
+    UNSEEN,
+    ZERO,
+    Examples,
     fit_constant,
     fit_group_mean,
     fit_group_median,
+    lengths_so_far,
     running_group_mean,
     running_group_median,
 )
-from optsched.online.prediction.training import Examples
-from optsched.online.prediction.unseen import MEAN, UNSEEN, ZERO, lengths_so_far
 
 Floats = NDArray[np.float64]
 DAY = 86_400.0
@@ -258,16 +261,16 @@ def report(prediction: Prediction) -> PredictionReport:
     true, said = prediction.jobs.iterations, prediction.iterations
     if not len(true):
         return PredictionReport(
-            prediction.name, 0, prediction.training_jobs, 0.0, 0.0, 0.0, 0.0, prediction.fit_time
+            prediction.name, 0, prediction.statistics_jobs, 0.0, 0.0, 0.0, 0.0, prediction.fit_time
         )
     error = np.abs(true - said)
     return PredictionReport(
         prediction.name,
         len(true),
-        prediction.training_jobs,
+        prediction.statistics_jobs,
         float(error.mean()),
         float((error <= 0.1 * true).mean()),
         float((error <= 1e-9 * true).mean()),
-        prediction.unseen,
+        prediction.statistics,
         prediction.fit_time,
     )

@@ -1,20 +1,67 @@
-"""Means and medians by group: predictors that cost next to nothing, fitted once or at every row."""
+"""Means and medians by group, fitted once or at every row, and what is predicted without any.
+
+A job is new if no job of its group has ended. Its length in seconds, n alpha~, is taken to be the
+mean or the median of all jobs known so far (for a predictor fitted once: of its training jobs), an
+hour while there is none; its iterations are that over its own alpha~. a-srpt predicts 0 instead:
+such a job leaves the virtual machine at once, and has no window in which to wait for a good offer.
+"""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.online.prediction.training import Examples
+from optsched.online.data.jobs import Jobs
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Rows = NDArray[np.int64]
 _AT_ONCE = 2**16
-"""Rows that are Python's own numbers at a time, for the sake of memory."""
+"""Rows converted to Python numbers at a time, which bounds the memory."""
+ZERO, MEAN, MEDIAN = "zero", "mean", "median"
+UNSEEN = (ZERO, MEAN, MEDIAN)
+"""What `--unseen` takes."""
+HOUR = 3600.0
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Users, groups (as codes) and iterations of past jobs; nothing that tells the future."""
+
+    user: NDArray[np.int32]
+    group: NDArray[np.int32]
+    iterations: NDArray[np.float64]
+    users: int
+    groups: int
+
+    def __len__(self) -> int:
+        return len(self.iterations)
+
+    @classmethod
+    def of(cls, jobs: Jobs) -> Examples:
+        """Every row."""
+        table = jobs.workload
+        return cls(
+            table.user.codes,
+            table.group.codes,
+            table.iterations,
+            len(table.user.values),
+            len(table.group.values),
+        )
+
+    def rows(self, chosen: Rows) -> Examples:
+        """Some rows."""
+        return Examples(
+            self.user[chosen], self.group[chosen], self.iterations[chosen], self.users, self.groups
+        )
+
+    def first(self, count: int) -> Examples:
+        """The first rows."""
+        return self.rows(np.arange(count, dtype=np.int64))
 
 
 def fit_constant(examples: Examples, seed: int) -> Callable[[Codes, Codes], Floats]:
@@ -129,3 +176,14 @@ def _medians(codes: Codes, values: Floats, kinds: int) -> Floats:
     high = sorted_values[(begin + count // 2)[some]]
     medians[some] = (low + high) / 2
     return medians
+
+
+def lengths_so_far(lengths: Floats, order: Rows, known: Rows, unseen: str) -> Floats:
+    """Row i: the mean or median of the first known[i] lengths in `order`; an hour of none."""
+    past = lengths[order]
+    if unseen == MEAN:
+        total = np.concatenate(([0.0], np.cumsum(past)))
+        middle = total[known] / np.maximum(known, 1)
+    else:
+        middle = running_medians(past, known)
+    return np.where(known > 0, middle, HOUR)
