@@ -143,7 +143,7 @@ def simulate(
         write_records(records, [run.records for run in runs])
     if as_json:
         trained = {"predictor": predictor, "unseen": unseen, "seed": seed}
-        extra = {**trained, "training_jobs": prediction.statistics_jobs}
+        extra = {**trained, "training_jobs": prediction.training_jobs}
         print_json([{**run.to_dict(), **extra} for run in runs])
     elif records != STANDARD_OUTPUT:
         show_runs.prediction_line(report(prediction), prediction.fits)

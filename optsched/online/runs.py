@@ -180,7 +180,8 @@ def quick_bound(
     solution: OnlineSolution | None,
 ) -> tuple[float, str]:
     """Flow bound of the same workload, for policies that do not preempt jobs."""
-    return _flow_bound(jobs_that_run(instance, options))
+    jobs = jobs_that_run(instance, options)
+    return _flow_bound(jobs, 0 if settings.deadline.is_over else None)
 
 
 def jobs_that_run(instance: OnlineInstance, options: OnlineOptions) -> Jobs:

@@ -261,16 +261,16 @@ def report(prediction: Prediction) -> PredictionReport:
     true, said = prediction.jobs.iterations, prediction.iterations
     if not len(true):
         return PredictionReport(
-            prediction.name, 0, prediction.statistics_jobs, 0.0, 0.0, 0.0, 0.0, prediction.fit_time
+            prediction.name, 0, prediction.training_jobs, 0.0, 0.0, 0.0, 0.0, prediction.fit_time
         )
     error = np.abs(true - said)
     return PredictionReport(
         prediction.name,
         len(true),
-        prediction.statistics_jobs,
+        prediction.training_jobs,
         float(error.mean()),
         float((error <= 0.1 * true).mean()),
         float((error <= 1e-9 * true).mean()),
-        prediction.statistics,
+        prediction.unseen,
         prediction.fit_time,
     )
