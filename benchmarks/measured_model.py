@@ -26,8 +26,8 @@ from optsched.placement.instance import SCHEMA, PlacementInstance
 from optsched.profiles import LayerProfile, Plan, Training, bytes_per_gpu, stage_table
 from optsched.zoo import profile_network
 from optsched.zoo.device import A100_BF16, Device
-from optsched.zoo.language_models import GptSize, gpt
 from optsched.zoo.network import Network
+from optsched.zoo.transformers import GptSize, gpt
 
 FILES = {"single-node": "vtrain_single_node.csv", "multi-node": "vtrain_multi_node.csv"}
 RECOMPUTED = {"single-node": False, "multi-node": True}

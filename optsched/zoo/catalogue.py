@@ -9,8 +9,10 @@ from numbers import Integral
 
 from optsched.errors import InputError, shown, suggestion
 from optsched.profiles.profile import Layer, LayerProfile
+from optsched.zoo.convolutional import inception_v3, resnet152, vgg19
 from optsched.zoo.device import BACKWARD_PER_FORWARD, V100, Device
-from optsched.zoo.language_models import (
+from optsched.zoo.network import UNSLICED, LayerSpec, Network
+from optsched.zoo.transformers import (
     GPT_6_7B,
     GPT_13B,
     GPT_175B,
@@ -20,8 +22,6 @@ from optsched.zoo.language_models import (
     t5_11b,
     xlnet_large,
 )
-from optsched.zoo.network import UNSLICED, LayerSpec, Network
-from optsched.zoo.vision_models import inception_v3, resnet152, vgg19
 
 
 @dataclass(frozen=True)

@@ -11,17 +11,23 @@ import pytest
 
 from optsched.errors import InputError
 from optsched.zoo import MODELS, V100, profile_model, profile_network
-from optsched.zoo.convolution import concatenation, convolution, pooling, residual_sum
+from optsched.zoo.convolutional import (
+    concatenation,
+    convolution,
+    inception_v3,
+    pooling,
+    residual_sum,
+    resnet152,
+)
 from optsched.zoo.device import A100_BF16, A100_TF32
-from optsched.zoo.language_models import (
+from optsched.zoo.network import Network, NetworkBuilder, Tensor
+from optsched.zoo.transformers import (
     GPT_6_7B,
     GptSize,
     gpt,
     mixtral,
     t5_11b,
 )
-from optsched.zoo.network import Network, NetworkBuilder, Tensor
-from optsched.zoo.vision_models import inception_v3, resnet152
 
 
 def _layer(graph: Any, name: str) -> Any:
