@@ -1,18 +1,17 @@
 """The pattern bound by column generation, with a certificate in integers.
 
 A pattern is what one server of g free GPUs holds: counts of the stages whose replicas fill g GPUs,
-or take at most g where the job leaves GPUs on offer free. alpha <= theta only if servers can be
+or take at most g if the job leaves GPUs of the offer free. alpha <= theta only if servers can be
 given patterns that take at most theta, so that they hold k_s replicas of each stage together. For
-prices pi of a replica let z_g be
-the worth of the best pattern of g GPUs within theta. If sum k_s pi_s > sum N_g z_g, every placement
-takes longer than theta.
+prices pi of a replica let z_g be the worth of the best pattern of g GPUs within theta. If
+sum k_s pi_s > sum N_g z_g, every placement takes longer than theta.
 
-Guarantee: exact. Prices are integers, and z_g comes from a chain programme over the stages, so that
-`check_certificate` needs no solver. Prices come from the duals of a column generation (min sum u_s,
-replicas covered + u_s >= k_s, patterns of g GPUs <= N_g), smoothed, until they certify or the
-programme is feasible. Complexity: O(S g^3) a pricing round. Holds under either reading of the
-all-reduce bandwidth, as a stage's least share of a NIC is never more than a server's own. Source:
-beyond the paper; models/placement/README.md, section "Bounds".
+Guarantee: exact. Prices are integers, and z_g comes from a dynamic programme along the stages, so
+that the library's verifier needs no solver. Prices come from the duals of a column generation
+(min sum u_s, replicas covered + u_s >= k_s, patterns of g GPUs <= N_g), smoothed, until they
+certify or the linear programme is feasible. Holds under either reading of the all-reduce bandwidth,
+since a stage's least share of a NIC is never more than a server's own. Complexity: O(S g^3) a
+pricing round. Beyond the paper; models/placement/README.md, section "Bounds".
 """
 
 from __future__ import annotations
@@ -56,14 +55,10 @@ class Relaxed:
 
 @dataclass
 class PatternProgramme:
-    """Linear programmes over one pool of patterns, one at each theta asked about.
+    """Linear programmes over one pool of patterns, one for each theta.
 
-    Attributes
-    ----------
-    sizes, limits : (C,) int
-        Distinct offers of GPUs above 0, ascending, and how many servers make each.
-    classes, patterns, times : lists
-        The pool: the class, the counts and the seconds of each pattern.
+    `sizes` and `limits` (C,) are the distinct offers above 0, ascending, and how many servers make
+    each: a class of servers. `classes`, `patterns` and `times` are the pool.
     """
 
     instance: PlacementInstance
@@ -96,7 +91,7 @@ class PatternProgramme:
         self.add(np.searchsorted(self.sizes, sizes), columns)
 
     def add(self, classes: Ints, patterns: Ints) -> int:
-        """Put patterns, shape (P, S), into the pool; how many were new."""
+        """Add patterns (P, S) to the pool; return how many were new."""
         fresh: list[int] = []
         for i, (kind, pattern) in enumerate(zip(classes.tolist(), patterns, strict=True)):
             key = (kind, pattern.tobytes())
@@ -110,7 +105,7 @@ class PatternProgramme:
         return len(fresh)
 
     def indices(self, classes: Ints, patterns: Ints) -> Ints:
-        """Where patterns, shape (P, S), are in the pool; new ones are put into it."""
+        """Indices of patterns (P, S) in the pool; new ones are added."""
         self.add(classes, patterns)
         keys = zip(classes.tolist(), patterns, strict=True)
         return np.array([self._known[kind, each.tobytes()] for kind, each in keys], dtype=np.int64)
@@ -147,7 +142,7 @@ class PatternProgramme:
         return Demand(self.tables.replicas, self.limits)
 
     def price(self, theta: float) -> Pricing:
-        """What prices new patterns within theta; the pool gains what its own tell at theta."""
+        """Return the pricing at theta; the pool gains its own patterns stripped of fillers."""
         pricing = Pricing(self.tables, self.sizes, theta, self.whole, self.full)
         if pricing.free.any():
             used = self.within(pricing)
@@ -155,9 +150,9 @@ class PatternProgramme:
         return pricing
 
     def relax(self, pricing: Pricing) -> Relaxed | PatternCertificate | None:
-        """Solve the programme of a demand at theta: a solution, or a proof that there is none.
+        """Solve the linear programme of a demand at theta, or certify that it has no solution.
 
-        None at the deadline, or where rounds run out before either.
+        Return None at the deadline, or if the rounds run out before either.
         """
         demand, stages = pricing.demand, len(pricing.demand.replicas)
         if not pricing.every_size_has_one:
@@ -204,9 +199,9 @@ class PatternProgramme:
         return (SMOOTHING * self._centre + (1 - SMOOTHING) * prices, prices)
 
     def shortage(self, used: Ints, pricing: Pricing) -> MilpArrays:
-        """min sum u over the shortages u of stages and of what fills, and so many of each pattern.
+        """min sum u over the shortages u of stages and of fillers; columns u, then the patterns.
 
-        Of a free stage there are no more than its replicas, of any other no fewer.
+        Free stages have at most their replicas in patterns, all others at least.
         """
         from scipy.sparse import csr_array, eye_array, hstack, vstack
 
@@ -232,7 +227,7 @@ class PatternProgramme:
         )
 
     def columns_of(self, classes: Ints, patterns: Ints, pricing: Pricing) -> csr_array:
-        """Rows are patterns: their counts, what free stages fill of each, a 1 in its class."""
+        """A row for each pattern: its counts, the places left to free stages, a 1 in its class."""
         from scipy.sparse import csr_array, hstack
 
         filled = np.zeros((len(classes), 1))

@@ -28,7 +28,7 @@ class Packing(NamedTuple):
 
 
 def packing(instance: PlacementInstance, settings: Settings) -> Packing:
-    """Some placement of the job, stages x servers: "infeasible" where there is none."""
+    """Some placement of the job, stages x servers, or "infeasible"."""
     sizes = np.array([stage.tensor_parallel for stage in instance.job.stages], dtype=np.int64)
     replicas = np.array([stage.replicas for stage in instance.job.stages], dtype=np.int64)
     distinct, of_stage = np.unique(sizes, return_inverse=True)
@@ -45,7 +45,7 @@ def packing(instance: PlacementInstance, settings: Settings) -> Packing:
 
 
 def pack(sizes: Ints, wanted: Ints, free_gpus: tuple[int, ...], settings: Settings) -> Packing:
-    """So many replicas of each of some distinct sizes on servers: counts are sizes x servers."""
+    """Replicas of distinct sizes on servers: counts are sizes x servers."""
     counts = _largest_first(sizes, wanted, free_gpus)
     if counts is not None:
         return Packing(counts, Termination.FEASIBLE)
@@ -57,7 +57,7 @@ def pack(sizes: Ints, wanted: Ints, free_gpus: tuple[int, ...], settings: Settin
 
 
 def _first(room: Ints, most: int) -> Ints:
-    """The first so many places of each server's."""
+    """Fill servers in order up to their room until `most` replicas are placed."""
     return np.diff(np.minimum(np.cumsum(room), most), prepend=0)
 
 

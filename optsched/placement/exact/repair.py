@@ -1,4 +1,4 @@
-"""Placements within theta: a dive through the linear programme, then repairs of what it leaves.
+"""Placements within theta: a dive through the linear programme, then repairs of the rest.
 
 The dive fixes patterns of the linear programme one after another, until few servers are left or
 the rest has no solution. A repair releases some servers, near to the stages that miss replicas,
@@ -49,20 +49,9 @@ TIE = 1e-3
 class Repair:
     """Patterns fixed so far for servers, and the replicas they leave over.
 
-    Attributes
-    ----------
-    programme : PatternProgramme
-        The pool of patterns.
-    whole : Pricing
-        Of theta, and all that is to be placed.
-    prices : (S,) float
-        By which new patterns are drawn.
-    fixed : list of int
-        Patterns of the pool, one for each server that has its own.
-    least : LeastCounts, optional
-        Under the "bottleneck" reading: a repair chooses those of its stages anew.
-    stale : int
-        Repairs in a row that left as many replicas over.
+    `whole` prices the whole demand at theta; `prices` (S,) are those by which new patterns are
+    drawn; `fixed` are indices of patterns in the pool, one a server; `stale` counts repairs in a
+    row without fewer replicas left over.
     """
 
     programme: PatternProgramme
@@ -76,11 +65,11 @@ class Repair:
 
     @property
     def missing(self) -> Ints:
-        """Replicas without a server, by stage; free stages fill, and never miss any."""
+        """Replicas without a server, by stage; those of free stages always find one."""
         return self._over(self._left(self.fixed))
 
     def dive(self) -> bool:
-        """Fix patterns of the linear programme; whether it has a solution at all."""
+        """Fix patterns of the linear programme; return whether it has a solution."""
         pricing, found = self.whole, self.programme.relax(self.whole)
         if not isinstance(found, Relaxed):
             return False
@@ -102,7 +91,7 @@ class Repair:
         return True
 
     def mend(self) -> bool:
-        """Give some servers other patterns; whether every replica has its server now."""
+        """Give some servers other patterns; return whether every replica now has a server."""
         before = int(self.missing.sum())
         order = self._most_likely()
         left = int(self._left(self.fixed).demand.limits.sum())
@@ -124,7 +113,7 @@ class Repair:
         return over == 0
 
     def _left(self, fixed: list[int], pricing: Pricing | None = None) -> Pricing:
-        """What is left of all there is to place, or of some, beside patterns of the pool."""
+        """The pricing of what some patterns leave of the whole demand, or of a given one."""
         pricing = pricing or self.whole
         kinds = np.array(self.programme.classes)[fixed]
         return pricing.left(pricing.after(kinds, self.programme.counts[fixed]))
@@ -133,7 +122,7 @@ class Repair:
         return np.where(pricing.free, 0, pricing.demand.replicas)
 
     def _fix(self, found: Relaxed, pricing: Pricing, step: int) -> tuple[Pricing, list[int]]:
-        """Fix so many of the patterns of largest values, drawn with some chance."""
+        """Fix `step` patterns, those of large values with random perturbation."""
         fixed: list[int] = []
         chance = np.minimum(found.values, step) + self.random.exponential(CHANCE, len(found.values))
         replicas, limits = pricing.demand.replicas.copy(), pricing.demand.limits.copy()
@@ -149,7 +138,7 @@ class Repair:
         return self._left(fixed, pricing), fixed
 
     def _most_likely(self) -> Ints:
-        """The fixed servers, those first that hold most near a missing stage, with some chance."""
+        """Fixed servers in random order, those with replicas near a missing stage first."""
         missing, stages = self.missing, np.arange(len(self.prices))
         if not self.fixed:
             return np.arange(0)
@@ -164,7 +153,7 @@ class Repair:
         return np.argsort(-likely - 1e-9 * self.random.random(len(likely)))
 
     def _columns(self, pricing: Pricing, released: list[int]) -> Ints:
-        """Patterns for a repair: all, or some known and some new, those released among them."""
+        """Patterns for a repair: all, or a sample of known and new ones with the released."""
         programme, demand = self.programme, pricing.demand
         every = pricing.needed(np.zeros(len(self.prices)), ALL_PATTERNS)
         if every is not None:
@@ -189,7 +178,7 @@ class Repair:
         return columns
 
     def _fewest_over(self, pricing: Pricing, columns: Ints) -> tuple[list[int], int] | None:
-        """Patterns in integers that leave the fewest replicas over, and how many; None in time."""
+        """Patterns that leave the fewest replicas over, and how many; None without an answer."""
         problem = self.programme.shortage(columns, pricing)
         needs = len(problem.cost) - len(columns)
         cost, most, integer = problem.cost.copy(), problem.row_upper.copy(), problem.integer.copy()

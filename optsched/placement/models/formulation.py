@@ -36,25 +36,12 @@ INSTEAD = "use heavy-edge or repartition"
 
 @dataclass(frozen=True)
 class PlacementModelData:
-    """What the model is built from.
+    """What the model is built from; times in seconds.
 
-    Attributes
-    ----------
-    tables : CostTables
-        base_s(w), a_s and b_s; of a pruned model they are capped above the upper bound.
-    offers : tuple of int
-        g_m.
-    unit : float
-        Seconds of the best known placement: the unit of time.
-    bound, upper_bound : float
-        Bounds of alpha in seconds: a proven lower bound, and the time of the best known placement
-        (pruned) or one that no placement exceeds (complete).
-    bottleneck : bool
-        Whether the all-reduce is bound by the stage's least count on any server, and that matters:
-        of a job of micro-batches the slowest all-reduce of a stage counts, which is that anyhow.
-    pruned : bool
-        Whether columns slower than the upper bound and reordered equal servers are left out;
-        otherwise the model holds for every feasible placement.
+    `unit` is the time of the best known placement. `upper_bound` is that too in a pruned model,
+    whose tables are capped above it, and a time that no placement exceeds in a complete one.
+    `bottleneck` tells whether the stage's least count binds its all-reduce; for micro-batches both
+    readings are the same, since the slowest all-reduce of a stage counts.
     """
 
     tables: CostTables

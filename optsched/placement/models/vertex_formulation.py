@@ -1,8 +1,7 @@
 """The vertex-level ILP: one binary per replica and server, without strengthening.
 
-What the paper's Table II most likely solved: no bounds, no symmetry breaking, no start. It is
-here as the honest rival of the strengthened model. Symbols and equations:
-models/placement/README.md.
+Most likely what the paper's Table II solved: no bounds, no symmetry breaking, no start. It is the
+rival of the strengthened model. Symbols and equations: models/placement/README.md.
 """
 
 from __future__ import annotations
@@ -123,11 +122,7 @@ def model(
 def vertex_data(
     instance: PlacementInstance, options: PlacementOptions, *, pruned: bool
 ) -> VertexModelData:
-    """Gather the model's data; pruned, Heavy-Edge's time caps what takes longer, and is no start.
-
-    The unit of time is a lower bound: a solver's tolerances, absolute in the model, are then as
-    small beside the optimum.
-    """
+    """Gather the model's data; the unit of time is a lower bound, near which the optimum lies."""
     bottleneck = options.all_reduce_bandwidth == "bottleneck"
     refuse_many_nonzeros("ilp-vertex", replica_nonzeros(instance, bottleneck), "use ilp")
     bottleneck = bottleneck and not instance.job.micro_batches
