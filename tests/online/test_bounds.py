@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from oracles.offline import offline_optimum
-from oracles.random_online import one_stage, random_case, tiny_case
+from oracles.random_online import least_flow_of, one_stage, random_case, tiny_case
 
 from optsched.generators.workload import WorkloadShape, generate_workload
 from optsched.online.bounds.flow import (
@@ -41,10 +40,10 @@ def test_bounds_hold_on_every_policy(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(25))
 def test_bounds_below_the_optimum_below_every_policy(seed: int) -> None:
     jobs = tiny_case(seed)
-    optimum = offline_optimum(jobs)
-    assert flow_bounds(jobs, known_flow=optimum.flow).best <= optimum.flow * ALLOWED
+    optimum = least_flow_of(jobs)
+    assert flow_bounds(jobs, known_flow=optimum).best <= optimum * ALLOWED
     for name in POLICIES:
-        assert simulate_online(jobs, name).flow.sum() >= optimum.flow / ALLOWED
+        assert simulate_online(jobs, name).flow.sum() >= optimum / ALLOWED
 
 
 @pytest.mark.full
@@ -61,7 +60,7 @@ def test_two_jobs_by_hand() -> None:
     assert length.tolist() == [4, 2]
     assert fast_machine_bound(jobs, length) == 8
     assert mean_busy_time_bound(jobs, length) == pytest.approx(8)  # (1 + 1) + (4 + 2)
-    assert offline_optimum(jobs).flow == 8
+    assert least_flow_of(jobs) == 8
     assert 6 <= flow_bounds(jobs, known_flow=8.0).capacity_dual <= 8 * ALLOWED
 
 
@@ -80,14 +79,14 @@ def test_the_optimum_of_jobs_with_slices_by_hand() -> None:
         )
         catalogue = Catalogue.of({"m1": one, "pair": pair})
         jobs = prepare_jobs(workload, catalogue, OnlineCluster.of(2, 2))
-        assert offline_optimum(jobs).flow == 5
+        assert least_flow_of(jobs) == 5
 
 
 def test_any_price_is_valid_and_none_gives_the_durations() -> None:
     rng = np.random.default_rng(3)
     jobs = tiny_case(3)
     length = jobs.iterations * jobs.least
-    optimum = offline_optimum(jobs).flow
+    optimum = least_flow_of(jobs)
     edges = np.linspace(0, float(length.sum()) + 7, 9)
     used = np.empty(8)
     for trial in range(300):
@@ -140,4 +139,3 @@ def test_no_job_no_flow() -> None:
     workload = Workload.of(submit_time=[], gpus=[], iterations=[], model=[])
     jobs = prepare_jobs(workload, Catalogue.of({}), OnlineCluster.of(1))
     assert flow_bounds(jobs).best == 0
-    assert offline_optimum(jobs).flow == 0

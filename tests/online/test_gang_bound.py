@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracles.offline import offline_optimum
-from oracles.random_online import one_stage, tiny_case
+from oracles.random_online import least_flow_of, one_stage, tiny_case
 
 import optsched
 from optsched.deadline import Deadline
@@ -83,7 +82,7 @@ def test_two_gangs_that_cannot_run_together() -> None:
     """3 + 3 GPUs on 5, one second each: 1 + 2 = 3; a fluid lets a third of one wait: 7/3."""
     gangs = [(0.0, 1.0, 3), (0.0, 1.0, 3)]
     jobs = jobs_of(instance_of(gangs, 5))
-    assert least_flow(gangs, 5) == offline_optimum(jobs).flow == 3
+    assert least_flow(gangs, 5) == least_flow_of(jobs) == 3
     assert gang_bound(jobs, 3.0).value == pytest.approx(3)
     fluid = flow_bounds(jobs, known_flow=3.0, cells=400, iterations=2_000)
     assert fluid.best <= 7 / 3 * ALLOWED
@@ -126,7 +125,7 @@ def test_below_every_schedule_of_gangs_in_full(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_below_the_optimum_on_servers(seed: int) -> None:
     jobs = tiny_case(seed)
-    optimum = offline_optimum(jobs).flow
+    optimum = least_flow_of(jobs)
     assert gang_bound(jobs, optimum, iterations=60).value <= optimum * ALLOWED
 
 

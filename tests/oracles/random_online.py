@@ -13,6 +13,7 @@ from optsched.online.data.configurations import prepare_configurations
 from optsched.online.data.jobs import Jobs, prepare_jobs
 from optsched.online.data.workload import Workload
 from optsched.placement.instance import Job, Stage
+from oracles.online import Simulation, least_flow
 
 VOLUMES = (0.0, 1e5, 1e7, 2e8)
 LARGE_VOLUMES = (1e8, 5e8, 1e9)
@@ -151,3 +152,22 @@ def one_stage(gpus: int) -> dict[str, Job]:
                                    "parameter_bytes": 0.0})  # fmt: skip
     made = random_job(rng, 1, "one")
     return {f"m{gpus}": made.model_copy(update={"stages": (stage,)})}
+
+
+def least_flow_of(jobs: Jobs) -> float:
+    """The least total flow of any schedule without preemption, by trying them all."""
+    configurations = enumerate(jobs.configurations.jobs)
+    models = {
+        str(at): job.model_dump(mode="json", exclude_unset=True) for at, job in configurations
+    }
+    rows = [
+        {
+            "job_id": str(row),
+            "submit_time": float(jobs.submit[row]),
+            "gpus": int(jobs.gpus[row]),
+            "iterations": float(jobs.iterations[row]),
+            "model": str(jobs.configuration[row]),
+        }
+        for row in range(len(jobs))
+    ]
+    return least_flow(Simulation(rows, {"models": models}, jobs.cluster.to_dict(), "spjf"))

@@ -1,7 +1,7 @@
 """Preemptive policies by a naive loop, written from the page models/online/README.md alone.
 
 Segments, rounds, passes and keys as the page has them; Heavy-Edge, the iteration time and the
-offers are those of `online_oracle`. Every pass looks at every job.
+offers are those of `oracles.online`. Every pass looks at every job.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from independent.online_oracle import Row, Simulation
+from oracles.online import Row, Simulation
 
 POLICIES = ("las", "srpt-preemptive", "max-min")
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 from independent.day import batches
-from independent.online_cases import pick
-from independent.preemption_oracle import POLICIES, PreemptiveSimulation
-from independent.test_online import OFFERS, Case, _in_row_order
+from online.test_oracle import OFFERS, Case, _in_row_order
+from oracles.online_cases import pick
+from oracles.preemption import POLICIES, PreemptiveSimulation
 
 from optsched import online
 from optsched.online.audit import audit
