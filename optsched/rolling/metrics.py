@@ -17,20 +17,18 @@ class Metrics:
 
     Attributes
     ----------
-    energy_cost : float
-        Integral of c_nk over the node intervals.
-    tardiness_cost : float
-        Sum of eta_j (C_j - d_j)^+.
+    energy_cost, tardiness_cost : float
+        Integral of c_nk over the node intervals, and sum of eta_j (C_j - d_j)^+.
     late_jobs : int
         Jobs done after their due date by more than rounding.
     most_jobs : int
-        In the system at once: arrived and not done.
+        Largest number of jobs that have arrived and are not done.
     tardiness, flow_time : float
         Sums of (C_j - d_j)^+ and C_j - submit time, seconds.
     utilisation : dict
         GPUs in use over GPUs, by type, from the first arrival to the last completion.
     decision_time, longest_decision : float
-        Wall-clock seconds in the policy: in all, and the most at one decision.
+        Wall-clock seconds in the policy: in total, and at one decision.
     """
 
     energy_cost: float
@@ -82,30 +80,22 @@ def compute_metrics(instance: RollingInstance, run: Records) -> Metrics:
         node, length = instance.nodes[interval.node], interval.end - interval.start
         energy += length * node.cost_rate[interval.used - 1]
         used[node.gpu_type] += length * interval.used
-    late = {
-        record.job: max(record.completion - instance.jobs[record.job].due_date, 0.0)
-        for record in run.jobs
-    }
-    rounding = {
-        r.job: slack(
-            r.completion - instance.jobs[r.job].submit_time,
-            r.completion,
-            instance.jobs[r.job].due_date,
-        )
-        for r in run.jobs
-    }
-    begin = min(job.submit_time for job in instance.jobs)
+    jobs = instance.jobs
+    flow = {record.job: record.completion - jobs[record.job].submit_time for record in run.jobs}
+    late = {r.job: max(r.completion - jobs[r.job].due_date, 0.0) for r in run.jobs}
+    rounding = {r.job: slack(flow[r.job], r.completion, jobs[r.job].due_date) for r in run.jobs}
+    begin = min(job.submit_time for job in jobs)
     length = max(record.completion for record in run.jobs) - begin
     gpus: dict[str, int] = defaultdict(int)
     for node in instance.nodes:
         gpus[node.gpu_type] += node.gpus
     return Metrics(
         energy_cost=energy,
-        tardiness_cost=sum(instance.jobs[j].tardiness_weight * t for j, t in late.items()),
+        tardiness_cost=sum(jobs[j].tardiness_weight * t for j, t in late.items()),
         late_jobs=sum(seconds > rounding[job] for job, seconds in late.items()),
         most_jobs=_most_jobs(instance, run),
         tardiness=sum(late.values()),
-        flow_time=sum(r.completion - instance.jobs[r.job].submit_time for r in run.jobs),
+        flow_time=sum(flow.values()),
         preemptions=sum(r.preemptions for r in run.jobs),
         migrations=sum(r.migrations for r in run.jobs),
         utilisation={name: used[name] / (count * length) for name, count in gpus.items()},
@@ -116,14 +106,14 @@ def compute_metrics(instance: RollingInstance, run: Records) -> Metrics:
 
 
 def _most_jobs(instance: RollingInstance, run: Records) -> int:
-    """A job that is done when another comes is out before it."""
+    """A job that ends when another arrives leaves before it."""
     changes = [(instance.jobs[r.job].submit_time, 1) for r in run.jobs]
     changes += [(r.completion, -1) for r in run.jobs]
     return max(accumulate(change for _, change in sorted(changes)))
 
 
 def cost_ratio(cost: float, baseline: float) -> float:
-    """(29): C_m / C_b.
+    """Cost ratio (29), C_m / C_b.
 
     Parameters
     ----------
@@ -146,7 +136,7 @@ def cost_ratio(cost: float, baseline: float) -> float:
 
 
 def cost_reduction(target: float, other: float) -> float:
-    """(30), PCR: (C_o - C_t) / C_o x 100; positive when the target costs less.
+    """Cost reduction (30) in percent, (C_o - C_t) / C_o x 100; positive if the target is cheaper.
 
     Parameters
     ----------

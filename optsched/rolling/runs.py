@@ -1,4 +1,4 @@
-"""Policies run over time: methods like any other, and several of them beside one another."""
+"""Run policies over time: as methods, and several on one draw of the true epochs."""
 
 from __future__ import annotations
 
@@ -38,34 +38,31 @@ from optsched.rolling.solution import RollingSolution
 
 Progress = Callable[[str, int, int], None]
 QUICK_ITERATIONS = 20
-"""Of the bound that a policy's result gets: half a second for 1,000 jobs on 100 nodes, after runs
-that take one to six."""
+"""Iterations of a policy's bound: 0.5 s for 1,000 jobs on 100 nodes, whose runs take 1 to 6 s."""
 BOUND_SOURCE = "clairvoyant Lagrangian"
 STEPS_BY = "edf"
-"""Its cost sets the step lengths of the bound as a method, never the bound's validity."""
+"""Policy whose cost sets the step lengths of `clairvoyant-bound`; any cost gives a valid bound."""
 DETAILS = (
     *("energy_cost", "tardiness_cost", "late_jobs", "most_jobs"),
     *("decisions", "preemptions", "migrations", "utilisation"),
 )
-"""Of a run's figures those that do not differ between two equal runs: no times."""
+"""Metrics in a result's details: those that are equal in two equal runs."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One policy's run, and what was made of it.
+    """One policy's run with its audit, its bound and its load.
 
     Attributes
     ----------
-    check : CheckReport
-        The audit.
     bound : float or None
-        Total cost that no policy can be below for these true epochs, dollars.
+        Lower bound on the total cost of any policy for these true epochs, dollars.
     load : float
         rho, offered work over capacity.
     plan : dict
         Utilisation by GPU type of the uncapacitated clairvoyant plan for these true epochs.
     message : str or None
-        How many decisions were cut by a limit, if any were.
+        How many decisions a limit cut.
     """
 
     records: Records
@@ -83,17 +80,15 @@ class Run:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of ``optsched roll --json``."""
-        m = self.metrics
+        m, run = self.metrics, self.records
         return {
-            "instance": self.records.instance,
-            "policy": self.records.policy,
-            "seed": self.records.seed,
-            "options": self.records.options,
+            **{"instance": run.instance, "policy": run.policy, "seed": run.seed},
+            "options": run.options,
             "total_cost": m.total_cost,
             "energy_cost": m.energy_cost,
             "tardiness_cost": m.tardiness_cost,
             "late_jobs": m.late_jobs,
-            "jobs": len(self.records.jobs),
+            "jobs": len(run.jobs),
             "cost_bound": self.bound,
             "excess": self.excess,
             "audit": self.check.verdict(),
@@ -134,7 +129,8 @@ def run_policies(
         policy = Limited(world, make_policy(name, world, own), own.deadline)
         report = None if progress is None else partial(progress, name)
         try:
-            done.append((_records(world, policy, own, report), policy.message))
+            run = simulate_rolling(world, policy, seed=settings.seed, progress=report)
+            done.append((run, policy.message))
         except KeyboardInterrupt:
             interrupted = True
             break
@@ -152,7 +148,7 @@ def run_policies(
 def run_policy(
     name: str, instance: RollingInstance, options: RollingOptions, settings: Settings
 ) -> Outcome:
-    """Run a policy on the seed's draw of the true epochs; `iterations` are those of ``rg``."""
+    """Run a policy on the seed's draw of the true epochs; `iterations` are the passes of ``rg``."""
     began = clock()
     world = World(instance, options)
     return _outcome(world, make_policy(name, world, settings), settings, began)
@@ -161,7 +157,7 @@ def run_policy(
 def bound_runs(
     name: str, instance: RollingInstance, options: RollingOptions, settings: Settings
 ) -> Outcome:
-    """Bound every policy's cost for the seed's true epochs; `iterations` are the dual's."""
+    """Bound every policy's cost for the seed's true epochs, in so many subgradient iterations."""
     began = clock()
     found, _ = clairvoyant_prices(instance, options, settings)
     return Outcome(
@@ -177,16 +173,14 @@ def bound_runs(
 def clairvoyant_prices(
     instance: RollingInstance, options: RollingOptions, settings: Settings
 ) -> tuple[Bound, list[str]]:
-    """The bound of `bound_runs` with its prices, and the GPU types whose rows they are."""
+    """The bound of `bound_runs` with its prices, and the GPU types of their rows."""
     world = World(instance, options)
     policy = Limited(world, make_policy(STEPS_BY, world, settings), settings.deadline)
     try:
-        records = [_records(world, policy, settings)]
+        records = [simulate_rolling(world, policy, seed=settings.seed)]
     except UnfinishedRunError:
         records = []
-    effort = BoundSettings()
-    if settings.iterations is not None:
-        effort = BoundSettings(iterations=settings.iterations)
+    effort = BoundSettings(iterations=settings.iterations or BoundSettings.iterations)
     found = _bound(world, settings, records, effort)
     return found, [kind.name for kind in world.all.kinds]
 
@@ -205,10 +199,10 @@ def quick_bound(
 
 
 def own_policy(name: str, given: Any) -> Any:
-    """A method of a policy of the caller's: an object with ``schedule(view)``, or its class.
+    """Make a method of a user's policy: an object with ``schedule(view)``, or its class.
 
-    ``schedule`` returns an `optsched.rolling.simulator.engine.Plan`; an attribute ``wake`` asks
-    to be called again after so many seconds at the latest.
+    ``schedule`` returns an `optsched.rolling.simulator.engine.Plan`; an attribute ``wake`` is the
+    number of seconds after which it is called again at the latest.
     """
 
     def method(instance: RollingInstance, options: RollingOptions, settings: Settings) -> Outcome:
@@ -220,7 +214,7 @@ def own_policy(name: str, given: Any) -> Any:
 
 
 class _Own:
-    """A caller's object as a policy of the simulator."""
+    """A user's object as a policy of the simulator."""
 
     def __init__(self, name: str, given: Any) -> None:
         self.name, self._given = name, given
@@ -231,34 +225,23 @@ class _Own:
         return plan
 
 
-def _records(
-    world: World,
-    policy: Decider,
-    settings: Settings,
-    progress: Callable[[int, int], None] | None = None,
-) -> Records:
-    epochs = draw_epochs(world.instance, settings.seed)
-    return simulate_rolling(world, policy, seed=settings.seed, epochs=epochs, progress=progress)
-
-
 def _outcome(world: World, policy: Decider, settings: Settings, began: float) -> Outcome:
     limited = Limited(world, policy, settings.deadline)
     try:
-        records = _records(world, limited, settings)
+        records = simulate_rolling(world, limited, seed=settings.seed)
     except UnfinishedRunError as ended:
         details = {"message": str(ended)}
         return Outcome(None, ended.termination, solve_time=clock() - began, details=details)
-    metrics = compute_metrics(world.instance, records)
-    seconds = clock() - began
+    metrics, seconds = compute_metrics(world.instance, records), clock() - began
     epochs = draw_epochs(world.instance, settings.seed)
-    message = limited.message
+    cut = {} if limited.message is None else {"message": limited.message}
     return Outcome(
         RollingSolution.of(records, metrics.total_cost),
         Termination.TIME_LIMIT if limited.late else Termination.FEASIBLE,
         claimed=metrics.total_cost,
         solve_time=seconds,
         details={
-            **({} if message is None else {"message": message}),
+            **cut,
             **{key: getattr(metrics, key) for key in DETAILS},
             "jobs": len(records.jobs),
             "offered_load": offered_load(world.instance),
@@ -293,10 +276,9 @@ def _bound(
 
     Without a run it is the uncapacitated bound.
     """
+    epochs = draw_epochs(world.instance, settings.seed)
     if not done:
-        epochs = draw_epochs(world.instance, settings.seed)
         return clairvoyant_bound(world, epochs, math.inf, BoundSettings(iterations=1))
     best = min(compute_metrics(world.instance, records).total_cost for records in done)
     last = max(record.completion for records in done for record in records.jobs)
-    epochs = draw_epochs(world.instance, settings.seed)
     return clairvoyant_bound(world, epochs, best, effort, until=last, deadline=settings.deadline)

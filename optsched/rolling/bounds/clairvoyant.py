@@ -26,26 +26,27 @@ from numpy.typing import NDArray
 
 from optsched.deadline import Deadline
 from optsched.kernels import kernel
-from optsched.rolling.instance import RollingInstance
 from optsched.rolling.simulator.world import World
 
 Floats = NDArray[np.float64]
-STEPS = 40
-CLOSE = 1e-11
+Ints = NDArray[np.int64]
+MAX_BISECTIONS = 40
+MULTIPLIER_RTOL = 1e-11
+MAX_DOUBLINGS = 200
 EPSILON = 2.0**-53
 """Relative rounding of one operation."""
 
 
 @dataclass(frozen=True)
 class BoundSettings:
-    """How hard to try: the bound is valid at any setting.
+    """Effort: the bound is valid at any setting.
 
     Attributes
     ----------
     iterations : int
         Of the subgradient method; 1 gives the uncapacitated bound.
     slot : float or None
-        Seconds; by default a 1/150 of the time to cover, at least 60 s.
+        Seconds; by default 1/150 of the time to cover, at least 60 s.
     patience : int
         Iterations without a better bound before the step is halved.
     """
@@ -57,14 +58,16 @@ class BoundSettings:
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """A certified bound: evaluate `lagrangian` at ``prices`` to check it.
+    """A certified bound: `lagrangian` at ``prices`` gives its value again.
 
     Attributes
     ----------
     bound, uncapacitated : float
-        Dollars; the second is the value at no prices.
+        Dollars; the second is the value without prices.
     prices : array (T, H)
         lam, dollars per GPU second.
+    edges : array (H + 1,)
+        Of the slots, seconds.
     use : array (T,)
         GPU seconds of the uncapacitated clairvoyant plan, by type.
     history : tuple of float
@@ -82,37 +85,30 @@ class Bound:
 class Slots(NamedTuple):
     """Edges of the slots (H + 1,) in seconds, prices (T, H) in dollars per GPU second."""
 
-    edges: Any
-    price: Any
+    edges: Floats
+    price: Floats
 
 
 class Workload(NamedTuple):
     """All jobs and their configurations; those of job j are ``start[j] .. start[j + 1]``.
 
-    Attributes
-    ----------
-    jobs : (J, 4) float
-        Arrival, epochs to do, due date, weight; seconds, and dollars per second.
-    start : (J + 1,) int
-    kind, size, speed, energy : (configurations,) int, float, float, float
-        GPU type, GPUs, epochs per second, dollars per second.
-    least : (J,) float
-        Least dollars per epoch.
-    gpus : (T,) float
+    ``jobs`` (J, 4) has arrival, epochs to do, due date (seconds) and weight (dollars per second);
+    ``kind``, ``size``, ``speed``, ``energy`` are by configuration its GPU type, GPUs, epochs per
+    second and dollars per second; ``least`` (J,) is the least cost of an epoch; ``gpus`` is (T,).
     """
 
-    jobs: Any
-    start: Any
-    kind: Any
-    size: Any
-    speed: Any
-    energy: Any
-    least: Any
-    gpus: Any
+    jobs: Floats
+    start: Ints
+    kind: Ints
+    size: Floats
+    speed: Floats
+    energy: Floats
+    least: Floats
+    gpus: Floats
 
 
 class Job(NamedTuple):
-    """One row of a `Workload`; ``first`` is the slot of the arrival."""
+    """One job of a `Workload`; ``first`` is the slot of its arrival."""
 
     arrival: float
     work: float
@@ -120,10 +116,10 @@ class Job(NamedTuple):
     weight: float
     least: float
     first: int
-    kind: Any
-    size: Any
-    speed: Any
-    energy: Any
+    kind: Ints
+    size: Floats
+    speed: Floats
+    energy: Floats
 
 
 def clairvoyant_bound(
@@ -184,58 +180,32 @@ def lagrangian(
 
 
 def _first_multipliers(load: Workload, slots: int) -> Floats:
-    """Where the search for each job's and slot's mu begins: dollars per epoch, and not 0.
-
-    Energy may be free, and then lateness alone says what an epoch is worth.
-    """
+    """First mu of each job and slot, dollars per epoch; above 0 also where energy is free."""
     fastest = np.array([load.speed[a:b].max() for a, b in pairwise(load.start)])
     return np.repeat((load.least + load.jobs[:, 3] / fastest)[:, None], slots, axis=1)
 
 
 def workload_of(world: World, epochs: tuple[float, ...]) -> Workload:
-    """Cut the inner problems' arrays from a world and true epochs."""
-    instance, tables = world.instance, world.all
-    rate, gpus = _rates(instance, world)
-    rows: list[tuple[int, float, float, float]] = []
-    start, least = [0], []
-    for j in range(len(instance.jobs)):
-        before = len(rows)
-        for t, kind in enumerate(tables.kinds):
-            for c, each in enumerate(kind.configurations):
-                seconds = float(tables.seconds[j, t, c])
-                if seconds < np.inf:
-                    size = float(each.fraction) * each.gpus
-                    rows.append((t, size, 1 / seconds, size * rate[t]))
-        start.append(len(rows))
-        least.append(min(row[3] / row[2] for row in rows[before:]))
-    table = np.array(rows)
+    """The arrays of the inner problems."""
+    instance, seconds = world.instance, world.all.seconds
+    usable = np.isfinite(seconds)
+    job, kind, configuration = usable.nonzero()
+    # c_t, the least cost of a GPU second by type
+    rates = np.full(len(world.gpus), np.inf)
+    for node, t in zip(instance.nodes, world.all.kind_of, strict=True):
+        rates[t] = min(rates[t], *(c / k for k, c in enumerate(node.cost_rate, 1)))
+    size, speed = world.sizes[kind, configuration], 1 / seconds[usable]
+    energy = size * rates[kind]
+    start = np.searchsorted(job, np.arange(len(seconds) + 1))
+    least = np.minimum.reduceat(energy / speed, start[:-1])
     jobs = []
-    for job, work in zip(instance.jobs, epochs, strict=True):
-        arrival = max(job.submit_time, instance.now)
-        clock_error = 8 * EPSILON * (abs(arrival) + abs(job.due_date))
-        due = job.due_date + clock_error  # a later due date only lowers the bound
-        jobs.append((arrival, work - job.completed_epochs, due, job.tardiness_weight))
-    return Workload(
-        np.array(jobs, dtype=float),
-        np.array(start),
-        table[:, 0].astype(np.int64),
-        np.ascontiguousarray(table[:, 1]),
-        np.ascontiguousarray(table[:, 2]),
-        np.ascontiguousarray(table[:, 3]),
-        np.array(least),
-        gpus,
-    )
-
-
-def _rates(instance: RollingInstance, world: World) -> tuple[Floats, Floats]:
-    """c_t, the least cost of a GPU second by type, and the GPUs of each type."""
-    rate = np.full(len(world.all.kinds), np.inf)
-    gpus = np.zeros(len(rate))
-    for n, node in enumerate(instance.nodes):
-        t = int(world.all.kind_of[n])
-        rate[t] = min(rate[t], *(c / k for k, c in enumerate(node.cost_rate, 1)))
-        gpus[t] += node.gpus
-    return rate, gpus
+    for j, work in zip(instance.jobs, epochs, strict=True):
+        arrival = max(j.submit_time, instance.now)
+        clock_error = 8 * EPSILON * (abs(arrival) + abs(j.due_date))
+        due = j.due_date + clock_error  # a later due date only lowers the bound
+        jobs.append((arrival, work - j.completed_epochs, due, j.tardiness_weight))
+    data = np.array(jobs, dtype=float)
+    return Workload(data, start, kind, size, speed, energy, least, world.gpus)
 
 
 def slot_edges(load: Workload, settings: BoundSettings, until: float | None) -> Floats:
@@ -252,17 +222,15 @@ def slot_edges(load: Workload, settings: BoundSettings, until: float | None) -> 
 
 
 def clairvoyant_utilisation(world: World, epochs: tuple[float, ...]) -> dict[str, float]:
-    """GPU seconds of the uncapacitated clairvoyant plan over those there are, by GPU type.
+    """Utilisation by GPU type of the uncapacitated clairvoyant plan over the span of the arrivals.
 
-    The time counted is from the first to the last arrival. Above 1, jobs must wait or leave the
-    type they would rather run on.
+    Above 1, jobs must wait or leave their cheapest type.
     """
     found = clairvoyant_bound(world, epochs, np.inf, BoundSettings(iterations=1))
     times = [job.submit_time for job in world.instance.jobs]
     span = max(times) - min(times)
-    _, gpus = _rates(world.instance, world)
     return {
-        kind.name: float(found.use[t] / (gpus[t] * span)) if span > 0 else float("inf")
+        kind.name: float(found.use[t] / (world.gpus[t] * span)) if span > 0 else float("inf")
         for t, kind in enumerate(world.all.kinds)
     }
 
@@ -331,7 +299,7 @@ def job_bound(job: Job, slots: Slots, kept: Any, lows: Any, use: Any) -> float:
 def _refine(i: int, guess: float, enough: float, job: Job, slots: Slots) -> Any:
     """The greatest value_i(mu) found, and multipliers on both sides of its maximiser."""
     low, high, best = 0.0, guess, -np.inf
-    for _ in range(200):  # grow until the work is done, or the value shows that i is too dear
+    for _ in range(MAX_DOUBLINGS):  # until the work is done, or the value exceeds `enough`
         value, done = _value(i, high, job, slots)
         best = max(best, value)
         if done >= job.work or value > enough:
@@ -339,8 +307,8 @@ def _refine(i: int, guess: float, enough: float, job: Job, slots: Slots) -> Any:
         low, high = high, 2 * high
     else:
         return best, low, guess  # the work cannot be done by the end of slot i
-    for _ in range(STEPS):
-        if best > enough or high - low <= CLOSE * high:
+    for _ in range(MAX_BISECTIONS):
+        if best > enough or high - low <= MULTIPLIER_RTOL * high:
             break
         mu = 0.5 * (low + high)
         value, done = _value(i, mu, job, slots)

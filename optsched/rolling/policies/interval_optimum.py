@@ -1,9 +1,9 @@
 """Policies ``patterns``, ``milp``, ``minlp``, ``columns``, ``exact``: rolling optima of intervals.
 
-Guarantee: each decision is optimal for (P1) when its solve ends within `A_DECISION` seconds and the
-run's limit (relative gap 1e-4); the run as a whole is not, since (19) freezes the configuration
-while STS plans to speed up. A decision that is cut has the best selection known, one that finds
-nothing STS's; `cut` and `fallen_back` count both.
+Guarantee: each decision is optimal for (P1), to a relative gap of 1e-4, when its solve ends within
+`MAX_DECISION_SECONDS` and the run's limit; the run as a whole is not, since (19) freezes the
+configuration while STS plans to speed up. A decision that is cut takes the best selection known, or
+that of STS if there is none; `cut` and `fallen_back` count both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from optsched.rolling.instance import RollingInstance
 from optsched.rolling.options import RollingOptions
 from optsched.rolling.policies.fewest_migrations import placed_of, with_fewest_migrations
 from optsched.rolling.simulator.engine import Plan
-from optsched.rolling.simulator.world import View, World
+from optsched.rolling.simulator.world import NEGLIGIBLE, View, World
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables
 from optsched.selection.heuristics.sts import sts_assignment
@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 GAP = 1e-4
-A_DECISION = 5.0
-"""Seconds that one may take, whatever the run's limit."""
-_CLOSE = 1e-9
+MAX_DECISION_SECONDS = 5.0
+"""Time limit of one decision, whatever the run's limit."""
 
 Solve = Callable[[SelectionInstance, SelectionOptions, Settings], Outcome]
 
@@ -59,7 +58,7 @@ class IntervalOptimum:
     def decide(self, view: View) -> Plan:
         """Solve (P1) for the jobs present."""
         left = self.deadline.left
-        limit = A_DECISION if left is None else min(A_DECISION, left)
+        limit = MAX_DECISION_SECONDS if left is None else min(MAX_DECISION_SECONDS, left)
         settings = Settings(time_limit=limit, gap=GAP, seed=self.seed)
         self.decided += 1
         try:
@@ -75,8 +74,8 @@ class IntervalOptimum:
         return Plan(with_fewest_migrations(view.tables, placed_of(seats), view.running))
 
     @property
-    def said(self) -> str | None:
-        """What there is to say of a run some of whose decisions are no optima."""
+    def message(self) -> str | None:
+        """How many decisions were not proved optimal; None if all were."""
         if self.cut == 0:
             return None
         return f"{self.cut} of {counted(self.decided, 'decision')} not proved optimal"
@@ -95,24 +94,13 @@ def first_model(
 
 
 def moment_of(view: View) -> SelectionInstance:
-    """The selection instance at a decision: the jobs present, and the epochs they have made."""
+    """The selection problem of a decision: the jobs present, and the epochs that they have made."""
     jobs = []
     for index, done in zip(view.jobs, view.done, strict=True):
         job = view.world.instance.jobs[index]
-        most = max(job.epochs.values) * (1 - _CLOSE)  # rounding may end a job a hair too late
+        most = max(job.epochs.values) * (1 - NEGLIGIBLE)  # rounding may end a job a little late
         jobs.append(job.model_copy(update={"completed_epochs": min(done, most)}))
-    instance = view.world.instance
-    return SelectionInstance.model_construct(
-        schema_="optsched/selection",
-        version=1,
-        name=instance.name,
-        now=view.time,
-        interval=instance.interval,
-        postponement_penalty=instance.postponement_penalty,
-        gpu_types=instance.gpu_types,
-        nodes=instance.nodes,
-        jobs=tuple(jobs),
-    )
+    return view.world.selection_instance(view.time, tuple(jobs))
 
 
 def seats_of(tables: Tables, solution: SelectionSolution) -> dict[int, Seat]:
@@ -120,15 +108,10 @@ def seats_of(tables: Tables, solution: SelectionSolution) -> dict[int, Seat]:
     node_of = {node.name: n for n, node in enumerate(tables.instance.nodes)}
     seats = {}
     for j, placed in enumerate(solution.jobs):
-        if placed.node is None:
-            continue
-        node = node_of[placed.node]
-        kind = tables.kinds[tables.kind_of[node]]
-        wanted = (len(placed.gpus), placed.fraction)
-        found = next(
-            c
-            for c, each in enumerate(kind.configurations)
-            if (each.gpus, float(each.fraction)) == wanted
-        )
-        seats[j] = Seat(node, tuple(placed.gpus), found)
+        if placed.node is not None:
+            node = node_of[placed.node]
+            configurations = tables.kinds[tables.kind_of[node]].configurations
+            sizes = [(each.gpus, float(each.fraction)) for each in configurations]
+            index = sizes.index((len(placed.gpus), placed.fraction))
+            seats[j] = Seat(node, tuple(placed.gpus), index)
     return seats

@@ -51,8 +51,8 @@ class Limited:
 
     @property
     def message(self) -> str | None:
-        """What limits and fallbacks did to the run; None if every decision is the policy's own."""
-        said = getattr(self.policy, "said", None)
+        """Counts of decisions that a limit cut; None if there are none."""
+        said = getattr(self.policy, "message", None)
         if not self.late:
             return said
         limit = (

@@ -48,7 +48,8 @@ LEAST_VALUE = 1e-200
 
 
 class GpuTypes(NamedTuple):
-    """GPUs of each configuration (T, C), dollars per GPU second (T,), GPUs (T,)."""
+    """GPUs of each configuration (T, C), dollars per GPU second at the type's cheapest full node
+    (T,), GPUs (T,)."""
 
     sizes: Floats
     rates: Floats
@@ -96,7 +97,10 @@ class Price:
         inverse = np.where(flat > 0, 1 / np.where(flat > 0, flat, 1.0), np.inf)
         order = np.argsort(-inverse, axis=1, kind="stable")
         self.configurations = Configurations(flat, inverse, order)
-        self.types = gpu_types(world)
+        rates = np.full(len(world.gpus), np.inf)
+        for node, t in zip(world.instance.nodes, tables.kind_of, strict=True):
+            rates[t] = min(rates[t], node.cost_rate[-1] / node.gpus)
+        self.types = GpuTypes(world.sizes, rates, world.gpus)
         self.mean_prices = np.zeros(len(self.types.rates))
         self.fastest = flat.max(axis=1)
         self.alone = (speeds[:, :, 0] * self.types.gpus).sum(axis=1)
@@ -138,20 +142,6 @@ class Price:
         premium = 1 + k.congestion_weight * max(0.0, congestion - k.congestion_start)
         waiting = np.maximum(backlog / mean - 1 / values.speed, 0.0)
         return premium * values.cost + weights * values.multiplier * waiting, values.change
-
-
-def gpu_types(world: World) -> GpuTypes:
-    """GPU types; a GPU second costs what it does at the type's cheapest full node."""
-    tables = world.all
-    sizes = np.zeros(tables.seconds.shape[1:])
-    for t, kind in enumerate(tables.kinds):
-        for c, configuration in enumerate(kind.configurations):
-            sizes[t, c] = configuration.gpus * float(configuration.fraction)
-    rates, gpus = np.full(len(sizes), np.inf), np.zeros(len(sizes))
-    for node, t in zip(world.instance.nodes, tables.kind_of, strict=True):
-        rates[t] = min(rates[t], node.cost_rate[-1] / node.gpus)
-        gpus[t] += node.gpus
-    return GpuTypes(sizes, rates, gpus)
 
 
 def assign_greedily(

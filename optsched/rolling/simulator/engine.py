@@ -1,17 +1,15 @@
 """The deterministic event simulator: a policy's decisions become records.
 
 A decision is made at every arrival and completion, at each job's planned change of speed T_j, and H
-after the last one at the latest; events of one moment are one decision. Jobs may be preempted and
-moved at no cost but `reconfiguration_delay`. Equal (instance, policy, seed) gives equal records.
-Complexity: O(decisions x (jobs present + policy)). Source: sts, VI-B and VII.
+after the last one at the latest; events of one moment share a decision. Preempting or moving a job
+costs `reconfiguration_delay` only. Equal (instance, policy, seed) gives equal records. Complexity:
+O(decisions x (jobs present + policy)). Source: sts, VI-B and VII.
 """
 
 from __future__ import annotations
 
-import gc
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Protocol
@@ -29,12 +27,10 @@ from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
 
 SAME_MOMENT = 1e-14
-"""Share of the clock's own reading within which events are one: what rounding leaves of a time."""
+"""Share of the current time within which events are simultaneous: the rounding of a time."""
 SHORTEST = 1 / 3_600_000
-"""Share of H, a millisecond of an hour: a policy's planned change takes effect no sooner, so that
-time always moves on."""
-RECORDS_A_COLLECTION = 100_000
-"""New objects before Python looks for garbage."""
+"""Share of H, a millisecond of an hour: no planned change takes effect sooner, so that time always
+advances."""
 MAX_FRUITLESS_DECISIONS = 2_000
 """Decisions in a row without progress of any job before a run is given up, if they also span twice
 the reconfiguration delay: jobs that are left alone progress once the delay has passed."""
@@ -55,25 +51,17 @@ class UnfinishedRunError(Exception):
 
 @dataclass(frozen=True)
 class Plan:
-    """A decision: seats by local job (the others wait), and when jobs change speed.
-
-    Attributes
-    ----------
-    changes : mapping
-        Seconds until a job's planned change of speed, T_j - T_c.
-    """
+    """A decision: seats by local job (the others wait), and for jobs whose speed is to change later
+    the seconds until then, T_j - T_c."""
 
     seats: Mapping[int, Seat]
     changes: Mapping[int, float] = field(default_factory=dict)
 
 
 class Decider(Protocol):
-    """Something that decides, once a run; it may remember.
+    """A policy, made fresh for each run; it may keep state.
 
-    Attributes
-    ----------
-    wake : float
-        Seconds after which it wants to decide again at the latest; infinite to leave that to H.
+    It decides again after `wake` seconds at the latest; infinite leaves that to H.
     """
 
     name: str
@@ -96,26 +84,25 @@ def simulate_rolling(
     refuse_endless(world, policy)
     drawn = draw_epochs(world.instance, seed) if epochs is None else epochs
     run = _Run(world, policy, drawn)
-    with _few_collections():
-        while run.step():
-            if progress is not None:
-                progress(len(run.finished), len(run.jobs))
-        return Records(
-            instance=world.instance.name,
-            policy=policy.name,
-            seed=seed,
-            options=world.options.to_dict(),
-            segments=run.execution.segments(),
-            nodes=tuple(sorted(run.execution.intervals, key=attrgetter("start", "node"))),
-            jobs=tuple(sorted(run.finished, key=attrgetter("job"))),
-            decisions=tuple(run.decisions),
-        )
+    while run.step():
+        if progress is not None:
+            progress(len(run.finished), len(run.jobs))
+    return Records(
+        instance=world.instance.name,
+        policy=policy.name,
+        seed=seed,
+        options=world.options.to_dict(),
+        segments=run.execution.segments(),
+        nodes=tuple(sorted(run.execution.intervals, key=attrgetter("start", "node"))),
+        jobs=tuple(sorted(run.finished, key=attrgetter("job"))),
+        decisions=tuple(run.decisions),
+    )
 
 
 def refuse_endless(world: World, policy: Decider) -> None:
-    """Bound the periodic decisions of a run before it starts.
+    """Refuse a run that may take too many periodic decisions.
 
-    The time to cover is at most about the arrivals' span, the longest job at its slowest and all
+    Its length is estimated by the span of the arrivals, the longest job at its slowest and all
     jobs' slowest times spread over the nodes.
     """
     instance = world.instance
@@ -205,10 +192,10 @@ class _Run:
         self.decisions.append(Decision(now, len(present), len(plan.seats), cause, seconds))
         execution.reassign(present, now, seats, plan.seats, done)
         self._plan_changes(now, plan.changes)
-        self.timer = _later(now, min(self.world.instance.interval, self.policy.wake))
+        self.timer = now + max(min(self.world.instance.interval, self.policy.wake), _tick(now))
 
     def _plan_changes(self, now: float, changes: Mapping[int, float]) -> None:
-        """Forget all planned changes of speed but these, of jobs that have a seat."""
+        """Replace all planned changes of speed by these, for running jobs."""
         execution = self.execution
         execution.change[self.present] = math.inf
         if not changes:
@@ -240,28 +227,11 @@ class _Run:
         )
 
 
-@contextmanager
-def _few_collections() -> Iterator[None]:
-    """A run leaves some hundred thousand records, none of them garbage, to look at in vain."""
-    before = gc.get_threshold()
-    if before[0]:
-        gc.set_threshold(max(before[0], RECORDS_A_COLLECTION), *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-
-
-def _later(now: float, after: float) -> float:
-    """A moment that is later also where the clock itself resolves less than `after`."""
-    return now + max(after, _tick(now))
-
-
 def _tick(now: float) -> float:
-    """What the clock itself resolves."""
+    """Resolution of the clock."""
     return 4 * math.ulp(now)
 
 
 def _same_moment(now: float) -> float:
-    """The last time that is still now."""
+    """The last time that counts as now."""
     return now + SAME_MOMENT * abs(now)

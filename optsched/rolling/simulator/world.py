@@ -1,4 +1,4 @@
-"""What stays the same over a run, and what a policy sees when it decides."""
+"""Data that stay the same over a run, and the view that a policy has of a decision."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from optsched.rolling.instance import RollingInstance
 from optsched.rolling.options import RollingOptions
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables, tables_of
-from optsched.selection.instance import SelectionInstance
+from optsched.selection.instance import SelectionInstance, SelectionJob
 from optsched.uncertainty.works import Works
 
 Floats = NDArray[np.float64]
 
 
+NEGLIGIBLE = 1e-9
+"""Share of a value of W within which the epochs made have reached it, but for rounding."""
+
+
 @dataclass(frozen=True)
 class View:
-    """The cluster at a decision: jobs that have arrived and are not done, by local index.
+    """The cluster at a decision at `time` (T_c): the jobs that have arrived and are not done.
 
     Attributes
     ----------
-    time : float
-        T_c.
-    jobs : tuple of int
-        The instance's index of each.
-    done : tuple of float
-        Epochs completed by each.
+    jobs, done : tuple
+        The instance's index of each job, and the epochs that it has completed.
     running : mapping
-        Seats held until now.
+        Seats held until now, by position in `jobs`.
     due_for_change : frozenset of int
-        Jobs whose planned change of speed, T_j, is now.
+        Positions of jobs whose planned change of speed, T_j, is now.
     """
 
     world: World
@@ -51,22 +51,22 @@ class View:
 
     @cached_property
     def completed(self) -> Floats:
-        """Epochs completed by each, in an array."""
+        """`done` as an array."""
         return np.array(self.done)
 
     @cached_property
     def works(self) -> Works:
-        """What is left of each job: W - w given W > w."""
-        return self.world.works.after(self.index, self.completed, _HAIR)
+        """Distributions of the remaining epochs: W - w given W > w."""
+        return self.world.works.after(self.index, self.completed, NEGLIGIBLE)
 
     @cached_property
     def means(self) -> Floats:
         """E[W - w | W > w] by job."""
-        return self.world.means_left(self)
+        return self.works.means
 
     @cached_property
     def tables(self) -> Tables:
-        """Costs as methods for one interval take them."""
+        """Costs of the selection problem at this moment."""
         return self.world.tables_at(self)
 
 
@@ -75,8 +75,10 @@ class World:
 
     Attributes
     ----------
-    readings : SelectionOptions
-        The options' readings of the cost.
+    sizes : array (T, C)
+        GPUs of each configuration, a fraction of one where it shares a GPU.
+    gpus : array (T,)
+        GPUs of each type.
     slowest_seconds : array (J,)
         Seconds of all a job's epochs on its slowest configuration.
     """
@@ -93,6 +95,13 @@ class World:
         flat = self.all.seconds.reshape(len(epochs), -1)
         slowest = np.where(np.isfinite(flat), flat, 0.0).max(axis=1)
         self.slowest_seconds = slowest * self.works.most
+        self.sizes = np.zeros(self.all.seconds.shape[1:])
+        for t, kind in enumerate(self.all.kinds):
+            for c, configuration in enumerate(kind.configurations):
+                self.sizes[t, c] = configuration.gpus * float(configuration.fraction)
+        gpus = [node.gpus for node in instance.nodes]
+        self.gpus = np.zeros(len(self.sizes))
+        np.add.at(self.gpus, self.all.kind_of, gpus)
         self._moment = SelectionInstance.model_construct(
             schema_="optsched/selection",
             version=1,
@@ -104,21 +113,16 @@ class World:
             nodes=instance.nodes,
             jobs=(),
         )
-        self._done, self._mean = np.full(len(epochs), np.nan), np.empty(len(epochs))
 
-    def means_left(self, view: View) -> Floats:
-        """E[W - w | W > w] of the jobs present; taken anew for those that made progress."""
-        changed = np.flatnonzero(self._done[view.index] != view.completed)
-        self._mean[view.index[changed]] = view.works.means_of(changed)
-        self._done[view.index] = view.completed
-        return self._mean[view.index]
+    def selection_instance(self, time: float, jobs: tuple[SelectionJob, ...]) -> SelectionInstance:
+        """The selection problem of a moment."""
+        return self._moment.model_copy(update={"now": time, "jobs": jobs})
 
     def tables_at(self, view: View) -> Tables:
-        """Tables of the jobs present. Complexity: O(jobs x configurations)."""
+        """Tables of the jobs present."""
         index, jobs = view.index, tuple(map(self.instance.jobs.__getitem__, view.jobs))
-        moment = self._moment.model_copy(update={"now": view.time, "jobs": jobs})
         return Tables(
-            moment,
+            self.selection_instance(view.time, jobs),
             self.readings,
             self.all.kinds,
             self.all.classes,
@@ -128,7 +132,3 @@ class World:
             self.due_dates[index],
             self.weights[index],
         )
-
-
-_HAIR = 1e-9
-"""Share of a value of W within which rounding has reached it."""
