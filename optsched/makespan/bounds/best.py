@@ -21,6 +21,8 @@ from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
 
 MOST_KEPT = 64
+ROUNDING = 1e-9
+"""Relative difference up to which two bounds are equal."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,9 @@ def best_bound(
         found = column_bound(durations, bound.value, beyond, deadline=deadline)
         if found is not None:
             bound = Bound(found.bound(instance.slotted), "column bound", found)
-    bound = max(bound, wide_jobs(durations), key=lambda each: each.value)
+    wide = wide_jobs(durations)
+    if wide.value > bound.value * (1 + ROUNDING):  # a certificate stands before rounding
+        bound = wide
     if complete and not deadline.is_over:
         while len(_known) >= MOST_KEPT:
             _known.pop(next(iter(_known)))
