@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.checking import CANCELLATION, CheckReport, Violation
-from optsched.online.audit_rules.offers import offer_violations
-from optsched.online.audit_rules.placement import IterationTimes
+from optsched.online.audit_rules.placement import IterationTimes, offer_violations
 from optsched.online.audit_rules.preemption import PREEMPTING, preemption_violations
 from optsched.online.audit_rules.queue import CHECKED, queue_violations
 from optsched.online.records import Records

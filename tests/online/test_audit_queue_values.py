@@ -14,7 +14,7 @@ import pytest
 from optsched.checking import Violation
 from optsched.online.audit_rules import delay as audit_delay
 from optsched.online.audit_rules.delay import _chosen, delay_violations
-from optsched.online.audit_rules.offers import expected_offer, offer_violations
+from optsched.online.audit_rules.placement import expected_offer, offer_violations
 from optsched.online.audit_rules.queue import _backfilled, queue_violations, virtual_order
 from optsched.online.policies.by_name import PolicyOptions
 from optsched.online.records import Records

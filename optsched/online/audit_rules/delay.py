@@ -14,8 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.checking import Violation, slack
-from optsched.online.audit_rules.offers import expected_offer, free_beside, rule_of
-from optsched.online.audit_rules.placement import IterationTimes
+from optsched.online.audit_rules.placement import (
+    IterationTimes,
+    expected_offer,
+    free_beside,
+    rule_of,
+)
 from optsched.online.records import Records
 
 Ints = NDArray[np.int64]

@@ -30,25 +30,13 @@ Ints = NDArray[np.int64]
 
 
 class Packed(NamedTuple):
-    """Graphs and cost tables of all configurations, end to end.
+    """Graphs and cost tables of C configurations, end to end.
 
-    Attributes
-    ----------
-    gpus, estimate, worst : (C,)
-        g, alpha~ and alpha^max.
-    vertex, stage, edge, cell : (C + 1,) int
-        Where each configuration's replicas, stages, edge ends and table cells begin.
-    stage_of, first, pair, start, neighbour, weight
-        As in `JobGraph` of the placement slice; `first` and `start` have one entry
-        more a configuration than stages and replicas.
-    replica, experts
-        GPUs of a replica, and bytes on an all-to-all edge, by stage, as in `JobGraph`.
-    near, before, after, all_reduce, hidden
-        `CostTables`; `near` (its `near_work`) and `all_reduce` row by row, `width` entries a row.
-    width : (C,) int
-        Entries of a row.
-    micro_batches : (C,) int
-        M; 0 for asynchronous jobs.
+    `gpus`, `estimate`, `worst` (C,) are g, alpha~ and alpha^max; `vertex`, `stage`, `edge`, `cell`
+    (C + 1,) say where a configuration's replicas, stages, edge ends and table cells begin, `width`
+    (C,) how many cells a stage has; `micro_batches` is 0 for asynchronous jobs. The others are
+    those of `JobGraph` and `CostTables` of the placement slice; `first` and `start` have one entry
+    more a configuration than stages and replicas.
     """
 
     gpus: Any
@@ -77,19 +65,7 @@ class Packed(NamedTuple):
 
 @dataclass(frozen=True)
 class Configurations:
-    """Configurations on a cluster.
-
-    Attributes
-    ----------
-    jobs : tuple of Job
-        The configurations as placement jobs.
-    gpus : (C,) int
-        g.
-    estimate, worst, least : (C,)
-        alpha~, alpha^max and the provably least alpha, in seconds.
-    packed : Packed
-        For the compiled loop.
-    """
+    """Configurations on a cluster: g, alpha~, alpha^max and the provably least alpha (s)."""
 
     jobs: tuple[Job, ...]
     gpus: Ints

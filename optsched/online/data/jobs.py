@@ -19,23 +19,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Jobs:
-    """Jobs in row order, ready to run.
+    """Jobs in order of (submit_time, row), ready to run.
 
-    Attributes
-    ----------
-    workload : Workload
-        Sorted by (submit_time, row).
-    cluster : OnlineCluster
-        Where they run.
-    submit : (n,) float
-        r: seconds since the first submission.
-    configuration : (n,) int
-        Index into `configurations`.
-    configurations : Configurations
-        What their iterations take.
-    replaced : int
-        Jobs whose configuration had another number of replicas than they ask GPUs for, and so
-        became one stage.
+    `submit` are seconds since the first submission, `configuration` indexes `configurations`;
+    `replaced` counts jobs whose configuration had another number of replicas than they ask GPUs
+    for, and so became one stage.
     """
 
     workload: Workload
