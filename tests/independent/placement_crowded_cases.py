@@ -7,9 +7,9 @@ from math import comb, prod
 from typing import Any
 
 import numpy as np
-from independent import placement_oracle as oracle
 from independent.placement_cases import Case, asynchronous
 from independent.placement_extended_cases import give
+from oracles import placement as oracle
 
 FAMILIES = (
     "equal servers",

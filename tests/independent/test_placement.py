@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from independent import placement_cases as cases
-from independent import placement_oracle as oracle
 from independent.black_box import accepts, close, loaded, proves, stays_below, told, was_refused
 from independent.day import batches, seed_of_the_day
+from oracles import placement as oracle
 
 import optsched
 from optsched.errors import NotApplicableError

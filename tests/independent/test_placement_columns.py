@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from independent import placement_by_server as oracle
 from independent import placement_columns_cases as cases
-from independent import placement_oracle as tables
 from independent.black_box import ROUNDING, close, loaded, proves, stays_below, told
 from independent.day import batches, seed_of_the_day
 from independent.placement_worked import job, stage
+from oracles import placement as tables
 
 import optsched
 from optsched.errors import NotApplicableError

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from independent import placement_crowded_cases as cases
-from independent import placement_oracle as oracle
 from independent.black_box import close, loaded, proves, stays_below, told
 from independent.day import batches, seed_of_the_day
 from independent.placement_extended_cases import larger
 from independent.placement_worked import job, stage
+from oracles import placement as oracle
 
 import optsched
 from optsched.errors import NotApplicableError

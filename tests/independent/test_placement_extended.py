@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from independent import placement_cases
 from independent import placement_extended_cases as cases
-from independent import placement_oracle as oracle
 from independent.black_box import accepts, close, loaded, proves, refused, stays_below, told
 from independent.day import batches, seed_of_the_day
 from independent.placement_worked import SLICED, TOO_ODD, WORKED, Worked, job, stage
+from oracles import placement as oracle
 
 import optsched
 from optsched.errors import NotApplicableError

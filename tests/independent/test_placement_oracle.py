@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from independent import placement_extended_cases as cases
-from independent import placement_oracle as oracle
 from independent.black_box import close, told
 from independent.day import batches, seed_of_the_day
 from independent.placement_worked import TOO_ODD, WORKED, Worked, job, stage
+from oracles import placement as oracle
 
 MOST_SEATINGS = 20_000
 """Ways to seat replicas, one by one, that a test goes through."""

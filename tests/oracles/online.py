@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from independent import placement_oracle
+from oracles import placement as placement_oracle
 
 EXTENDED = {"tensor_parallel", "tensor_bytes", "expert_bytes"}
 """Keys of a stage beyond those of a-srpt III."""

@@ -1,23 +1,34 @@
-"""Oracle for the GPU placement of one job: plain, literal and slow.
+"""Oracle for the GPU placement of one job: every table of counts, the job graph, Heavy-Edge, cuts.
 
-Works on the JSON dictionary of an instance (format "optsched/placement"). A placement is a list of
-lists ``counts[stage][server]``. Nothing here comes from the package under test.
+Plain, literal and slow, on the JSON dictionary of an instance; nothing comes from the package.
 
-Numbers in the comments "(4)" to "(7)" are the equations of the paper on A-SRPT, with two readings:
-the communication time (5) is the sum of an inter-server and an intra-server fraction, and the
-all-reduce time (6) uses the server's own count of replicas ("own"), or the smallest positive count
-of the stage on any server ("bottleneck"). A replica may be sliced over several GPUs of one server,
-its stage may route bytes between experts, and the job may be cut into micro-batches, each passing
-the stages as a job passes machines in series.
+Stage s has k replicas of q GPUs each. On a server with x of them, an iteration takes
+
+    work = p + 2 (q-1)/q c / B_intra                                    computation, tensor slices
+         + sum over neighbours n of 2 d (g/(q B_inter) far + near / B_intra)
+         + e (g/(q B_inter) (k-x)/k + (x-1)/k / B_intra)                all-to-all, where k > 1
+    ar   = 2 (k-1)/k h / q times g/(x B_inter) if x < k, 1/B_intra if x = k
+
+with near = x[n]/k[n], far = 1 - near. An asynchronous job takes max over s, m of work + ar: a-srpt
+(4)-(7) where q = 1 and c = e = 0. One of M micro-batches is M equal jobs through S machines in
+series, t[s] = max over m of work / M each; stage s may reduce once its own last backward pass is
+over, which the stages before it do after it:
+
+    (M-1) max t + sum t + max over s of (max over m of ar[s] - sum of p_backward / M before s)
 """
+
+from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import networkx as nx
+import numpy as np
 
 Instance = dict[str, Any]
 Counts = list[list[int]]
@@ -25,6 +36,129 @@ Vertex = tuple[int, int]
 """(stage, replica), both from 0."""
 TreeEdge = tuple[int, int]
 """(parent, child)."""
+NONE: Mapping[str, Any] = {}
+
+DEFAULTS = {"all_reduce_bandwidth": "own", "backward_overlap": 1.0, "all_reduce_overlap": 1.0}
+
+
+def optimum(instance: dict, options: Mapping[str, Any] = NONE) -> float | None:
+    """The least alpha over all tables of counts; None if there is no table."""
+    every = tables(instance)
+    return float(alphas(instance, every, options).min()) if len(every) else None
+
+
+def alpha(
+    instance: dict, counts: Sequence[Sequence[int]], options: Mapping[str, Any] = NONE
+) -> float:
+    """The time of one iteration under one table of counts."""
+    return float(alphas(instance, np.array([counts], dtype=np.int64), options)[0])
+
+
+def broken_rule(instance: dict, counts: list[list[int]]) -> str | None:
+    """What is wrong with a table of counts, or None."""
+    stages, free = instance["job"]["stages"], instance["free_gpus"]
+    if len(counts) != len(stages) or any(len(row) != len(free) for row in counts):
+        return "shape"
+    if any(count < 0 for row in counts for count in row):
+        return "negative"
+    if any(sum(row) != stage["replicas"] for row, stage in zip(counts, stages, strict=True)):
+        return "replicas"
+    used = [
+        sum(count * gpus for count, gpus in zip(column, gpus_each(instance), strict=True))
+        for column in zip(*counts, strict=True)
+    ]
+    return "capacity" if any(u > gpus for u, gpus in zip(used, free, strict=True)) else None
+
+
+def gpus_each(instance: dict) -> list[int]:
+    """GPUs of a replica, by stage."""
+    return [stage.get("tensor_parallel", 1) for stage in instance["job"]["stages"]]
+
+
+def saves_inside(instance: dict) -> bool | None:
+    """Whether g / (q B_inter) > 1 / B_intra, without which some models refuse the instance.
+
+    None where the two are equal up to rounding.
+    """
+    cluster = instance["cluster"]
+    inside = cluster["gpus_per_server"] * cluster["intra_bandwidth"]
+    outside = max(gpus_each(instance)) * cluster["inter_bandwidth"]
+    return None if abs(inside - outside) <= 1e-12 * inside else inside > outside
+
+
+def tables(instance: dict) -> np.ndarray:
+    """Every stages x servers table of the stages' replicas whose columns fit the free GPUs."""
+    replicas = tuple(stage["replicas"] for stage in instance["job"]["stages"])
+    return _tables(replicas, tuple(gpus_each(instance)), tuple(instance["free_gpus"]))
+
+
+def alphas(instance: dict, x: np.ndarray, options: Mapping[str, Any]) -> np.ndarray:
+    """alpha of each table of ``x`` (tables x stages x servers)."""
+    options = {**DEFAULTS, **options}
+    job = instance["job"]
+    times = [stage_times(instance, s, x, options) for s in range(len(job["stages"]))]
+    parts = job.get("micro_batches")
+    if parts is None:
+        return np.max([(work + reduce).max(axis=1) for work, reduce in times], axis=0)
+    each = np.array([work.max(axis=1) / parts for work, _ in times])
+    backward = [options["backward_overlap"] * s["backward_time"] / parts for s in job["stages"]]
+    exposed = [reduce.max(axis=1) - sum(backward[:s]) for s, (_, reduce) in enumerate(times)]
+    return (parts - 1) * each.max(axis=0) + each.sum(axis=0) + np.max(exposed, axis=0)
+
+
+def stage_times(
+    instance: dict, s: int, x: np.ndarray, options: Mapping[str, Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Work and all-reduce of stage ``s`` (tables x servers), 0 where it has no replica."""
+    stages = instance["job"]["stages"]
+    here, stage = x[:, s, :], stages[s]
+    k, q = stage["replicas"], stage.get("tensor_parallel", 1)
+    inside = 1 / instance["cluster"]["intra_bandwidth"]
+    share = instance["cluster"]["gpus_per_server"] / instance["cluster"]["inter_bandwidth"] / q
+    time = stage["forward_time"] + options["backward_overlap"] * stage["backward_time"]
+    work = np.full(here.shape, time + 2 * (q - 1) / q * stage.get("tensor_bytes", 0) * inside)
+    for other, volume in ((s - 1, stage["input_bytes"]), (s + 1, stage["output_bytes"])):
+        if 0 <= other < len(stages):
+            neighbours = stages[other]["replicas"]
+            near = x[:, other, :] / neighbours
+            far = (neighbours - x[:, other, :]) / neighbours
+            work += 2 * volume * (far * share + near * inside)
+    reduce = np.zeros(here.shape)
+    if k > 1:
+        routed = stage.get("expert_bytes", 0) / k
+        work += routed * ((k - here) * share + (here - 1) * inside)
+        volume = 2 * (k - 1) / k * stage["parameter_bytes"]
+        least = here
+        if options["all_reduce_bandwidth"] == "bottleneck":
+            least = np.where(here > 0, here, k).min(axis=1, keepdims=True)
+        across = volume * share / np.maximum(least, 1)
+        reduce = options["all_reduce_overlap"] * np.where(here == k, volume * inside / q, across)
+    return np.where(here > 0, work, 0.0), np.where(here > 0, reduce, 0.0)
+
+
+@lru_cache(maxsize=2048)
+def _tables(replicas: tuple[int, ...], size: tuple[int, ...], free: tuple[int, ...]) -> np.ndarray:
+    def rows(stage: int, left: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], ...]]:
+        if stage == len(replicas):
+            yield ()
+            return
+        for row in _splits(replicas[stage], tuple(gpus // size[stage] for gpus in left)):
+            rest = tuple(g - size[stage] * count for g, count in zip(left, row, strict=True))
+            for below in rows(stage + 1, rest):
+                yield (row, *below)
+
+    shape = (-1, len(replicas), len(free))
+    return np.array(list(rows(0, free)), dtype=np.int64).reshape(shape)
+
+
+def _splits(count: int, left: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Ways to put ``count`` replicas on servers with room for ``left``."""
+    *others, last = left
+    for row in product(*(range(min(count, room) + 1) for room in others)):
+        rest = count - sum(row)
+        if 0 <= rest <= last:
+            yield (*row, rest)
+
 
 # NCCL's two trees on ranks 0..k-1 as (parent, child), derived by hand.
 #
@@ -72,233 +206,6 @@ HAND_TREES: dict[int, tuple[list[TreeEdge], list[TreeEdge]]] = {
 def replicas(instance: Instance) -> list[int]:
     """Replicas k_s of every stage."""
     return [stage["replicas"] for stage in instance["job"]["stages"]]
-
-
-def slices(instance: Instance) -> list[int]:
-    """GPUs of a replica of every stage."""
-    return [stage.get("tensor_parallel", 1) for stage in instance["job"]["stages"]]
-
-
-def is_placement(instance: Instance, counts: Sequence[Sequence[int]]) -> bool:
-    """Whether the counts are non-negative, with row sums k_s and on at most g_m GPUs."""
-    sizes, free = replicas(instance), instance["free_gpus"]
-    if len(counts) != len(sizes) or any(len(row) != len(free) for row in counts):
-        return False
-    if any(count < 0 for row in counts for count in row):
-        return False
-    rows_fit = [sum(row) for row in counts] == sizes
-    used = [
-        sum(x * q for x, q in zip(column, slices(instance), strict=True))
-        for column in zip(*counts, strict=True)
-    ]
-    return rows_fit and all(u <= f for u, f in zip(used, free, strict=True))
-
-
-# --- the cost, equations (4) to (7) ---------------------------------------------------------------
-
-
-def stage_time(
-    instance: Instance,
-    column: Sequence[int],
-    s: int,
-    reducing: int,
-    backward_overlap: float = 1.0,
-    all_reduce_overlap: float = 1.0,
-) -> float:
-    """Time of stage s on a server holding column[j] > 0 replicas of each stage j: beta of (7).
-
-    ``reducing`` is the count that stands for x in (6): the server's own, or the stage's smallest.
-    """
-    work = stage_work(instance, column, s, backward_overlap)
-    return work + all_reduce_overlap * all_reduce_time(instance, column[s], s, reducing)
-
-
-def stage_work(
-    instance: Instance, column: Sequence[int], s: int, backward_overlap: float = 1.0
-) -> float:
-    """The same without the all-reduce (6)."""
-    cluster, stages = instance["cluster"], instance["job"]["stages"]
-    g = cluster["gpus_per_server"]
-    inter, intra = cluster["inter_bandwidth"], cluster["intra_bandwidth"]
-    stage = stages[s]
-    k, q = stage["replicas"], slices(instance)[s]
-
-    # (4)
-    comp = stage["forward_time"] + backward_overlap * stage["backward_time"]
-
-    # a ring over the slices of a replica, inside its server
-    tensor = 2 * (q - 1) / q * stage.get("tensor_bytes", 0) / intra
-
-    # (5): an absent neighbour drops its term; a replica has q GPUs' shares of the NIC
-    outside = inside = 0.0
-    if s > 0:
-        k_before, x_before = stages[s - 1]["replicas"], column[s - 1]
-        outside += 2 * stage["input_bytes"] * (k_before - x_before) / k_before
-        inside += 2 * stage["input_bytes"] * x_before / k_before
-    if s < len(stages) - 1:
-        k_after, x_after = stages[s + 1]["replicas"], column[s + 1]
-        outside += 2 * stage["output_bytes"] * (k_after - x_after) / k_after
-        inside += 2 * stage["output_bytes"] * x_after / k_after
-    comm = outside * g / (inter * q) + inside / intra
-
-    # all-to-all: a k-th part for each replica, its own stays with it
-    experts = 0.0
-    for other in range(1, k):
-        near = other < column[s]
-        experts += stage.get("expert_bytes", 0) / k * (1 / intra if near else g / (inter * q))
-    return comp + tensor + comm + experts
-
-
-def all_reduce_time(instance: Instance, count: int, s: int, reducing: int) -> float:
-    """(6) of stage s on a server with so many of its replicas."""
-    cluster, stage = instance["cluster"], instance["job"]["stages"][s]
-    inter, intra = cluster["inter_bandwidth"], cluster["intra_bandwidth"]
-    k, q = stage["replicas"], slices(instance)[s]
-    if k == 1:
-        return 0.0
-    if count < k:
-        width = reducing * q * inter / cluster["gpus_per_server"]
-        return 2 * (k - 1) / k * stage["parameter_bytes"] / width
-    return 2 * (k - 1) / k * stage["parameter_bytes"] / (q * intra)
-
-
-def passed(times: Sequence[float], jobs: int) -> float:
-    """When the last of so many equal jobs leaves the last of machines in series."""
-    left = [0.0] * len(times)
-    for _ in range(jobs):
-        at = 0.0
-        for machine, time in enumerate(times):
-            at = left[machine] = max(at, left[machine]) + time
-    return left[-1]
-
-
-def synchronous(
-    instance: Instance,
-    counts: Sequence[Sequence[int]],
-    backward_overlap: float = 1.0,
-    all_reduce_overlap: float = 1.0,
-) -> float:
-    """The time of an iteration of micro-batches, the gradients of all of which are summed."""
-    job, columns = instance["job"], list(zip(*counts, strict=True))
-    batches = job["micro_batches"]
-    pace, reduce = [], []
-    for s in range(len(counts)):
-        there = [column for column in columns if column[s] > 0]
-        work = [stage_work(instance, column, s, backward_overlap) for column in there]
-        pace.append(max(work) / batches)
-        reduce.append(max(all_reduce_time(instance, column[s], s, column[s]) for column in there))
-    last = passed(pace, batches)
-    backward = [backward_overlap * stage["backward_time"] / batches for stage in job["stages"]]
-    return max(
-        last - sum(backward[:s]) + all_reduce_overlap * time for s, time in enumerate(reduce)
-    )
-
-
-def alpha(
-    instance: Instance,
-    counts: Sequence[Sequence[int]],
-    all_reduce_bandwidth: str = "own",
-    backward_overlap: float = 1.0,
-    all_reduce_overlap: float = 1.0,
-) -> float:
-    """Per-iteration time (7) of a placement, in seconds.
-
-    The overlap coefficients multiply the backward compute time and the all-reduce time. The row
-    sums must be k_s; the columns are free, so that other clusters can be asked about (one server
-    per replica, say).
-    """
-    if [sum(row) for row in counts] != replicas(instance):
-        raise ValueError("row sums differ from the replicas")
-    if all_reduce_bandwidth not in ("own", "bottleneck"):
-        raise ValueError(f"all_reduce_bandwidth: {all_reduce_bandwidth!r}")
-    if "micro_batches" in instance["job"]:
-        return synchronous(instance, counts, backward_overlap, all_reduce_overlap)
-    times = []
-    for s, row in enumerate(counts):
-        fewest = min(count for count in row if count > 0)
-        for m, count in enumerate(row):
-            if count > 0:
-                times.append(
-                    stage_time(
-                        instance,
-                        [other[m] for other in counts],
-                        s,
-                        count if all_reduce_bandwidth == "own" else fewest,
-                        backward_overlap,
-                        all_reduce_overlap,
-                    )
-                )
-    return max(times)
-
-
-# --- all placements -------------------------------------------------------------------------------
-
-
-def rows_within(total: int, room: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """All ways to write ``total`` as one count per server, each count at most its room."""
-    if not room:
-        if total == 0:
-            yield ()
-        return
-    for first in range(min(total, room[0]) + 1):
-        for rest in rows_within(total - first, room[1:]):
-            yield (first, *rest)
-
-
-def placements(instance: Instance) -> Iterator[Counts]:
-    """All placements: row sums k_s, on at most g_m GPUs, in lexicographic order."""
-    sizes, gpus = replicas(instance), slices(instance)
-
-    def fill(s: int, room: Sequence[int]) -> Iterator[Counts]:
-        if s == len(sizes):
-            yield []
-            return
-        for row in rows_within(sizes[s], [r // gpus[s] for r in room]):
-            left = [r - x * gpus[s] for r, x in zip(room, row, strict=True)]
-            for below in fill(s + 1, left):
-                yield [list(row), *below]
-
-    yield from fill(0, instance["free_gpus"])
-
-
-def brute_force(
-    instance: Instance,
-    all_reduce_bandwidth: str = "own",
-    backward_overlap: float = 1.0,
-    all_reduce_overlap: float = 1.0,
-) -> tuple[float, Counts]:
-    """Least alpha over all placements, and the first placement that attains it.
-
-    Under "own" a server's largest stage time depends on its own column alone: columns seen before
-    are looked up.
-    """
-    seen: dict[tuple[int, ...], float] = {}
-
-    def column_time(column: tuple[int, ...]) -> float:
-        if column not in seen:
-            seen[column] = max(
-                (
-                    stage_time(instance, column, s, x, backward_overlap, all_reduce_overlap)
-                    for s, x in enumerate(column)
-                    if x > 0
-                ),
-                default=0.0,  # an empty server
-            )
-        return seen[column]
-
-    best: tuple[float, Counts] | None = None
-    for counts in placements(instance):
-        if all_reduce_bandwidth == "own" and "micro_batches" not in instance["job"]:
-            value = max(column_time(column) for column in zip(*counts, strict=True))
-        else:
-            value = alpha(
-                instance, counts, all_reduce_bandwidth, backward_overlap, all_reduce_overlap
-            )
-        if best is None or value < best[0]:
-            best = (value, counts)
-    if best is None:
-        raise ValueError("no placement: the servers do not hold the replicas")
-    return best
 
 
 # --- the job graph --------------------------------------------------------------------------------
@@ -377,7 +284,7 @@ def job_graph(instance: Instance) -> nx.Graph:
 def heavy_edge_vertices(instance: Instance) -> dict[Vertex, int]:
     """Heavy-Edge on the job graph: the server of every replica, but for those left over."""
     graph, free = job_graph(instance), instance["free_gpus"]
-    size = {(s, r): slices(instance)[s] for s, r in graph.nodes}
+    size = {(s, r): gpus_each(instance)[s] for s, r in graph.nodes}
     unassigned = set(graph.nodes)
     server_of: dict[Vertex, int] = {}
 
@@ -573,8 +480,8 @@ def random_parallel_instance(rng: random.Random) -> Instance:
             stage["expert_bytes"] = float(rng.choice([0, 12 * 500_000, 12 * 4_000_000]))
     if synchronous:
         job["micro_batches"] = rng.choice([1, 2, 3, 4, 8, 64])
-    needed = sum(k * q for k, q in zip(replicas(instance), slices(instance), strict=True))
-    if max(slices(instance)) > 1:
+    needed = sum(k * q for k, q in zip(replicas(instance), gpus_each(instance), strict=True))
+    if max(gpus_each(instance)) > 1:
         needed += rng.choice([0, 0, 1, 1, 2])
         fewest = -(-needed // 8)
         servers = rng.randint(fewest, max(fewest, 5))

@@ -30,12 +30,12 @@ def drawn(seed: int) -> tuple[PlacementInstance, dict[str, Any], list[oracle.Cou
         document = draw(rng)
         cluster = document["cluster"]
         nic_share = cluster["inter_bandwidth"] / cluster["gpus_per_server"]
-        largest = max(oracle.slices(document))
+        largest = max(oracle.gpus_each(document))
         if len(oracle.replicas(document)) < 2 or len(document["free_gpus"]) < 2:
             continue
         if largest * nic_share > cluster["intra_bandwidth"]:
             continue  # `ilp` refuses these
-        known = list(oracle.placements(document))
+        known = oracle.tables(document).tolist()
         if len(known) > 1:
             reading = {"all_reduce_bandwidth": rng.choice(["own", "bottleneck"])}
             return PlacementInstance.from_dict(document), reading, known

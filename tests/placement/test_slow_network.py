@@ -31,7 +31,7 @@ def slow_network(seed: int) -> dict:
 def test_optimal_at_gap_0(seed: int, reading: str) -> None:
     document = slow_network(seed)
     instance = PlacementInstance.from_dict(document)
-    optimum, _ = oracle.brute_force(document, all_reduce_bandwidth=reading)
+    optimum = oracle.optimum(document, {"all_reduce_bandwidth": reading})
     for method in ("ilp", "ilp-vertex", "exact"):
         result = optsched.solve(
             instance, method, gap=0.0, options={"all_reduce_bandwidth": reading}
