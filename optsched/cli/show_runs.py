@@ -137,8 +137,8 @@ def _footer(out: Console, runs: Sequence[OnlineRun]) -> None:
     out.print(
         f"{first.metrics.jobs} jobs on {first.jobs.cluster.servers} x "
         f"{first.jobs.cluster.gpus_per_server} GPUs, load {load}; tau {s.tau:g}, "
-        f"COMM_HEAVY {s.comm_heavy:g}, slot {s.slot:g} s; compiled code loaded in "
-        f"{first.compile_time:.2f} s",
+        f"COMM_HEAVY {s.comm_heavy:g}, slot {s.slot:g} s (timings exclude "
+        f"{first.compile_time:.2f} s of loading compiled code)",
         markup=False,
     )
     for run in runs:

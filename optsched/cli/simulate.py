@@ -25,7 +25,9 @@ def simulate(
         str,
         typer.Argument(metavar="WORKLOAD", help="workload.csv or .parquet, a folder, or a name."),
     ],
-    policy: Annotated[str, typer.Option("--policy", metavar="P[,P...]", help="Also all, paper.")],
+    policy: Annotated[
+        str, typer.Option("--policy", metavar="P[,P...]", help="Names of policies, or: all, paper.")
+    ],
     cluster: Annotated[
         str | None,
         typer.Option(
@@ -55,7 +57,7 @@ def simulate(
         str,
         typer.Option(
             metavar="mean|median|zero",
-            help="What is predicted of a job like none known: of all known, or 0 as in a-srpt.",
+            help="For a job of a new group: that of all known jobs, or 0 as in a-srpt.",
         ),
     ] = "mean",
     offer: Annotated[
@@ -74,9 +76,7 @@ def simulate(
     slot: Annotated[float, typer.Option(metavar="S", help="Events act at its multiples.")] = 0.0,
     checkpoint: Annotated[
         float | None,
-        typer.Option(
-            metavar="S", help="Lost whenever a stopped job resumes; default 30. If preemptive."
-        ),
+        typer.Option(metavar="S", help="Seconds that restoring a preempted job takes; default 30."),
     ] = None,
     round_length: Annotated[
         float | None,
@@ -199,7 +199,7 @@ def _files(workload: str, cluster: str | None, catalogue: str | None) -> tuple[P
 
 
 def _instead(reference: str) -> str:
-    """What stands where a workload was expected."""
+    """Describe what the reference names in place of a workload."""
     from optsched.library import find
 
     try:
@@ -224,14 +224,14 @@ def _policies(text: str) -> list[str]:
     from optsched.online.policies.by_name import PAPER, POLICIES, find_policy
 
     groups: dict[str, list[str]] = {"all": list(POLICIES), "paper": list(PAPER)}
-    asked = _asked(text)
-    names = [each for name in asked for each in groups.get(name, [name])]
+    given = _names(text)
+    names = [each for name in given for each in groups.get(name, [name])]
     for name in names:
         find_policy(name)
-    return list(dict.fromkeys(names)) if groups.keys() & set(asked) else names
+    return list(dict.fromkeys(names)) if groups.keys() & set(given) else names
 
 
-def _asked(text: str) -> list[str]:
+def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
 
@@ -245,7 +245,7 @@ def _fitting(names: list[str], text: str, options: PolicyOptions) -> list[str]:
         try:
             options.for_policy(find_policy(name))
         except InputError as refused:
-            if name in _asked(text):
+            if name in _names(text):
                 raise
             note(f"left out of {text}: {refused}")
         else:

@@ -43,38 +43,38 @@ def audit(
     predicted: NDArray[np.float64] | None = None,
 ) -> CheckReport:
     """Check a run, and recompute its total flow time."""
-    rows, found = _match(jobs, records, predicted)
-    if found:
-        return CheckReport(None, _few(found))
+    rows, violations = _match(jobs, records, predicted)
+    if violations:
+        return CheckReport(None, _few(violations))
     times = IterationTimes(jobs.configurations.jobs, jobs.cluster.hardware)
-    found += _start_violations(records)
-    found += _segment_violations(records)
+    violations += _start_violations(records)
+    violations += _segment_violations(records)
     gang = _gang_violations(records)
-    found += gang
-    found += _capacity_violations(records)
+    violations += gang
+    violations += _capacity_violations(records)
     if not gang:
-        found += _duration_violations(jobs, records, rows, times)
-    if not found and spot_checks > 0 and len(records):
+        violations += _duration_violations(jobs, records, rows, times)
+    if not violations and spot_checks > 0 and len(records):
         heavy = _heavy(jobs, records, rows, times)
         stopping = records.policy in PREEMPTING
         whole = records.complete and records.options.slot == 0
         if stopping and whole:  # in part of a run the jobs that wait are missing
             sliced = np.array([times.has_slices(int(c)) for c in jobs.configuration[rows]])
-            found += preemption_violations(jobs, records, rows, sliced, spot_checks)
-        found += queue_violations(jobs, records, rows, heavy, times, spot_checks)
+            violations += preemption_violations(jobs, records, rows, sliced, spot_checks)
+        violations += queue_violations(jobs, records, rows, heavy, times, spot_checks)
         if records.policy in CHECKED or (stopping and whole):  # not a user's own
-            found += offer_violations(records, heavy, spot_checks)
+            violations += offer_violations(records, heavy, spot_checks)
     rounding = CANCELLATION * float(np.abs(records.end).sum() + records.submit.sum())
-    return CheckReport(float(records.flow.sum()), _few(found), rounding)
+    return CheckReport(float(records.flow.sum()), _few(violations), rounding)
 
 
-def _few(found: list[Violation]) -> tuple[Violation, ...]:
+def _few(violations: list[Violation]) -> tuple[Violation, ...]:
     """The first `MOST_LISTED` of each rule."""
-    told: Counter[str] = Counter()
+    count: Counter[str] = Counter()
     few = []
-    for violation in found:
-        told[violation.rule] += 1
-        if told[violation.rule] <= MOST_LISTED:
+    for violation in violations:
+        count[violation.rule] += 1
+        if count[violation.rule] <= MOST_LISTED:
             few.append(violation)
     return tuple(few)
 
@@ -84,19 +84,21 @@ def _match(
 ) -> tuple[NDArray[np.int64], list[Violation]]:
     """The row of each record, and what is missing, repeated or not as submitted."""
     row_of = {name: row for row, name in enumerate(jobs.workload.job_id)}
-    found: list[Violation] = []
+    violations: list[Violation] = []
     rows = np.array([row_of.get(name, -1) for name in records.job_id], dtype=np.int64)
     unknown = np.flatnonzero(rows < 0)
-    found += _listed("record", "", records, unknown, np.ones(len(unknown)))
+    violations += _listed("record", "", records, unknown, np.ones(len(unknown)))
     if len(np.unique(rows)) < len(rows):
-        found.append(Violation("record", "", "a job twice", float(len(rows))))
+        violations.append(Violation("record", "", "a job twice", float(len(rows))))
     if records.complete and len(records) < len(jobs):
-        found.append(Violation("record", "", "jobs missing", float(len(jobs) - len(records))))
+        violations.append(Violation("record", "", "jobs missing", float(len(jobs) - len(records))))
     cluster = (records.servers, records.gpus_per_server)
     if cluster != (jobs.cluster.servers, jobs.cluster.gpus_per_server):
-        found.append(Violation("record: cluster", "", f"{cluster[0]} x {cluster[1]} GPUs", 1.0))
-    if found:
-        return rows, found
+        violations.append(
+            Violation("record: cluster", "", f"{cluster[0]} x {cluster[1]} GPUs", 1.0)
+        )
+    if violations:
+        return rows, violations
     known = records.iterations if records.policy in PERFECT else records.predicted
     for name, said, true in (
         ("submit", records.submit, jobs.submit[rows]),
@@ -106,8 +108,8 @@ def _match(
     ):
         off = np.abs(said - true)
         bad = np.flatnonzero(~(off == 0))
-        found += _listed(f"record: {name}", "", records, bad, off[bad])
-    return rows, found
+        violations += _listed(f"record: {name}", "", records, bad, off[bad])
+    return rows, violations
 
 
 def _start_violations(records: Records) -> list[Violation]:
@@ -124,14 +126,14 @@ def _gang_violations(records: Records) -> list[Violation]:
     np.add.at(held, part, parts.taken.astype(np.int64))
     off = held - records.gpus[parts.job]
     bad = np.flatnonzero(off)
-    found = _listed("gang", "(2)", records, parts.job[bad], off[bad].astype(float))
+    violations = _listed("gang", "(2)", records, parts.job[bad], off[bad].astype(float))
     strange = (parts.server < 0) | (parts.server >= records.servers) | (parts.taken <= 0)
     repeated = np.zeros(len(part), dtype=bool)
     order = np.lexsort((parts.server, part))
     same = (np.diff(part[order]) == 0) & (np.diff(parts.server[order]) == 0)
     repeated[order[1:][same]] = True
     bad = np.unique(parts.job[part[strange | repeated]])
-    return found + _listed("gang", "(2)", records, bad, np.ones(len(bad)))
+    return violations + _listed("gang", "(2)", records, bad, np.ones(len(bad)))
 
 
 def _segment_violations(records: Records) -> list[Violation]:
@@ -139,13 +141,15 @@ def _segment_violations(records: Records) -> list[Violation]:
     parts = records.segments
     early = parts.start[1:] - parts.end[:-1]
     bad = 1 + np.flatnonzero(parts.resumed[1:] & ~(early >= 0))
-    found = _listed("segments", "(3)", records, parts.job[bad], -early[bad - 1])
+    violations = _listed("segments", "(3)", records, parts.job[bad], -early[bad - 1])
     back = np.flatnonzero(~(parts.end >= parts.start))
-    found += _listed("segments", "(3)", records, parts.job[back], (parts.start - parts.end)[back])
+    violations += _listed(
+        "segments", "(3)", records, parts.job[back], (parts.start - parts.end)[back]
+    )
     if records.policy in CHECKED:
         several = np.unique(parts.job[parts.resumed])
-        found += _listed("no preemption", "(3)", records, several, np.ones(len(several)))
-    return found
+        violations += _listed("no preemption", "(3)", records, several, np.ones(len(several)))
+    return violations
 
 
 def _capacity_violations(records: Records) -> list[Violation]:
@@ -196,14 +200,14 @@ def _duration_violations(
     unfit = np.unique(parts.job[np.isinf(alpha)])
     if len(unfit):
         return _listed("slices", "VI", records, unfit, np.ones(len(unfit)))
-    found = []
+    violations = []
     for name, owner, said, true in (
         ("alpha~", np.arange(len(records)), records.estimate, estimate),
         ("alpha", parts.job, parts.alpha, alpha),
     ):
         off = np.abs(said - true) / true
         bad = np.flatnonzero(~(off <= ARITHMETIC))
-        found += _listed(name, "(7)", records, owner[bad], off[bad], ARITHMETIC)
+        violations += _listed(name, "(7)", records, owner[bad], off[bad], ARITHMETIC)
     begun, ended = ~parts.resumed, parts.ended
     begin = np.where(begun, parts.start, parts.start + records.options.restore)
     ran = np.where(begun & ended, parts.end - parts.start, np.maximum(0.0, parts.end - begin))
@@ -213,7 +217,7 @@ def _duration_violations(
     rounding = np.bincount(parts.job, 4 * np.spacing(parts.end) / alpha, len(records)) * last
     off = np.abs(made * last - length)
     bad = np.flatnonzero(~(off <= ARITHMETIC * length + rounding))
-    return found + _listed("duration", "(7)", records, bad, off[bad], ARITHMETIC)
+    return violations + _listed("duration", "(7)", records, bad, off[bad], ARITHMETIC)
 
 
 def _heavy(

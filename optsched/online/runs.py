@@ -256,8 +256,8 @@ def _audited(run: Run, prediction: Prediction) -> CheckReport:
 def _theorem(run: Run, prediction: Prediction) -> TheoremOne | None:
     if not run.records.policy.startswith("a-srpt") or not len(run.jobs):
         return None
-    found = theorem_one(run.jobs, _known(run, prediction), run.records.options.tau)
-    return replace(found, observed=observed_ratio(run.jobs, run.metrics))
+    ratio = theorem_one(run.jobs, _known(run, prediction), run.records.options.tau)
+    return replace(ratio, observed=observed_ratio(run.jobs, run.metrics))
 
 
 def _outcome(
@@ -265,14 +265,14 @@ def _outcome(
 ) -> Outcome:
     if not run.records.complete:
         raise KeyboardInterrupt
-    told, seed = options.to_dict(), settings.seed
+    applied, seed = options.to_dict(), settings.seed
     details: dict[str, Any] = {name: getattr(run.metrics, name) for name in DETAILS}
     bounds = None
     if run.records.preemptions:
         bounds = flow_bounds(run.jobs, iterations=0)
         details |= {**preempted(run.records), RELAXES: "no preemption"}
     return Outcome(
-        OnlineSolution.of(run.records, instance.name, options=told, seed=seed),
+        OnlineSolution.of(run.records, instance.name, options=applied, seed=seed),
         Termination.FEASIBLE,
         bound=None if bounds is None else bounds.best_pausing,
         bound_source=None if bounds is None else bounds.pausing_source,

@@ -233,7 +233,7 @@ def test_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = json.loads(cluster.read_text())
     cluster.write_text(json.dumps({**document, "servers": 1, "gpus_per_server": 2}))
     assert _code(["import", "swf", str(trace), "-o", str(target)]) == 0
-    assert "1 of 1 jobs ask for more GPUs than that" in capsys.readouterr().err
+    assert "1 asks for 4" in capsys.readouterr().err
     assert _code(["simulate", str(target), "--policy", "fifo"]) == 2
     assert "gpus: found 4, expected at most the cluster's 2" in capsys.readouterr().err
 

@@ -43,7 +43,7 @@ def consolidation_violations(
 ) -> list[Violation]:
     """Replay the turns of chosen jobs up to their starts."""
     replay = _Replay(records, *asked, times, place, arrivals)
-    found = []
+    violations = []
     for i in chosen.tolist():
         said = replay.start_of(i)
         if replay.turns > MOST_TURNS:
@@ -55,13 +55,13 @@ def consolidation_violations(
         off, allowed = abs(start - expected), slack(start - submit, start)
         where = f"job {records.job_id[i]}"
         if expected == np.inf:  # no turn up to its start is good enough
-            found.append(Violation("consolidation", "", where, start - submit, allowed))
+            violations.append(Violation("consolidation", "", where, start - submit, allowed))
         elif not off <= allowed:
-            found.append(Violation("consolidation", "", where, off, allowed))
+            violations.append(Violation("consolidation", "", where, off, allowed))
         elif offer != dict(records[i].servers):
             gpus = float(records.gpus[i])
-            found.append(Violation("offer", f"offer {records.options.offer}", where, gpus))
-    return found[:20]
+            violations.append(Violation("offer", f"offer {records.options.offer}", where, gpus))
+    return violations[:20]
 
 
 @dataclass

@@ -43,7 +43,7 @@ def delay_violations(
 ) -> list[Violation]:
     """Replay the head of a-srpt for jobs spread evenly over the run, half of them heavy ones."""
     replay = _Replay(records, configuration, heavy, times, done, place)
-    found = []
+    violations = []
     for i in _chosen(replay.heavy, spot_checks):
         if replay.offers > MOST_OFFERS:
             break
@@ -56,8 +56,8 @@ def delay_violations(
             if expected == INF:  # no moment up to its start allows one
                 off = start - replay.head_from(i)
             where = f"job {records.job_id[i]}"
-            found.append(Violation("delay", "Algorithm 1", where, off, allowed))
-    return found[:20]
+            violations.append(Violation("delay", "Algorithm 1", where, off, allowed))
+    return violations[:20]
 
 
 def _chosen(heavy: NDArray[np.bool_], spot_checks: int) -> list[int]:

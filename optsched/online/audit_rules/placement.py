@@ -205,15 +205,15 @@ def offer_violations(
         return []
     chosen = alone[np.unique(np.linspace(0, len(alone) - 1, spot_checks).astype(np.int64))]
     owner = np.repeat(np.arange(len(parts)), np.diff(parts.first))
-    found = []
+    violations = []
     for at in chosen:
         i = parts.job[at]
         named = rule_of(rule, bool(heavy[i]))
         free = _free_before(records, owner, float(parts.start[at]))
         if expected_offer(free, named, int(records.gpus[i])) != dict(parts[int(at)].servers):
             where = f"job {records.job_id[i]}"
-            found.append(Violation("offer", f"offer {named}", where, float(records.gpus[i])))
-    return found[:20]
+            violations.append(Violation("offer", f"offer {named}", where, float(records.gpus[i])))
+    return violations[:20]
 
 
 def rule_of(rule: str, heavy: bool) -> str:

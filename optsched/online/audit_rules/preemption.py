@@ -38,13 +38,13 @@ def preemption_violations(
     job that is there is `sliced` nothing is said: its slices may not fit.
     """
     replay = _Replay(jobs, records, rows, sliced)
-    found = []
+    violations = []
     for now in replay.moments(spot_checks):
         wrong = replay.wrong_at(now)
         if len(wrong):
             where = f"job {records.job_id[wrong[0]]} at {now:.6g} s"
-            found.append(Violation("queue order", records.policy, where, float(len(wrong))))
-    return found
+            violations.append(Violation("queue order", records.policy, where, float(len(wrong))))
+    return violations
 
 
 @dataclass

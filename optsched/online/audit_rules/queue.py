@@ -63,14 +63,14 @@ def queue_violations(
     if records.policy in RESERVING:
         return reservation_violations(jobs, records, rows, _sliced(jobs, rows, times), spot_checks)
     done, place = _virtual_completions(jobs, records, rows)
-    found = _released(records, done)
+    violations = _released(records, done)
     if records.policy == "srpt-workload-hold":
-        return found + _stopping(records, rows, chosen, done)
+        return violations + _stopping(records, rows, chosen, done)
     if records.policy == "a-srpt-backfill":
-        return found + _backfilled(records, chosen, heavy, done, place)
-    found += _in_virtual_order(records, place)
-    if found:
-        return found
+        return violations + _backfilled(records, chosen, heavy, done, place)
+    violations += _in_virtual_order(records, place)
+    if violations:
+        return violations
     configuration = jobs.configuration[rows]
     return delay_violations(records, configuration, heavy, times, done, place, spot_checks)
 
@@ -86,7 +86,7 @@ def _key(records: Records) -> Floats:
 def _stopping(records: Records, rows: Ints, chosen: Ints, queued: Floats) -> list[Violation]:
     """No job starts while one with a smaller key waits, queued since `queued`."""
     key = _key(records)
-    found = []
+    violations = []
     for i in chosen:
         t = records.start[i]
         waits = (queued <= t) & (records.start > t)
@@ -94,8 +94,8 @@ def _stopping(records: Records, rows: Ints, chosen: Ints, queued: Floats) -> lis
         overtaken = np.flatnonzero(waits & before)
         if len(overtaken):
             where = f"job {records.job_id[i]} before job {records.job_id[overtaken[0]]}"
-            found.append(Violation("queue order", "V-A 1-d", where, float(len(overtaken))))
-    return found
+            violations.append(Violation("queue order", "V-A 1-d", where, float(len(overtaken))))
+    return violations
 
 
 def _sliced(jobs: Jobs, rows: Ints, times: IterationTimes) -> Bools:
@@ -106,7 +106,7 @@ def _sliced(jobs: Jobs, rows: Ints, times: IterationTimes) -> Bools:
 def _scanning(records: Records, chosen: Ints, sliced: Bools) -> list[Violation]:
     """No job that fits is left waiting after a pass; the passes looked at are those of starts."""
     total = records.servers * records.gpus_per_server
-    found = []
+    violations = []
     for i in chosen:
         t = records.start[i]
         running = (records.start <= t) & (records.end > t)
@@ -115,8 +115,8 @@ def _scanning(records: Records, chosen: Ints, sliced: Bools) -> list[Violation]:
         left = np.flatnonzero(waits & (records.gpus <= free))
         if len(left):
             where = f"job {records.job_id[left[0]]} at {t:.6g} s"
-            found.append(Violation("work conservation", "V-A 1-d", where, float(len(left))))
-    return found
+            violations.append(Violation("work conservation", "V-A 1-d", where, float(len(left))))
+    return violations
 
 
 def _virtual_completions(jobs: Jobs, records: Records, rows: Ints) -> tuple[Floats, Ints]:
@@ -130,23 +130,23 @@ def _virtual_completions(jobs: Jobs, records: Records, rows: Ints) -> tuple[Floa
 
 def _released(records: Records, done: Floats) -> list[Violation]:
     """No job starts before its virtual completion."""
-    found = []
+    violations = []
     for i in np.flatnonzero(records.start < done)[:20]:
         where = f"job {records.job_id[i]} before its virtual completion"
         early = float(done[i] - records.start[i])
-        found.append(Violation("queue order", "Algorithm 1", where, early))
-    return found
+        violations.append(Violation("queue order", "Algorithm 1", where, early))
+    return violations
 
 
 def _in_virtual_order(records: Records, place: Ints) -> list[Violation]:
     """Jobs start in the order of their virtual completions."""
-    found = []
+    violations = []
     in_place = np.argsort(place)
     back = np.flatnonzero(np.diff(records.start[in_place]) < 0)
     for i in back[:20]:
         where = f"job {records.job_id[in_place[i + 1]]} before job {records.job_id[in_place[i]]}"
-        found.append(Violation("queue order", "Algorithm 1", where, 1.0))
-    return found
+        violations.append(Violation("queue order", "Algorithm 1", where, 1.0))
+    return violations
 
 
 def _backfilled(
@@ -154,7 +154,7 @@ def _backfilled(
 ) -> list[Violation]:
     """A job overtakes only a heavy head, and itself is light or on an offer good enough."""
     good = records.alpha <= records.options.comm_heavy * records.estimate * (1 + ARITHMETIC)
-    found = []
+    violations = []
     for i in chosen:
         t = records.start[i]
         ahead = np.flatnonzero((done <= t) & (records.start > t) & (place < place[i]))
@@ -163,8 +163,8 @@ def _backfilled(
         head = ahead[np.argmin(place[ahead])]
         if not heavy[head] or (heavy[i] and not good[i]):
             where = f"job {records.job_id[i]} before job {records.job_id[head]}"
-            found.append(Violation("queue order", "backfilling", where, float(len(ahead))))
-    return found
+            violations.append(Violation("queue order", "backfilling", where, float(len(ahead))))
+    return violations
 
 
 def virtual_order(submit: Floats, work: Floats) -> tuple[Floats, Ints]:
@@ -214,7 +214,7 @@ def reservation_violations(
     alone = np.flatnonzero(count[place] == 1)
     if not len(alone):
         return []
-    found = []
+    violations = []
     length = np.asarray(records.predicted * records.alpha)
     if (walltime := jobs.workload.walltime) is not None:
         length = np.where(np.isnan(walltime[rows]), length, walltime[rows])
@@ -229,18 +229,18 @@ def reservation_violations(
         promised, spare, free = _reservation(records, length, runs, int(records.gpus[head]), t)
         if free >= records.gpus[head]:
             where = f"job {records.job_id[i]} before job {records.job_id[head]}, which fits"
-            found.append(Violation("queue order", "EASY", where, 1.0))
+            violations.append(Violation("queue order", "EASY", where, 1.0))
         if t + length[i] > promised:
             spare -= int(records.gpus[i])
         if spare < 0:
             where = f"job {records.job_id[i]} delays job {records.job_id[head]}"
-            found.append(Violation("reservation", "EASY", where, float(-spare)))
+            violations.append(Violation("reservation", "EASY", where, float(-spare)))
         room = min(free - int(records.gpus[i]), spare)
         left = waits & (rows > rows[head]) & (records.gpus <= room) & ~sliced
         if left.any():
             where = f"job {records.job_id[np.flatnonzero(left)[0]]} at {t:.6g} s"
-            found.append(Violation("work conservation", "EASY", where, float(left.sum())))
-    return found
+            violations.append(Violation("work conservation", "EASY", where, float(left.sum())))
+    return violations
 
 
 def _reservation(
