@@ -293,7 +293,7 @@ class Dearest:
         from optsched.rolling.policies.queue import Queue
 
         if self._edf is None:
-            self._edf = Queue(view.world, "edf", by_due_date=True, average=False)
+            self._edf = Queue(view.world, "edf")
         return self._edf.decide(view)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
@@ -26,7 +25,7 @@ def audit(
     *,
     shares: bool = True,
 ) -> CheckReport:
-    """Check a run."""
+    """Check a run; without `epochs` each job may take any value of its distribution."""
     violations = [*_jobs(instance, run), *_places(instance, run.segments, shares)]
     if violations:
         return CheckReport(None, tuple(violations))
@@ -49,16 +48,6 @@ def audit(
         wrong = claim_violation(value, *costs[name])
         violations += [] if wrong is None else [wrong]
     return CheckReport(energy + tardiness, tuple(violations), off + out)
-
-
-@dataclass(frozen=True)
-class _Use:
-    """GPUs of a node in use from one moment to another."""
-
-    node: int
-    start: float
-    end: float
-    used: int
 
 
 def _jobs(instance: RollingInstance, run: Records) -> Iterator[Violation]:
@@ -242,7 +231,7 @@ def _interruptions(own: list[Segment]) -> tuple[int, int, int]:
     return stops, moves, changes
 
 
-def _use_of_nodes(segments: tuple[Segment, ...]) -> Iterator[_Use]:
+def _use_of_nodes(segments: tuple[Segment, ...]) -> Iterator[NodeInterval]:
     """Distinct GPUs in use by node, from a sweep over the segments."""
     moments: dict[int, list[tuple[float, bool, Segment]]] = defaultdict(list)
     for segment in segments:
@@ -252,7 +241,7 @@ def _use_of_nodes(segments: tuple[Segment, ...]) -> Iterator[_Use]:
         used, since = 0, 0.0
         for at, begins, segment in sorted(changes, key=lambda c: c[:2]):
             if at > since and used:
-                yield _Use(node, since, at, used)
+                yield NodeInterval(node, since, at, used)
             for gpu in segment.gpus:
                 before = holders[gpu] > 0
                 holders[gpu] += 1 if begins else -1
@@ -297,7 +286,7 @@ def _node_intervals(run: Records) -> Iterator[Violation]:
 
 
 def _stretches(
-    uses: Iterable[_Use | NodeInterval],
+    uses: Iterable[NodeInterval],
 ) -> dict[int, list[tuple[int, float, float]]]:
     """By node (GPUs in use, start, end) in order of time, touching ones of equal use as one."""
     found: dict[int, list[tuple[int, float, float]]] = defaultdict(list)

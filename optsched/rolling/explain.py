@@ -6,12 +6,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from optsched.display import Explanation
-from optsched.rolling.instance import RollingInstance
+from optsched.rolling.instance import RollingInstance, RollingJob
 from optsched.rolling.metrics import compute_metrics
 from optsched.rolling.options import RollingOptions
+from optsched.rolling.records import JobRecord
 from optsched.rolling.solution import RollingSolution
 
-MOST_ROWS = 20
+MAX_ROWS = 20
 
 
 @dataclass(frozen=True)
@@ -50,18 +51,10 @@ class RollingBreakdown(Explanation):
     def table(self) -> tuple[str, list[str], list[list[str]], str]:
         """Title, headings, rows and closing line, for print."""
         headings = ["job", "submitted s", "waited s", "completed s", "due s", "late s", "costs $"]
-        rows = [
-            [
-                row.name,
-                f"{row.submitted:.0f}",
-                f"{row.waited:.0f}",
-                f"{row.completion:.0f}",
-                f"{row.due_date:.0f}",
-                f"{row.late:.0f}",
-                f"{row.tardiness_cost:.2f}",
-            ]
-            for row in self.rows[:MOST_ROWS]
-        ]
+        rows = []
+        for row in self.rows[:MAX_ROWS]:
+            times = (row.submitted, row.waited, row.completion, row.due_date, row.late)
+            rows.append([row.name, *(f"{t:.0f}" for t in times), f"{row.tardiness_cost:.2f}"])
         late = sum(row.tardiness_cost > 0 for row in self.rows)
         closing = (
             f"total ${self.energy_cost + self.tardiness_cost:.2f}: energy ${self.energy_cost:.2f}, "
@@ -73,34 +66,21 @@ class RollingBreakdown(Explanation):
 def explain(
     instance: RollingInstance, solution: RollingSolution, options: RollingOptions
 ) -> RollingBreakdown:
-    """Break a run's cost down; of a run that `optsched.check` accepts."""
+    """Break down the cost of a run that `optsched.check` accepts."""
     run = solution.run
     metrics = compute_metrics(instance, run)
     energy = {node.name: 0.0 for node in instance.nodes}
     for part in run.nodes:
         node = instance.nodes[part.node]
         energy[node.name] += (part.end - part.start) * node.cost_rate[part.used - 1]
-    rows = []
-    for record in run.jobs:
-        job = instance.jobs[record.job]
-        late = max(record.completion - job.due_date, 0.0)
-        rows.append(
-            JobCost(
-                job.name,
-                job.submit_time,
-                record.first_start - job.submit_time,
-                record.completion,
-                job.due_date,
-                late,
-                job.tardiness_weight * late,
-            )
-        )
+    rows = [_job_cost(instance.jobs[record.job], record) for record in run.jobs]
     rows.sort(key=lambda row: (-row.tardiness_cost, row.name))
-    return RollingBreakdown(
-        instance.name,
-        run.policy,
-        metrics.energy_cost,
-        metrics.tardiness_cost,
-        energy,
-        tuple(rows),
-    )
+    costs = (metrics.energy_cost, metrics.tardiness_cost)
+    return RollingBreakdown(instance.name, run.policy, *costs, energy, tuple(rows))
+
+
+def _job_cost(job: RollingJob, record: JobRecord) -> JobCost:
+    submitted, end, late = job.submit_time, record.completion, record.completion - job.due_date
+    late, waited = max(late, 0.0), record.first_start - submitted
+    cost = job.tardiness_weight * late
+    return JobCost(job.name, submitted, waited, end, job.due_date, late, cost)

@@ -24,7 +24,7 @@ class Metrics:
     most_jobs : int
         Largest number of jobs that have arrived and are not done.
     tardiness, flow_time : float
-        Sums of (C_j - d_j)^+ and C_j - submit time, seconds.
+        Sums in seconds.
     utilisation : dict
         GPUs in use over GPUs, by type, from the first arrival to the last completion.
     decision_time, longest_decision : float
@@ -110,29 +110,6 @@ def _most_jobs(instance: RollingInstance, run: Records) -> int:
     changes = [(instance.jobs[r.job].submit_time, 1) for r in run.jobs]
     changes += [(r.completion, -1) for r in run.jobs]
     return max(accumulate(change for _, change in sorted(changes)))
-
-
-def cost_ratio(cost: float, baseline: float) -> float:
-    """Cost ratio (29), C_m / C_b.
-
-    Parameters
-    ----------
-    cost : float
-        C_m, dollars.
-    baseline : float
-        C_b, dollars.
-
-    Returns
-    -------
-    float
-        The ratio.
-
-    Examples
-    --------
-    >>> cost_ratio(123.0, 100.0)
-    1.23
-    """
-    return cost / baseline
 
 
 def cost_reduction(target: float, other: float) -> float:

@@ -1,7 +1,7 @@
-"""How much work arrives for how much cluster: the load's two statements.
+"""Offered load: work that arrives over the capacity of the cluster.
 
-rho alone misleads, since it says nothing of how speed-ups and prices spread the work over the
-types; `bounds.clairvoyant_utilisation` states the other one.
+It ignores how speed-ups and prices spread the work over the GPU types, which
+`optsched.rolling.bounds.clairvoyant.clairvoyant_utilisation` shows.
 """
 
 from __future__ import annotations
@@ -24,11 +24,7 @@ def offered_load(instance: SelectionInstance, *, gap: float | None = None) -> fl
     total = sum(speeds[tables.kind_of[n]] * node.gpus for n, node in enumerate(instance.nodes))
     work = float(np.mean([w.mean * t for w, t in zip(tables.works, base, strict=True)]))
     if gap is None:
-        gap = _mean_gap(instance)
+        assert isinstance(instance, RollingInstance)
+        times = [job.submit_time for job in instance.jobs]
+        gap = (max(times) - min(times)) / max(len(times) - 1, 1)
     return work / gap / total if gap > 0 else float("inf")
-
-
-def _mean_gap(instance: SelectionInstance) -> float:
-    assert isinstance(instance, RollingInstance)
-    times = [job.submit_time for job in instance.jobs]
-    return (max(times) - min(times)) / max(len(times) - 1, 1)

@@ -111,7 +111,7 @@ class Records:
     jobs: tuple[JobRecord, ...]
     decisions: tuple[Decision, ...]
 
-    def same_course(self, other: Records) -> bool:
+    def same_run(self, other: Records) -> bool:
         """Whether two runs did the same, wall-clock seconds apart."""
         return (self.segments, self.nodes, self.jobs) == (other.segments, other.nodes, other.jobs)
 

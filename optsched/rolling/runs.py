@@ -28,12 +28,11 @@ from optsched.rolling.policies.limited import Limited
 from optsched.rolling.records import Records
 from optsched.rolling.simulator.engine import (
     Decider,
-    Plan,
     UnfinishedRunError,
     refuse_endless,
     simulate_rolling,
 )
-from optsched.rolling.simulator.world import View, World
+from optsched.rolling.simulator.world import World
 from optsched.rolling.solution import RollingSolution
 
 Progress = Callable[[str, int, int], None]
@@ -201,8 +200,8 @@ def quick_bound(
 def own_policy(name: str, given: Any) -> Any:
     """Make a method of a user's policy: an object with ``schedule(view)``, or its class.
 
-    ``schedule`` returns an `optsched.rolling.simulator.engine.Plan`; an attribute ``wake`` is the
-    number of seconds after which it is called again at the latest.
+    ``schedule`` returns a `Plan` of `optsched.rolling.simulator.engine`; it is called again after
+    an attribute ``wake`` of seconds at the latest.
     """
 
     def method(instance: RollingInstance, options: RollingOptions, settings: Settings) -> Outcome:
@@ -217,12 +216,8 @@ class _Own:
     """A user's object as a policy of the simulator."""
 
     def __init__(self, name: str, given: Any) -> None:
-        self.name, self._given = name, given
+        self.name, self.decide = name, given.schedule
         self.wake = float(getattr(given, "wake", math.inf))
-
-    def decide(self, view: View) -> Plan:
-        plan: Plan = self._given.schedule(view)
-        return plan
 
 
 def _outcome(world: World, policy: Decider, settings: Settings, began: float) -> Outcome:

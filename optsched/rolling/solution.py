@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import FailFast, Field
 
@@ -11,7 +11,9 @@ from optsched.rolling.records import Decision, JobRecord, NodeInterval, Records,
 from optsched.schema import FORMAT, OPTIONS, SHA256, About, Name, Number, SolutionFile
 
 SCHEMA = "optsched/rolling-solution"
-MOST_ROWS = 500_000
+MAX_ROWS = 500_000
+Row = TypeVar("Row")
+Rows = Annotated[tuple[Row, ...], FailFast(), Field(strict=False, max_length=MAX_ROWS)]
 
 
 class RollingSolution(SolutionFile):
@@ -24,28 +26,14 @@ class RollingSolution(SolutionFile):
     options: Annotated[dict[str, Any], OPTIONS] = Field(default_factory=dict)
     objective: Annotated[Number | None, About("The total cost claimed.", "dollars", 208.4)] = None
     segments: Annotated[
-        tuple[Segment, ...],
-        FailFast(),
-        Field(strict=False, max_length=MOST_ROWS),
-        About("Stretches of time in which a job holds the same GPUs."),
+        Rows[Segment], About("Stretches of time in which a job holds the same GPUs.")
     ]
     nodes: Annotated[
-        tuple[NodeInterval, ...],
-        FailFast(),
-        Field(strict=False, max_length=MOST_ROWS),
-        About("Stretches of time in which a node has as many GPUs in use."),
+        Rows[NodeInterval], About("Stretches of time in which a node has as many GPUs in use.")
     ]
-    jobs: Annotated[
-        tuple[JobRecord, ...],
-        FailFast(),
-        Field(strict=False, max_length=MOST_ROWS),
-        About("What became of each job."),
-    ]
+    jobs: Annotated[Rows[JobRecord], About("What became of each job.")]
     decisions: Annotated[
-        tuple[Decision, ...],
-        FailFast(),
-        Field(strict=False, max_length=MOST_ROWS),
-        About("The scheduling points, without the time that a decision took."),
+        Rows[Decision], About("The scheduling points, without the time that a decision took.")
     ] = ()
 
     @classmethod

@@ -209,7 +209,7 @@ def slow_instance(seconds: float, interval: float) -> RollingInstance:
     return instance(jobs, interval=interval)
 
 
-@pytest.mark.parametrize("seconds", [1e6, 1e12, 1e18])
+@pytest.mark.parametrize("seconds", [1e6, 1e12, 1e15])
 def test_endless_runs_are_refused_before_they_start(seconds: float) -> None:
     with pytest.raises(InputError) as caught:
         next(run_policies(slow_instance(seconds, 0.001), ["sts"]))

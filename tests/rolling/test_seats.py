@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import pytest
 from rolling.small import instance, job
 
 from optsched.rolling.audit import audit
-from optsched.rolling.simulator.assignment import Assignment
 from optsched.rolling.simulator.engine import Plan, simulate_rolling
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
@@ -27,22 +24,6 @@ class Always:
 
     def decide(self, view: View) -> Plan:
         return Plan({i: self.seats[j] for i, j in enumerate(view.jobs)})
-
-
-@pytest.mark.parametrize("seats", [{}, TWO])
-def test_arrays_say_what_the_mapping_says(seats: dict[int, Seat]) -> None:
-    """In order of jobs, and the GPUs of each in its own order."""
-    found = Assignment.of(seats, 8, 3)
-    assert found == seats
-    assert list(found) == sorted(seats)
-    assert found.gpus.shape == (8, 3)
-    assert Assignment.of(found, 8, 3) is found
-
-
-def test_a_seat_of_more_gpus_than_asked_for_widens_the_array() -> None:
-    found = Assignment.of(TWO, 8, 1)
-    assert np.array_equal(found.gpus[[7, 4]], [[3, 0], [1, -1]])
-    assert found == TWO
 
 
 def test_a_job_on_gpus_that_its_node_lacks_is_the_audits_to_report() -> None:

@@ -173,7 +173,8 @@ def lagrangian(
         kept = _first_multipliers(load, len(edges) - 1)
     first = np.searchsorted(edges, load.jobs[:, 0], side="right") - 1
     use, values = np.zeros_like(prices), np.empty(len(load.jobs))
-    total = all_jobs(load, Slots(edges, prices), first, kept, values, use)
+    run = all_jobs.for_size(len(load.kind) * len(edges) * 4)  # each slot at about four multipliers
+    total = run(load, Slots(edges, prices), first, kept, values, use)
     paid = float((prices * load.gpus[:, None] * np.diff(edges)).sum())
     rounding = (len(values) + prices.size) * EPSILON * (float(np.abs(values).sum()) + paid)
     return float(total) - paid - rounding, use

@@ -22,17 +22,9 @@ MODELS = ("patterns", "milp", "minlp", "columns")
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy and where it is made.
-
-    Attributes
-    ----------
-    name, summary : str
-        The name of the command line, and a line about it.
-    make : str or callable
-        ``module:function`` of ``(name, world, settings)``, or the function: a fresh `Decider`.
-    build : str or None
-        ``module:function`` of ``(name, instance, options)``: the Pyomo model of its first decision.
-    """
+    """A policy: `make` is ``module:function`` of ``(name, world, settings)``, or the function, and
+    returns a fresh `Decider`; `build`, of ``(name, instance, options)``, returns the Pyomo model of
+    its first decision."""
 
     name: str
     summary: str

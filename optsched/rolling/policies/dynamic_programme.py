@@ -19,7 +19,7 @@ from optsched.selection.heuristics.dp import dp_jobs, fastest_seats
 
 def dp(name: str, world: World, settings: Settings) -> DynamicProgramme:
     """Make ``dp`` or ``avg-dp``."""
-    return DynamicProgramme(world, name, average=name.startswith("avg-"))
+    return DynamicProgramme(world, name)
 
 
 class DynamicProgramme:
@@ -27,8 +27,8 @@ class DynamicProgramme:
 
     wake = math.inf
 
-    def __init__(self, world: World, name: str, *, average: bool) -> None:
-        self.world, self.name, self.average = world, name, average
+    def __init__(self, world: World, name: str) -> None:
+        self.world, self.name, self.average = world, name, name.startswith("avg-")
 
     def decide(self, view: View) -> Plan:
         """Choose for all jobs anew."""

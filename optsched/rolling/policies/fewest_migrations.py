@@ -65,7 +65,7 @@ def with_fewest_migrations(
     old = Before(theirs.node, theirs.configuration, theirs.sizes, theirs.gpus)
     target = _target_nodes(tables, placed, old)
     gpus = new.gpus[placed.job]
-    choose_gpus(target, placed, old, gpus)
+    choose_gpus.for_size(8 * gpus.size)(target, placed, old, gpus)
     new.gpus[placed.job], new.node[placed.job] = gpus, target[placed.node]
     new.configuration[placed.job] = placed.configuration
     return new

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 GAP = 1e-4
 MAX_DECISION_SECONDS = 5.0
-"""Time limit of one decision, whatever the run's limit."""
+"""Whatever the run's limit."""
 
 Solve = Callable[[SelectionInstance, SelectionOptions, Settings], Outcome]
 

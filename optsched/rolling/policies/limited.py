@@ -30,7 +30,7 @@ class Limited:
     def __init__(self, world: World, policy: Decider, deadline: Deadline) -> None:
         self.name, self.wake = policy.name, policy.wake
         self.policy, self.deadline = policy, deadline
-        self.fallback = Queue(world, "fifo", by_due_date=False, average=False)
+        self.fallback = Queue(world, "fifo")
         self.decisions, self.late, self.late_since = 0, 0, 0.0
 
     def decide(self, view: View) -> Plan:

@@ -111,7 +111,8 @@ class Price:
         tables, k = self.world.all, self.constants
         epoch, change = self._values(view)
         gain = gains(view.index, self.configurations.speed, self.types, epoch)
-        prices = clear_prices(gain, self.types, k.rounds, k.bisections)
+        clear = clear_prices.for_size(gain.size * k.rounds * k.bisections)
+        prices = clear(gain, self.types, k.rounds, k.bisections)
         self.mean_prices = k.memory * self.mean_prices + (1 - k.memory) * prices
         bonus = RUN_BONUS * np.maximum(epoch, LEAST_VALUE)
         gain += bonus[:, None, None] * self.configurations.speed[view.index].reshape(gain.shape)
@@ -251,18 +252,11 @@ def _change(curve: Curve, slopes: Any, weight: float, multiplier: float) -> floa
     return np.inf
 
 
-@kernel
-def gains(jobs: Any, speed: Any, types: GpuTypes, value: Any) -> Any:
+def gains(jobs: NDArray[np.int64], speed: Floats, types: GpuTypes, value: Floats) -> Floats:
     """Dollars per second of each configuration (J, T, C); minus infinity where a job cannot run."""
-    kinds, count = types.sizes.shape
-    gain = np.full((len(jobs), kinds, count), -np.inf)
-    for i in range(len(jobs)):
-        for t in range(kinds):
-            for c in range(count):
-                if speed[jobs[i], t * count + c] > 0:
-                    cost = types.rates[t] * types.sizes[t, c]
-                    gain[i, t, c] = value[i] * speed[jobs[i], t * count + c] - cost
-    return gain
+    speeds = speed[jobs].reshape(len(jobs), *types.sizes.shape)
+    net = value[:, None, None] * speeds - types.rates[:, None] * types.sizes
+    return np.where(speeds > 0, net, -np.inf)
 
 
 @kernel

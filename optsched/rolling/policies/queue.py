@@ -27,8 +27,7 @@ Floats = NDArray[np.float64]
 
 def queue(name: str, world: World, settings: Settings) -> Queue:
     """Make ``edf``, ``fifo`` or ``avg-edf``."""
-    by_due_date, average = name.endswith("edf"), name.startswith("avg-")
-    return Queue(world, name, by_due_date=by_due_date, average=average)
+    return Queue(world, name)
 
 
 class Queue:
@@ -36,9 +35,9 @@ class Queue:
 
     wake = math.inf
 
-    def __init__(self, world: World, name: str, *, by_due_date: bool, average: bool) -> None:
+    def __init__(self, world: World, name: str) -> None:
         self.world, self.name = world, name
-        self.by_due_date, self.average = by_due_date, average
+        self.by_due_date, self.average = name.endswith("edf"), name.startswith("avg-")
 
     def decide(self, view: View) -> Plan:
         """Serve the waiting jobs."""
@@ -47,29 +46,20 @@ class Queue:
         room = max(state.most_free(t) for t in range(len(view.tables.kinds)))
         if not waiting or not room:
             return Plan(view.running)
-        jobs = self.world.instance.jobs
-        waiting.sort(
-            key=lambda j: (
-                jobs[view.jobs[j]].due_date if self.by_due_date else 0.0,
-                jobs[view.jobs[j]].submit_time,
-                j,
-            )
-        )
+        jobs = [self.world.instance.jobs[j] for j in view.jobs]
+        waiting.sort(key=lambda j: jobs[j].submit_time)
+        if self.by_due_date:
+            waiting.sort(key=lambda j: jobs[j].due_date)
         seats, times = dict(view.running), planned_times(view, self.average)
         for j in waiting:
-            if state.is_full():
-                break
-            seat = _cheapest_in_time(view.tables, times[j], state, j)
+            seat = None if state.is_full() else _cheapest_in_time(view.tables, times[j], state, j)
             if seat is not None:
                 seats[j] = seat
         return Plan(seats)
 
 
 def planned_times(view: View, average: bool) -> Floats:
-    """Seconds to completion as baselines plan them, by job, type and configuration.
-
-    They plan with w^max epochs, or with E[W] until so many are made.
-    """
+    """Seconds to completion of w^max epochs, or of E[W] until so many are made (J, T, C)."""
     epochs = view.works.most
     if average:
         mean = view.world.means[view.index] - view.completed
