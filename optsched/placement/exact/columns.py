@@ -22,15 +22,14 @@ import numpy as np
 
 from optsched.deadline import Deadline, clock
 from optsched.placement.bounds.certificate import PatternCertificate
-from optsched.placement.bounds.combinatorial import Bound
+from optsched.placement.bounds.combinatorial import Bound, combinatorial_bound
 from optsched.placement.bounds.patterns import PatternProgramme
 from optsched.placement.bounds.pricing import Pricing
 from optsched.placement.cost import CostTables, Floats, Ints, iteration_time, tables_of
 from optsched.placement.exact.covers import Covers
 from optsched.placement.exact.least_counts import LeastCounts, at_most, every_count
 from optsched.placement.exact.repair import Repair
-from optsched.placement.exact.start import between_bounds
-from optsched.placement.heuristics.repartition import improve
+from optsched.placement.heuristics.repartition import improve, starting_placement
 from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
@@ -64,7 +63,11 @@ always while they are few, else while they refute, and now and then: finding is 
 
 def columns(instance: PlacementInstance, options: PlacementOptions, settings: Settings) -> Outcome:
     """Place a job by patterns of servers, with a certified bound."""
-    return between_bounds(instance, options, settings, between)
+    start = starting_placement(instance, options, settings)
+    if start.counts is None:
+        return start.nothing
+    bound = combinatorial_bound(instance, tables_of(instance, options))
+    return between(instance, options, settings, start.counts, bound)
 
 
 def between(
@@ -98,8 +101,8 @@ class _Search:
     """Least theta known at which the linear programme is feasible."""
     probes: int = 0
     patience: float = PATIENCE
-    told: bool = True
-    """Whether the last programme in integers refuted its theta."""
+    refuting: bool = True
+    """Whether the last integer programme refuted its theta."""
     began: float = field(default_factory=clock)
     trace: list[TracePoint] = field(default_factory=list)
 
@@ -140,7 +143,7 @@ class _Search:
     # The bound: bisect theta.
 
     def raise_bound(self, deadline: Deadline) -> None:
-        """Bisect between the bound and the best placement, or its fractional likeness."""
+        """Bisect between the bound and the best placement, or the LP solution."""
         programme = self._bounding()
         programme.deadline = deadline
         self.fractional = self.value
@@ -166,7 +169,7 @@ class _Search:
         programme.deadline = self.settings.deadline
 
     def _bounding(self) -> PatternProgramme:
-        """The pool that raises the bound; under "bottleneck" none is faster than it could be."""
+        """The pool that raises the bound; under "bottleneck" each pattern at its fastest."""
         if not self.covers.bottleneck:
             return self.programme
         tables = at_most(self.tables, every_count(self.tables))
@@ -200,14 +203,14 @@ class _Search:
             self.note()
 
     def _try(self, theta: float, failures: int) -> bool:
-        """Whether there is a better placement, or none within theta."""
+        """Return whether a better placement was found, or theta refuted."""
         pricing = self.programme.price(theta)
         most = MOST_PATTERNS if pricing.free.any() else SOME_PATTERNS
         needed = self.covers.needed(pricing, self._prices, most)
         cycle, place = divmod(failures, len(SPLITS))
         now_and_then = cycle > 0 and not place
         complete = needed is not None
-        worth_it = self.told or now_and_then or self.covers.bottleneck
+        worth_it = self.refuting or now_and_then or self.covers.bottleneck
         if needed is not None and not (len(needed[0]) <= FEW_PATTERNS or worth_it):
             needed = None
         elif needed is None and now_and_then:
@@ -222,9 +225,9 @@ class _Search:
         return self._place(pricing)
 
     def _settle(self, pricing: Pricing, patterns: tuple[Ints, Ints], complete: bool) -> bool:
-        """Ask a programme in integers over patterns; whether it tells anything new."""
+        """Solve an integer programme over patterns; return whether it improved value or bound."""
         ended, found = self._probe(patterns, pricing)
-        self.told = complete and ended is Termination.INFEASIBLE
+        self.refuting = complete and ended is Termination.INFEASIBLE
         if found is not None:
             return self._take(found)
         if ended is not Termination.INFEASIBLE:
@@ -236,12 +239,12 @@ class _Search:
 
     @property
     def _prices(self) -> Floats:
-        """The prices of the best certificate, else none."""
+        """The prices of the best certificate, or zeros."""
         known = self.programme.certified
         return known[-1] if known else np.zeros(len(self.tables.replicas))
 
     def _place(self, pricing: Pricing) -> bool:
-        """Whether a dive and its repairs find a placement, or stages that cannot be in time."""
+        """Return whether a dive and its repairs improved the placement, or raised the bound."""
         bound, repair = self.bound, self._repair(pricing)
         if repair is None or not repair.dive():
             return self.bound is not bound
@@ -258,7 +261,7 @@ class _Search:
         return False
 
     def _repair(self, pricing: Pricing) -> Repair | None:
-        """What places within theta; None where no least counts are found, or none can be."""
+        """Repairs within theta; None if no least counts are found."""
         prices = self._prices if self._prices.any() else np.ones(len(self._prices))
         if not self.covers.bottleneck:
             return Repair(self.programme, pricing, prices, self.settings, self.random)
@@ -272,14 +275,14 @@ class _Search:
         return Repair(programme, whole, prices, self.settings, self.random, least)
 
     def _used_by(self, repair: Repair) -> list[int]:
-        """Its patterns in the pool."""
+        """Indices of its patterns in the pool."""
         if repair.programme is self.programme:
             return repair.fixed
         kinds, counts = np.array(repair.programme.classes), repair.programme.counts
         return self.programme.indices(kinds[repair.fixed], counts[repair.fixed]).tolist()
 
     def _refute(self, pricing: Pricing, stage: int) -> bool:
-        """Whether a stage and those around it cannot be in time; then the bound rises to where."""
+        """Return whether a stage and its neighbours exceed theta; the bound then rises."""
         high = self.value * (1 - STRICTLY_BELOW)
         theta = self.covers.refuted_by(stage, pricing, high, self.settings)
         if theta is not None:
@@ -287,7 +290,7 @@ class _Search:
         return theta is not None
 
     def _refuted(self, theta: float) -> None:
-        """No set of patterns is as fast as theta, under the reading asked about."""
+        """Raise the bound to theta, which no set of patterns reaches."""
         value = self.tables.rounded_down(theta)
         if value > self.bound.value:
             self.bound = Bound(value, "no faster set of patterns")
@@ -296,7 +299,7 @@ class _Search:
     def _probe(
         self, patterns: tuple[Ints, Ints], pricing: Pricing
     ) -> tuple[Termination, list[int] | None]:
-        """Whether patterns in integers cover all that is demanded, and which do, by patience."""
+        """Solve the covering programme within the patience."""
         self.probes += 1
         left = self.settings.deadline.left
         most = PROBE if left is None else PROBE_SHARE * left
@@ -304,11 +307,11 @@ class _Search:
         return self.covers.cover(pricing, patterns, settings)
 
     def _take(self, used: list[int]) -> bool:
-        """Give the patterns to servers and fill them; whether the placement is better."""
+        """Lay the patterns out on servers; return whether the placement is better."""
         return self._keep(self._laid_out(used))
 
     def _round(self, used: list[int]) -> None:
-        """The same of patterns that leave replicas over, which fill: then Repartition's search."""
+        """Lay out patterns that leave replicas over, fill up, and improve by re-splits."""
         counts = self._laid_out(used)
         if (counts.sum(axis=1) == self.tables.replicas).all():
             free = np.array(self.instance.free_gpus, dtype=np.int64)
@@ -323,7 +326,7 @@ class _Search:
         return better
 
     def _laid_out(self, used: list[int]) -> Ints:
-        """Counts of servers with so many patterns, and what is left in the GPUs left."""
+        """Counts of servers with these patterns; other replicas fill the free GPUs."""
         waiting: dict[int, list[Ints]] = {}
         for i in used:
             size = int(self.programme.sizes[self.programme.classes[i]])
@@ -336,7 +339,7 @@ class _Search:
         return counts
 
     def _fill(self, counts: Ints) -> None:
-        """Give what is left of the replicas to the GPUs left."""
+        """Put the unplaced replicas on free GPUs, stage by stage."""
         gpus = self.tables.gpus
         left = self.tables.replicas - counts.sum(axis=1)
         for m, room in enumerate((self.instance.free_gpus - gpus @ counts).tolist()):
