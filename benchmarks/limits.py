@@ -57,7 +57,7 @@ LONG = {
     "placement": {"vgg19-128": ("ilp-vertex",), "gpt-175b-64x1": ("ilp",)},
     "makespan": {
         "5000x500": ("local-search", "nested", "ilp", "ilp-schedules", "exact"),
-        "12x4-long": ("theta", "state-search"),
+        "12x4-long": ("theta",),
     },
     "selection": {"100x400-distinct": ("patterns", "columns", "exact")},
 }

@@ -31,11 +31,10 @@ from optsched.makespan.bounds import best as bounds
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import evaluate, solution_of
 from optsched.makespan.exact.starting_schedules import take_starting_schedules
-from optsched.makespan.heuristics.baselines import first_fit, list_scheduling
+from optsched.makespan.heuristics.sjf_bco import first_fit, list_scheduling
 from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.models.ilp import Pipeline
-from optsched.makespan.models.relaxation import solve_slotted
+from optsched.makespan.models.ilp import Pipeline, solve_slotted
 from optsched.makespan.options import MakespanOptions
 from optsched.methods import warm_up
 from optsched.result import Outcome, Result, Settings, Termination
@@ -184,7 +183,7 @@ def model_alone(
     low = bounds.simple_bound(durations_of(instance))
     try:
         own = settings.within(Deadline(settings.time_limit))  # all of the limit for the model
-        solved = solve_slotted(instance, int(found.beyond), int(low.value), own, contention=True)
+        solved = solve_slotted(instance, int(found.beyond), int(low.value), own)
         bound, schedule = solved.bound, solved.schedule
     except OutOfTimeError:
         bound, schedule = int(low.value), None

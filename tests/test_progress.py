@@ -28,7 +28,7 @@ RUNS = [
     ("placement/t5-11b-16", "exact"),
     ("placement/t5-11b-16", "min-cut"),
     ("makespan/contended-3x3", "ilp"),
-    ("makespan/contended-4x3", "state-search"),
+    ("makespan/contended-4x3", "exact"),
     ("makespan/mixed-24x8", "local-search"),
     ("makespan/mixed-24x8", "nested"),
     ("selection/5x10", "patterns"),

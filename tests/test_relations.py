@@ -88,5 +88,5 @@ def test_a_stage_without_columns_is_infeasible(solver: str) -> None:
 def test_a_job_without_runs_is_infeasible() -> None:
     """A horizon below every job's length leaves no run of any."""
     instance = optsched.load("makespan/fig2")
-    model = makespan.build(model_data(instance, 1, 0, contention=False))
+    model = makespan.build(model_data(instance, 1, 0))
     assert solve_model(model, Settings()).termination is Termination.INFEASIBLE

@@ -1,7 +1,11 @@
-"""The contention model: what every schedule's completions are, and its levels over time.
+"""The contention model: rates of running jobs, ends of schedules, levels over time.
 
-Starts and placements are decided once, ends follow: a job that spans servers is slowed by every
-other one on its most contended link, each time one starts or ends; (6)-(9) of sjf-bco.
+A schedule fixes starts and placements; ends follow. A job that spans servers shares the link of its
+most crowded one with every other spanning job there, so rates change whenever one of them starts or
+ends; equations (6)-(9) of sjf-bco. Every compiled method starts jobs by `start` and moves on by
+`next_end`, `remove_ended` and `refresh`; `evaluate` is the loop where all starts are known.
+
+Times are in slots. The formulas repeat `instance.iteration_time` operation by operation.
 """
 
 from __future__ import annotations
@@ -9,24 +13,247 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from optsched.makespan._contention_kernel import Jobs, ScheduleArrays, completions
+from optsched.kernels import kernel
 from optsched.makespan.instance import MakespanInstance, iterations_per_slot
 from optsched.makespan.solution import MakespanSolution
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class Jobs(NamedTuple):
+    """An instance as arrays, by job unless stated otherwise.
+
+    ``capacity`` is by server. ``volume`` = 2 m (G - 1) bytes, ``reduction`` = m (G - 1) / (G C)
+    seconds. ``first`` are offsets into arrays that hold G_j entries for job j; ``inside`` tells
+    whether a job makes progress in one server.
+    """
+
+    capacity: Ints
+    gpus: Ints
+    iterations: Floats
+    volume: Floats
+    reduction: Floats
+    forward: Floats
+    backward: Floats
+    first: Ints
+    inside: Bools
+    inter_bandwidth: float
+    intra_bandwidth: float
+    contention_share: float
+    degradation: float
+    overhead: float
+    one_server_pays: bool
+    slot: float
+    slotted: bool
+
+
+class ScheduleArrays(NamedTuple):
+    """When and where every job runs; filled in by the compiled loops.
+
+    Job j's servers and its GPUs there are ``where`` and ``held`` from ``first[j]`` to
+    ``first[j] + used[j]``. A job that never ends finishes at infinity.
+    """
+
+    starts: Floats
+    finish: Floats
+    where: Ints
+    held: Ints
+    used: Ints
+
+
+class Running(NamedTuple):
+    """Running jobs: the first ``length[0]`` of ``job``, in the order of their starts.
+
+    ``sharing`` counts the spanning jobs on each server. By job: its contention level p_j, its
+    iterations per slot, and the iterations that remained at slot ``since``.
+    """
+
+    job: Ints
+    length: Ints
+    sharing: Ints
+    level: Ints
+    rate: Floats
+    remaining: Floats
+    since: Floats
+
+
+@register_jitable
+def none_running(jobs: Jobs) -> Running:
+    """State in which no job runs."""
+    n = len(jobs.gpus)
+    return Running(
+        np.empty(n, np.int64),
+        np.zeros(1, np.int64),
+        np.zeros(len(jobs.capacity), np.int64),
+        np.zeros(n, np.int64),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n),
+    )
+
+
+@register_jitable
+def _count_spanning(
+    jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, change: int
+) -> None:
+    """Add `change` to the spanning jobs on job j's servers."""
+    if schedule.used[j] > 1:
+        base = jobs.first[j]
+        for i in range(base, base + schedule.used[j]):
+            running.sharing[schedule.where[i]] += change
+
+
+@register_jitable
+def _level(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int) -> int:
+    """p_j (6): most spanning jobs on any server of job j; 0 inside one server."""
+    level = 0
+    if schedule.used[j] > 1:
+        base = jobs.first[j]
+        for i in range(base, base + schedule.used[j]):
+            level = max(level, running.sharing[schedule.where[i]])
+    return level
+
+
+@register_jitable
+def _speed(jobs: Jobs, j: int, servers: int, level: int) -> float:
+    """phi of (6)-(8): iterations per slot of job j on so many servers at a level."""
+    bandwidth = jobs.intra_bandwidth
+    if servers > 1:
+        contending = jobs.contention_share * level
+        degraded = max(1.0, contending + jobs.degradation * (contending - 1))
+        bandwidth = jobs.inter_bandwidth / degraded
+    overhead = 0.0
+    if servers > 1 or jobs.one_server_pays:
+        overhead = jobs.overhead * servers
+    tau = (
+        jobs.volume[j] / (jobs.gpus[j] * bandwidth)
+        + jobs.reduction[j]
+        + overhead
+        + jobs.forward[j]
+        + jobs.backward[j]
+    )
+    if not jobs.slotted:
+        return jobs.slot / tau
+    return np.floor(min(jobs.slot / tau + 1e-9, jobs.iterations[j]))
+
+
+@register_jitable
+def _run_at_level(
+    jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, level: int, now: float
+) -> None:
+    """Give job j the rate of a level from `now` on, and the end that follows."""
+    running.since[j] = now
+    running.level[j] = level
+    rate = _speed(jobs, j, schedule.used[j], level)
+    running.rate[j] = rate
+    if rate <= 0.0:
+        schedule.finish[j] = np.inf
+    elif jobs.slotted:
+        schedule.finish[j] = now + np.ceil(running.remaining[j] / rate)
+    else:
+        schedule.finish[j] = now + running.remaining[j] / rate
+
+
+@register_jitable
+def _begin(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, now: float) -> None:
+    """Add job j to the running ones; the others need `refresh`."""
+    _count_spanning(jobs, running, schedule, j, 1)
+    running.job[running.length[0]] = j
+    running.length[0] += 1
+    running.remaining[j] = jobs.iterations[j]
+    _run_at_level(jobs, running, schedule, j, _level(jobs, running, schedule, j), now)
+
+
+@register_jitable
+def refresh(jobs: Jobs, running: Running, schedule: ScheduleArrays, now: float) -> None:
+    """Give every running job whose level has changed its new rate and end."""
+    for r in range(running.length[0]):
+        j = running.job[r]
+        if schedule.used[j] <= 1:
+            continue
+        level = _level(jobs, running, schedule, j)
+        if level != running.level[j]:
+            running.remaining[j] -= running.rate[j] * (now - running.since[j])
+            _run_at_level(jobs, running, schedule, j, level, now)
+
+
+@register_jitable
+def start(jobs: Jobs, running: Running, schedule: ScheduleArrays, j: int, now: float) -> bool:
+    """Start job j where it is placed, unless no running job would then make progress."""
+    _begin(jobs, running, schedule, j, now)
+    spans = schedule.used[j] > 1
+    if spans:
+        refresh(jobs, running, schedule, now)
+    fastest = running.rate[j]
+    for r in range(running.length[0]):
+        fastest = max(fastest, running.rate[running.job[r]])
+    if fastest > 0.0:
+        schedule.starts[j] = now
+        return True
+    running.length[0] -= 1
+    _count_spanning(jobs, running, schedule, j, -1)
+    if spans:
+        refresh(jobs, running, schedule, now)
+    return False
+
+
+@register_jitable
+def next_end(running: Running, schedule: ScheduleArrays, until: float) -> float:
+    """Earliest end of a running job, at most `until`."""
+    for r in range(running.length[0]):
+        until = min(until, schedule.finish[running.job[r]])
+    return until
+
+
+@register_jitable
+def remove_ended(jobs: Jobs, running: Running, schedule: ScheduleArrays, now: float) -> int:
+    """Move the jobs that have ended behind the running ones; return their number.
+
+    The others need `refresh`.
+    """
+    count, left = running.length[0], 0
+    for r in range(count):
+        j = running.job[r]
+        if schedule.finish[j] > now:
+            running.job[r] = running.job[left]
+            running.job[left] = j
+            left += 1
+        else:
+            _count_spanning(jobs, running, schedule, j, -1)
+    running.length[0] = left
+    return count - left
+
+
+@kernel
+def _completions(jobs: Jobs, order: Ints, schedule: ScheduleArrays) -> None:
+    """Ends of all jobs, given their placements and starts in rising `order`; fills `finish`."""
+    n = len(order)
+    running = none_running(jobs)
+    schedule.finish[:] = np.inf
+    upcoming = 0
+    while upcoming < n or running.length[0] > 0:
+        next_start = schedule.starts[order[upcoming]] if upcoming < n else np.inf
+        now = next_end(running, schedule, next_start)
+        if now == np.inf:
+            return
+        remove_ended(jobs, running, schedule, now)
+        while upcoming < n and schedule.starts[order[upcoming]] <= now:
+            _begin(jobs, running, schedule, order[upcoming], now)
+            upcoming += 1
+        refresh(jobs, running, schedule, now)
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Decisions: job j starts at ``starts[j]`` on ``placed[j]``, GPUs by server.
-
-    The order of jobs is the instance's.
-    """
+    """Decisions in the instance's order of jobs: starts, and GPUs by server."""
 
     starts: tuple[float, ...]
     placed: tuple[dict[int, int], ...]
@@ -34,7 +261,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What follows from a schedule.
+    """What follows from a schedule; ``ends`` are T_j in slots, infinity for a job without an end.
 
     Attributes
     ----------
@@ -48,7 +275,7 @@ class Evaluation:
 
     @property
     def makespan(self) -> float:
-        """The last end, in slots."""
+        """Last end, in slots."""
         return float(self.ends.max())
 
     @property
@@ -58,12 +285,12 @@ class Evaluation:
 
     @cached_property
     def times(self) -> Floats:
-        """Starts and ends in order: between two neighbours nothing changes."""
+        """Starts and ends in order; nothing changes between two neighbours."""
         ends = self.ends[np.isfinite(self.ends)]
         return np.unique(np.concatenate((np.asarray(self.schedule.starts), ends)))
 
     @cached_property
-    def active(self) -> NDArray[np.bool_]:
+    def active(self) -> Bools:
         """Intervals x jobs: which jobs run from ``times[i]`` to ``times[i + 1]``."""
         since = self.times[:-1, None]
         return (np.asarray(self.schedule.starts) <= since) & (since < self.ends)
@@ -73,11 +300,11 @@ class Evaluation:
         """Intervals x jobs: p_j (6); 0 when a job does not run or sits in one server."""
         spans = self.placed_matrix > 0
         spans[spans.sum(axis=1) < 2] = False
-        found = np.zeros(self.active.shape, dtype=np.int64)
+        levels = np.zeros(self.active.shape, dtype=np.int64)
         for i, active in enumerate(self.active):
             sharing = spans[active].sum(axis=0)
-            found[i, active] = (spans[active] * sharing).max(axis=1)
-        return found
+            levels[i, active] = (spans[active] * sharing).max(axis=1)
+        return levels
 
     @cached_property
     def gpu_use(self) -> Ints:
@@ -100,24 +327,19 @@ class Evaluation:
 
 
 def jobs_of(instance: MakespanInstance) -> Jobs:
-    """Lay an instance out as arrays for the compiled loops."""
+    """Arrays of an instance for the compiled loops."""
 
     def column(values: Sequence[float]) -> Floats:
         return np.array(values, dtype=np.float64)
 
-    jobs, network = instance.jobs, instance.network
+    jobs, network, rate = instance.jobs, instance.network, instance.compute_rate
     gpus = np.array([job.gpus for job in jobs], dtype=np.int64)
     return Jobs(
         capacity=np.array(instance.servers, dtype=np.int64),
         gpus=gpus,
         iterations=column([job.iterations for job in jobs]),
         volume=column([2 * job.gradient_bytes * (job.gpus - 1) for job in jobs]),
-        reduction=column(
-            [
-                job.gradient_bytes * (job.gpus - 1) / (job.gpus * instance.compute_rate)
-                for job in jobs
-            ]
-        ),
+        reduction=column([job.gradient_bytes * (job.gpus - 1) / (job.gpus * rate) for job in jobs]),
         forward=column([job.forward_time_per_sample * job.batch_size for job in jobs]),
         backward=column([job.backward_time for job in jobs]),
         first=np.concatenate(([0], np.cumsum(gpus))),
@@ -141,7 +363,7 @@ def empty_schedule(jobs: Jobs) -> ScheduleArrays:
 
 
 def schedule_from(jobs: Jobs, arrays: ScheduleArrays) -> Schedule:
-    """The schedule in a compiled loop's arrays."""
+    """Schedule in the arrays of a compiled loop."""
     placed = []
     for base, used in zip(jobs.first.tolist(), arrays.used.tolist(), strict=False):
         span = slice(base, base + used)
@@ -152,21 +374,9 @@ def schedule_from(jobs: Jobs, arrays: ScheduleArrays) -> Schedule:
 
 
 def evaluate(instance: MakespanInstance, schedule: Schedule) -> Evaluation:
-    """Ends of all jobs under contention, event by event.
+    """Ends of all jobs under contention, from event to event.
 
     Complexity: O(n) events, each O(running jobs x their servers).
-
-    Parameters
-    ----------
-    instance : MakespanInstance
-        The instance.
-    schedule : Schedule
-        Starts and servers of all jobs.
-
-    Returns
-    -------
-    Evaluation
-        T_j of every job in slots, as `ends`.
 
     Examples
     --------
@@ -182,12 +392,14 @@ def evaluate(instance: MakespanInstance, schedule: Schedule) -> Evaluation:
     for j, placed in enumerate(schedule.placed):
         arrays.used[j] = len(placed)
         arrays.where[jobs.first[j] : jobs.first[j] + len(placed)] = sorted(placed)
-    completions(jobs, np.argsort(arrays.starts, kind="stable"), arrays)
+    order = np.argsort(arrays.starts, kind="stable")
+    steps = 2 * len(order) * int(arrays.used.sum())
+    _completions.for_size(steps)(jobs, order, arrays)
     return Evaluation(instance, schedule, arrays.finish)
 
 
 def schedule_of(instance: MakespanInstance, solution: MakespanSolution) -> Schedule:
-    """The schedule of a checked solution, in the instance's order of jobs."""
+    """Schedule of a checked solution, in the instance's order of jobs."""
     runs = {run.name: run for run in solution.jobs}
     chosen = [runs[job.name] for job in instance.jobs]
     return Schedule(
@@ -197,7 +409,7 @@ def schedule_of(instance: MakespanInstance, solution: MakespanSolution) -> Sched
 
 
 def solution_of(evaluation: Evaluation) -> MakespanSolution:
-    """The solution file of an evaluated schedule, with its ends claimed."""
+    """Solution file of an evaluated schedule, with its ends claimed."""
     schedule = evaluation.schedule
     names = [job.name for job in evaluation.instance.jobs]
     return MakespanSolution.of(

@@ -246,7 +246,8 @@ def iterations_per_slot(
     >>> iterations_per_slot(instance, job, 1, 1) > iterations_per_slot(instance, job, 2, 2)
     True
     """
-    per_slot = instance.slot / iteration_time(instance, job, servers, level)
+    tau = iteration_time(instance, job, servers, level)
+    per_slot = instance.slot / tau if tau > 0 else math.inf
     if not instance.slotted:
         return per_slot
     return float(math.floor(min(per_slot + FLOOR_TOLERANCE, job.iterations)))

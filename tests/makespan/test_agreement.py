@@ -8,11 +8,9 @@ import pytest
 from oracles import makespan as oracle
 
 import optsched
-from optsched.deadline import Deadline
 from optsched.makespan.bounds.best import area, longest_job
 from optsched.makespan.bounds.contention import contention_bound
 from optsched.makespan.bounds.durations import durations_of
-from optsched.makespan.exact.state_search import _Search
 from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models.ilp import Pipeline
@@ -41,10 +39,9 @@ def optimum(seed: int, contended: bool = True) -> int:
 def agrees(seed: int) -> bool:
     """Check one instance; whether the ilp proved it."""
     instance, best, relaxed = tiny(seed), optimum(seed), optimum(seed, False)
-    found = optsched.solve(instance, "state-search")
+    found = optsched.solve(instance)
     assert found.termination is Termination.OPTIMAL
     assert found.objective == best
-    assert _Search(instance, instance.horizon + 1, Deadline()).run() == best  # with no help
     ilp = optsched.solve(instance, "ilp", time_limit=SECONDS)
     assert ilp.bound is not None
     assert ilp.objective is not None
@@ -81,7 +78,7 @@ def test_exact_methods_equal_brute_force_in_full() -> None:
     assert proved >= 2 / 3 * len(FULL_SEEDS)
 
 
-STAGES = {"pools": (0, 6, 11, 12, 17), "relaxation": (7, 13, 23), "full model": (1, 4)}
+STAGES = {"pools": (0, 6, 11, 12, 17), "full model": (1, 4)}
 """Where the models alone stop; few slots."""
 
 
@@ -125,7 +122,7 @@ def test_too_short_a_horizon_is_proved_infeasible() -> None:
     seed = next(s for s in SEEDS if optimum(s, False) < optimum(s))
     document = {**oracle.tiny_instance(seed), "horizon": optimum(seed) - 1}
     instance = MakespanInstance.from_dict(document)
-    for method in ("state-search", "ilp", "exact"):
+    for method in ("ilp", "exact"):
         result = optsched.solve(instance, method, time_limit=SECONDS)
         assert result.termination is Termination.INFEASIBLE
         assert result.solution is None

@@ -27,7 +27,7 @@ BEST = read_best_known(SHIPPED / "best_known.json")
 NAMES = sorted(path.stem for path in SHIPPED.glob("*.json") if path.stem != "best_known")
 
 
-@pytest.mark.parametrize("method", ["ilp", "ilp-relaxed", "state-search"])
+@pytest.mark.parametrize("method", ["ilp", "ilp-relaxed"])
 def test_slotted_methods_refuse_continuous_progress_by_name(method: str) -> None:
     document = optsched.load("makespan/contended-3x3").to_dict()
     instance = type(optsched.load("makespan/contended-3x3")).from_dict(

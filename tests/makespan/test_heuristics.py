@@ -68,7 +68,7 @@ def test_nested_falls_back_by_name() -> None:
 def test_annealed_schedules_never_contend() -> None:
     instance = optsched.load("makespan/paper-160x20-strong")
     annealing = Annealing(instance, bounds.best_bound(instance).value, 0)
-    annealing.run(200_000, Deadline(), 0.0)
+    annealing.result(200_000, Deadline(), 0.0)
     schedule = annealing.schedule()
     assert all(len(placed) == 1 for placed in schedule.placed)
     found = evaluate(instance, schedule)

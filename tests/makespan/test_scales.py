@@ -156,7 +156,7 @@ def test_units_change_no_whole_slot(power: int) -> None:
     """Floor progress: a and b take two slots each, c takes six."""
     x = 10.0**power
     instance = MakespanInstance.from_dict(in_units(document("floor", 1.0, 16), x, x))
-    for method in ("exact", "ilp-schedules", "state-search"):
+    for method in ("exact", "ilp-schedules"):
         assert optsched.solve(instance, method).objective == 6
     assert optsched.solve(instance, "theta").bound == 6
 

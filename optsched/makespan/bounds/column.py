@@ -5,11 +5,11 @@ d_jc slots, and each job needs G_j columns. For any prices y >= 0 let z_c be the
 jobs with sum d_jc <= T can be worth. If sum G_j y_j > sum N_c z_c, no schedule ends by T.
 
 Guarantee: exact. Prices are integers and the knapsacks are solved in int64 over durations rounded
-*down* to floor(d R / T), so the certificate can be checked without trusting any solver (which
-`check_certificate` does). Prices come from dual feasible functions first, then from the duals of a
-column generation (min sum u_j, coverage_j + u_j >= G_j, columns of class c <= N_c), which stops as
-soon as they certify. Complexity: O(C n R) a pricing round for C capacities. Source: beyond the
-paper; models/makespan/README.md, section "Bounds".
+*down* to floor(d R / T), so `library/verify` checks the certificate without any solver. Prices come
+from dual feasible functions first, then from the duals of a column generation (min sum u_j,
+coverage_j + u_j >= G_j, columns of class c <= N_c), which stops as soon as they certify.
+Complexity: O(C n R) a pricing round for C capacities. Source: beyond the paper;
+models/makespan/README.md, section "Bounds".
 """
 
 from __future__ import annotations
@@ -19,19 +19,61 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.backends.column_lp import ColumnLp
 from optsched.deadline import Deadline
-from optsched.makespan.bounds._column_kernel import best_column, best_value
+from optsched.kernels import kernel
 from optsched.makespan.bounds.certificate import MOST_RESOLUTION, ColumnCertificate
-from optsched.makespan.bounds.durations import Durations, Floats
+from optsched.makespan.bounds.durations import Durations
+from optsched.makespan.contention import Bools, Floats, Ints
 
-Ints = NDArray[np.int64]
 PRICE_SCALE = 10**6
 MOST_ROUNDS, FEWEST_ROUNDS, ROUNDS_TIMES_JOBS = 400, 40, 64_000
-"""Pricing rounds a value of T: fewer for many jobs, whose programmes take longer."""
+"""Pricing rounds for a value of T: fewer for many jobs, whose programmes take longer."""
 SMOOTHING = 0.7
 """Weight of the best prices so far in the prices tried next: the duals alone swing widely."""
+
+
+@kernel
+def _best_column(size: Ints, price: Floats, capacity: int, members: Bools) -> float:
+    """Largest price of jobs whose sizes sum to at most `capacity`, and its jobs; 0/1 knapsack."""
+    n = len(size)
+    best = np.zeros(capacity + 1)
+    taken = np.zeros((n, capacity + 1), np.bool_)
+    for j in range(n):
+        members[j] = False
+        if size[j] < 0 or size[j] > capacity or price[j] <= 0:
+            continue
+        for r in range(capacity, size[j] - 1, -1):
+            value = best[r - size[j]] + price[j]
+            if value > best[r]:
+                best[r] = value
+                taken[j, r] = True
+    room = capacity
+    for j in range(n - 1, -1, -1):
+        if taken[j, room]:
+            members[j] = True
+            room -= size[j]
+    return best[capacity]
+
+
+@kernel
+def _best_value(size: Ints, price: Ints, capacity: int) -> int:
+    """Largest price of jobs whose sizes sum to at most `capacity`, exact in int64."""
+    best = np.zeros(capacity + 1, np.int64)
+    for j in range(len(size)):
+        if size[j] < 0 or size[j] > capacity or price[j] <= 0:
+            continue
+        for r in range(capacity, size[j] - 1, -1):
+            best[r] = max(best[r], best[r - size[j]] + price[j])
+    return best[capacity]
+
+
+def warm_up_knapsacks() -> None:
+    """Load the compiled knapsacks."""
+    one = np.ones(1, dtype=np.int64)
+    _best_value(one, one, 1)
+    _best_column(one, np.ones(1), 1, np.zeros(1, dtype=np.bool_))
 
 
 @dataclass(frozen=True)
@@ -44,13 +86,15 @@ class _Columns:
     limit: Ints
     sizes: tuple[Ints, ...]
 
-    def surplus(self, prices: NDArray) -> float:
+    def surplus(self, prices: Ints) -> int:
         """sum G y - sum N z: above 0, the prices certify."""
+        n = len(prices)
         worth = sum(
-            int(limit) * best_value(size, prices, self.resolution)
+            int(limit)
+            * int(_best_value.for_size(n * self.resolution)(size, prices, self.resolution))
             for limit, size in zip(self.limit, self.sizes, strict=True)
         )
-        return (self.demand * prices).sum() - worth
+        return int((self.demand * prices).sum()) - worth
 
 
 def column_bound(
@@ -60,31 +104,16 @@ def column_bound(
     *,
     deadline: Deadline | None = None,
 ) -> ColumnCertificate | None:
-    """The largest T found in [low, high) that no schedule meets, with its certificate.
+    """Largest T found in [low, high) that no schedule meets, or None; `low` is a proven bound.
 
-    Parameters
-    ----------
-    durations : Durations
-        Slots of each job by number of servers; see `durations_of`.
-    low : float
-        A proven lower bound to start from.
-    high : float
-        A makespan that is known to be possible, or the horizon.
-    deadline : Deadline, optional
-        The last certificate before it stands; without one the rounds alone cut the search, and it
-        repeats exactly.
-
-    Returns
-    -------
-    ColumnCertificate or None
-        None when nothing above `low` could be certified.
+    Without a deadline only the rounds cut the search, so it repeats exactly.
 
     Examples
     --------
     >>> import optsched
     >>> from optsched.makespan.bounds.durations import durations_of
-    >>> found = column_bound(durations_of(optsched.load("makespan/uniform-10x4")), 11.0, 27.0)
-    >>> found.deadline
+    >>> certificate = column_bound(durations_of(optsched.load("makespan/uniform-10x4")), 11.0, 27.0)
+    >>> certificate.deadline
     18
     """
     clock = deadline or Deadline()
@@ -99,11 +128,11 @@ def column_bound(
         tried = min(passed + stride, (passed + failed) / 2 if failed < high else failed - step)
         tried = max(tried, passed + step)
         tried = math.floor(tried) if whole else tried
-        found = search.certify(tried)
-        if found is None:
+        certificate = search.certify(tried)
+        if certificate is None:
             failed, stride = tried, step * max(1.0, (tried - passed) / step // 2)
         else:
-            best, passed, stride = found, tried, 2 * stride
+            best, passed, stride = certificate, tried, 2 * stride
     return best
 
 
@@ -149,8 +178,6 @@ class _Search:
         return impossible.astype(np.int64) if impossible.any() else None
 
     def _generate(self, columns: _Columns) -> Ints | None:
-        from optsched.backends.column_lp import ColumnLp
-
         programme = ColumnLp(columns.demand.tolist(), columns.limit.tolist())
         for kind, members in self._kept(columns):
             programme.add(kind, members)
@@ -169,7 +196,8 @@ class _Search:
                 for kind, size in enumerate(columns.sizes):
                     if self.clock.is_over:
                         return None
-                    worth = best_column(size, trial, columns.resolution, members)
+                    knapsack = _best_column.for_size(len(size) * columns.resolution)
+                    worth = knapsack(size, trial, columns.resolution, members)
                     surplus -= int(columns.limit[kind]) * worth
                     column = np.flatnonzero(members)
                     programme.add(kind, column)

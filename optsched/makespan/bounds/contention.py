@@ -37,8 +37,9 @@ from optsched.makespan.bounds.certificate import (
     PARTS,
     ContentionCertificate,
 )
-from optsched.makespan.bounds.durations import Durations, Floats
+from optsched.makespan.bounds.durations import Durations
 from optsched.makespan.bounds.server_states import Inside, State, best_states, in_pieces
+from optsched.makespan.contention import Floats
 from optsched.makespan.instance import iterations_per_slot
 
 LEVELS = 4

@@ -25,8 +25,8 @@ from scipy.sparse import csr_array
 from optsched.backends.arrays import GrowingLp, MilpArrays
 from optsched.deadline import Deadline
 from optsched.makespan.bounds.contention import Cluster, Prices
-from optsched.makespan.bounds.durations import Floats
 from optsched.makespan.bounds.server_states import State, cut_up, in_pieces
+from optsched.makespan.contention import Floats
 from optsched.result import Settings
 
 MOST_ROUNDS = 200

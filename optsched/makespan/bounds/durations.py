@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.makespan.contention import Floats, Ints
 from optsched.makespan.instance import (
     MakespanInstance,
     duration,
@@ -16,8 +16,6 @@ from optsched.makespan.instance import (
     server_prefix,
     spanning_duration,
 )
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -37,10 +35,10 @@ class Durations:
     instance: MakespanInstance
     inside: Floats
     spanning: Floats
-    fewest: NDArray[np.int64]
+    fewest: Ints
 
     @cached_property
-    def gpus(self) -> NDArray[np.int64]:
+    def gpus(self) -> Ints:
         """G_j."""
         return np.array([job.gpus for job in self.instance.jobs], dtype=np.int64)
 

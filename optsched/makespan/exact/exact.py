@@ -1,8 +1,8 @@
-"""Method ``exact``: bounds against heuristics first, then whichever exact method fits.
+"""Method ``exact``: bounds against heuristics first, then a search over states or `ilp`.
 
-`state-search` for a handful of jobs on a handful of GPUs, `ilp` otherwise. The outcome says which
-it was. Under continuous progress, which no exact method knows, the heuristics go on: optimal where
-they meet the bound, otherwise the best schedule and the bound stand.
+A handful of jobs on a handful of GPUs are searched, others modelled.
+Under continuous progress, which no model takes, the heuristics go on: optimal where they meet the
+bound, otherwise the best schedule and the bound stand.
 """
 
 from __future__ import annotations
@@ -17,30 +17,31 @@ from optsched.makespan.models.ilp import Pipeline
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Outcome, Settings
 
-FEW_JOBS, FEW_SERVERS, FEW_GPUS, FEW_SLOTS = 5, 4, 16, 60
+MOST_JOBS, MOST_SERVERS, MOST_GPUS, MOST_SLOTS = 5, 4, 16, 60
+"""Of instances whose states are searched: seconds there, where `ilp` may take minutes."""
 
 
 def exact(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
     """Schedule optimally; under continuous progress as well as heuristics can."""
-    found = Incumbent(instance, settings)
-    with found.working():
-        take_starting_schedules(found, settings)
-        found.bounded(settings.deadline.share(SEARCH_SHARE))
-    if found.met or found.impossible or found.cut:
-        return found.outcome(proves=True, chosen=found.name or None)
+    incumbent = Incumbent(instance, settings)
+    with incumbent.working():
+        take_starting_schedules(incumbent, settings)
+        incumbent.bounded(settings.deadline.share(SEARCH_SHARE))
+    if incumbent.met or incumbent.impossible or incumbent.cut:
+        return incumbent.outcome(proves=True, chosen=incumbent.name or None)
     if not instance.slotted:
-        return replace(Pipeline(found).search_alone(), chosen=found.name or None)
-    if is_tiny(found):
-        return replace(search_states(found), chosen="state-search")
-    return replace(Pipeline(found).run(), chosen="ilp")
+        return replace(Pipeline(incumbent).search_alone(), chosen=incumbent.name or None)
+    if _is_tiny(incumbent):
+        return replace(search_states(incumbent), chosen="state-search")
+    return replace(Pipeline(incumbent).run(), chosen="ilp")
 
 
-def is_tiny(found: Incumbent) -> bool:
-    """Few enough jobs on few enough GPUs for `state-search`."""
-    instance = found.instance
+def _is_tiny(incumbent: Incumbent) -> bool:
+    """Whether few enough jobs run on few enough GPUs for the search over states."""
+    instance = incumbent.instance
     return (
-        len(instance.jobs) <= FEW_JOBS
-        and len(instance.servers) <= FEW_SERVERS
-        and instance.gpus <= FEW_GPUS
-        and min(found.value, instance.horizon) <= FEW_SLOTS
+        len(instance.jobs) <= MOST_JOBS
+        and len(instance.servers) <= MOST_SERVERS
+        and instance.gpus <= MOST_GPUS
+        and min(incumbent.value, instance.horizon) <= MOST_SLOTS
     )

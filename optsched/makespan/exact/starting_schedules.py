@@ -1,4 +1,4 @@
-"""The schedules of all heuristics in a short time: the upper bounds exact methods start from."""
+"""Schedules of all heuristics in a short time: upper bounds from which exact methods start."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 from optsched.deadline import Deadline
 from optsched.makespan.bounds.best import best_bound, simple_bound
 from optsched.makespan.bounds.durations import durations_of
+from optsched.makespan.heuristics import list_scheduling, local_search, nested, sjf_bco
 from optsched.makespan.incumbent import Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
@@ -19,41 +20,36 @@ SHARE = 0.5
 """Share of the time limit for all of them; cut by moves before that, they repeat exactly."""
 
 
-def take_starting_schedules(found: Incumbent, settings: Settings) -> None:
-    """Let the incumbent have what the heuristics find within a share of the time."""
-    for name, each in candidates(found.instance, settings, settings.deadline.share(SHARE)):
-        found.take(each, name)
-    found.cut = False  # whoever goes on from here is not cut yet
+def take_starting_schedules(incumbent: Incumbent, settings: Settings) -> None:
+    """Give the incumbent what the heuristics find within a share of the time."""
+    share = settings.deadline.share(SHARE)
+    for name, result in candidates(incumbent.instance, settings, share):
+        incumbent.take(result, name)
+    incumbent.cut = False  # only a share of the time is up
 
 
 def candidates(
     instance: MakespanInstance, settings: Settings, deadline: Deadline
 ) -> Iterator[tuple[str, SearchResult]]:
-    """Method by method, the quickest first, what it finds; the first in any case."""
-    from optsched.makespan.heuristics import (
-        baselines,
-        list_scheduling,
-        local_search,
-        nested,
-        sjf_bco,
-    )
-
+    """Results by method, the quickest method first and in any case."""
     options = MakespanOptions()
     short = replace(settings, time_limit=None, iterations=search_moves(instance))
+    simple = simple_bound(durations_of(instance)).value
+
+    def by_baseline(picks: int) -> Callable[[Deadline], SearchResult]:
+        return lambda stop: sjf_bco.by_baseline(instance, options, picks, stop)
 
     def anneal(stop: Deadline) -> SearchResult:
         bound = best_bound(instance, deadline=stop).value
-        blocks = nested.Annealing(instance, bound, short.seed, progress=short.progress)
-        return blocks.found(NESTED_MOVES, stop, short.gap)
+        annealing = nested.Annealing(instance, bound, short.seed, progress=short.progress)
+        return annealing.result(NESTED_MOVES, stop, short.gap)
 
     runs: dict[str, Callable[[Deadline], SearchResult]] = {
         "longest-first": lambda stop: list_scheduling.by_longest(instance),
-        "first-fit": lambda stop: baselines.by_first_fit(instance, options, stop),
-        "list-scheduling": lambda stop: baselines.by_least_used(instance, options, stop),
+        "first-fit": by_baseline(sjf_bco.FIRST),
+        "list-scheduling": by_baseline(sjf_bco.LEAST_USED),
         "sjf-bco": lambda stop: sjf_bco.by_sjf_bco(instance, options, stop),
-        "local-search": lambda stop: local_search.search(
-            instance, short, simple_bound(durations_of(instance)).value, stop
-        ),
+        "local-search": lambda stop: local_search.search(instance, short, simple, stop),
     }
     if nested.applies(instance):
         runs["nested"] = anneal

@@ -1,13 +1,13 @@
-"""Method ``state-search``: exact search over states, one slot a step, for tiny instances.
+"""Search over states, one slot a step: how `exact` proves a handful of jobs on a few GPUs.
 
-A state is the set of jobs not yet started, and of each running one its GPUs by server and the
-iterations left. From layer t to layer t + 1 every choice of starts is tried, waiting included (a
-job may gain from starting between two events, since contention comes and goes). States that differ
-by a permutation of equal servers count once; a state met before, at any layer, is dropped, and so
-is one whose bound reaches the best schedule known.
+A state is the set of jobs not yet started and, of each running job, its GPUs by server and the
+iterations left. From one slot to the next every choice of starts is tried, waiting included: a job
+may gain from starting between two events, since contention comes and goes. States that differ by a
+permutation of equal servers count once; a state met before, in any slot, is dropped, and so is one
+whose bound reaches the best known schedule.
 
-Guarantee: optimal when it ends as "optimal"; at a limit the layer reached is the bound. Complexity:
-exponential; meant for five jobs or so, with a limit of states beyond.
+Guarantee: optimal unless a limit ends it; then the slot reached is the bound. Complexity:
+exponential. Where few jobs must all share links it needs seconds where `ilp` needs minutes.
 """
 
 from __future__ import annotations
@@ -20,16 +20,11 @@ from optsched.deadline import Deadline
 from optsched.makespan.bounds.best import Bound
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import Schedule
-from optsched.makespan.exact.starting_schedules import take_starting_schedules
-from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
+from optsched.makespan.incumbent import Incumbent
 from optsched.makespan.instance import MakespanInstance, iterations_per_slot
-from optsched.makespan.models.data import require_slots
-from optsched.makespan.options import MakespanOptions
-from optsched.result import Outcome, Settings
+from optsched.result import Outcome
 
 MOST_STATES = 1_000_000
-MOST_JOBS = 200
-"""Jobs beyond which nothing is searched: what the heuristics and the bound say stands."""
 
 Placement = tuple[int, ...]
 """GPUs by server."""
@@ -47,28 +42,14 @@ class State:
     started: tuple[tuple[int, Placement], ...] = ()
 
 
-def state_search(
-    instance: MakespanInstance, options: MakespanOptions, settings: Settings
-) -> Outcome:
-    """Schedule optimally by exhaustive search."""
-    require_slots("state-search", instance)
-    found = Incumbent(instance, settings)
-    with found.working():
-        take_starting_schedules(found, settings)
-        found.bounded(settings.deadline.share(SEARCH_SHARE))
-    return search_states(found)
-
-
-def search_states(found: Incumbent) -> Outcome:
+def search_states(incumbent: Incumbent) -> Outcome:
     """Search below the incumbent, as long as there is time."""
-    search = _Search(found.instance, found.beyond, found.settings.deadline)
-    found.cut = found.cut or len(found.instance.jobs) > MOST_JOBS
-    if not found.cut and not found.met and not found.impossible:
-        with found.working():
-            proven = search.run()
-            found.offer(search.found, "state-search")
-            found.prove(Bound(proven, "state-search"))
-    return found.outcome({"states": len(search.seen)}, proves=True)
+    search = _Search(incumbent.instance, incumbent.beyond, incumbent.settings.deadline)
+    with incumbent.working():
+        proven = search.run()
+        incumbent.offer(search.found, "state-search")
+        incumbent.prove(Bound(proven, "state-search"))
+    return incumbent.outcome({"states": len(search.seen)}, proves=True)
 
 
 class _Search:

@@ -45,7 +45,7 @@ class MakespanModelData:
     bound : int
         LB on the makespan, slots.
     contention : bool
-        False leaves (6)-(9) out and gives spanning runs their least duration: the relaxation.
+        False gives spanning runs their least duration only: the relaxation by pools.
     deadline : Deadline
         Building stops there.
     plan : Plan or None
@@ -153,20 +153,18 @@ def model_data(
     horizon: int,
     bound: int,
     *,
-    contention: bool = True,
     deadline: Deadline | None = None,
     plan: Plan | None = None,
     pruned: bool = True,
 ) -> MakespanModelData:
     """Gather the model's data."""
     clock = deadline or Deadline()
-    name = "ilp" if contention else "ilp-relaxed"
-    require_slots(name, instance)
+    require_slots("ilp", instance)
     durations = durations_of(instance)
-    data = MakespanModelData(instance, durations, horizon, bound, contention, clock, plan, pruned)
+    data = MakespanModelData(instance, durations, horizon, bound, True, clock, plan, pruned)
     nonzeros = model_nonzeros(data)
     require_time(clock, nonzeros)
-    refuse_many_nonzeros(name, nonzeros, "fewer jobs, longer slots, a shorter horizon")
+    refuse_many_nonzeros("ilp", nonzeros, "fewer jobs, longer slots, a shorter horizon")
     return data
 
 
@@ -192,11 +190,10 @@ def model_nonzeros(data: MakespanModelData) -> int:
                 continue
             runs = sum(len(data.starts(j, d)) for d in lengths)
             covered = sum(d * len(data.starts(j, d)) for d in lengths)
-            total += 5 * runs + covered * (2 * servers + 2 if data.contention else servers + 1)
-            if data.contention:
-                total += horizon * data.most_contending * (servers + 2)
+            total += 5 * runs + covered * (2 * servers + 2)
+            total += horizon * data.most_contending * (servers + 2)
         if data.gpus(j) > 1:
-            total += horizon * servers * (8 + ((7 + spanners) if data.contention else 0))
+            total += horizon * servers * (15 + spanners)
         if total > sizes.MOST_NONZEROS:
             break
     return total

@@ -1,4 +1,4 @@
-"""The exact MILP of the makespan problem, and its contention-free relaxation, stated in Pyomo.
+"""The exact MILP of the makespan problem, stated in Pyomo.
 
 The mathematics, with the symbol table, is models/makespan/README.md; each component's ``doc``
 carries the number of its equation there. Time is slots 0..H-1, so it is for "floor" only. Jobs in
@@ -22,7 +22,7 @@ CLOCK_EVERY = 64
 
 def build(data: MakespanModelData) -> pyo.ConcreteModel:
     """State the model; see `models/makespan/README.md`."""
-    model = pyo.ConcreteModel(name="makespan" if data.contention else "makespan-relaxed")
+    model = pyo.ConcreteModel(name="makespan")
     _declare_sets(model, data)
     _declare_runs(model, data)
     _declare_placements(model, data)
@@ -32,11 +32,10 @@ def build(data: MakespanModelData) -> pyo.ConcreteModel:
     _a_spanning_job_gets_its_gpus(model, data)
     _a_placement_is_held_while_running(model, data)
     _servers_hold_their_gpus(model, data)
-    if data.contention:
-        _declare_levels(model, data)
-        _links_are_in_use(model, data)
-        _levels_count_contending_jobs(model, data)
-        _iterations_are_done(model, data)
+    _declare_levels(model, data)
+    _links_are_in_use(model, data)
+    _levels_count_contending_jobs(model, data)
+    _iterations_are_done(model, data)
     if data.pruned:
         _equal_servers_are_ordered(model, data)
         _equal_jobs_are_ordered(model, data)

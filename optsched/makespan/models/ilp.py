@@ -1,26 +1,26 @@
-"""Method ``ilp``: heuristics, bounds, two relaxations and the full MILP, until they meet.
+"""Method ``ilp``: heuristics, bounds, a relaxation and the full MILP, until they meet.
 
 1. The heuristics give an upper bound UB; 2. area, longest job and columns a lower bound LB; 3.
 local searches from other seeds, which stop at LB, may lower UB; 4. the relaxation by pools raises
-LB, makespan by makespan, and the full model with its starts may lower UB; 5. the contention-free
-relaxation does the same with its schedule, run under contention; 6. the full model asks for a
-schedule of at most UB - 1 slots. The details say where it stopped.
+LB, makespan by makespan, and the full model with its starts may lower UB; 5. the full model asks
+for a schedule of at most UB - 1 slots. The details say where it stopped.
 
 Guarantee: optimal when it ends as "optimal"; at a time limit the incumbent and the bound stand.
 """
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import pyomo.environ as pyo
 
-from optsched.backends import Answer, require_solver
-from optsched.deadline import Deadline, OutOfTimeError
+from optsched.backends import Answer, require_solver, solve_model
+from optsched.deadline import Deadline, OutOfTimeError, clock
 from optsched.errors import NotApplicableError
 from optsched.makespan.bounds.best import Bound
-from optsched.makespan.contention import evaluate, schedule_of
+from optsched.makespan.contention import Schedule, evaluate, schedule_of
 from optsched.makespan.exact.starting_schedules import (
     NESTED_MOVES,
     search_moves,
@@ -30,16 +30,16 @@ from optsched.makespan.heuristics.local_search import local_search, search
 from optsched.makespan.heuristics.nested import Annealing, applies
 from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.models.data import Plan, require_slots, without_starts
+from optsched.makespan.models import formulation
+from optsched.makespan.models.data import Plan, model_data, require_slots, without_starts
 from optsched.makespan.models.pools import solve_pools
-from optsched.makespan.models.relaxation import model_of, solve_slotted
 from optsched.makespan.options import MakespanOptions
-from optsched.result import Outcome, Settings
+from optsched.result import Outcome, Settings, Termination
 
-RELAXATION_SHARE = 0.4
-"""Share of the time left that the relaxation may take."""
 POOLS_SHARE, TARGET_SHARE = 0.6, 0.5
 """Share of the time left that the pools may take, and of that any one question to them."""
+ROUNDING = 1e-6
+"""A solver's tolerance on a bound that is a whole number of slots."""
 SEARCHES = 8
 """Local searches before any model is built: each is far cheaper than closing a gap of one slot."""
 NESTED_SHARE, MOVES_A_PAIR, MOST_MOVES = 0.1, 2_000, 100_000_000
@@ -63,9 +63,17 @@ def model(
 ) -> pyo.ConcreteModel:
     """Build the full model: every schedule within the horizon is a solution of it.
 
-    A pruned one has only schedules that may beat the best heuristic's.
+    A pruned one has only schedules that may beat the best heuristic's, and orders what is equal.
     """
-    return model_of(instance, contention=True, pruned=pruned)
+    require_slots("ilp", instance)
+    settings = Settings()
+    found = Incumbent(instance, settings)
+    if pruned:
+        take_starting_schedules(found, settings)
+    found.bounded(settings.deadline, contention=False)
+    top = int(min(found.value, instance.horizon))
+    low = min(int(found.bound.value), top)
+    return formulation.build(model_data(instance, top, low, pruned=pruned))
 
 
 @dataclass
@@ -94,7 +102,6 @@ class Pipeline:
             for following, work in (
                 ("search", self._search),
                 ("pools", self._pools),
-                ("relaxation", self._relaxation),
                 ("full model", self._full_model),
             ):
                 if self._met() or self.deadline.is_over:
@@ -137,7 +144,7 @@ class Pipeline:
     def _anneal(self, moves: int | None, deadline: Deadline, seed: int) -> None:
         found, progress = self.found, self.settings.progress
         annealing = Annealing(found.instance, found.bound.value, seed, progress=progress)
-        found.take(annealing.found(moves, deadline, self.settings.gap), "nested")
+        found.take(annealing.result(moves, deadline, self.settings.gap), "nested")
 
     def _pools(self) -> None:
         """Servers of one size as one, for one makespan after the other, from the bound up.
@@ -169,30 +176,22 @@ class Pipeline:
         for plan in () if solved.plan is None else (solved.plan, without_starts(solved.plan)):
             if found.value > target:
                 with suppress(NotApplicableError, OutOfTimeError):
-                    self._solve("pools", target, deadline, contention=True, plan=plan)
-
-    def _relaxation(self) -> None:
-        below, deadline = int(self.found.beyond) - 1, self.deadline.share(RELAXATION_SHARE)
-        self._solve("relaxation", below, deadline, contention=False)
+                    self._solve("pools", target, deadline, plan)
 
     def _full_model(self) -> None:
-        self._solve("full model", int(self.found.beyond) - 1, self.deadline, contention=True)
+        self._solve("full model", int(self.found.beyond) - 1, self.deadline)
 
     def _solve(
         self,
         source: str,
         horizon: int,
         deadline: Deadline,
-        *,
-        contention: bool,
         plan: Plan | None = None,
     ) -> None:
         """Let the incumbent have what a slotted model finds; what it proves, unless to a plan."""
         found, settings = self.found, self.settings.within(deadline)
         low = int(found.bound.value) if plan is None else horizon
-        solved = solve_slotted(
-            found.instance, horizon, low, settings, contention=contention, plan=plan
-        )
+        solved = solve_slotted(found.instance, horizon, low, settings, plan)
         self._note(solved.answer)
         if plan is None:
             found.prove(Bound(float(solved.bound), source))
@@ -231,3 +230,36 @@ class Pipeline:
             solver=None if answer is None else answer.solver,
             trace=() if answer is None else answer.trace,
         )
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Bound that a solved slotted model proves, and the schedule in it if there is one.
+
+    Every schedule that ends by the horizon takes at least `bound` slots; where there is none, it is
+    the horizon plus one.
+    """
+
+    bound: int
+    schedule: Schedule | None
+    answer: Answer
+
+
+def solve_slotted(
+    instance: MakespanInstance, horizon: int, low: int, settings: Settings, plan: Plan | None = None
+) -> Solved:
+    """Build and solve the slotted model between two makespans."""
+    began = clock()
+    data = model_data(instance, horizon, low, deadline=settings.deadline, plan=plan)
+    built = formulation.build(data)
+    answer = solve_model(
+        built,
+        settings,
+        build_time=clock() - began,
+        heard=lambda _, bound: settings.progress.report(None, bound),
+    )
+    if answer.termination is Termination.INFEASIBLE:
+        return Solved(horizon + 1, None, answer)
+    bound = low if answer.bound is None else max(low, math.ceil(answer.bound - ROUNDING))
+    schedule = formulation.read_schedule(built, data) if answer.has_solution else None
+    return Solved(bound, schedule, answer)

@@ -1,11 +1,11 @@
-"""The relaxation by pools: servers of one size count as one, and links are free.
+"""The relaxation by pools, and method ``ilp-relaxed``: equal servers count as one, links are free.
 
 Which of many equal servers a job stands in is what makes the slot-by-slot models slow to prove;
-here nothing tells them apart. A way to run a job is how many GPUs it has of each size of server:
-in one server, or over no fewer servers than hold them, alone on its links. Every schedule keeps
+here nothing distinguishes them. A way to run a job is how many GPUs it has of each size of server:
+in one server, or over no fewer servers than hold them, alone on its links. Every schedule satisfies
 (P1) to (P4) of models/makespan/README.md, so the optimum is a lower bound on the makespan. With
-(P5) no two jobs share a link: no bound, but a plan for the full model (`formulation`), which then
-has to choose only servers, and the starts of jobs of one GPU, that fit in anywhere.
+(P5) no two jobs share a link: that is no bound, but a plan for the full model (`formulation`),
+which then has to choose only servers, and the starts of jobs of one GPU, that fit in anywhere.
 """
 
 from __future__ import annotations
@@ -19,15 +19,19 @@ from itertools import pairwise
 
 import pyomo.environ as pyo
 
-from optsched.backends import Answer, solve_model
+from optsched.backends import Answer, require_solver, solve_model
 from optsched.backends import sizes as limits
 from optsched.backends.relations import stated
 from optsched.backends.sizes import refuse_many_nonzeros, require_time
 from optsched.deadline import clock
+from optsched.makespan.bounds.best import Bound, best_bound
 from optsched.makespan.bounds.durations import durations_of
+from optsched.makespan.exact.starting_schedules import take_starting_schedules
+from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.models.data import MakespanModelData, Plan, Planned
-from optsched.result import Settings, Termination
+from optsched.makespan.models.data import MakespanModelData, Plan, Planned, require_slots
+from optsched.makespan.options import MakespanOptions
+from optsched.result import Outcome, Settings, Termination
 
 ROUNDING = 1e-6
 
@@ -71,7 +75,8 @@ class Pools:
                     best[way.gpus] = way
                 if total > limits.MOST_NONZEROS:
                     break
-            refuse_many_nonzeros("ilp", total, "fewer jobs or longer slots")
+            require_time(self.data.deadline, total)
+            refuse_many_nonzeros("ilp-relaxed", total, "fewer jobs or longer slots")
             found.append(list(best.values()))
         return found
 
@@ -108,11 +113,43 @@ class Pools:
 
 @dataclass(frozen=True)
 class SolvedPools:
-    """What the relaxation proves, as `relaxation.Solved`, and the plan in it if there is one."""
+    """Bound that the relaxation proves, and the plan in it if there is one."""
 
     bound: int
     plan: Plan | None
     answer: Answer
+
+
+def ilp_relaxed(
+    instance: MakespanInstance, options: MakespanOptions, settings: Settings
+) -> Outcome:
+    """Minimise the makespan of the relaxation; the outcome has a bound and no schedule."""
+    require_solver(settings.solver)
+    require_slots("ilp-relaxed", instance)
+    incumbent, answer, status = Incumbent(instance, settings), None, Termination.OPTIMAL
+    with incumbent.working():
+        take_starting_schedules(incumbent, settings)
+        incumbent.bounded(settings.deadline.share(SEARCH_SHARE), contention=False)
+        top = int(min(incumbent.value, instance.horizon))
+        low = int(incumbent.bound.value)
+        if low < incumbent.value and not incumbent.impossible:
+            solved = solve_pools(instance, top, low, settings, apart=False)
+            answer, status = solved.answer, solved.answer.termination
+            incumbent.prove(Bound(float(solved.bound), "relaxation"))
+    return incumbent.bound_alone(status, "a bound: the relaxation has no schedule", answer)
+
+
+def model(
+    instance: MakespanInstance, options: MakespanOptions, *, pruned: bool = False
+) -> pyo.ConcreteModel:
+    """Build the relaxation; a pruned one orders the starts of equal jobs."""
+    require_slots("ilp-relaxed", instance)
+    durations = durations_of(instance)
+    low = min(int(best_bound(instance, contention=False).value), instance.horizon)
+    data = MakespanModelData(instance, durations, instance.horizon, low, False, pruned=pruned)
+    pools = Pools(data, False)
+    refuse_many_nonzeros("ilp-relaxed", pools.nonzeros, "fewer jobs, longer slots")
+    return build(pools)
 
 
 def solve_pools(
@@ -146,6 +183,7 @@ def build(pools: Pools) -> pyo.ConcreteModel:
         for i, way in enumerate(ways)
         for a in pools.starts(way)
     ]
+    model.JOBS = pyo.Set(initialize=data.jobs, doc="j")
     model.RUNS = pyo.Set(dimen=3, initialize=runs, doc="(j, i, a)")
     model.run = pyo.Var(model.RUNS, domain=pyo.Binary, doc="R: job j starts at a in its way i")
     model.last_end = pyo.Var(
@@ -166,11 +204,11 @@ def build(pools: Pools) -> pyo.ConcreteModel:
                     linked.setdefault((size, t), []).append(servers * model.run[j, i, a])
     data.deadline.check()
 
-    @model.Constraint(data.jobs, doc="(P1) every job runs once, in one way")
+    @model.Constraint(model.JOBS, doc="(P1) every job runs once, in one way")
     def runs_once(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
         return stated(model, sum(model.run[j, i, a] for i, a in of_job[j]) == 1)
 
-    @model.Constraint(data.jobs, doc="(P2) C is no earlier than any end")
+    @model.Constraint(model.JOBS, doc="(P2) C is no earlier than any end")
     def ends(model: pyo.ConcreteModel, j: int) -> pyo.Expression:
         ways = pools.ways[j]
         return stated(
@@ -180,24 +218,32 @@ def build(pools: Pools) -> pyo.ConcreteModel:
 
     data.deadline.check()
 
-    @model.Constraint(list(held), doc="(P3) servers of one size run at most their GPUs")
+    model.POOL_SLOTS = pyo.Set(dimen=2, initialize=list(held), doc="(c, t)")
+
+    @model.Constraint(model.POOL_SLOTS, doc="(P3) servers of one size run at most their GPUs")
     def capacity(model: pyo.ConcreteModel, size: int, t: int) -> pyo.Expression:
         return sum(held[size, t]) <= size * pools.servers[size]
 
     data.deadline.check()
-    alike: dict = {}
-    for j in data.jobs:
-        alike.setdefault(data.likeness(j), []).append(j)
-    neighbours = [pair for jobs in alike.values() for pair in pairwise(jobs)]
+    if data.pruned:
+        alike: dict = {}
+        for j in data.jobs:
+            alike.setdefault(data.likeness(j), []).append(j)
+        neighbours = [pair for jobs in alike.values() for pair in pairwise(jobs)]
+        model.EQUAL_JOBS = pyo.Set(
+            dimen=2, initialize=neighbours, doc="neighbours among jobs that are alike"
+        )
 
-    @model.Constraint(neighbours, doc="(P4) of jobs alike the first starts first")
-    def job_order(model: pyo.ConcreteModel, j: int, other: int) -> pyo.Expression:
-        first, second = (sum(a * model.run[x, i, a] for i, a in of_job[x]) for x in (j, other))
-        return stated(model, first <= second)
+        @model.Constraint(model.EQUAL_JOBS, doc="(P4) of jobs alike the first starts first")
+        def job_order(model: pyo.ConcreteModel, j: int, other: int) -> pyo.Expression:
+            first, second = (sum(a * model.run[x, i, a] for i, a in of_job[x]) for x in (j, other))
+            return stated(model, first <= second)
 
-    @model.Constraint(list(linked), doc="(P5) no link is shared")
-    def links(model: pyo.ConcreteModel, size: int, t: int) -> pyo.Expression:
-        return sum(linked[size, t]) <= pools.servers[size]
+    if pools.apart:
+
+        @model.Constraint(list(linked), doc="(P5) no link is shared")
+        def links(model: pyo.ConcreteModel, size: int, t: int) -> pyo.Expression:
+            return sum(linked[size, t]) <= pools.servers[size]
 
     return model
 

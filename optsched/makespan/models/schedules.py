@@ -19,8 +19,14 @@ from optsched.backends.sizes import require_time
 from optsched.deadline import Deadline, clock
 from optsched.makespan.contention import Evaluation, evaluate
 from optsched.makespan.exact.starting_schedules import candidates
-from optsched.makespan.heuristics.baselines import at_random, by_first_fit, by_least_used
-from optsched.makespan.heuristics.sjf_bco import by_sjf_bco, kappas_of
+from optsched.makespan.heuristics.sjf_bco import (
+    FIRST,
+    LEAST_USED,
+    at_random,
+    by_baseline,
+    by_sjf_bco,
+    kappas_of,
+)
 from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent, SearchResult
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import ORDERS, MakespanOptions
@@ -96,8 +102,8 @@ def _found(
             runs.append(partial(by_sjf_bco, instance, options, deadline))
     for order in ORDERS:
         options = MakespanOptions(order=order)
-        runs.append(partial(by_first_fit, instance, options, deadline))
-        runs.append(partial(by_least_used, instance, options, deadline))
+        runs.append(partial(by_baseline, instance, options, FIRST, deadline))
+        runs.append(partial(by_baseline, instance, options, LEAST_USED, deadline))
         for seed in range(RANDOM_SEEDS):
             runs.append(partial(at_random, instance, options, settings.seed + seed))
     for run in runs:

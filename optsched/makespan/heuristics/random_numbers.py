@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import NDArray
 
-from optsched.compiled_loops import njit_borrowing
+RandomState = NDArray[np.uint64]
 
 
-def random_state(seed: int) -> np.ndarray:
-    """A non-zero 64-bit state (1,), well mixed from any seed."""
+def random_state(seed: int) -> RandomState:
+    """A non-zero 64-bit state (1,) from any seed."""
     return np.random.SeedSequence(seed).generate_state(1, dtype=np.uint64) | np.uint64(1)
 
 
-@njit_borrowing
-def draw(state: Any) -> float:
-    """The next number in [0, 1); advances `state`."""
+@register_jitable
+def draw(state: RandomState) -> float:
+    """Next number in [0, 1); advances `state`."""
     x = state[0]
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
