@@ -8,18 +8,29 @@ from typing import Any
 
 import numpy as np
 import pytest
+from oracles.plain_cluster import PlainCluster
 from rolling.small import instance, job
 from scales import in_units
 
 from optsched.errors import InputError
 from optsched.generators.rolling import generate_rolling, rolling_settings
-from optsched.result import Settings
+from optsched.result import Outcome, Settings, Termination
 from optsched.rolling.instance import RollingInstance
 from optsched.rolling.options import RollingOptions
+from optsched.rolling.policies import interval_optimum
 from optsched.rolling.policies.by_name import MODELS, POLICIES, make_policy
+from optsched.rolling.policies.fewest_migrations import placed_of, with_fewest_migrations
+from optsched.rolling.policies.interval_optimum import IntervalOptimum, moment_of
+from optsched.rolling.policies.queue import planned_times
+from optsched.rolling.policies.randomised_greedy import RandomisedGreedy
 from optsched.rolling.records import Records
 from optsched.rolling.simulator.engine import SHORTEST, Plan, simulate_rolling
 from optsched.rolling.simulator.world import View, World
+from optsched.selection.assignment import expected_cost
+from optsched.selection.cost import tables_of
+from optsched.selection.heuristics.baselines import Greedy, shuffled
+from optsched.selection.heuristics.cluster_state import ClusterState
+from optsched.selection.heuristics.sts import sts_assignment
 from optsched.speed_profile.exact._hull_kernel import FirstPieces, Speeds, first_pieces
 from optsched.uncertainty.survival import Curve, Curves
 
@@ -128,9 +139,6 @@ def test_an_unknown_policy_is_refused() -> None:
 
 def test_patterns_optimises_each_interval() -> None:
     """At the first decision its value of (P1) is at most that of STS's seats."""
-    from optsched.rolling.simulator.world import View
-    from optsched.selection.assignment import expected_cost
-
     one = workload(8, load=3.0, jobs=6)
     world = World(one)
     view = View(world, 0.0, tuple(range(6)), (0.0,) * 6, {}, frozenset())
@@ -146,10 +154,6 @@ def test_patterns_optimises_each_interval() -> None:
 )
 def test_optima_of_intervals_agree(name: str) -> None:
     """Every decision is worth what that of `patterns` is, which may seat the jobs otherwise."""
-    from optsched.rolling.policies.interval_optimum import IntervalOptimum
-    from optsched.rolling.simulator.world import View
-    from optsched.selection.assignment import expected_cost
-
     if name == "minlp":
         pytest.importorskip("pyscipopt")
     one = workload(8, load=3.0, jobs=4, gpus_per_node=2)
@@ -164,12 +168,6 @@ def test_optima_of_intervals_agree(name: str) -> None:
 
 def test_the_moment_counts_the_epochs_made() -> None:
     """The costs of the instance at a decision are those that the view cuts from the tables."""
-    import numpy as np
-
-    from optsched.rolling.policies.interval_optimum import moment_of
-    from optsched.rolling.simulator.world import View
-    from optsched.selection.cost import tables_of
-
     world = World(workload(2))
     view = View(world, 5000.0, (1, 4, 7), (0.0, 2.25, 1.0), {}, frozenset())
     made, cut = tables_of(moment_of(view), world.readings), view.tables
@@ -178,11 +176,6 @@ def test_the_moment_counts_the_epochs_made() -> None:
 
 
 def test_a_decision_without_an_answer_falls_back_on_sts(monkeypatch: pytest.MonkeyPatch) -> None:
-    from optsched.result import Outcome, Termination
-    from optsched.rolling.policies.interval_optimum import IntervalOptimum
-    from optsched.rolling.simulator.world import View
-    from optsched.selection.heuristics.sts import sts_assignment
-
     world = World(workload(3))
     view = View(world, 0.0, (0, 1), (0.0, 0.0), {}, frozenset())
     each = IntervalOptimum(world, "patterns", Settings(1.0))
@@ -193,10 +186,6 @@ def test_a_decision_without_an_answer_falls_back_on_sts(monkeypatch: pytest.Monk
 
 def test_each_decision_has_its_own_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a limit of the run's no decision is cut because others took their time before it."""
-    from optsched.result import Outcome, Termination
-    from optsched.rolling.policies import interval_optimum
-    from optsched.rolling.simulator.world import View
-
     world, given = World(workload(3)), []
 
     def slow(_: object, __: object, settings: Settings) -> Outcome:
@@ -218,11 +207,6 @@ def test_each_decision_has_its_own_seconds(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_heaps_of_nodes_fit_as_looking_at_each_does() -> None:
     """The same seats, request after request."""
-    import numpy as np
-    from oracles.plain_cluster import PlainCluster
-
-    from optsched.selection.heuristics.cluster_state import ClusterState
-
     for seed in range(20):
         settings = rolling_settings(12, jobs=2, cost_classes=seed % 3)
         world = World(generate_rolling(settings, seed=seed))
@@ -237,10 +221,6 @@ def test_heaps_of_nodes_fit_as_looking_at_each_does() -> None:
 
 
 def test_a_full_cluster_seats_nothing() -> None:
-    import numpy as np
-
-    from optsched.selection.heuristics.cluster_state import ClusterState
-
     for seed in range(6):
         world = World(workload(seed, sharing=True))
         state, rng = ClusterState(world.all), np.random.default_rng(seed)
@@ -258,15 +238,6 @@ def test_a_full_cluster_seats_nothing() -> None:
 @pytest.mark.parametrize("average", [False, True])
 def test_compiled_passes_draw_as_those_of_one_interval(average: bool) -> None:
     """The same seats, draw for draw, as `selection.baselines` gives for the jobs present."""
-    import numpy as np
-
-    from optsched.rolling.policies.fewest_migrations import placed_of, with_fewest_migrations
-    from optsched.rolling.policies.queue import planned_times
-    from optsched.rolling.policies.randomised_greedy import RandomisedGreedy
-    from optsched.rolling.simulator.world import View
-    from optsched.selection.assignment import expected_cost
-    from optsched.selection.heuristics.baselines import Greedy, shuffled
-
     for seed in range(12):
         world = World(workload(seed, jobs=40, cost_classes=seed % 3))
         jobs = tuple(range(0, 40, 1 + seed % 2))
