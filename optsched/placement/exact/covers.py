@@ -42,15 +42,7 @@ Patterns = tuple[Ints, Ints]
 
 @dataclass(frozen=True)
 class Covers:
-    """Programmes over patterns of one job.
-
-    Attributes
-    ----------
-    programme : PatternProgramme
-        The pool, which gains the patterns used.
-    bottleneck : bool
-        Whether the least count of a stage anywhere makes its all-reduce.
-    """
+    """Integer programmes over patterns of one job; the pool gains the patterns used."""
 
     programme: PatternProgramme
     bottleneck: bool = False
@@ -91,9 +83,9 @@ class Covers:
     def refuted_by(
         self, stage: int, pricing: Pricing, high: float, settings: Settings
     ) -> float | None:
-        """The largest theta known within which a stage and those around it cannot be.
+        """Largest theta that a stage and its neighbours are known to exceed.
 
-        None where they can be within that of the pricing, or where it is not known.
+        None if they fit within the pricing's theta, or if that is not known.
         """
         deadline = settings.deadline
 
@@ -119,7 +111,7 @@ class Covers:
         return low
 
     def _without_idle(self, pricing: Pricing, patterns: Patterns) -> Patterns:
-        """The patterns less the replicas of free stages that nobody needs, each once."""
+        """Distinct patterns without replicas of free stages that no other stage needs."""
         classes, counts = patterns
         beside = np.pad(counts, ((0, 0), (2, 2)))  # column s + 2 is of stage s
         least = needed_counts(self.programme.tables, pricing)

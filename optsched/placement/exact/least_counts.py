@@ -60,9 +60,9 @@ def stands_for(tables: CostTables) -> NDArray[np.bool_]:
 
 
 def needed_counts(tables: CostTables, pricing: Pricing) -> Ints:
-    """Which count everywhere keeps a stage within theta: by stage, v, u and w of `stage_time`.
+    """Least count that keeps a stage within theta: by stage, v, u and w of `stage_time`.
 
-    More than v where none does, 0 where there is no replica. Free stages are always.
+    Above v if no count does, 0 without a replica, 1 for free stages.
     """
     size = tables.all_reduce.shape[1]
     v, u, w = np.ix_(*[np.arange(size)] * 3)
@@ -87,7 +87,7 @@ def needed_counts(tables: CostTables, pricing: Pricing) -> Ints:
 
 
 def needs_of(needed: Ints, patterns: Ints) -> Ints:
-    """What patterns, shape (P, S), need of each stage."""
+    """Least count that each of the patterns (P, S) needs of each stage."""
     beside = np.pad(patterns, ((0, 0), (1, 1)))
     return np.asarray(needed[np.arange(patterns.shape[1]), patterns, beside[:, :-2], beside[:, 2:]])
 
@@ -128,16 +128,9 @@ def with_least_counts(
 class LeastCounts:
     """The least counts that stages may have in placements within theta.
 
-    Attributes
-    ----------
-    programme : PatternProgramme
-        A pool of patterns whose times are those of the counts that are open.
-    tables : CostTables
-        Of the job, with the all-reduce of a server's own count.
-    theta : float
-        Seconds.
-    refuted : bool
-        Whether no choice leaves the linear programme a solution: no placement is within theta.
+    `tables` hold the all-reduce of a server's own count, the pool of `programme` that of the open
+    counts. `refuted` says that no choice leaves the linear programme a solution, so that no
+    placement is within theta.
     """
 
     programme: PatternProgramme
@@ -155,7 +148,7 @@ class LeastCounts:
     def choose(self) -> Pricing | None:
         """Branch on counts, by the shares of replicas that the linear programme gives them.
 
-        None where no choice was found that leaves it a solution; `refuted` where there is none.
+        Return None if no choice with a solution was found; `refuted` if there is none.
         """
         open_nodes, nodes = [every_count(self.tables)], 0
         while open_nodes and nodes < MOST_NODES:
@@ -183,7 +176,7 @@ class LeastCounts:
         return None
 
     def beside(self, fixed: list[int]) -> Pricing:
-        """What prices patterns beside some of the pool: least counts that these can have."""
+        """Pricing of patterns beside fixed ones: with the least counts that those allow."""
         counts = self.programme.counts[fixed]
         needs = needs_of(self.needed, counts).max(axis=0, initial=0)
         size = self.tables.all_reduce.shape[1]
@@ -200,7 +193,7 @@ class LeastCounts:
         return with_least_counts(problem, needs, counts, self.tables.replicas, first)
 
     def _price(self, still: Open) -> Pricing:
-        """What prices patterns, each stage's all-reduce at the largest count open to it."""
+        """Pricing with each stage's all-reduce at the largest count open to it."""
         self.programme.read_anew(at_most(self.tables, still))
         return self.programme.price(self.theta)
 
@@ -218,5 +211,5 @@ class LeastCounts:
 
 
 def _only(still: Open, count: Ints) -> Open:
-    """Nothing but one count of each stage, where that is open."""
+    """One count of each stage, if it is open."""
     return still & (np.arange(still.shape[1]) == count[:, None])

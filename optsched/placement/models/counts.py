@@ -10,7 +10,7 @@ import pyomo.environ as pyo
 from numpy.typing import NDArray
 
 
-def add_up(
+def counts_from(
     model: pyo.ConcreteModel, terms: Iterable[tuple[int, int, int, Any]]
 ) -> NDArray[np.int64]:
     """Counts, stages x servers."""

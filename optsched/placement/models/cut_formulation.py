@@ -27,7 +27,7 @@ from optsched.placement.graph import (
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts, unplaced
 from optsched.placement.heuristics.repartition import Start
 from optsched.placement.instance import PlacementInstance
-from optsched.placement.models.counts import add_up
+from optsched.placement.models.counts import counts_from
 from optsched.placement.models.limits import cut_nonzeros
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
@@ -108,7 +108,7 @@ def build(instance: PlacementInstance, deadline: Deadline | None = None) -> pyo.
 
 def read_counts(model: pyo.ConcreteModel) -> Ints:
     """The counts, stages x servers, of the values in the model."""
-    return add_up(model, ((s, m, v, model.holds[s, m, v]) for s, m, v in model.COUNTS))
+    return counts_from(model, ((s, m, v, model.holds[s, m, v]) for s, m, v in model.COUNTS))
 
 
 def _declare_counts(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
@@ -261,7 +261,7 @@ def _expert_edges_cut(model: pyo.ConcreteModel, instance: PlacementInstance) -> 
 
 
 def _nothing_cut(model: pyo.ConcreteModel, instance: PlacementInstance) -> None:
-    """A job without an all-to-all."""
+    """State nothing: the job has no all-to-all."""
 
 
 def _has_experts(instance: PlacementInstance) -> bool:

@@ -20,13 +20,13 @@ from optsched.errors import NotApplicableError
 from optsched.placement.bounds.combinatorial import least_pipeline_times, most_saving
 from optsched.placement.cost import CostTables, Ints, placement_time, tables_of, work_matrix
 from optsched.placement.instance import PlacementInstance, equal_neighbours
-from optsched.placement.models.counts import add_up
+from optsched.placement.models.counts import counts_from
 from optsched.placement.models.limits import count_nonzeros
 from optsched.placement.models.micro_batches import (
     declare_pipeline,
-    longest,
+    longest_time,
+    model_tables,
     state_pipeline,
-    told_apart,
 )
 from optsched.placement.options import PlacementOptions
 
@@ -117,10 +117,10 @@ def model_data(
         raise NotApplicableError(
             "ilp", "g/B_inter below 1/B_intra", "a NIC share slower than the link inside a server"
         )
-    most = longest(tables) or 1.0
+    most = longest_time(tables) or 1.0
     unit = most if counts is None else placement_time(tables, counts, options) or 1.0
     return PlacementModelData(
-        tables=told_apart(tables, unit, pruned=pruned),
+        tables=model_tables(tables, unit, pruned=pruned),
         offers=instance.free_gpus,
         unit=unit,
         bound=bound,
@@ -173,7 +173,7 @@ def set_start(model: pyo.ConcreteModel, data: PlacementModelData, counts: Ints) 
 
 def read_counts(model: pyo.ConcreteModel) -> Ints:
     """The counts, stages x servers, of the values in the model."""
-    return add_up(model, ((s, m, v, model.place[s, m, v, w]) for s, m, v, w in model.COLUMNS))
+    return counts_from(model, ((s, m, v, model.place[s, m, v, w]) for s, m, v, w in model.COLUMNS))
 
 
 def _declare_sets(model: pyo.ConcreteModel, data: PlacementModelData) -> None:

@@ -14,7 +14,7 @@ SMALLEST = 1e-9
 """In units: HiGHS drops smaller coefficients from rows, and its presolve may then find none met."""
 
 
-def told_apart(tables: CostTables, unit: float, *, pruned: bool) -> CostTables:
+def model_tables(tables: CostTables, unit: float, *, pruned: bool) -> CostTables:
     """Tables with coefficients that a solver can tell apart, in units.
 
     Pruned, times are capped above the unit. For a sum over stages coefficients below 1e-9 are
@@ -60,8 +60,8 @@ def state_pipeline(
         return model.alpha >= steady + work / parts + model.exposed
 
 
-def longest(tables: CostTables) -> float:
-    """Seconds that no placement exceeds where neighbours on a server only save time."""
+def longest_time(tables: CostTables) -> float:
+    """Seconds that no placement exceeds if neighbours on a server only save time."""
     known = tables.all_reduce.copy()
     known[~(known < float("inf"))] = 0.0
     if tables.micro_batches is None:

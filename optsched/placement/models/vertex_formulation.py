@@ -27,13 +27,13 @@ from optsched.placement.cost import (
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts, unplaced
 from optsched.placement.heuristics.repartition import Start
 from optsched.placement.instance import PlacementInstance
-from optsched.placement.models.counts import add_up
+from optsched.placement.models.counts import counts_from
 from optsched.placement.models.limits import replica_nonzeros
 from optsched.placement.models.micro_batches import (
     declare_pipeline,
-    longest,
+    longest_time,
+    model_tables,
     state_pipeline,
-    told_apart,
 )
 from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
@@ -129,11 +129,11 @@ def vertex_data(
     tables = tables_of(instance, options)
     greedy = heavy_edge_counts(graph_arrays(instance.job), instance.free_gpus)
     known = None if unplaced(instance, greedy) else greedy
-    longest_time = longest(tables) if known is None else placement_time(tables, known, options)
-    cap = longest_time or 1.0
+    slowest = longest_time(tables) if known is None else placement_time(tables, known, options)
+    cap = slowest or 1.0
     bound = combinatorial_bound(instance, tables).value
     return VertexModelData(
-        told_apart(tables, cap, pruned=pruned),
+        model_tables(tables, cap, pruned=pruned),
         instance.free_gpus,
         known,
         min(max(bound, LEAST_UNIT * cap), cap),
@@ -161,7 +161,7 @@ def build(data: VertexModelData, deadline: Deadline | None = None) -> pyo.Concre
 
 def read_counts(model: pyo.ConcreteModel) -> Ints:
     """The counts, stages x servers, of the values in the model."""
-    return add_up(model, ((s, m, 1, model.assign[s, r, m]) for s, r, m in model.assign))
+    return counts_from(model, ((s, m, 1, model.assign[s, r, m]) for s, r, m in model.assign))
 
 
 def _declare_sets(model: pyo.ConcreteModel, data: VertexModelData) -> None:
