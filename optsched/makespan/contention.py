@@ -378,6 +378,18 @@ def evaluate(instance: MakespanInstance, schedule: Schedule) -> Evaluation:
 
     Complexity: O(n) events, each O(running jobs x their servers).
 
+    Parameters
+    ----------
+    instance : MakespanInstance
+        Jobs and servers.
+    schedule : Schedule
+        Starts and servers of all jobs.
+
+    Returns
+    -------
+    Evaluation
+        T_j of every job in slots, as `ends`.
+
     Examples
     --------
     >>> import optsched

@@ -196,6 +196,20 @@ def bandwidth(network: Network, servers: int, level: int) -> float:
 
     Without the max of models/makespan/README.md a link would give a lone job more than it has.
 
+    Parameters
+    ----------
+    network : Network
+        Links, and what sharing one costs.
+    servers : int
+        Number of servers the job runs on.
+    level : int
+        p, jobs that share its busiest link, itself counted; 1 when it is alone.
+
+    Returns
+    -------
+    float
+        Bytes per second.
+
     Examples
     --------
     >>> import optsched
@@ -214,6 +228,22 @@ def iteration_time(instance: MakespanInstance, job: RingJob, servers: int, level
 
     The loader and all methods use this formula; the compiled loops and the checker repeat it
     independently, operation by operation, so that floor(slot / tau) is the same everywhere.
+
+    Parameters
+    ----------
+    instance : MakespanInstance
+        Jobs and servers.
+    job : RingJob
+        One of its jobs.
+    servers : int
+        Number of servers the job runs on.
+    level : int
+        p, jobs that share its busiest link, itself counted; 1 when it is alone.
+
+    Returns
+    -------
+    float
+        Seconds.
 
     Examples
     --------
@@ -238,6 +268,22 @@ def iterations_per_slot(
 ) -> float:
     """phi_j: floor(slot / tau + 1e-9), at most F_j; slot / tau under continuous progress.
 
+    Parameters
+    ----------
+    instance : MakespanInstance
+        Jobs and servers.
+    job : RingJob
+        One of its jobs.
+    servers : int
+        Number of servers the job runs on.
+    level : int
+        p, jobs that share its busiest link, itself counted; 1 when it is alone.
+
+    Returns
+    -------
+    float
+        Iterations.
+
     Examples
     --------
     >>> import optsched
@@ -255,6 +301,22 @@ def iterations_per_slot(
 
 def duration(instance: MakespanInstance, job: RingJob, servers: int, level: int) -> float:
     """Slots of a job at one level throughout; infinity if it makes no progress.
+
+    Parameters
+    ----------
+    instance : MakespanInstance
+        Jobs and servers.
+    job : RingJob
+        One of its jobs.
+    servers : int
+        Number of servers the job runs on.
+    level : int
+        p, jobs that share its busiest link, itself counted; 1 when it is alone.
+
+    Returns
+    -------
+    float
+        Slots.
 
     Examples
     --------

@@ -104,9 +104,23 @@ def column_bound(
     *,
     deadline: Deadline | None = None,
 ) -> ColumnCertificate | None:
-    """Largest T found in [low, high) that no schedule meets, or None; `low` is a proven bound.
+    """Largest T found in [low, high) that no schedule meets, with its certificate.
 
-    Without a deadline only the rounds cut the search, so it repeats exactly.
+    Parameters
+    ----------
+    durations : Durations
+        Slots of each job by number of servers; see `durations_of`.
+    low : float
+        A proven lower bound to start from, in slots.
+    high : float
+        A makespan that is known to be possible, or the horizon, in slots.
+    deadline : Deadline, optional
+        The last certificate before it stands; without one the search repeats exactly.
+
+    Returns
+    -------
+    ColumnCertificate or None
+        None when nothing above `low` could be certified.
 
     Examples
     --------

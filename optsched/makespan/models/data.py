@@ -23,6 +23,8 @@ class Planned:
     size: int | None
 
 
+ROUNDING = 1e-6
+"""A solver's tolerance on a bound that is a whole number of slots."""
 Plan = tuple[Planned | None, ...]
 """By job: what is no longer to be chosen, if anything."""
 
@@ -166,6 +168,11 @@ def model_data(
     require_time(clock, nonzeros)
     refuse_many_nonzeros("ilp", nonzeros, "fewer jobs, longer slots, a shorter horizon")
     return data
+
+
+def whole_slots(bound: float | None) -> float | None:
+    """Round a solver's bound up to whole slots, but for its tolerance."""
+    return None if bound is None else float(math.ceil(bound - ROUNDING))
 
 
 def require_slots(method: str, instance: MakespanInstance) -> None:

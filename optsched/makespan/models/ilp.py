@@ -31,15 +31,20 @@ from optsched.makespan.heuristics.nested import Annealing, applies
 from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models import formulation
-from optsched.makespan.models.data import Plan, model_data, require_slots, without_starts
+from optsched.makespan.models.data import (
+    ROUNDING,
+    Plan,
+    model_data,
+    require_slots,
+    whole_slots,
+    without_starts,
+)
 from optsched.makespan.models.pools import solve_pools
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Outcome, Settings, Termination
 
 POOLS_SHARE, TARGET_SHARE = 0.6, 0.5
 """Share of the time left that the pools may take, and of that any one question to them."""
-ROUNDING = 1e-6
-"""A solver's tolerance on a bound that is a whole number of slots."""
 SEARCHES = 8
 """Local searches before any model is built: each is far cheaper than closing a gap of one slot."""
 NESTED_SHARE, MOVES_A_PAIR, MOST_MOVES = 0.1, 2_000, 100_000_000
@@ -256,7 +261,7 @@ def solve_slotted(
         built,
         settings,
         build_time=clock() - began,
-        heard=lambda _, bound: settings.progress.report(None, bound),
+        heard=lambda _, bound: settings.progress.report(None, whole_slots(bound)),
     )
     if answer.termination is Termination.INFEASIBLE:
         return Solved(horizon + 1, None, answer)

@@ -29,11 +29,16 @@ from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.exact.starting_schedules import take_starting_schedules
 from optsched.makespan.incumbent import SEARCH_SHARE, Incumbent
 from optsched.makespan.instance import MakespanInstance
-from optsched.makespan.models.data import MakespanModelData, Plan, Planned, require_slots
+from optsched.makespan.models.data import (
+    ROUNDING,
+    MakespanModelData,
+    Plan,
+    Planned,
+    require_slots,
+    whole_slots,
+)
 from optsched.makespan.options import MakespanOptions
 from optsched.result import Outcome, Settings, Termination
-
-ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -165,7 +170,7 @@ def solve_pools(
         model,
         settings,
         build_time=clock() - began,
-        heard=lambda _, bound: settings.progress.report(None, bound),
+        heard=lambda _, bound: settings.progress.report(None, whole_slots(bound)),
     )
     if answer.termination is Termination.INFEASIBLE:
         return SolvedPools(horizon + 1, None, answer)
