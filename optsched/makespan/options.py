@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, get_args
 
 from optsched.declared import Between, Options
+from optsched.makespan.instance import MakespanInstance
 
 Order = Literal["arrival", "smallest-first"]
 ORDERS = get_args(Order)
@@ -37,3 +38,10 @@ class MakespanOptions(Options):
         """Make options of names and values; raises InputError."""
         every = {"kappa": None} if values.get("kappa") == "all" else {}
         return super().from_dict({**values, **every})
+
+
+def features(instance: MakespanInstance, options: MakespanOptions) -> dict[str, tuple[str, str]]:
+    """What not every method supports, with the words of a refusal."""
+    if instance.slotted:
+        return {}
+    return {"continuous": ("progress=continuous", "floor: it works slot by slot")}

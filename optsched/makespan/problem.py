@@ -11,6 +11,7 @@ MAKESPAN = Problem(
     name="makespan",
     **rooms("makespan", "Makespan"),
     bound=f"{_HERE}.bounds.best:quick_bound",
+    features=f"{_HERE}.options:features",
     conflict=f"{_HERE}.conflict:find_conflict",
     naming=f"{_HERE}.conflict:naming",
     varied=(
@@ -83,6 +84,7 @@ MAKESPAN = Problem(
             "heuristics, bounds, relaxation and full MILP, until they meet",
             f"{_HERE}.models.ilp:ilp",
             f"{_HERE}.models.ilp:model",
+            supports=(),
         ),
         Method(
             "ilp-relaxed",
@@ -90,6 +92,7 @@ MAKESPAN = Problem(
             "the MILP without contention, by pools of equal servers: a lower bound, no schedule",
             f"{_HERE}.models.pools:ilp_relaxed",
             f"{_HERE}.models.pools:model",
+            supports=(),
         ),
         Method(
             "ilp-schedules",

@@ -10,7 +10,6 @@ from functools import cached_property
 from optsched.backends import sizes
 from optsched.backends.sizes import refuse_many_nonzeros, require_time
 from optsched.deadline import Deadline
-from optsched.errors import NotApplicableError
 from optsched.makespan.bounds.durations import Durations, durations_of
 from optsched.makespan.instance import MakespanInstance, duration, iterations_per_slot
 
@@ -161,7 +160,6 @@ def model_data(
 ) -> MakespanModelData:
     """Gather the model's data."""
     clock = deadline or Deadline()
-    require_slots("ilp", instance)
     durations = durations_of(instance)
     data = MakespanModelData(instance, durations, horizon, bound, True, clock, plan, pruned)
     nonzeros = model_nonzeros(data)
@@ -173,12 +171,6 @@ def model_data(
 def whole_slots(bound: float | None) -> float | None:
     """Round a solver's bound up to whole slots, but for its tolerance."""
     return None if bound is None else float(math.ceil(bound - ROUNDING))
-
-
-def require_slots(method: str, instance: MakespanInstance) -> None:
-    """Refuse continuous progress in a method's name; raises NotApplicableError."""
-    if not instance.slotted:
-        raise NotApplicableError(method, "progress=continuous", "floor: it works slot by slot")
 
 
 def model_nonzeros(data: MakespanModelData) -> int:

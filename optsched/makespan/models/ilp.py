@@ -35,7 +35,6 @@ from optsched.makespan.models.data import (
     ROUNDING,
     Plan,
     model_data,
-    require_slots,
     whole_slots,
     without_starts,
 )
@@ -55,7 +54,6 @@ jobs, since models grow like that, and at most without a limit: some seconds for
 def ilp(instance: MakespanInstance, options: MakespanOptions, settings: Settings) -> Outcome:
     """Solve by the pipeline."""
     require_solver(settings.solver)
-    require_slots("ilp", instance)
     found = Incumbent(instance, settings)
     with found.working():
         take_starting_schedules(found, settings)
@@ -70,7 +68,6 @@ def model(
 
     A pruned one has only schedules that may beat the best heuristic's, and orders what is equal.
     """
-    require_slots("ilp", instance)
     settings = Settings()
     found = Incumbent(instance, settings)
     if pruned:

@@ -34,7 +34,6 @@ from optsched.makespan.models.data import (
     MakespanModelData,
     Plan,
     Planned,
-    require_slots,
     whole_slots,
 )
 from optsched.makespan.options import MakespanOptions
@@ -130,7 +129,6 @@ def ilp_relaxed(
 ) -> Outcome:
     """Minimise the makespan of the relaxation; the outcome has a bound and no schedule."""
     require_solver(settings.solver)
-    require_slots("ilp-relaxed", instance)
     incumbent, answer, status = Incumbent(instance, settings), None, Termination.OPTIMAL
     with incumbent.working():
         take_starting_schedules(incumbent, settings)
@@ -148,7 +146,6 @@ def model(
     instance: MakespanInstance, options: MakespanOptions, *, pruned: bool = False
 ) -> pyo.ConcreteModel:
     """Build the relaxation; a pruned one orders the starts of equal jobs."""
-    require_slots("ilp-relaxed", instance)
     durations = durations_of(instance)
     low = min(int(best_bound(instance, contention=False).value), instance.horizon)
     data = MakespanModelData(instance, durations, instance.horizon, low, False, pruned=pruned)
