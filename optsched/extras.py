@@ -10,7 +10,6 @@ from optsched.errors import MissingExtraError
 EXTRAS = {
     "distributed": ("distributed", "cluster"),
     "matplotlib": ("matplotlib", "plot"),
-    "ortools": ("ortools", "cp"),
     "pulp.solverdir": ("pulp below version 4", "cbc"),
     "pyarrow": ("pyarrow", "online"),
     "pyscipopt": ("pyscipopt", "scip"),

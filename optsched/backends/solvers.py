@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from optsched.backends.by_pyomo import pyomo_solver_version, require_pyomo_solver
-from optsched.backends.cp_sat import cp_sat_version
 from optsched.extras import require_extras
 
 
@@ -20,8 +19,6 @@ def solver_version(solver: str) -> str:
             highspy.HIGHS_VERSION_PATCH,
         )
         return ".".join(str(part) for part in parts)
-    if solver == "cp-sat":
-        return cp_sat_version()
     return str(_pyscipopt().Model().version()) if solver == "scip" else pyomo_solver_version(solver)
 
 
