@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 
-from optsched.compiled_loops import njit_inner
 from optsched.selection.instance import SelectionInstance
 
 
@@ -27,7 +27,7 @@ def nodes_of(instance: SelectionInstance, kind_of: Any) -> Nodes:
     return Nodes(kind_of, gpus, rates)
 
 
-@njit_inner
+@register_jitable
 def best_fit(kind: int, wanted: int, free: Any, nodes: Nodes) -> int:
     """An open node before an empty one, the fewest free GPUs, the least cost, the first; or -1."""
     gpus, rates = nodes.gpus, nodes.rates
@@ -51,7 +51,7 @@ def best_fit(kind: int, wanted: int, free: Any, nodes: Nodes) -> int:
     return best
 
 
-@njit_inner
+@register_jitable
 def most_free(kind: int, free: Any, nodes: Nodes) -> int:
     """The most free GPUs on one node of a type."""
     most = 0

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 
-from optsched.compiled_loops import njit, njit_inner
+from optsched.kernels import kernel
 from optsched.selection.heuristics._best_fit_kernel import Nodes, best_fit, most_free
 from optsched.speed_profile.exact._hull_kernel import (
     Hull,
@@ -105,7 +106,7 @@ class Left(NamedTuple):
     room: Any
 
 
-@njit(cache=True)
+@kernel
 def select(jobs: Jobs, kinds: Kinds, nodes: Nodes, order: Any, rules: Rules) -> Any:
     """Seats (6, J), and epochs until each job's planned change of speed (J,).
 
@@ -140,7 +141,7 @@ def select(jobs: Jobs, kinds: Kinds, nodes: Nodes, order: Any, rules: Rules) -> 
     return seats, length
 
 
-@njit_inner
+@register_jitable
 def has_room(kind: int, kinds: Kinds, nodes: Nodes, left: Left) -> bool:
     """Whether any configuration of a type still fits somewhere."""
     for n in range(len(left.free)):
@@ -153,7 +154,7 @@ def has_room(kind: int, kinds: Kinds, nodes: Nodes, left: Left) -> bool:
     return least < kinds.whole[kind] and _roomiest(kind, least, nodes, left)[0] >= 0
 
 
-@njit(cache=True)
+@register_jitable
 def _wish(
     jobs: Jobs,
     kinds: Kinds,
@@ -193,7 +194,7 @@ def _wish(
                 break
 
 
-@njit(cache=True)
+@register_jitable
 def _assign(
     kinds: Kinds, nodes: Nodes, left: Left, rules: Rules, wishes: Wishes, seat: Any
 ) -> None:
@@ -221,7 +222,7 @@ def _assign(
                 return
 
 
-@njit_inner
+@register_jitable
 def take_seat(kinds: Kinds, nodes: Nodes, left: Left, kind: int, wanted: int, seat: Any) -> None:
     """Take GPUs by best fit; a fraction goes to the shared GPU of least sufficient room."""
     gpus, part = wanted + 1, kinds.parts[kind, wanted]
@@ -243,7 +244,7 @@ def take_seat(kinds: Kinds, nodes: Nodes, left: Left, kind: int, wanted: int, se
     seat[NODE], seat[FIRST], seat[PLACED], seat[GIVEN] = n, g, wanted, wanted
 
 
-@njit_inner
+@register_jitable
 def _roomiest(kind: int, part: int, nodes: Nodes, left: Left) -> Any:
     """The shared GPU of a type with the least sufficient room, the first of them; or -1."""
     node, gpu = -1, -1
@@ -256,7 +257,7 @@ def _roomiest(kind: int, part: int, nodes: Nodes, left: Left) -> Any:
     return node, gpu
 
 
-@njit_inner
+@register_jitable
 def _give_fraction(jobs: Jobs, kinds: Kinds, nodes: Nodes, left: Left, j: int, seats: Any) -> None:
     """Of a shared GPU: the least slowdown that fits; the whole of it where nobody else is."""
     n, g, held = seats[NODE, j], seats[FIRST, j], seats[GIVEN, j]
@@ -277,7 +278,7 @@ def _give_fraction(jobs: Jobs, kinds: Kinds, nodes: Nodes, left: Left, j: int, s
     left.room[n, g] = -1 if best == 0 else room - kinds.parts[t, best]
 
 
-@njit_inner
+@register_jitable
 def _give_gpus(jobs: Jobs, kinds: Kinds, nodes: Nodes, left: Left, j: int, seats: Any) -> None:
     """Whole GPUs of the node while the job gets faster."""
     n, held = seats[NODE, j], seats[GIVEN, j]

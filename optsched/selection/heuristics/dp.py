@@ -16,15 +16,16 @@ Source: sts, VII-A1, (28).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.deadline import clock
+from optsched.kernels import kernel
 from optsched.result import Outcome, Settings
 from optsched.selection.assignment import Seat
 from optsched.selection.cost import Tables, tables_of
-from optsched.selection.heuristics._dp_kernel import allocate
 from optsched.selection.heuristics.baselines import heuristic_outcome, is_average, planned_times
 from optsched.selection.heuristics.cluster_state import ClusterState
 from optsched.selection.heuristics.profiles import type_rates
@@ -56,7 +57,8 @@ def dp_jobs(tables: Tables, times: Floats) -> list[int]:
         leave = np.minimum.reduce([leaving, *later])
         gpus = sum(c.gpus * len(c.nodes) for c in tables.classes if c.kind == t)
         chosen = np.zeros(len(waiting), dtype=np.int64)
-        allocate(proxies[t][waiting], leave[waiting], gpus, chosen)
+        steps = len(waiting) * gpus * tables.kinds[t].gpus
+        allocate.for_size(steps)(proxies[t][waiting], leave[waiting], gpus, chosen)
         waiting = waiting[chosen == 0]
         if not len(waiting):
             break
@@ -96,3 +98,26 @@ def _worst_tardiness(tables: Tables) -> Floats:
     """The worst-case tardiness of (20'), seconds: the last term of (28) as printed."""
     worst = np.where(np.isfinite(tables.worst), tables.worst, 0.0).reshape(tables.jobs, -1)
     return np.maximum(tables.instance.interval + worst.max(axis=1) - tables.due, 0.0)
+
+
+@kernel
+def allocate(run: Any, leave: Any, gpus: Any, chosen: Any) -> Any:
+    """Least total proxy in dollars of giving each job 0..K of so many GPUs: O(J G K)."""
+    jobs, most = run.shape
+    value = np.zeros(gpus + 1)
+    pick = np.zeros((jobs, gpus + 1), np.int32)
+    for j in range(jobs):
+        after = np.empty(gpus + 1)
+        for g in range(gpus + 1):
+            best, choice = value[g] + leave[j], 0
+            for k in range(1, min(most, g) + 1):
+                cost = value[g - k] + run[j, k - 1]
+                if cost < best:
+                    best, choice = cost, k
+            after[g], pick[j, g] = best, choice
+        value = after
+    g = gpus
+    for j in range(jobs - 1, -1, -1):
+        chosen[j] = pick[j, g]
+        g -= chosen[j]
+    return value[gpus]

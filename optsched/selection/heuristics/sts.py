@@ -68,7 +68,8 @@ def sts_assignment(tables: Tables) -> dict[int, Seat]:
     )
     order = np.argsort(-pressure(tables), kind="stable")
     nodes = nodes_of(tables.instance, tables.kind_of)
-    seats, _ = select(jobs, kinds_of(tables), nodes, order, rules)
+    steps = tables.seconds.size * (20 + len(nodes.gpus) / 10)
+    seats, _ = select.for_size(steps)(jobs, kinds_of(tables), nodes, order, rules)
     return {j: _seat(tables, seats[:, j].tolist()) for j in order.tolist() if seats[NODE, j] >= 0}
 
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 
-from optsched.compiled_loops import njit, njit_inner
+from optsched.kernels import kernel
 from optsched.uncertainty.survival import Curve, Curves
 
 SLACK, BINDING, INFEASIBLE = 0, 1, 2
@@ -69,7 +70,7 @@ class FirstPieces(NamedTuple):
     energy: Any
 
 
-@njit(cache=True)
+@register_jitable
 def empty_hull(speeds: int) -> Hull:
     """Room for the profile of so many speeds."""
     return Hull(
@@ -81,7 +82,7 @@ def empty_hull(speeds: int) -> Hull:
     )
 
 
-@njit(cache=True)
+@register_jitable
 def lower_hull(speeds: Speeds, vertices: Any) -> int:
     """Vertices of the lower convex hull of (1/s, Q), from least Q to the least 1/s; their number.
 
@@ -98,7 +99,7 @@ def lower_hull(speeds: Speeds, vertices: Any) -> int:
     return hull_in_order(speeds, order, vertices)
 
 
-@njit_inner
+@register_jitable
 def hull_in_order(speeds: Speeds, order: Any, vertices: Any) -> int:
     """`lower_hull` of speeds whose order is known: the slowest first, equal ones as they come."""
     inverse, energy = speeds.inverse, speeds.energy
@@ -123,7 +124,7 @@ def hull_in_order(speeds: Speeds, order: Any, vertices: Any) -> int:
     return count
 
 
-@njit(cache=True)
+@register_jitable
 def solve_profile(curve: Curve, speeds: Speeds, deadline: float, hull: Hull) -> Any:
     """Least expected energy within a deadline in seconds.
 
@@ -177,7 +178,13 @@ def solve_profile(curve: Curve, speeds: Speeds, deadline: float, hull: Hull) -> 
     return BINDING, edges, multiplier
 
 
-@njit(cache=True)
+@kernel
+def profile_of_curve(curve: Curve, speeds: Speeds, deadline: float, hull: Hull) -> Any:
+    """`solve_profile`, called from Python."""
+    return solve_profile(curve, speeds, deadline, hull)
+
+
+@kernel
 def first_pieces(
     curves: Curves, speeds: Speeds, deadlines: Any, least: Any, shortest: float, pieces: FirstPieces
 ) -> None:
@@ -195,14 +202,14 @@ def first_pieces(
         pieces.speed[j], pieces.length[j], pieces.energy[j] = found
 
 
-@njit(cache=True)
+@register_jitable
 def curve_of(curves: Curves, j: int) -> Curve:
     """The curve of one of many jobs."""
     a, b = curves.start[j], curves.start[j + 1]
     return Curve(curves.knots[a + j : b + j + 1], curves.high[a:b], curves.low[a:b])
 
 
-@njit(cache=True)
+@register_jitable
 def first_piece(
     curve: Curve, speeds: Speeds, deadline: float, shortest: float, hull: Hull
 ) -> tuple[int, float, float]:
@@ -226,7 +233,7 @@ def first_piece(
     return speed, length, total
 
 
-@njit(cache=True)
+@register_jitable
 def _time(curve: Curve, speeds: Speeds, vertices: Any, edges: int, changes: Any) -> float:
     """Seconds of the profile that passes edge e at changes[e]."""
     total, before = 0.0, curve.knots[0]
@@ -236,13 +243,13 @@ def _time(curve: Curve, speeds: Speeds, vertices: Any, edges: int, changes: Any)
     return total + (curve.knots[-1] - before) * speeds.inverse[vertices[edges]]
 
 
-@njit(cache=True)
+@register_jitable
 def _value(curve: Curve, point: int) -> float:
     """F^c at a breakpoint: high[0], low[0], high[1], low[1], ..., which never grow."""
     return curve.low[point // 2] if point % 2 else curve.high[point // 2]
 
 
-@njit(cache=True)
+@register_jitable
 def _pass(curve: Curve, hull: Hull, edges: int, point: int, edge: int) -> None:
     """Fill the first breakpoint that each edge has passed when (point, edge) is the last of all.
 
@@ -263,7 +270,7 @@ def _pass(curve: Curve, hull: Hull, edges: int, point: int, edge: int) -> None:
         hull.passed[e] = point if e == edge else left
 
 
-@njit(cache=True)
+@register_jitable
 def _changes(curve: Curve, hull: Hull, edges: int, multiplier: float, changes: Any) -> None:
     """Fill y_e: the knot of the first breakpoint passed, or lam's place on a falling segment."""
     knots, high, low = curve.knots, curve.high, curve.low
@@ -280,7 +287,7 @@ def _changes(curve: Curve, hull: Hull, edges: int, multiplier: float, changes: A
                 changes[e] -= back * (knots[i + 1] - knots[i])
 
 
-@njit(cache=True)
+@register_jitable
 def _critical(curve: Curve, speeds: Speeds, hull: Hull, edges: int, deadline: float) -> Any:
     """The first breakpoint, in the order of `_pass`, from which on the deadline is met."""
     slopes, last = hull.slopes, 2 * len(curve.high)
@@ -309,7 +316,7 @@ def _critical(curve: Curve, speeds: Speeds, hull: Hull, edges: int, deadline: fl
     return point, edge
 
 
-@njit(cache=True)
+@register_jitable
 def _precedes(curve: Curve, slopes: Any, point: int, edge: int, other: int, its_edge: int) -> bool:
     """Whether a breakpoint comes before another one in the order of `_pass`."""
     mine = _value(curve, point) * slopes[edge]
@@ -319,7 +326,7 @@ def _precedes(curve: Curve, slopes: Any, point: int, edge: int, other: int, its_
     return point > other or (point == other and edge < its_edge)
 
 
-@njit(cache=True)
+@register_jitable
 def _area(curve: Curve, start: float, end: float) -> float:
     """The integral of F^c from one epoch to another. O(log n + segments between)."""
     if end <= start:

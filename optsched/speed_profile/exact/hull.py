@@ -10,6 +10,7 @@ K^2 log^2 n) for K speeds and n pieces of F^c. Source: (P3) of sts; models/selec
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +23,7 @@ from optsched.speed_profile.exact._hull_kernel import (
     Speeds,
     empty_hull,
     lower_hull,
-    solve_profile,
+    profile_of_curve,
 )
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.options import SpeedProfileOptions
@@ -93,7 +94,9 @@ def hull_profile(instance: SpeedProfileInstance, curve: Curve) -> tuple[Profile,
     ('binding', 0.487)
     """
     hull = empty_hull(len(instance.speeds))
-    status, edges, multiplier = solve_profile(
+    count, segments = len(instance.speeds), len(curve.high)
+    steps = count**2 * (1 + math.log2(segments)) ** 2
+    status, edges, multiplier = profile_of_curve.for_size(steps)(
         curve, _speeds(instance), float(instance.deadline), hull
     )
     if status == INFEASIBLE:
