@@ -17,6 +17,7 @@ FRONT_DOORS = {
     "generators/makespan.py": {"generate_makespan"},
     "generators/online.py": {"generate_online"},
     "generators/placement.py": {"instance_from_profile"},
+    "online/data/workload.py": {"of"},
 }
 """What a user calls by keyword, every argument with its own default; commands are the same."""
 

@@ -241,7 +241,17 @@ def tables_of(instance: PlacementInstance, options: PlacementOptions | None = No
 
 
 def time_matrix(tables: CostTables, counts: Ints, options: PlacementOptions) -> Floats:
-    """beta[s, m] of (7), in seconds; 0 where a stage has no replica."""
+    """beta[s, m] of (7), in seconds; 0 where a stage has no replica.
+
+    Parameters
+    ----------
+    tables : CostTables
+        The job's costs, of `tables_of`.
+    counts : array of int, shape (stages, servers)
+        Replicas of each stage on each server.
+    options : PlacementOptions
+        Whose bandwidth bounds the all-reduce.
+    """
     width = _bottleneck(counts) if options.all_reduce_bandwidth == "bottleneck" else counts
     stage = np.arange(len(counts))[:, None]
     near = tables.near_work[stage, counts] + tables.all_reduce[stage, width]
