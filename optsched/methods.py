@@ -248,12 +248,12 @@ def warm_up(problem: str) -> float:
     The first time on a machine it is compiled (half a minute) and kept on disk. Nothing else needs
     it: `solve` compiles what it runs, once that is worth it.
     """
-    from optsched import compiled_loops, kernels
+    from optsched.kernels import compiled_at_once
 
     began = time.perf_counter()
     run_all = PROBLEMS[problem].warm_up
     if run_all is not None:
-        with compiled_loops.compiled_at_once(), kernels.compiled_at_once():
+        with compiled_at_once():
             resolve(run_all)()
     return time.perf_counter() - began
 

@@ -20,7 +20,6 @@ import jsonschema
 import pytest
 from pydantic_core import SchemaError, SchemaValidator
 
-from optsched import interpreted
 from optsched.cli import _code
 from optsched.cli.importing import OF_THE_ZOO
 from optsched.errors import SolverError
@@ -73,7 +72,7 @@ Run = Callable[..., tuple[int, str, str]]
 def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stand in a folder that holds small.json, all compiled, without the user's debug setting."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(interpreted, "runs", lambda: 0)
+    monkeypatch.setattr("optsched.kernels.python_runs", lambda: 0)
     monkeypatch.delenv("OPTSCHED_DEBUG", raising=False)
     Path("small.json").write_text(json.dumps(INSTANCE), encoding="utf-8")
 
@@ -86,7 +85,8 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
         capsys.readouterr()
         code = _code(list(argv))
         captured = capsys.readouterr()
-        return code, captured.out, captured.err
+        lines = captured.err.splitlines(keepends=True)
+        return code, captured.out, "".join(x for x in lines if not x.startswith("compiling "))
 
     return call
 

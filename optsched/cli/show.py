@@ -75,10 +75,10 @@ def note(said: object) -> None:
 
 def told_of_python() -> None:
     """Say so where seconds are those of loops that Python ran."""
-    from optsched import interpreted, kernels
+    from optsched.kernels import python_runs
 
-    if interpreted.runs() or kernels.python_runs():
-        note("seconds are of Python here: `optsched warm-up` compiles the loops, once on a machine")
+    if python_runs():
+        note("timings are uncompiled; run `optsched warm-up` for compiled ones")
 
 
 def result(result: Result) -> None:

@@ -251,6 +251,11 @@ def time_matrix(tables: CostTables, counts: Ints, options: PlacementOptions) -> 
         Replicas of each stage on each server.
     options : PlacementOptions
         Whose bandwidth bounds the all-reduce.
+
+    Returns
+    -------
+    array of float, shape (stages, servers)
+        Seconds.
     """
     width = _bottleneck(counts) if options.all_reduce_bandwidth == "bottleneck" else counts
     stage = np.arange(len(counts))[:, None]

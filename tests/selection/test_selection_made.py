@@ -7,13 +7,13 @@ import shlex
 from pathlib import Path
 
 import pytest
-from optsched.experiments.papers.verdict import Finding, read_verdict
 
 import optsched
 from optsched.cli import _code
 from optsched.deadline import Deadline
 from optsched.errors import InputError, NotApplicableError
 from optsched.experiments import read_plan, reproduce
+from optsched.experiments.papers.artefact import Finding, read_verdict
 from optsched.experiments.papers.sts import fig7 as sts_fig7
 from optsched.experiments.plans.units import expand
 from optsched.generators.speed_profile import ProfileSettings, generate_speed_profile
@@ -68,7 +68,7 @@ def test_example_plans_are_not_cut_by_time(name: str, units: int) -> None:
 
 def test_epoch_shapes_leave_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPTSCHED_DATA", raising=False)
-    assert "Real samples left out" in reproduce("sts-fig2", tmp_path, quick=True)
+    assert "not published" in reproduce("sts-fig2", tmp_path, quick=True)
     for suffix in ("csv", "md", "png", "pdf", "verdict.json"):
         assert (tmp_path / f"sts-fig2.{suffix}").stat().st_size > 100
     verdict = read_verdict(tmp_path, "sts-fig2")

@@ -208,7 +208,8 @@ def simulate(
                 if not _is_accepted(rules, runs, row, alpha, estimates[kind], length, now):
                     break
             heapq.heappop(line)  # line 7
-            _start(runs, servers, row, gpus, rule, alpha, now, jobs.iterations[row], pieces, ends)
+            _take_offer(runs, servers, row, gpus, rule, pieces)
+            _start(runs, row, alpha, now, now + jobs.iterations[row] * alpha, ends)
             started, queued = started + 1, queued - 1
             if rules.behind_head == EASY:
                 length = _expected_length(jobs.walltime, row, jobs.predicted[row] * alpha)
@@ -289,7 +290,8 @@ def simulate(
             for bucket in refused:
                 heapq.heappush(first_of, (buckets[bucket][0], bucket))
             refused.clear()
-            _start(runs, servers, row, gpus, rule, alpha, now, jobs.iterations[row], pieces, ends)
+            _take_offer(runs, servers, row, gpus, rule, pieces)
+            _start(runs, row, alpha, now, now + jobs.iterations[row] * alpha, ends)
             started, queued = started + 1, queued - 1
             if rules.behind_head == EASY:
                 length = _expected_length(jobs.walltime, row, jobs.predicted[row] * alpha)
@@ -400,21 +402,18 @@ def place(entries: list[tuple[float, int]], entry: tuple[float, int]) -> int:
 
 
 @register_jitable
-def _start(
-    runs: Runs,
-    servers: FreeServers,
-    row: int,
-    gpus: int,
-    rule: int,
-    alpha: float,
-    now: float,
-    iterations: float,
-    pieces: list[int],
-    ends: list[tuple[float, int]],
+def _take_offer(
+    runs: Runs, servers: FreeServers, row: int, gpus: int, rule: int, pieces: list[int]
 ) -> None:
-    """Start a job on its offer (lines 13, 19, 20 and 23)."""
+    """Take the GPUs of a job's offer and record its pieces."""
     runs.first[row] = len(pieces)
     runs.pieces[row] = take(servers, rule, gpus, pieces)
-    runs.start[row], runs.alpha[row] = now, alpha
-    runs.end[row] = now + iterations * alpha
+
+
+@register_jitable
+def _start(
+    runs: Runs, row: int, alpha: float, now: float, end: float, ends: list[tuple[float, int]]
+) -> None:
+    """Start a job on the offer that it took (lines 13, 19, 20 and 23)."""
+    runs.start[row], runs.end[row], runs.alpha[row] = now, end, alpha
     heapq.heappush(ends, (runs.end[row], row))

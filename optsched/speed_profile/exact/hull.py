@@ -102,7 +102,7 @@ def hull_profile(instance: SpeedProfileInstance, curve: Curve) -> tuple[Profile,
     if status == INFEASIBLE:
         return Profile.infeasible(), 0.0
     speeds, passed = hull.vertices[: edges + 1].tolist(), hull.changes[:edges].tolist()
-    return Profile.of_changes(curve, speeds, passed, STATUSES[status]), multiplier
+    return Profile.of_changes(curve, speeds, passed, STATUSES[status]), float(multiplier)
 
 
 def hull_speeds(instance: SpeedProfileInstance) -> list[int]:
