@@ -88,8 +88,22 @@ def unplaced(instance: PlacementInstance, counts: Ints) -> str:
 
 
 def heavy_edge_counts(graph: JobGraph, free_gpus: tuple[int, ...] | NDArray[np.int64]) -> Ints:
-    """Counts, stages x servers, on servers with so many free GPUs; perhaps not of all replicas.
+    """Run Heavy-Edge on a prepared graph; some replicas may be left over.
 
+    Parameters
+    ----------
+    graph : JobGraph
+        The job's graph, from `graph_arrays`.
+    free_gpus : array of int, shape (servers,)
+        Free GPUs by server.
+
+    Returns
+    -------
+    array of int, shape (stages, servers)
+        Replicas of each stage on each server.
+
+    Examples
+    --------
     >>> import optsched
     >>> fig2 = optsched.load("placement/fig2")
     >>> heavy_edge_counts(graph_arrays(fig2.job), fig2.free_gpus)
