@@ -104,6 +104,7 @@ SECTIONS = {
 }
 """Sections by name: heading, and the script of this folder with its arguments."""
 WITHOUT_SECTION = {
+    "cp_sat.py": "a rival that the package does not have",
     "errata.py": "has a page of its own, docs/errata.md",
     "errata_results.py": "a part of errata",
     "fuzz_kinds.py": "a part of fuzz_files",
