@@ -1,7 +1,8 @@
-"""Nested annealing: aligned blocks, pairs of half blocks, and the rounds of the annealing."""
+"""Nested annealing: aligned blocks, pairs of half blocks, cycles of annealings, tempering."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -12,10 +13,13 @@ import pytest
 import optsched
 from optsched.deadline import Deadline
 from optsched.generators.makespan import generate_makespan
+from optsched.kernels import compiled_at_once
 from optsched.makespan.contention import evaluate, solution_of
 from optsched.makespan.heuristics import nested
-from optsched.makespan.heuristics.nested import Annealing, loads_of
+from optsched.makespan.heuristics.nested import Annealing, Tempering
+from optsched.makespan.heuristics.nested_kernel import _partner, loads_of
 from optsched.makespan.instance import MakespanInstance
+from optsched.methods import warm_up
 from optsched.result import Termination
 
 
@@ -110,9 +114,83 @@ def test_small_optima_are_met(seed: int) -> None:
     assert (result.termination is Termination.OPTIMAL) == proved
 
 
-def test_rounds_grow_until_the_moves_are_spent() -> None:
-    """A round is seven annealings; the second round's are twice as long."""
+def test_cycles_are_made_until_the_moves_are_spent() -> None:
+    """Two cycles of seven short annealings, then one from scratch that is cut: 15 of 200,000."""
     annealing = Annealing(instance_of([(1, 2)] * 3, [2]), 3.0, 0)  # 4 slots, never 3
     result = annealing.result(3_000_000, Deadline(), 0.0)
     assert not result.cut
-    assert (annealing.best, annealing.moves, annealing.restarts) == (4.0, 3_000_000, 1)
+    assert (annealing.best, annealing.moves, annealing.restarts) == (4.0, 3_000_000, 15)
+
+
+def test_many_jobs_have_growing_annealings(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = replace(nested.PARAMETERS, many_jobs=3, fewest_moves=1000, moves_per_job=0)
+    monkeypatch.setattr(nested, "PARAMETERS", few)
+    annealing = Annealing(instance_of([(1, 2)] * 3, [2]), 3.0, 0)  # 4 slots, never 3
+    assert not annealing.result(30_000, Deadline(), 0.0).cut
+    assert (annealing.best, annealing.moves, annealing.tempering) == (4.0, 30_000, None)
+
+
+def test_every_temperature_keeps_its_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three jobs of 2 slots on two GPUs, target 3: loads 4 and 2 in 6 of 8 states, cost 1; 6 and 0
+    in the other 2, cost 9. At temperature t the first have 6 / (6 + 2 exp(-8 / t)) of the time: 89%
+    where t is 8, the hottest, and all but one in 10^11 at the coldest, 0.32."""
+    # So few moves that they do not make up for a wrong exchange.
+    parameters = replace(nested.PARAMETERS, moves_per_temperature=3)
+    monkeypatch.setattr(nested, "PARAMETERS", parameters)
+    blocks = Annealing(instance_of([(1, 2)] * 3, [2]), 3.0, 0).paired
+    scale = math.sqrt(8.0) / parameters.hottest
+    tempering = Tempering(blocks, np.zeros((3, 2), dtype=np.int64), scale, 0)
+    assert tempering.temperatures[-1] == pytest.approx(8.0)
+    level, rounds = np.zeros(parameters.copies), 4000
+    for _ in range(rounds):
+        counts = [count for _, count in tempering.turns(3.0, 10**9)]
+        tempering.exchange(3.0)
+        level += [now.load.max() == 4.0 for now in tempering.copies]
+        assert counts == [3] * parameters.copies
+    expected = 6.0 / (6.0 + 2.0 * np.exp(-8.0 / np.array(tempering.temperatures)))
+    np.testing.assert_allclose(level / rounds, expected, atol=0.02)
+    assert level[-1] / rounds < 0.92
+
+
+def test_tempering_continues_from_the_best() -> None:
+    instance = instance_of(CROSSED, [4])  # 10 at best
+    annealing = Annealing(instance, 10.0, 0)
+    assert annealing.best > 10.0
+    assert annealing._temper(3_000_000, Deadline())
+    assert annealing.best == evaluate(instance, annealing.schedule()).makespan == 10.0
+    assert annealing.moves < 3_000_000
+    assert annealing.tempering is not None
+    for now in annealing.tempering.copies:
+        load = np.zeros_like(now.load)
+        loads_of(annealing.paired, now.position, load)
+        np.testing.assert_array_equal(load, now.load)
+
+
+def test_partners_are_drawn_equally_often_either_way() -> None:
+    """The Metropolis rule requires it of a swap: j proposes k as often as k proposes j."""
+    first, end, draws = 3, 26, 20_000
+    counts = np.zeros((end, end), dtype=np.int64)
+    for rank in range(first, end):
+        for i in range(draws):
+            other = _partner(first, end, rank, (i + 0.5) / draws)
+            if other >= 0:
+                counts[rank, other] += 1
+    assert abs(counts - counts.T).max() <= 2  # a bin's two edges
+    assert (counts[:, :first] == 0).all()
+    assert (counts[first:, first:] > 0).all()
+    assert counts[14, 15] > 4 * counts[14, 25]
+    assert counts[3, 4] > 4 * counts[3, 25]
+
+
+def test_a_time_limit_is_kept() -> None:
+    instance = generate_makespan(160, 20, seed=1)
+    with compiled_at_once():
+        annealing = Annealing(instance, 1.0, 0)
+        annealing.result(1, Deadline(), 0.0)
+        deadline = Deadline(0.3)
+        assert annealing.result(None, deadline, 0.0).cut
+        assert 0.3 <= deadline.spent < 2.0
+
+
+def test_the_warm_up_runs() -> None:
+    assert warm_up("makespan") >= 0.0
