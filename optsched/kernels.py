@@ -185,7 +185,9 @@ def _dispatcher(function: Callable[..., Any], folder: Path | None) -> Any:
 
 
 def _title(function: Callable[..., Any]) -> str:
-    return f"{function.__name__} ({function.__module__.removeprefix('optsched.').split('.')[0]})"
+    """Return a kernel's name in words, and its problem: "best patterns (placement)"."""
+    words = function.__name__.strip("_").replace("_", " ")
+    return f"{words} ({function.__module__.removeprefix('optsched.').split('.')[0]})"
 
 
 @contextmanager

@@ -208,32 +208,6 @@ def iterations_per_slot(
     return float(math.floor(min(instance.slot / tau + 1e-9, job.iterations)))
 
 
-def slots_alone(instance: MakespanInstance, job: RingJob, capacity: int) -> float:
-    """d_jc: least slots that job j can occupy a GPU of a server of that capacity.
-
-    In that server alone if it fits, or over the fewest servers, two at least, with links to
-    itself; more servers and more contention only slow it.
-    """
-    slots = math.inf
-    if job.gpus <= capacity:
-        slots = _slots(instance, job.iterations, iterations_per_slot(instance, job, 1))
-    if len(instance.servers) > 1:
-        speed = iterations_per_slot(instance, job, fewest_to_span(instance, job), 1)
-        slots = min(slots, _slots(instance, job.iterations, speed))
-    return slots
-
-
-def fewest_to_span(instance: MakespanInstance, job: RingJob) -> int:
-    """The least number of servers, two at least, that hold a job."""
-    held = fewest = 0
-    for size in sorted(instance.servers, reverse=True):
-        if held >= job.gpus:
-            break
-        held += size
-        fewest += 1
-    return max(2, fewest)
-
-
 def _slots(instance: MakespanInstance, iterations: float, speed: float) -> float:
     if speed == 0:
         return math.inf

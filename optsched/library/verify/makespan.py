@@ -35,7 +35,7 @@ def columns(instance: Document, certificate: Document) -> float:
     for capacity, servers in sizes.items():
         best = np.zeros(grid + 1, dtype=np.int64)
         for job, y in zip(jobs, weights, strict=True):
-            slots = _least_slots(instance, job, capacity)
+            slots = least_slots(instance, job, capacity)
             if y == 0 or slots * (1 - COMPARISON_RTOL) > end:
                 continue
             size = (
@@ -149,7 +149,7 @@ def _least_paid(iterations: int, runs: Sequence[tuple[float, int]], slotted: boo
     )
 
 
-def _least_slots(instance: Document, job: Document, capacity: int) -> float:
+def least_slots(instance: Document, job: Document, capacity: int) -> float:
     """Slots of a job alone on a server of a capacity, or on the fewest servers that hold it."""
     least = _slots(instance, job, 1) if job["gpus"] <= capacity else math.inf
     if len(instance["servers"]) > 1:

@@ -64,10 +64,6 @@ class ClusterState:
         self._most[kind] = most
         return most
 
-    def may_share(self, kind: int) -> bool:
-        """Whether some GPU of a type is shared."""
-        return self._sharing[kind]
-
     def is_full(self) -> bool:
         """Whether no configuration of any type fits any more."""
         if not self._full:
