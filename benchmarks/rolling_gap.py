@@ -2,13 +2,16 @@
 
     python benchmarks/rolling_gap.py [--nodes 6] [--jobs 60] [--seeds 5] [--loads 0.6,1]
 
-The same policies run once as ever and once told the true epochs; then a search that knows arrivals
-too looks for the cheapest run, and the cheapest of all runs stands for the optimum. The search
-gives an epoch of each job a value in dollars, lets GPUs go to whom they gain most at these values,
-and anneals the values; each step is a whole run. Information: cost less cost when told. Heuristic:
-cost when told less the cheapest run. Bound: the cheapest run less the bound. All in per cent of the
-bound, and the last also as a share of the gap; a negative part is one by which policies do worse
-when told. Every run is audited. Aim: the bound's part at rho 1 at most 25% on every seed.
+Each policy runs twice: with the distribution of epochs, and with the true epochs. A search that
+knows the arrivals too looks for the cheapest run; the cheapest of all runs stands for the optimum.
+The search anneals a value in dollars of an epoch of each job: GPUs go where they gain most at these
+values, and each step is a whole run. Parts of the gap, in per cent of the bound:
+
+- information: the policy's cost less its cost with the true epochs (negative where it is worse);
+- heuristic: its cost with the true epochs less the cheapest run;
+- bound: the cheapest run less the bound, also as a share of the gap.
+
+Every run is audited. Aim: the bound's part at rho 1 is at most 25% on every seed.
 """
 
 from __future__ import annotations
