@@ -242,7 +242,7 @@ def test_the_real_traces_are_those_of_their_page() -> None:
     own, squeezed = counts["the group's mean so far"]
     assert f"in {own} windows with the traces' own times, and in {squeezed}" in stated
     own, squeezed = (count.removesuffix(" of 70") for count in counts["the true length"])
-    assert f"told the true lengths, in {own} and {squeezed}." in stated
+    assert f"with the true lengths, in {own} and {squeezed}." in stated
     whole, no_delay, no_machine = (
         [float(value) for value in re.findall(r"([\d.]+) \[", line)]
         for name in ("a-srpt", "without its delays", "without the virtual machine")
