@@ -1,68 +1,22 @@
-"""The search for the smallest conflict, against every subset; and how conflicts are told."""
+"""The message of a conflict, and the enumeration that the problems' conflicts are held to."""
 
 from __future__ import annotations
 
-import itertools
 import json
-import random
 
-import pytest
-from oracles.conflicts import smallest_conflicts
+from oracles.conflicts import irreducible_conflicts, smallest_conflicts
 
 import optsched
-from optsched.conflict import Conflict, Counts, Member, smallest_conflict
-
-
-def drawn(seed: int) -> tuple[list[int], list[Counts]]:
-    """How many there are of each object, and what cannot be had together."""
-    rng = random.Random(seed)
-    most = [rng.randint(1, 3) for _ in range(rng.randint(1, 6))]
-    bad = [tuple(rng.randint(0, m) for m in most) for _ in range(rng.randint(1, 5))]
-    return most, [b for b in bad if any(b)] or [tuple(most)]
-
-
-def holds(counts: Counts, bad: list[Counts]) -> bool:
-    return not any(all(c >= b for c, b in zip(counts, each, strict=True)) for each in bad)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_the_smallest_conflict_is_that_of_enumeration(seed: int) -> None:
-    most, bad = drawn(seed)
-    found, proof = smallest_conflict(most, lambda counts: holds(counts, bad))
-    everything = itertools.product(*(range(m + 1) for m in most))
-    least = min(sum(counts) for counts in everything if not holds(counts, bad))
-    assert not holds(found, bad)
-    assert (sum(found), proof) == (least, "smallest")
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_few_tries_and_unknown_answers_claim_less(seed: int) -> None:
-    most, bad = drawn(seed)
-    for tries in (0, 3, 12):
-        found, proof = smallest_conflict(most, lambda counts: holds(counts, bad), tries=tries)
-        assert not holds(found, bad)
-        if proof != "sufficient":
-            fewer = [
-                (*found[:at], count - 1, *found[at + 1 :])
-                for at, count in enumerate(found)
-                if count
-            ]
-            assert all(holds(each, bad) for each in fewer)
-
-    def vague(counts: Counts) -> bool | None:
-        return None if holds(counts, bad) and sum(counts) > 1 else holds(counts, bad)
-
-    found, proof = smallest_conflict(most, vague)
-    assert not holds(found, bad)
-    asked = [c for c in itertools.product(*(range(m + 1) for m in most)) if sum(c) < sum(found)]
-    if proof == "smallest":
-        assert all(holds(each, bad) for each in asked)
+from optsched.conflict import Conflict, Member
+from optsched.verbs.explaining import conflict_of, why_none
 
 
 def test_enumeration_by_hand() -> None:
     found = smallest_conflicts("abcd", lambda part: not {"a", "b"} <= set(part))
     assert found == {frozenset("ab")}
     assert smallest_conflicts("abc", lambda part: True) == set()
+    either = irreducible_conflicts("abc", lambda part: set(part) not in ({"a"}, {"b", "c"}))
+    assert either == {frozenset("a"), frozenset("bc")}
 
 
 def test_a_conflict_is_told_in_one_line_a_table_and_json() -> None:
@@ -82,8 +36,6 @@ def test_a_conflict_is_told_in_one_line_a_table_and_json() -> None:
 
 
 def test_what_is_feasible_has_no_conflict() -> None:
-    from optsched.verbs.explaining import conflict_of, why_none
-
     result = optsched.solve("placement/vgg19-16", "heavy-edge")
     assert conflict_of(result) is None
     assert why_none(result) is None

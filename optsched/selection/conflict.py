@@ -1,4 +1,4 @@
-"""Why no selection opens as many nodes as (16) is printed to ask for: the fewest in conflict.
+"""Why no selection opens as many nodes as (16) is printed to ask for.
 
 Each open node needs a job of its own that can use one of its GPUs, so nodes and jobs are matched.
 Where every job must open a node, the conflict is a set of jobs with fewer nodes that hold them;
@@ -7,30 +7,34 @@ where every node must be open, a set of nodes with fewer jobs (P. Hall, 1935).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
 from optsched.backends.irreducible import Naming
-from optsched.conflict import Conflict, Counts, Member, smallest_conflict
+from optsched.conflict import Conflict, Member
 from optsched.display import counted, listed
 from optsched.selection.cost import tables_of
 from optsched.selection.instance import Node, SelectionInstance, SelectionJob
 from optsched.selection.options import SelectionOptions
 
 Types = frozenset[str]
+Groups = Mapping[Types, list[int]]
+"""Indices of jobs by the GPU types that hold them, or of nodes by their type."""
 
 
 def find_conflict(
     instance: SelectionInstance, options: SelectionOptions, thorough: bool
 ) -> Conflict | None:
-    """The fewest jobs, or nodes, that the printed equality cannot match; thorough or not.
+    """Return jobs, or nodes, that cannot be matched; None if all can, or need not be.
 
-    None where it can, or where it is not asked for.
+    From an unmatched object, alternating paths reach a set of objects that is irreducible: all but
+    one of them are matched to the same partners, and without any one the others can be.
     """
     nodes: dict[Types, list[int]] = {}
     for n, node in enumerate(instance.nodes):
@@ -42,19 +46,18 @@ def find_conflict(
     each_job = len(instance.jobs) <= len(instance.nodes)
     groups, others = (jobs, nodes) if each_job else (nodes, jobs)
 
-    def matched(counts: Counts) -> int:
-        return _most_matched(list(groups), counts, others)
-
-    most = tuple(len(each) for each in groups.values())
-    if not options.opens_exactly or matched(most) >= asked:
+    if not options.opens_exactly:
         return None
-    counts, proof = smallest_conflict(most, lambda part: matched(part) == sum(part))
+    flow = _matching(groups, others)
+    short = asked - int(flow.sum())
+    if not short:
+        return None
+    counts = min(_violators(groups, others, flow), key=sum)
     chosen = [i for each, count in zip(groups.values(), counts, strict=True) for i in each[:count]]
     types = frozenset().union(*(t for t, count in zip(groups, counts, strict=True) if count))
     partners = sorted(i for t, each in others.items() if t & types for i in each)
     tell = _jobs_conflict if each_job else _nodes_conflict
     reason, members = tell(instance, sorted(chosen), partners)
-    short = asked - matched(most)
     return Conflict(
         instance.name,
         f"(16) as printed opens min(|J|, |N|) = {counted(asked, 'node')}, {reason}",
@@ -62,7 +65,7 @@ def find_conflict(
         "nodes",
         f"{counted(asked - short, 'node')} can be open at once; node_opening=free asks for none",
         members,
-        proof,
+        "irreducible",
         measures={"asked": asked, "most_open": asked - short},
     )
 
@@ -107,19 +110,37 @@ def _types_of(instance: SelectionInstance, job: SelectionJob) -> Types:
     )
 
 
-def _most_matched(
-    groups: Sequence[Types], counts: Counts, others: Mapping[Types, Sequence[int]]
-) -> int:
-    """How many of so many of each group find one of the others, each another one."""
+def _matching(groups: Groups, others: Groups) -> NDArray[np.int32]:
+    """Return how many objects of each group a largest matching gives to each of the others."""
     pairs = [(a, b) for a, t in enumerate(groups) for b, u in enumerate(others) if t & u]
-    source, first = 0, 1 + len(groups)
+    first = 1 + len(groups)
     sink = first + len(others)
+    sizes = [len(group) for group in groups.values()]
     rows = [0] * len(groups) + [1 + a for a, _ in pairs] + list(range(first, sink))
     columns = [*range(1, first), *(first + b for _, b in pairs), *[sink] * len(others)]
-    values = [*counts, *(counts[a] for a, _ in pairs), *(len(each) for each in others.values())]
+    values = [*sizes, *(sizes[a] for a, _ in pairs), *(len(each) for each in others.values())]
     shape = (sink + 1, sink + 1)
     graph = csr_array((np.array(values, dtype=np.int32), (rows, columns)), shape=shape)
-    return int(maximum_flow(graph, source, sink).flow_value)
+    flow: NDArray[np.int32] = maximum_flow(graph, 0, sink).flow.toarray()[1:first, first:sink]
+    return flow
+
+
+def _violators(groups: Groups, others: Groups, flow: NDArray[np.int32]) -> Iterator[list[int]]:
+    """Yield, for each group with an unmatched object, how many of each group conflict with it."""
+    usable = np.array([[bool(t & u) for u in others] for t in groups])
+    matched = flow.sum(axis=1)
+    for start, group in enumerate(groups.values()):
+        if matched[start] == len(group):
+            continue
+        reached = np.arange(len(groups)) == start
+        grown = True
+        while grown:
+            partners = usable[reached].any(axis=0)
+            larger = reached | flow[:, partners].any(axis=1)
+            reached, grown = larger, bool((larger != reached).any())
+        counts = np.where(reached, matched, 0)
+        counts[start] += 1
+        yield counts.tolist()
 
 
 def _jobs_conflict(

@@ -1,4 +1,4 @@
-"""Smallest conflicts by enumeration: every set of a given size, from one object on."""
+"""Conflicts by enumeration of every set of objects."""
 
 from __future__ import annotations
 
@@ -9,29 +9,35 @@ from typing import Any, TypeVar
 import pyomo.environ as pyo
 
 from optsched.backends import solve_model
-from optsched.backends.irreducible import Naming, _Rows
+from optsched.backends.irreducible import Naming, row_member
 from optsched.conflict import Member
 from optsched.result import Settings, Termination
 
 Item = TypeVar("Item")
 
 
+def irreducible_conflicts(
+    items: Sequence[Item], has_solution: Callable[[tuple[Item, ...]], bool]
+) -> set[frozenset[Item]]:
+    """All sets that have no solution, while they have one without any one of their items."""
+    parts = (part for size in range(1, len(items) + 1) for part in combinations(items, size))
+    bad = {frozenset(part) for part in parts if not has_solution(part)}
+    return {part for part in bad if not any(part - {item} in bad for item in part)}
+
+
 def smallest_conflicts(
     items: Sequence[Item], has_solution: Callable[[tuple[Item, ...]], bool]
 ) -> set[frozenset[Item]]:
     """All sets of the least size that have no solution; empty when all together have one."""
-    for size in range(1, len(items) + 1):
-        found = {frozenset(part) for part in combinations(items, size) if not has_solution(part)}
-        if found:
-            return found
-    return set()
+    found = irreducible_conflicts(items, has_solution)
+    return {part for part in found if len(part) == min(map(len, found))}
 
 
 def assert_irreducible(model: Any, rows: Sequence[Member], named: Naming) -> None:
     """Some rows of a model conflict, and without any one of them the others do not: it is asked."""
-    all_rows = _Rows(model, Settings())
-    by_name = {all_rows.member(row, named): each for row, each in all_rows.constraints.items()}
-    assert len(by_name) == all_rows.count, "names of rows are not unique"
+    constraints = list(model.component_data_objects(pyo.Constraint, active=True))
+    by_name = {row_member(constraint, named): constraint for constraint in constraints}
+    assert len(by_name) == len(constraints), "names of rows are not unique"
     chosen = [by_name[member] for member in rows]
     assert chosen
     for each in by_name.values():

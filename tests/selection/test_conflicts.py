@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from independent.day import seed_of_the_day
-from oracles.conflicts import assert_irreducible, smallest_conflicts
+from oracles.conflicts import assert_irreducible, irreducible_conflicts
 from oracles.selection import optimum
 
 import optsched
@@ -103,15 +103,15 @@ def each_has_its_own(case: dict[str, Any], names: tuple[str, ...]) -> bool:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_conflict_is_the_smallest_by_enumeration(name: str) -> None:
+def test_the_conflict_is_irreducible_by_enumeration(name: str) -> None:
     case, told = CASES[name]
     assert optimum(case, "printed") is None
     key = "jobs" if len(case["jobs"]) <= len(case["nodes"]) else "nodes"
     names = [each["name"] for each in case[key]]
-    possible = smallest_conflicts(names, lambda part: each_has_its_own(case, part))
+    possible = irreducible_conflicts(names, lambda part: each_has_its_own(case, part))
     conflict = optsched.explain(SelectionInstance.from_dict(case), options=PRINTED)
     assert isinstance(conflict, Conflict)
-    assert conflict.proof == "smallest"
+    assert conflict.proof == "irreducible"
     assert frozenset(member.name for member in conflict.members) in possible
     assert {member.kind for member in conflict.members} == {key.removesuffix("s")}
     assert told in str(conflict)
@@ -128,7 +128,7 @@ def test_the_conflict_is_the_smallest_by_enumeration(name: str) -> None:
 
 @pytest.mark.parametrize("count", [6, pytest.param(100, marks=pytest.mark.nightly)])
 def test_drawn_openings(count: int) -> None:
-    """Random types and memories: a conflict exactly where there is one, and the smallest."""
+    """Random types and memories: a conflict exactly where there is one, and irreducible."""
     rng = random.Random(int(seed_of_the_day()))
     infeasible = 0
     while infeasible < count:
@@ -142,7 +142,7 @@ def test_drawn_openings(count: int) -> None:
         case = made(nodes, jobs)
         found = find_conflict(SelectionInstance.from_dict(case), SelectionOptions("printed"), False)
         key = "jobs" if len(jobs) <= len(nodes) else "nodes"
-        possible = smallest_conflicts(
+        possible = irreducible_conflicts(
             [each["name"] for each in case[key]],
             lambda part, case=case: each_has_its_own(case, part),
         )
