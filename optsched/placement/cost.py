@@ -118,6 +118,12 @@ class CostTables:
         work = self._costs(np.where(np.isfinite(self.all_reduce), self.near_work, np.inf))
         return PipelineCosts(work, self.all_reduce, self.hidden, self.parts)
 
+    @property
+    def asynchronous_costs(self) -> PipelineCosts:
+        """The job without micro-batches as kernels take it: 0 of them, all-reducing at work."""
+        none = np.zeros_like(self.all_reduce)
+        return PipelineCosts(self.costs, none, np.zeros(len(self.replicas)), 0)
+
     def _costs(self, near: Floats) -> StageCosts:
         return StageCosts(near, self.before, self.after, self.replicas, self.gpus)
 
@@ -257,7 +263,7 @@ def time_matrix(tables: CostTables, counts: Ints, options: PlacementOptions) -> 
     array of float, shape (stages, servers)
         Seconds.
     """
-    width = _bottleneck(counts) if options.all_reduce_bandwidth == "bottleneck" else counts
+    width = all_reduce_counts(counts, options.all_reduce_bandwidth == "bottleneck")
     stage = np.arange(len(counts))[:, None]
     near = tables.near_work[stage, counts] + tables.all_reduce[stage, width]
     return _beside_neighbours(tables, counts, near)
@@ -312,6 +318,9 @@ def _neighbours(k: Ints) -> tuple[Ints, Ints]:
     return np.concatenate((k[-1:], k[:-1])), np.concatenate((k[1:], k[:1]))
 
 
-def _bottleneck(counts: Ints) -> Ints:
+def all_reduce_counts(counts: Ints, bottleneck: bool) -> Ints:
+    """Counts whose NIC shares bound the all-reduce: a server's own, or the stage's least."""
+    if not bottleneck:
+        return counts
     least = np.where(counts > 0, counts, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
     return np.minimum(least, counts)

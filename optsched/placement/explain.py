@@ -8,8 +8,15 @@ from typing import Any
 import numpy as np
 
 from optsched.display import Explanation
-from optsched.placement.cost import CostTables, placement_time, tables_of, tensor_time
-from optsched.placement.instance import PlacementInstance, Stage
+from optsched.placement.cost import (
+    CostTables,
+    Ints,
+    all_reduce_counts,
+    placement_time,
+    tables_of,
+    tensor_time,
+)
+from optsched.placement.instance import PlacementInstance
 from optsched.placement.options import PlacementOptions
 from optsched.placement.scaling import SLOWER, measures
 from optsched.placement.solution import PlacementSolution
@@ -23,14 +30,7 @@ PARTS = {
     "all_reduce": "all-reduce",
 }
 """Attribute of `StageTime`: its name."""
-_HEADINGS = {
-    "compute": "compute",
-    "inter_server": "inter-server",
-    "intra_server": "intra-server",
-    "tensor": "tensor",
-    "experts": "experts",
-    "all_reduce": "all-reduce",
-}
+_HEADINGS = {attribute: name.split()[0] for attribute, name in PARTS.items()}
 
 
 @dataclass(frozen=True)
@@ -208,36 +208,18 @@ def explain(
     instance: PlacementInstance, solution: PlacementSolution, options: PlacementOptions
 ) -> Breakdown:
     """Break a feasible placement's time down."""
-    stages, servers = instance.shape
-    tables = tables_of(instance, options)
-    own = _OwnParts(instance, tables)
+    tables, counts = tables_of(instance, options), np.array(solution.counts)
+    shares = all_reduce_counts(counts, options.all_reduce_bandwidth == "bottleneck")
     rows = tuple(
-        _row(instance, own, solution.counts, (s, m), options)
-        for s in range(stages)
-        for m in range(servers)
-        if solution.counts[s][m] > 0
+        _row(instance, tables, counts, shares, (s, m)) for s, m in np.argwhere(counts).tolist()
     )
-    pipeline = _pipeline(tables, solution, rows, options)
+    pipeline = _pipeline(tables, counts, rows, options)
     alpha = pipeline.total if pipeline else max(row.total for row in rows)
     return Breakdown(instance.name, rows, **measures(instance, alpha, options), pipeline=pipeline)
 
 
-class _OwnParts:
-    """What depends on a stage's own count alone, where some stage of the job has any of it."""
-
-    def __init__(self, instance: PlacementInstance, tables: CostTables) -> None:
-        stages = instance.job.stages
-        slices = [tensor_time(stage, instance.cluster) for stage in stages]
-        self.gpus = [stage.tensor_parallel for stage in stages] if instance.job.is_sliced else None
-        self.tensor = slices if any(slices) else None
-        self.experts = tables.experts if tables.experts.any() else None
-
-
 def _pipeline(
-    tables: CostTables,
-    solution: PlacementSolution,
-    rows: tuple[StageTime, ...],
-    options: PlacementOptions,
+    tables: CostTables, counts: Ints, rows: tuple[StageTime, ...], options: PlacementOptions
 ) -> Pipeline | None:
     """The parts of a synchronous iteration: what is neither work nor bubble is all-reduce."""
     if tables.micro_batches is None:
@@ -247,62 +229,40 @@ def _pipeline(
         slowest[row.stage] = max(slowest.get(row.stage, 0.0), row.work)
     bottleneck = max(slowest.values())
     fill_and_drain = (sum(slowest.values()) - bottleneck) / tables.parts
-    alpha = placement_time(tables, np.array(solution.counts), options)
-    exposed = max(alpha - bottleneck - fill_and_drain, 0.0)
-    return Pipeline(tables.micro_batches, bottleneck, fill_and_drain, exposed)
+    exposed = placement_time(tables, counts, options) - bottleneck - fill_and_drain
+    return Pipeline(tables.micro_batches, bottleneck, fill_and_drain, max(exposed, 0.0))
 
 
 def _row(
     instance: PlacementInstance,
-    own: _OwnParts,
-    counts: tuple[tuple[int, ...], ...],
+    tables: CostTables,
+    counts: Ints,
+    shares: Ints,
     place: tuple[int, int],
-    options: PlacementOptions,
 ) -> StageTime:
     s, m = place
     stages, cluster = instance.job.stages, instance.cluster
-    stage = stages[s]
+    stage, replicas = stages[s], int(counts[s, m])
     near = away = 0.0
-    if s > 0:
-        inside = counts[s - 1][m] / stages[s - 1].replicas
-        near += 2 * stage.input_bytes * inside
-        away += 2 * stage.input_bytes * (1 - inside)
-    if s + 1 < len(stages):
-        inside = counts[s + 1][m] / stages[s + 1].replicas
-        near += 2 * stage.output_bytes * inside
-        away += 2 * stage.output_bytes * (1 - inside)
+    for neighbour, size in ((s - 1, stage.input_bytes), (s + 1, stage.output_bytes)):
+        if 0 <= neighbour < len(stages):
+            share = int(counts[neighbour, m]) / stages[neighbour].replicas
+            near += 2 * size * share
+            away += 2 * size * (1 - share)
     nic = stage.tensor_parallel * cluster.inter_bandwidth
-    seconds, link = _all_reduce(instance, stage, counts[s], m, options)
+    link = "intra-server" if replicas == stage.replicas else "inter-server"
+    slices = any(each.tensor_bytes and each.tensor_parallel > 1 for each in stages)
     return StageTime(
         stage=s,
         name=stage.name,
         server=m,
-        replicas=counts[s][m],
-        compute=stage.forward_time + options.backward_overlap * stage.backward_time,
+        replicas=replicas,
+        compute=stage.forward_time + float(tables.backward[s]),
         inter_server=away * cluster.gpus_per_server / nic,
         intra_server=near / cluster.intra_bandwidth,
-        all_reduce=options.all_reduce_overlap * seconds,
-        all_reduce_link=link,
-        gpus=None if own.gpus is None else own.gpus[s] * counts[s][m],
-        tensor=None if own.tensor is None else own.tensor[s],
-        experts=None if own.experts is None else float(own.experts[s, counts[s][m]]),
+        all_reduce=float(tables.all_reduce[s, shares[s, m]]),
+        all_reduce_link="none" if stage.replicas == 1 else link,
+        gpus=stage.tensor_parallel * replicas if instance.job.is_sliced else None,
+        tensor=tensor_time(stage, cluster) if slices else None,
+        experts=float(tables.experts[s, replicas]) if tables.experts.any() else None,
     )
-
-
-def _all_reduce(
-    instance: PlacementInstance,
-    stage: Stage,
-    row: tuple[int, ...],
-    m: int,
-    options: PlacementOptions,
-) -> tuple[float, str]:
-    k, cluster = stage.replicas, instance.cluster
-    if k == 1:
-        return 0.0, "none"
-    volume = 2 * (k - 1) / k * stage.parameter_bytes
-    q = stage.tensor_parallel
-    if row[m] == k:
-        return volume / (q * cluster.intra_bandwidth), "intra-server"
-    sharing = row[m] if options.all_reduce_bandwidth == "own" else min(x for x in row if x > 0)
-    share = sharing * q * cluster.inter_bandwidth / cluster.gpus_per_server
-    return volume / share, "inter-server"

@@ -1,4 +1,4 @@
-"""Compiled times of a stage and of a server, on which all kernels of placement stand."""
+"""The compiled time of a stage on a server, which all kernels of placement share."""
 
 from __future__ import annotations
 
@@ -20,17 +20,3 @@ def stage_time(costs: Any, s: int, v: int, u: int, w: int) -> float:
     if s + 1 < len(costs.replicas):
         time += costs.after[s] * (costs.replicas[s + 1] - w)
     return time
-
-
-@register_jitable
-def server_time(costs: Any, counts: Any, m: int) -> float:
-    """Largest stage time on server m, in seconds; counts (S, M)."""
-    stages = counts.shape[0]
-    worst = 0.0
-    for s in range(stages):
-        v = counts[s, m]
-        if v > 0:
-            u = counts[s - 1, m] if s > 0 else 0
-            w = counts[s + 1, m] if s + 1 < stages else 0
-            worst = max(worst, stage_time(costs, s, v, u, w))
-    return worst

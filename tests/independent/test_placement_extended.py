@@ -204,6 +204,8 @@ def test_offers_that_hold_no_placement(instance: dict, method: str, tmp_path: Pa
     said = "no-solution" if method == "heavy-edge" else "infeasible"
     assert (result.termination.value, result.objective) == (said, None)
     assert result.solution is None
+    if method == "heavy-edge" and sum(instance["free_gpus"]) == 4:  # a bound sees it, too
+        assert (result.bound, result.bound_source) == (None, None)
 
 
 @pytest.mark.parametrize("table", [[[1, 1]], [[2, 0]], [[0, 2]], [[1, 0]]])

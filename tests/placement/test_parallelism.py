@@ -247,7 +247,7 @@ def test_the_explanation_names_each_part() -> None:
     assert row.gpus == 2
     headings = str(explained).splitlines()[1].split()
     assert headings[2:] == [
-        *("replicas", "GPUs", "compute", "inter-server", "intra-server", "tensor", "experts"),
+        *("replicas", "GPUs", "compute", "inter-server", "intra-server", "tensor", "expert"),
         *("all-reduce", "over", "total"),
     ]
     assert "pipeline" not in explained.to_dict()

@@ -11,7 +11,7 @@ from oracles import placement as oracle
 
 import optsched
 from optsched.errors import NotApplicableError
-from optsched.placement.bounds.combinatorial import combinatorial_bound
+from optsched.placement.bounds.combinatorial import combinatorial_bound, quick_bound
 from optsched.placement.cost import iteration_time, tables_of, work_matrix
 from optsched.placement.exact.packing import packing
 from optsched.placement.instance import PlacementInstance
@@ -145,8 +145,10 @@ def test_offers_that_cannot_hold_the_replicas(
         said = Termination.INFEASIBLE if proves else Termination.NO_SOLUTION
         assert (result.termination, result.solution, result.objective) == (said, None, None), method
         assert not proves or result.bound is None
-    bound = combinatorial_bound(made, tables_of(made))
-    assert np.isfinite(bound.value)
+        assert result.bound is None or result.bound > 0
+    bound = combinatorial_bound(made, tables_of(made)).value
+    assert quick_bound(made, PlacementOptions())[0] == (bound if np.isfinite(bound) else None)
+    assert np.isinf(bound) == (free != [5, 5])  # only there GPUs may stay free
 
 
 def test_heavy_edge_names_the_stage_and_the_server() -> None:

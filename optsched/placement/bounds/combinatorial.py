@@ -70,7 +70,7 @@ def combinatorial_bound(
         value = float(_pattern_bound.for_size(_pattern_work(tables, size))(tables.costs, size))
         bounds.append(Bound(value, f"pattern bound, offer of {size}"))
     if not all(math.isfinite(bound.value) for bound in bounds):
-        return Bound(0.0, "no bound: the servers cannot hold all replicas")
+        return Bound(math.inf, "the servers cannot hold all replicas")
     best = max(bounds, key=lambda bound: bound.value)
     return Bound(tables.rounded_down(best.value), best.source)
 
@@ -109,10 +109,10 @@ def _pipeline_bound(tables: CostTables, offer: int) -> float:
 
 def quick_bound(
     instance: PlacementInstance, options: PlacementOptions, deadline: Deadline | None = None
-) -> tuple[float, str]:
-    """The combinatorial bound as value and source: what certifies every heuristic's row."""
-    bound = combinatorial_bound(instance, tables_of(instance, options), deadline or Deadline())
-    return bound.value, bound.source
+) -> tuple[float | None, str | None]:
+    """The combinatorial bound and its source, for heuristics; None where no placement exists."""
+    bound = combinatorial_bound(instance, tables_of(instance, options), deadline)
+    return (bound.value, bound.source) if math.isfinite(bound.value) else (None, None)
 
 
 def _pattern_work(tables: CostTables, size: int) -> int:

@@ -26,9 +26,9 @@ from optsched.placement.cost import CostTables, Ints, placement_time, tables_of
 from optsched.placement.exact.packing import packing
 from optsched.placement.heuristics.heavy_edge import graph_arrays, heavy_edge_counts
 from optsched.placement.instance import PlacementInstance
-from optsched.placement.options import STANDARD, PlacementOptions
+from optsched.placement.options import PlacementOptions
 from optsched.placement.solution import PlacementSolution
-from optsched.placement.stage_time import server_time, stage_time
+from optsched.placement.stage_time import stage_time
 from optsched.result import Outcome, Settings, Termination
 
 MOST_ROUNDS = 100_000
@@ -90,8 +90,8 @@ def improved_start(
         asynchronous = [counts.copy() for counts in starts]
         accepted += sum(improve(free, tables, counts, settings)[0] for counts in asynchronous)
         starts += asynchronous
-    improved = improve if tables.micro_batches is None else _improve_pipeline
-    searched = [improved(free, tables, counts, settings) for counts in starts]
+    synchronous = tables.micro_batches is not None
+    searched = [improve(free, tables, counts, settings, synchronous) for counts in starts]
     seconds = [time for _, time in searched]
     counts = starts[seconds.index(min(seconds))]
     accepted += sum(resplits for resplits, _ in searched)
@@ -126,24 +126,18 @@ def starting_placement(
     return second
 
 
-def improve(free: Ints, tables: CostTables, counts: Ints, settings: Settings) -> tuple[int, float]:
-    """Re-split servers until nothing improves; edits the counts. Accepted re-splits, and alpha."""
-    run = _resplit_servers.for_size(50.0 * counts.size)
-    found = run(tables.costs, counts, free, _rounds(settings), MOST_SPLITS)
-    return int(found[0]), float(found[2])
-
-
-def _improve_pipeline(
-    free: Ints, tables: CostTables, counts: Ints, settings: Settings
+def improve(
+    free: Ints, tables: CostTables, counts: Ints, settings: Settings, pipeline: bool = False
 ) -> tuple[int, float]:
-    """The same for a job of micro-batches."""
-    run = _resplit_pipeline.for_size(50.0 * counts.size)
-    found = run(tables.pipeline_costs, counts, free, _rounds(settings), MOST_SPLITS)
-    return int(found[0]), placement_time(tables, counts, STANDARD)
+    """Re-split servers until nothing improves; edits the counts. Accepted re-splits, and alpha.
 
-
-def _rounds(settings: Settings) -> int:
-    return MOST_ROUNDS if settings.iterations is None else settings.iterations
+    `pipeline` takes the time of a job of micro-batches instead of the asynchronous job's.
+    """
+    costs = tables.pipeline_costs if pipeline else tables.asynchronous_costs
+    rounds = MOST_ROUNDS if settings.iterations is None else settings.iterations
+    run = _resplit.for_size(50.0 * counts.size)
+    accepted, seconds = run(costs, counts, free, rounds, MOST_SPLITS)
+    return int(accepted), float(seconds)
 
 
 def _starts(instance: PlacementInstance, tables: CostTables, free: Ints) -> list[Ints]:
@@ -161,20 +155,15 @@ def _starts(instance: PlacementInstance, tables: CostTables, free: Ints) -> list
     return [counts for counts in starts if counts.sum() == needed]
 
 
-# Kernels: re-splits of two servers, of asynchronous jobs and of micro-batches.
+# Kernels: re-splits of two servers. An asynchronous job is a pipeline of 0 micro-batches whose
+# stages all-reduce as part of their work.
 
 
 class _Halves(NamedTuple):
-    """How two servers share the stages that they hold, the first so far as `split` says.
+    """How two servers share their stages.
 
-    Attributes
-    ----------
-    held : array (n,)
-        The stages.
-    total, joined : array (n + 1,)
-        Replicas on both, and whether the stage before is held as well.
-    split : array (n + 1,)
-        Replicas on the first server, -1 before any is tried.
+    `held` (n,) are the stages, `total` (n + 1,) their replicas on both servers, `joined` (n + 1,)
+    whether the stage before is held too, `split` (n + 1,) the replicas on the first server, or -1.
     """
 
     held: Any
@@ -184,37 +173,44 @@ class _Halves(NamedTuple):
 
 
 @kernel
-def _resplit_servers(costs: Any, counts: Any, free: Any, rounds: int, budget: int) -> Any:
-    """Re-split the worst server with each other one until nothing improves; edits `counts`.
+def _resplit(pipeline: Any, counts: Any, free: Any, rounds: int, budget: int) -> Any:
+    """Re-split a slowest server with each other one until nothing improves; edits `counts`.
 
-    Returns the number of accepted re-splits, the splits looked at (never more than `budget`, of
-    which one pair gets at most a hundredth), and the slowest server's time at the end.
+    Returns the number of accepted re-splits and alpha at the end. At most `budget` splits are
+    tried, of which one pair gets at most a hundredth.
     """
-    servers = counts.shape[1]
-    times = np.empty(servers)
+    stages, servers = counts.shape
+    works, reduces = np.zeros((stages, servers)), np.zeros((stages, servers))
     for m in range(servers):
-        times[m] = server_time(costs, counts, m)
+        _measure(pipeline, counts, m, works, reduces)
     accepted, spent = 0, 0
-    while accepted < rounds and spent < budget:
-        worst = int(np.argmax(times))
-        if times[worst] <= 0.0:  # nothing is faster, and the server may hold nothing to re-split
-            break
+    limit, improved = _time(pipeline, works, reduces), True
+    while improved and limit > 0.0 and accepted < rounds and spent < budget:
         improved = False
-        for other in range(servers):
-            if other == worst or spent >= budget:
-                continue
-            most = min(budget // 100, budget - spent)
-            pair = (worst, other, free[worst], free[other])
-            improved, looked = _split_pair(costs, counts, pair, times[worst], most)
-            spent += looked
+        slow_works, slow_reduces = _three_slowest(works), _three_slowest(reduces)
+        for a in _slowest_servers(pipeline, works, reduces):
+            for b in range(servers):
+                if b == a or spent >= budget:
+                    continue
+                # What the other servers need; asynchronous ties are broken one by one instead.
+                rest = np.zeros(stages), np.zeros(stages)
+                if pipeline.micro_batches > 0:
+                    rest = (
+                        _largest_without(works, slow_works, a, b),
+                        _largest_without(reduces, slow_reduces, a, b),
+                    )
+                pair, nodes = (a, b, free[a], free[b]), min(budget // 100, budget - spent)
+                improved, tried = _split_pair(pipeline, counts, pair, rest, limit, nodes)
+                spent += tried
+                if improved:
+                    _measure(pipeline, counts, a, works, reduces)
+                    _measure(pipeline, counts, b, works, reduces)
+                    limit = _time(pipeline, works, reduces)
+                    accepted += 1
+                    break
             if improved:
-                times[worst] = server_time(costs, counts, worst)
-                times[other] = server_time(costs, counts, other)
-                accepted += 1
                 break
-        if not improved:
-            break
-    return accepted, spent, times.max()
+    return accepted, limit
 
 
 @kernel
@@ -298,99 +294,6 @@ def _take_split(halves: Any, counts: Any, a: int, b: int) -> None:
 
 
 @register_jitable
-def _split_pair(costs: Any, counts: Any, pair: Any, limit: float, most_nodes: int) -> Any:
-    """Find a split of the two servers' replicas with both times below `limit`, depth first.
-
-    ``pair`` are the two servers and their GPUs. Returns whether there is a split (then `counts`
-    holds it) and the splits looked at.
-    """
-    a, b, room, room_b = pair
-    halves, after_i = _halves_of(counts, costs.gpus, a, b)
-    active = len(halves.held)
-    least = after_i[0] - room_b  # of the first server's GPUs: the second holds no more
-    used = np.zeros(active + 2, dtype=np.int64)
-    below = limit * (1.0 - 1e-12)
-    depth, nodes = 0, 0
-    while depth >= 0:
-        if depth == active:
-            if _stage_ok(costs, halves, depth - 1, False, below):
-                _take_split(halves, counts, a, b)
-                return True, nodes
-            depth -= 1
-            continue
-        taken = _next_split(halves, costs.gpus, used, depth, room)
-        if taken < 0:
-            depth -= 1
-            continue
-        nodes += 1
-        if nodes > most_nodes:
-            return False, nodes
-        if taken + after_i[depth + 1] < least:
-            continue
-        if depth > 0 and not _stage_ok(costs, halves, depth - 1, True, below):
-            continue
-        used[depth + 1] = taken
-        depth += 1
-    return False, nodes
-
-
-@register_jitable
-def _stage_ok(costs: Any, halves: Any, i: int, followed: bool, below: float) -> bool:
-    """Whether stage i of the split stays below the limit on both servers."""
-    for side in range(2):
-        v, u, w = _half(halves, i, side, followed)
-        if v > 0 and not stage_time(costs, halves.held[i], v, u, w) < below:
-            return False
-    return True
-
-
-@kernel
-def _resplit_pipeline(pipeline: Any, counts: Any, free: Any, rounds: int, budget: int) -> Any:
-    """Re-split pairs of servers until nothing improves; edits `counts`.
-
-    Only a server on which some stage is slowest can be of use; it is re-split with each other one.
-    Returns the number of accepted re-splits and the times of
-    stages worked out, about: not many more than `budget`, of which one pair gets at most a
-    hundredth.
-    """
-    stages, servers = counts.shape
-    works, reduces = np.zeros((stages, servers)), np.zeros((stages, servers))
-    for m in range(servers):
-        _measure(pipeline, counts, m, works, reduces)
-    accepted, spent = 0, 0
-    while accepted < rounds and spent < budget:
-        improved = False
-        spent += stages * servers
-        slow_works, slow_reduces = _three_largest(works), _three_largest(reduces)
-        elsewhere = _largest_without(works, slow_works, -1, -1)
-        limit = _time(pipeline, elsewhere, _largest_without(reduces, slow_reduces, -1, -1))
-        for a in range(servers):
-            if improved or not _is_slowest(works, reduces, slow_works, slow_reduces, a):
-                continue
-            for b in range(servers):
-                if b == a or spent >= budget:
-                    continue
-                rest = (
-                    _largest_without(works, slow_works, a, b),
-                    _largest_without(reduces, slow_reduces, a, b),
-                )
-                most = min(budget // 100, budget - spent)
-                pair = (a, b, free[a], free[b])
-                improved, looked = _split_pair_of_pipeline(
-                    pipeline, counts, pair, rest, limit, most
-                )
-                spent += looked + stages
-                if improved:
-                    _measure(pipeline, counts, a, works, reduces)
-                    _measure(pipeline, counts, b, works, reduces)
-                    accepted += 1
-                    break
-        if not improved:
-            break
-    return accepted, spent
-
-
-@register_jitable
 def _measure(pipeline: Any, counts: Any, m: int, works: Any, reduces: Any) -> None:
     """Seconds of each stage's work and all-reduce on server m."""
     stages = counts.shape[0]
@@ -406,40 +309,31 @@ def _measure(pipeline: Any, counts: Any, m: int, works: Any, reduces: Any) -> No
 
 @register_jitable
 def _time(pipeline: Any, works: Any, reduces: Any) -> float:
-    """alpha of each stage's slowest work and all-reduce, as `CostTables.pipeline_time`."""
-    exposed = (reduces - pipeline.hidden).max()
-    return _steady(pipeline, works.max(), _total(works)) + exposed
-
-
-@register_jitable
-def _total(values: Any) -> float:
-    """The sum in order, whoever runs this: numpy's own adds pairs up."""
-    total = 0.0
-    for value in values:
-        total += value
-    return total
+    """alpha of a placement, from the seconds of each stage on each server (S, M)."""
+    total, most, exposed = 0.0, 0.0, 0.0
+    for s in range(len(works)):
+        slowest = works[s].max()
+        total += slowest
+        most = max(most, slowest)
+        exposed = max(exposed, reduces[s].max() - pipeline.hidden[s])
+    return _steady(pipeline, most, total) + exposed
 
 
 @register_jitable
 def _steady(pipeline: Any, most: float, total: float) -> float:
-    return ((pipeline.micro_batches - 1) * most + total) / pipeline.micro_batches
+    """alpha without the all-reduce, from the largest and the sum of the stages' work."""
+    parts = pipeline.micro_batches
+    return ((parts - 1) * most + total) / parts if parts > 0 else most
 
 
 @register_jitable
-def _three_largest(values: Any) -> Any:
-    """By stage the servers of the three largest values, in order; -1 for no more servers."""
-    stages, servers = values.shape
-    where = np.full((stages, 3), -1)
-    for s in range(stages):
-        for m in range(servers):
-            i = 3
-            while i > 0 and (where[s, i - 1] < 0 or values[s, m] > values[s, where[s, i - 1]]):
-                i -= 1
-            if i < 3:
-                for j in range(2, i, -1):
-                    where[s, j] = where[s, j - 1]
-                where[s, i] = m
-    return where
+def _three_slowest(values: Any) -> Any:
+    """Servers of the three largest values of each stage (S, 3); -1 where there are fewer."""
+    servers = np.full((len(values), 3), -1)
+    for s in range(len(values)):
+        largest = np.argsort(-values[s])[:3]
+        servers[s, : len(largest)] = largest
+    return servers
 
 
 @register_jitable
@@ -456,19 +350,22 @@ def _largest_without(values: Any, where: Any, a: int, b: int) -> Any:
 
 
 @register_jitable
-def _is_slowest(works: Any, reduces: Any, slow_works: Any, slow_reduces: Any, m: int) -> bool:
-    """Whether some stage works or all-reduces nowhere longer than on server m."""
+def _slowest_servers(pipeline: Any, works: Any, reduces: Any) -> Any:
+    """Servers that a re-split may help: where a stage is slowest, or the slowest of all stages."""
+    slowest = np.zeros(works.shape[1], dtype=np.bool_)
+    if pipeline.micro_batches == 0:
+        most = np.array([works[:, m].max() for m in range(works.shape[1])])
+        slowest[np.argmax(most)] = True
+        return np.flatnonzero(slowest)
     for s in range(len(works)):
-        work, reduce = works[s, slow_works[s, 0]], reduces[s, slow_reduces[s, 0]]
-        if work > 0.0 and works[s, m] == work:
-            return True
-        if reduce > 0.0 and reduces[s, m] == reduce:
-            return True
-    return False
+        work, reduce = works[s].max(), reduces[s].max()
+        for m in range(works.shape[1]):
+            slowest[m] |= works[s, m] == work > 0.0 or reduces[s, m] == reduce > 0.0
+    return np.flatnonzero(slowest)
 
 
 @register_jitable
-def _split_pair_of_pipeline(
+def _split_pair(
     pipeline: Any, counts: Any, pair: Any, rest: Any, limit: float, most_nodes: int
 ) -> Any:
     """Find a split of the two servers' replicas with alpha below `limit`, depth first.
@@ -484,7 +381,7 @@ def _split_pair_of_pipeline(
     least = after_i[0] - room_b
     used = np.zeros(active + 2, dtype=np.int64)
     work, longest, exposed = np.zeros(active + 1), np.zeros(active + 1), np.zeros(active + 1)
-    work[0], longest[0] = _total(rest[0]), rest[0].max()
+    work[0], longest[0] = rest[0].sum(), rest[0].max()
     exposed[0] = (rest[1] - pipeline.hidden).max()
     below = limit * (1.0 - 1e-12)
     depth, nodes = 0, 0

@@ -18,7 +18,14 @@ from optsched.backends.sizes import refuse_many_nonzeros
 from optsched.deadline import Deadline
 from optsched.errors import NotApplicableError
 from optsched.placement.bounds.combinatorial import least_pipeline_times, most_saving
-from optsched.placement.cost import CostTables, Ints, placement_time, tables_of, work_matrix
+from optsched.placement.cost import (
+    CostTables,
+    Ints,
+    all_reduce_counts,
+    placement_time,
+    tables_of,
+    work_matrix,
+)
 from optsched.placement.instance import PlacementInstance, equal_neighbours
 from optsched.placement.models.counts import counts_from
 from optsched.placement.models.limits import count_nonzeros
@@ -157,7 +164,7 @@ def build(data: PlacementModelData, deadline: Deadline | None = None) -> pyo.Con
 def set_start(model: pyo.ConcreteModel, data: PlacementModelData, counts: Ints) -> None:
     """Set the variables to a placement: the start handed to the solver."""
     counts = _ordered(data, counts) if data.pruned else counts
-    width = _widths(data, counts)
+    width = all_reduce_counts(counts, data.bottleneck)
     for s, m, v, w in model.COLUMNS:
         model.place[s, m, v, w] = int(counts[s, m] == v and width[s, m] == w)
     for s, m in model.saving:
@@ -380,10 +387,3 @@ def _ordered(data: PlacementModelData, counts: Ints) -> Ints:
         by_rank = sorted(group, key=lambda m: -int(weights @ counts[:, m]))
         ordered[:, group] = counts[:, by_rank]
     return ordered
-
-
-def _widths(data: PlacementModelData, counts: Ints) -> Ints:
-    if not data.bottleneck:
-        return counts
-    least = np.where(counts > 0, counts, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
-    return np.where(counts > 0, least, 0)
