@@ -1,11 +1,11 @@
-"""Selection: seconds, proofs and excess of the exact methods, of sts, and of speed profiles.
+"""Selection: seconds, proofs and excess of the exact methods and of sts.
 
-    python benchmarks/selection.py [--part patterns,eight,six,columns,large,huge,rivals,sts,hull]
+    python benchmarks/selection.py [--part patterns,eight,six,columns,large,huge,rivals,sts]
                                    [--runs 5]
 
 Every row is shown. Instances are `optsched generate selection`'s with 4 GPUs per node unless a row
-says otherwise, Table IV's fractions, seeds from 0 on: five where proofs are long, twenty for `sts`
-and `hull`. Times are wall clock on one core, HiGHS on one thread, from the instance to the decoded
+says otherwise, Table IV's fractions, seeds from 0 on: five where proofs are long, twenty for
+`sts`. Times are wall clock on one core, HiGHS on one thread, from the instance to the decoded
 selection, Pyomo's build included; beside them the processor's seconds, and the wall clock with
 loading and check; compiled code is loaded before. `rivals` runs milp and minlp at growing sizes for
 60 s each beside patterns, and says which was the last that they proved. Peak memory is the
@@ -18,13 +18,12 @@ import argparse
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import numpy as np
 from machine import peak_memory, take_one_core
 
 import optsched
@@ -35,13 +34,12 @@ from optsched.result import Result, Termination
 from optsched.selection.assignment import expected_cost, solution_of
 from optsched.selection.check import check
 from optsched.selection.cost import tables_of
-from optsched.selection.heuristics.profiles import first_steps
 from optsched.selection.heuristics.sts import sts_assignment
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
 
 RIVAL_LIMIT = 60.0
-SHORT = ("sts", "hull")
+SHORT = ("sts",)
 RIVAL_SIZES = ((2, 3), (2, 4), (3, 6), (4, 8), (5, 10), (6, 12), (8, 16))
 
 
@@ -215,37 +213,6 @@ def _decide(instance: SelectionInstance) -> object:
     return sts_assignment(tables_of(instance, SelectionOptions()))
 
 
-def hull(seeds: range) -> None:
-    """Speed profiles: 20 us each, over 400 jobs whose deadlines all bind."""
-    for gpus, width in ((4, 5), (8, 5), (8, 1)):
-        settings = SelectionSettings(nodes=3, jobs=400, gpus_per_node=gpus, bin_width=width)
-        found: dict[str, list[float]] = {}
-        for seed in seeds:
-            for name, seconds in _profiles(settings, seed).items():
-                found.setdefault(name, []).append(1e6 * seconds / settings.jobs)
-        for name, times in found.items():
-            print(
-                f"{name} K={gpus}, epochs in bins of {width}: median {median(times):.2f} us "
-                f"[{min(times):.2f}-{max(times):.2f}] over {len(times)} seeds; "
-                f"target 20 us: {'met' if max(times) <= 20 else 'MISSED'}"
-            )
-
-
-def _profiles(settings: SelectionSettings, seed: int) -> dict[str, float]:
-    """Seconds of all jobs' profiles by GPU type: the median of seven times."""
-    tables = tables_of(generate_selection(settings, seed=seed), SelectionOptions())
-    curves, found = tables.works.curves, {}
-    for t, kind in enumerate(tables.kinds):
-        worst = tables.worst[:, t, : kind.gpus]
-        share = np.random.default_rng(seed).uniform(0.05, 0.95, size=tables.jobs)
-        due = worst[:, -1] + share * (worst[:, 0] - worst[:, -1])  # every deadline binds
-        bound = replace(tables, due_dates=due + tables.instance.now)
-        found[kind.name] = median(
-            _timed(lambda a=(bound, curves, t): first_steps(*a)) for _ in range(7)
-        )
-    return found
-
-
 def _spent(call: Callable[[], object]) -> float:
     began = time.process_time()
     call()
@@ -267,7 +234,6 @@ PARTS: dict[str, Callable[[range], None]] = {
     "huge": huge,
     "rivals": rivals,
     "sts": sts,
-    "hull": hull,
 }
 
 if __name__ == "__main__":

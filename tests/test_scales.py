@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from oracles.random_profiles import random_profile
+from independent import speed_profile_cases
 from oracles.random_selection import tiny
 from scales import MONEY, TIME, changes_of_unit, factor, in_units
 
@@ -27,6 +28,7 @@ from optsched.problems import PROBLEMS
 from optsched.result import is_proved
 from optsched.rolling.runs import run_policies
 from optsched.rolling.solution import RollingSolution
+from optsched.speed_profile.instance import SpeedProfileInstance
 
 JUST_TOO_MUCH = 3e-6
 """Relative: a corruption of so much of its own quantity is found at every scale."""
@@ -182,12 +184,22 @@ def test_memory_is_short_at_every_scale(unit: dict[str, float]) -> None:
 
 def profiles() -> list[Any]:
     names = [pytest.param(name, id=name) for name in shipped("speed-profile")]
-    return [*names, *(pytest.param(seed, id=f"profile-{seed}") for seed in range(25))]
+    return [*names, *(pytest.param(seed, id=f"profile-{seed}") for seed in range(30))]
+
+
+def drawn_profile(number: int) -> SpeedProfileInstance:
+    """A drawn case whose epochs stay within the format in units 1e9 times as large."""
+    for seed in itertools.count(1):
+        instance = speed_profile_cases.draw(seed, (0, 1, 5)[number % 3] + 16 * number).instance
+        work = instance["work"]
+        if min(work["values"] if "values" in work else work["points"][1:]) >= 1:
+            return SpeedProfileInstance.from_dict(instance)
+    raise AssertionError
 
 
 @pytest.mark.parametrize("given", profiles())
 def test_speed_profiles(given: str | int) -> None:
-    loaded = optsched.load(given) if isinstance(given, str) else random_profile(given)
+    loaded = optsched.load(given) if isinstance(given, str) else drawn_profile(given)
     document, solution = loaded.to_dict(), solve(loaded, "hull").solution.to_dict()
     start = {"time": document["speeds"][0], "epochs": 1.5}  # the slowest speed is 1.5
     instance = in_units(document, start)

@@ -237,6 +237,12 @@ def energy_rate(tables: Tables, node: int, used: int) -> float:
     return tables.instance.nodes[node].cost_rate[used - 1] if used else 0.0
 
 
+def type_rates(tables: Tables, kind: int) -> Floats:
+    """Dollars per second with 1..K GPUs of a type: those of its largest node, the cheapest one."""
+    most = tables.kinds[kind].gpus
+    return np.array(min(c.cost_rate for c in tables.classes if c.kind == kind and c.gpus == most))
+
+
 def _kinds(instance: SelectionInstance, options: SelectionOptions) -> tuple[Kind, ...]:
     kinds = []
     for name, gpus in instance.largest.items():

@@ -7,21 +7,23 @@ bound weaker, never wrong.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
+from optsched.speed_profile.exact._hull_kernel import (
+    empty_hull,
+    fill_changes,
+    fill_slopes,
+    lower_hull,
+)
 from optsched.speed_profile.instance import SpeedProfileInstance
-from optsched.speed_profile.profile import Profile
+from optsched.speed_profile.profile import Profile, speeds_of
 from optsched.uncertainty.survival import Curve
 
 ROUNDING = 16 * float(np.finfo(float).eps)
-"""Of the sums behind a bound, relative to their largest term: taken off."""
+"""Rounding of the sums behind a bound, relative to their largest term: it is taken off."""
 
 
-def dual_bound(
-    instance: SpeedProfileInstance, curve: Curve, speeds: Sequence[int], multiplier: float
-) -> float:
+def dual_bound(instance: SpeedProfileInstance, curve: Curve, multiplier: float) -> float:
     """The dual's value at a multiplier, over the hull's speeds, less what rounding may add.
 
     Parameters
@@ -30,8 +32,6 @@ def dual_bound(
         The instance.
     curve : Curve
         F^c of the work that is left, in epochs.
-    speeds : sequence of int
-        0-based indices of the hull's speeds, slowest first.
     multiplier : float
         Of the deadline, energy a second.
 
@@ -45,40 +45,17 @@ def dual_bound(
     >>> import optsched
     >>> from optsched.speed_profile.profile import curve_of
     >>> alexnet = optsched.load("speed-profile/alexnet-8")
-    >>> round(dual_bound(alexnet, curve_of(alexnet), range(8), 165.7))
+    >>> round(dual_bound(alexnet, curve_of(alexnet), 165.7))
     3751216
     >>> round(optsched.solve(alexnet).objective)
     3751216
     """
-    _, phi = slopes_of(instance, speeds)
-    changes = [first_epoch(curve, multiplier / each) for each in phi]
-    best = Profile.of_changes(curve, speeds, changes, "binding")
+    speeds, hull = speeds_of(instance), empty_hull(len(instance.speeds))
+    edges = lower_hull(speeds, hull.vertices) - 1
+    fill_slopes(speeds, hull, edges)
+    fill_changes(curve, hull.slopes, 0, edges, multiplier, hull.changes)
+    best = Profile.of_changes(curve, hull.vertices[: edges + 1], hull.changes[:edges], "binding")
     energy, seconds = best.energy(instance, curve), best.seconds(instance)
     deadline = float(instance.deadline)
     value = energy + multiplier * (seconds - deadline)
     return max(value - ROUNDING * (energy + multiplier * (seconds + deadline)), 0.0)
-
-
-def slopes_of(
-    instance: SpeedProfileInstance, speeds: Sequence[int]
-) -> tuple[list[float], list[float]]:
-    """1/s of the hull's speeds, and Phi of its edges: energy paid for each second saved.
-
-    Phi never falls from edge to edge; where speeds lie on one line, rounding must not make it.
-    """
-    inverse = 1.0 / np.array([instance.speeds[k] for k in speeds])
-    energy = np.array([instance.power[k] for k in speeds]) * inverse
-    phi = np.maximum.accumulate(np.diff(energy) / -np.diff(inverse))
-    return inverse.tolist(), phi.tolist()
-
-
-def first_epoch(curve: Curve, level: float) -> float:
-    """(F^c)^{-1}, read as inf{w : F^c(w) <= level}."""
-    under = np.flatnonzero(curve.low <= level)
-    if not len(under):
-        return float(curve.knots[-1])
-    i = int(under[0])
-    if curve.high[i] <= level:
-        return float(curve.knots[i])
-    share = (curve.high[i] - level) / (curve.high[i] - curve.low[i])
-    return float(curve.knots[i] + share * (curve.knots[i + 1] - curve.knots[i]))

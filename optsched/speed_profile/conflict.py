@@ -7,17 +7,12 @@ from optsched.display import counted, number
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.options import SpeedProfileOptions
 from optsched.speed_profile.profile import curve_of
-from optsched.uncertainty.survival import Curve
 
 
 def find_conflict(
     instance: SpeedProfileInstance, options: SpeedProfileOptions, thorough: bool
 ) -> Conflict | None:
-    """What an impossible deadline asks, None of a possible one; the same, thorough or not.
-
-    The deadline is kept for w^max, however unlikely that is: one value of W conflicts by itself
-    with one speed, the greatest.
-    """
+    """Return why the greatest speed misses the deadline at w^max; None where it meets it."""
     work = instance.most_work - instance.completed
     fastest, deadline = instance.speeds[-1], instance.deadline
     least = work / fastest
@@ -25,7 +20,7 @@ def find_conflict(
         return None
     short = least - deadline
     needed = work / deadline if deadline else None
-    late = _survival(curve_of(instance), instance.completed + fastest * deadline)
+    late = curve_of(instance).survival(instance.completed + fastest * deadline)
     speed = "no speed is enough" if needed is None else f"{number(needed)} epochs/s would be needed"
     reason = (
         f"{work:g} epochs in {deadline:.6g} s: at the greatest speed, {number(fastest)} epochs/s, "
@@ -52,13 +47,3 @@ def find_conflict(
             "rows": [],
         },
     )
-
-
-def _survival(curve: Curve, epochs: float) -> float:
-    """P(W > epochs | W > w_c)."""
-    i = max(int(curve.knots.searchsorted(epochs, side="right")) - 1, 0)
-    if i >= len(curve.high):
-        return 0.0
-    length = curve.knots[i + 1] - curve.knots[i]
-    fall = (curve.high[i] - curve.low[i]) * (epochs - curve.knots[i]) / length
-    return float(curve.high[i] - fall)

@@ -107,16 +107,13 @@ def explain(
     rows = []
     for piece in solution.pieces:
         speed, power = instance.speeds[piece.speed], instance.power[piece.speed]
-        i = max(int(curve.knots.searchsorted(piece.from_, side="right")) - 1, 0)
-        length = curve.knots[i + 1] - curve.knots[i]
-        fall = (curve.high[i] - curve.low[i]) * (piece.from_ - curve.knots[i]) / length
         rows.append(
             PieceCost(
                 start=piece.from_,
                 end=piece.to,
                 gpus=piece.speed + 1,
                 seconds=(piece.to - piece.from_) / speed,
-                survival=float(curve.high[i] - fall),
+                survival=curve.survival(piece.from_),
                 energy=power / speed * curve.area(piece.from_, piece.to),
             )
         )

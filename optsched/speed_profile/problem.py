@@ -14,7 +14,7 @@ SPEED_PROFILE = Problem(
     conflict=f"{_HERE}.conflict:find_conflict",
     objective="expected energy",
     unit="J",
-    defaults=("hull", "dichotomy", "convex", "exact"),
+    defaults=("hull", "dichotomy", "exact"),
     pictures={
         "speed-profile": f"{_PICTURES}.speed_profile:plot_speed_profile",
     },
@@ -30,12 +30,6 @@ SPEED_PROFILE = Problem(
             "exact",
             "Algorithm 1 of sts, repaired, on the hull's speeds",
             f"{_HERE}.exact.dichotomy:dichotomy",
-        ),
-        Method(
-            "convex",
-            "heuristic",
-            "(P3) by scipy's general solvers",
-            f"{_HERE}.exact.convex:convex",
         ),
         Method("exact", "exact", "hull", f"{_HERE}.exact.hull:exact"),
     ),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from optsched.result import Outcome, Termination, is_proved
+from optsched.speed_profile.exact._hull_kernel import Speeds
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.solution import SpeedProfileSolution
 from optsched.uncertainty.distribution import Distribution
@@ -45,19 +46,6 @@ class Profile:
                 before = end
         return cls(tuple(pieces), status)
 
-    @classmethod
-    def of_solver(
-        cls,
-        instance: SpeedProfileInstance,
-        curve: Curve,
-        speeds: Sequence[int],
-        changes: Sequence[float],
-    ) -> Profile:
-        """The same from a search that may leave time to spare: its own time says the status."""
-        profile = cls.of_changes(curve, speeds, changes, "binding")
-        spare = float(instance.deadline) - profile.seconds(instance)
-        return replace(profile, status="slack") if spare > 1e-9 * instance.deadline else profile
-
     def energy(self, instance: SpeedProfileInstance, curve: Curve) -> float:
         """(P3.1): expected energy of the pieces."""
         per_epoch = np.array(instance.power) / np.array(instance.speeds)
@@ -94,6 +82,12 @@ def outcome_of(
         claimed=energy,
         solve_time=seconds,
     )
+
+
+def speeds_of(instance: SpeedProfileInstance) -> Speeds:
+    """1/s and Q of the instance's speeds."""
+    inverse = 1.0 / np.array(instance.speeds)
+    return Speeds(inverse, np.array(instance.power) * inverse)
 
 
 def curve_of(instance: SpeedProfileInstance) -> Curve:

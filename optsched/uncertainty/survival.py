@@ -24,21 +24,15 @@ class Curve(NamedTuple):
     high: Floats
     low: Floats
 
+    def survival(self, epoch: float) -> float:
+        """F^c at an epoch between the first and the last knot."""
+        i = int(np.searchsorted(self.knots, epoch, side="right")) - 1
+        i = min(max(i, 0), len(self.high) - 1)
+        fall = (self.high[i] - self.low[i]) / (self.knots[i + 1] - self.knots[i])
+        return float(self.high[i] - fall * (epoch - self.knots[i]))
+
     def area(self, start: float, end: float) -> float:
-        """The integral of F^c from one epoch to another.
-
-        Parameters
-        ----------
-        start : float
-            Epochs.
-        end : float
-            Epochs.
-
-        Returns
-        -------
-        float
-            Expected epochs between the two.
-        """
+        """The integral of F^c between two epochs: expected epochs run there."""
         a, b = np.maximum(self.knots[:-1], start), np.minimum(self.knots[1:], end)
         inside = b > a
         a, b = a[inside], b[inside]

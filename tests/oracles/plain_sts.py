@@ -1,6 +1,6 @@
 """STS and what keeps jobs where they are, plainly, as they stood before they were compiled.
 
-One job and one node after another, on `PlainCluster` and `first_steps` alone. Policies of
+One job and one node after another, on `PlainCluster` and `first_piece` alone. Policies of
 `optsched.rolling` compare equal, seat by seat.
 """
 
@@ -18,8 +18,8 @@ from optsched.rolling.policies.sts import SLIVER
 from optsched.rolling.simulator.engine import SHORTEST, Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
-from optsched.selection.cost import Tables
-from optsched.selection.heuristics.profiles import first_steps
+from optsched.selection.cost import Tables, type_rates
+from optsched.speed_profile.exact._hull_kernel import Speeds, curve_of, empty_hull, first_piece
 from oracles.plain_cluster import PlainCluster
 
 Wish = tuple[bool, float, int, int]
@@ -70,28 +70,40 @@ def algorithm_2(
     speeds_up : bool
         A fraction need only last for the first piece.
     """
-    curves, state = tables.works.curves, PlainCluster(tables)
-    pieces = [first_steps(tables, curves, t, each, shortest) for t, each in enumerate(least)]
+    state = PlainCluster(tables)
     seats, asked, lengths = {}, {}, {}
     for j in map(int, order_of(tables)):
-        wishes = []
+        wishes, pieces = [], {}
         for t, kind in enumerate(tables.kinds):
             if not np.isfinite(tables.seconds[j, t, 0]):
                 continue
-            speed, length = int(pieces[t].speed[j]), float(pieces[t].length[j])
+            speed, length, energy = pieces[t] = first_piece_of(tables, j, t, least[t, j], shortest)
             worst = tables.worst[j, t, : kind.gpus]
             if speed < 0:
                 wishes.append((True, float(worst.min()), t, int(worst.argmin())))
                 continue
             if speed == 0:
                 speed = fraction(tables, j, t, length if speeds_up else np.inf)
-            wishes.append((False, float(pieces[t].energy[j]), t, speed))
+            wishes.append((False, energy, t, speed))
         seat = assign(tables, state, sorted(wishes))
         if seat is not None:
             t = int(tables.kind_of[seat.node])
-            seats[j], lengths[j] = seat, float(pieces[t].length[j])
+            seats[j], lengths[j] = seat, pieces[t][1]
             asked[j] = next(c for _, _, u, c in wishes if u == t)
     return seats, asked, lengths
+
+
+def first_piece_of(
+    tables: Tables, j: int, t: int, least: int, shortest: float
+) -> tuple[int, float, float]:
+    """Speed, length and energy of a profile's first piece, due when the job is."""
+    most = tables.kinds[t].gpus
+    seconds, worst = tables.seconds[j, t, :most], float(tables.worst[j, t, :most].min())
+    rounded = float(tables.due[j]) < worst <= tables.in_time[j]
+    energy = np.where(np.isfinite(seconds), seconds, 0.0) * type_rates(tables, t)
+    speeds = Speeds(np.where(np.arange(most) < least, np.inf, seconds), energy)
+    due = worst if rounded else float(tables.due[j])
+    return first_piece(curve_of(tables.works.curves, j), speeds, due, shortest, empty_hull(most))
 
 
 def order_of(tables: Tables) -> Any:

@@ -31,8 +31,8 @@ from optsched.selection.cost import tables_of
 from optsched.selection.heuristics.baselines import Greedy, shuffled
 from optsched.selection.heuristics.cluster_state import ClusterState
 from optsched.selection.heuristics.sts import sts_assignment
-from optsched.speed_profile.exact._hull_kernel import FirstPieces, Speeds, first_pieces
-from optsched.uncertainty.survival import Curve, Curves
+from optsched.speed_profile.exact._hull_kernel import Speeds, empty_hull, first_piece
+from optsched.uncertainty.survival import Curve
 
 SLOW = (*MODELS, "exact", "price-patterns")
 TRIED = [name for name in POLICIES if name not in SLOW[:-1] or name == "patterns"]
@@ -306,9 +306,7 @@ def test_a_sliver_of_a_first_piece_is_left_out(slack: float, speed: int, length:
     0.2 s and 4 ms are kept, 0.8 ms is less than a millisecond and the job starts at the faster.
     """
     curve = Curve(np.array([0.0, 10.0]), np.array([1.0]), np.array([1.0]))
-    speeds = Speeds(np.array([[2.0, 1.0]]), np.array([[1.0, 2.0]]))
-    found = FirstPieces(np.empty(1, np.int64), np.empty(1), np.empty(1))
-    due, least = np.array([10.0 + slack]), np.zeros(1, np.int64)
-    first_pieces(Curves.of([curve]), speeds, due, least, 1e-3, found)
-    assert found.speed[0] == speed
-    assert found.length[0] == pytest.approx(length, rel=1e-6)
+    speeds = Speeds(np.array([2.0, 1.0]), np.array([1.0, 2.0]))
+    found = first_piece(curve, speeds, 10.0 + slack, 1e-3, empty_hull(2))
+    assert found[0] == speed
+    assert found[1] == pytest.approx(length, rel=1e-6)

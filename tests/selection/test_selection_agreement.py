@@ -132,6 +132,5 @@ def test_every_method_is_registered() -> None:
     assert {m.name for m in PROBLEMS["speed-profile"].methods} == {
         "hull",
         "dichotomy",
-        "convex",
         "exact",
     }

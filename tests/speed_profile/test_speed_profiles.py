@@ -1,47 +1,21 @@
-"""hull = oracle, dichotomy = hull, convex close; statuses; Algorithm 1 as printed fails."""
+"""Profiles by hand, the checker, bad files; Algorithm 1 as printed fails."""
 
 from __future__ import annotations
 
 import itertools
 
 import pytest
-from oracles.random_profiles import random_profile
-from oracles.speed_profile import least_energy
+from oracles.plain_sts import first_piece_of
+from oracles.random_selection import tiny
 
 import optsched
 from optsched import check, solve
 from optsched.errors import InputError
 from optsched.result import Termination
-from optsched.speed_profile.instance import SpeedProfileInstance
+from optsched.selection.cost import tables_of, type_rates
+from optsched.selection.options import SelectionOptions
+from optsched.speed_profile.instance import SCHEMA, SpeedProfileInstance
 from optsched.speed_profile.power import energy_per_epoch, node_power
-
-
-def agree(seeds: range, convex_every: int = 5) -> set[str]:
-    statuses = set()
-    for seed in seeds:
-        instance = random_profile(seed)
-        best = least_energy(instance.to_dict())
-        methods = ["hull", "dichotomy"] + (["convex"] if seed % convex_every == 0 else [])
-        for method in methods:
-            result = solve(instance, method)
-            assert result.check.feasible, (seed, method, result.check)
-            statuses.add(result.solution.status)
-            if best is None:
-                assert result.termination is Termination.INFEASIBLE
-                assert result.solution.status == "infeasible"
-                continue
-            tolerance = 1e-5 if method == "convex" else 1e-9
-            assert result.objective == pytest.approx(best, rel=tolerance, abs=1e-9), (seed, method)
-    return statuses
-
-
-def test_agree_with_the_oracle() -> None:
-    assert agree(range(150)) == {"slack", "binding", "infeasible"}
-
-
-@pytest.mark.full
-def test_agree_with_the_oracle_full() -> None:
-    agree(range(150, 900), convex_every=1)
 
 
 def test_profile_by_hand() -> None:
@@ -96,26 +70,15 @@ def test_power_model() -> None:
     assert energy_per_epoch((1.0, 2.0), (12.0, 21.0)) == (12.0, 10.5)
 
 
-def test_batch_equals_single() -> None:
-    """The compiled batch that STS uses gives the same first speed and energy."""
-    from oracles.random_selection import tiny
-
-    from optsched.selection.cost import tables_of
-    from optsched.selection.heuristics.profiles import first_steps, type_rates
-    from optsched.selection.options import SelectionOptions
-    from optsched.speed_profile.instance import SCHEMA, SpeedProfileInstance
-
+def test_the_first_piece_that_sts_uses_is_that_of_the_profile() -> None:
     for seed in range(10):
         tables = tables_of(tiny(seed), SelectionOptions())
-        steps = first_steps(tables, tables.works.curves, 0)
+        name = tables.kinds[0].name
         for j, job in enumerate(tables.instance.jobs):
-            name = tables.kinds[0].name
-            due = float(tables.due[j])
-            if name not in job.epoch_time or due < 0:
+            times, due = job.epoch_time.get(name, ()), float(tables.due[j])
+            if not times or due < 0 or any(b >= a for a, b in itertools.pairwise(times)):
                 continue
-            times = job.epoch_time[name]
-            if any(b >= a for a, b in itertools.pairwise(times)):
-                continue
+            speed, _, energy = first_piece_of(tables, j, 0, 0, 0.0)
             single = solve(
                 SpeedProfileInstance.from_dict(
                     {
@@ -131,10 +94,10 @@ def test_batch_equals_single() -> None:
                 )
             )
             if single.objective is None:
-                assert steps.speed[j] == -1
+                assert speed == -1
                 continue
-            assert steps.energy[j] == pytest.approx(single.objective, rel=1e-9)
-            assert steps.speed[j] == single.solution.pieces[0].speed
+            assert energy == pytest.approx(single.objective, rel=1e-9)
+            assert speed == single.solution.pieces[0].speed
 
 
 @pytest.mark.parametrize(
@@ -150,7 +113,7 @@ def test_batch_equals_single() -> None:
     ],
 )
 def test_bad_work_is_refused_by_its_own_key(work: object, where: str) -> None:
-    document = {**random_profile(0).to_dict(), "work": work}
+    document = {**optsched.load("speed-profile/plateau").to_dict(), "work": work}
     with pytest.raises(InputError) as error:
         SpeedProfileInstance.from_dict(document)
     assert where in str(error.value)

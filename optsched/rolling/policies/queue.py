@@ -18,9 +18,8 @@ from optsched.result import Settings
 from optsched.rolling.simulator.engine import Plan
 from optsched.rolling.simulator.world import View, World
 from optsched.selection.assignment import Seat
-from optsched.selection.cost import Tables
+from optsched.selection.cost import Tables, type_rates
 from optsched.selection.heuristics.cluster_state import ClusterState
-from optsched.selection.heuristics.profiles import type_rates
 
 Floats = NDArray[np.float64]
 

@@ -22,10 +22,9 @@ from optsched.rolling.policies.fewest_migrations import Placed, with_fewest_migr
 from optsched.rolling.policies.queue import planned_times
 from optsched.rolling.simulator.engine import Plan
 from optsched.rolling.simulator.world import View, World
-from optsched.selection.cost import Tables
+from optsched.selection.cost import Tables, type_rates
 from optsched.selection.heuristics._best_fit_kernel import Nodes, best_fit, most_free, nodes_of
 from optsched.selection.heuristics.baselines import CHOICES, STARTS, SWAP_SHARE
-from optsched.selection.heuristics.profiles import type_rates
 from optsched.uncertainty.survival import Curves
 
 Floats = NDArray[np.float64]

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from optsched.deadline import clock
 from optsched.result import Outcome, Settings, Termination
 from optsched.selection.assignment import Seat, expected_cost, solution_of
-from optsched.selection.cost import Tables, tables_of
+from optsched.selection.cost import Tables, tables_of, type_rates
 from optsched.selection.heuristics.cluster_state import ClusterState
-from optsched.selection.heuristics.profiles import type_rates
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
 

@@ -25,10 +25,9 @@ from optsched.deadline import clock
 from optsched.kernels import kernel
 from optsched.result import Outcome, Settings
 from optsched.selection.assignment import Seat
-from optsched.selection.cost import Tables, tables_of
+from optsched.selection.cost import Tables, tables_of, type_rates
 from optsched.selection.heuristics.baselines import heuristic_outcome, is_average, planned_times
 from optsched.selection.heuristics.cluster_state import ClusterState
-from optsched.selection.heuristics.profiles import type_rates
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
 

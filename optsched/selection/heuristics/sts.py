@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from optsched.deadline import clock
 from optsched.result import Outcome, Settings, Termination
 from optsched.selection.assignment import Seat, expected_cost, solution_of
-from optsched.selection.cost import Tables, tables_of
+from optsched.selection.cost import Tables, tables_of, type_rates
 from optsched.selection.heuristics._best_fit_kernel import nodes_of
 from optsched.selection.heuristics._sts_kernel import (
     FIRST,
@@ -34,7 +34,6 @@ from optsched.selection.heuristics._sts_kernel import (
     select,
 )
 from optsched.selection.heuristics.cluster_state import parts_of
-from optsched.selection.heuristics.profiles import type_rates
 from optsched.selection.instance import SelectionInstance
 from optsched.selection.options import SelectionOptions
 

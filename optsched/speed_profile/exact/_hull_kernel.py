@@ -1,10 +1,11 @@
-"""Compiled loops of the hull method: the lower hull, the multiplier, many jobs at once.
+"""Compiled loops of the hull method: the lower hull, the multiplier, a first piece for `sts`.
 
 Vertices of the hull are numbered from the slowest useful speed (least Q) to the fastest; edge e
-joins vertices e and e + 1 and has the slope Phi_e > 0, increasing in e. At a multiplier lam an
-epoch w runs beyond edge e once F^c(w) Phi_e <= lam: from y_e(lam), the first such epoch, on.
-Products F^c Phi only put breakpoints in order; which of them is critical, and which come before
-it, is known by the numbers of its point and edge. An ulp then costs an ulp, never a piece.
+joins vertices e and e + 1 and has the slope Phi_e > 0, increasing in e: joules paid for each
+second saved. At a multiplier lam an epoch w runs beyond edge e once F^c(w) Phi_e <= lam: from
+y_e(lam), the first such epoch, on (sts, (24)). The time falls with lam, so bisection finds the
+least lam that meets the deadline; where it jumps over the deadline, the profiles on both sides of
+the jump cost the same at lam, and their mixture meets the deadline exactly.
 """
 
 from __future__ import annotations
@@ -19,67 +20,44 @@ from optsched.uncertainty.survival import Curve, Curves
 
 SLACK, BINDING, INFEASIBLE = 0, 1, 2
 ROUNDING = 1e-12
-"""Relative: a deadline missed by so little is met, a first piece so short is none."""
+"""Relative: a deadline missed by so little is met, a first piece so short is left out."""
+BISECTIONS = 200
+"""Halvings of the multiplier; about 60 reach neighbouring floats, more only where it is tiny."""
 
 
 class Speeds(NamedTuple):
-    """Speeds to choose from: 1/s_k (K,) seconds per epoch, and Q_k (K,) energy an epoch.
-
-    Those of many jobs have one row a job.
-    """
+    """Speeds to choose from: 1/s_k (K,) seconds per epoch, and Q_k (K,) energy an epoch."""
 
     inverse: Any
     energy: Any
 
 
 class Hull(NamedTuple):
-    """What a profile is written into, and work space; ``edges`` of all but `vertices` count.
+    """The profile, and work space; as many `slopes` and `changes` count as the hull has edges.
 
     Attributes
     ----------
     vertices : (K,) int
         The speeds of the hull, slowest first.
+    slopes : (K,) float
+        Phi_e, energy per second saved beyond edge e.
     changes : (K,) float
-        Epochs at which the profile passes to the next of them.
-    slopes, spare : (K,) float
-    passed : (K,) int
+        y_e, epochs at which the profile passes to the next speed.
+    slower : (K,) float
+        The same at a multiplier that is too small.
     """
 
     vertices: Any
-    changes: Any
     slopes: Any
-    spare: Any
-    passed: Any
-
-
-class FirstPieces(NamedTuple):
-    """The first piece of every job's profile.
-
-    Attributes
-    ----------
-    speed : (J,) int
-        Index of its speed; -1 where the deadline cannot be met.
-    length : (J,) float
-        Epochs until the next speed; infinite when the first piece is the last.
-    energy : (J,) float
-        Least expected energy of the whole profile.
-    """
-
-    speed: Any
-    length: Any
-    energy: Any
+    changes: Any
+    slower: Any
 
 
 @register_jitable
 def empty_hull(speeds: int) -> Hull:
     """Room for the profile of so many speeds."""
-    return Hull(
-        np.empty(speeds, np.int64),
-        np.empty(speeds),
-        np.empty(speeds),
-        np.empty(speeds),
-        np.empty(speeds, np.int64),
-    )
+    vertices = np.empty(speeds, np.int64)
+    return Hull(vertices, np.empty(speeds), np.empty(speeds), np.empty(speeds))
 
 
 @register_jitable
@@ -129,53 +107,68 @@ def solve_profile(curve: Curve, speeds: Speeds, deadline: float, hull: Hull) -> 
     """Least expected energy within a deadline in seconds.
 
     Fills the hull's vertices and changes; returns the status, the number of edges and the
-    multiplier of the deadline. Complexity: O(K log K + K^2 log^2 n) for K speeds and n segments.
+    multiplier of the deadline. Complexity: O(K log K + K log n) for K speeds and n segments, the
+    latter for each halving of the multiplier.
     """
-    knots, inverse, energy = curve.knots, speeds.inverse, speeds.energy
-    vertices, changes, slopes, passed = hull.vertices, hull.changes, hull.slopes, hull.passed
-    edges = lower_hull(speeds, vertices) - 1
-    work = knots[-1] - knots[0]
-    fastest = work * inverse[vertices[edges]]
+    inverse = speeds.inverse
+    edges = lower_hull(speeds, hull.vertices) - 1
+    work = curve.knots[-1] - curve.knots[0]
+    fastest = work * inverse[hull.vertices[edges]]
     if fastest > deadline + ROUNDING * max(fastest, deadline):
         return INFEASIBLE, edges, np.inf
-    if work * inverse[vertices[0]] <= deadline:
+    if work * inverse[hull.vertices[0]] <= deadline:
         for e in range(edges):
-            changes[e] = knots[-1]
+            hull.changes[e] = curve.knots[-1]
         return SLACK, edges, 0.0
+    fill_slopes(speeds, hull, edges)
+    status, multiplier = meet_deadline(curve, speeds, deadline, hull, 0, edges)
+    return status, edges, multiplier
+
+
+@register_jitable
+def fill_slopes(speeds: Speeds, hull: Hull, edges: int) -> None:
+    """Phi_e of each edge; rounding must not make them fall from edge to edge."""
+    inverse, energy = speeds.inverse, speeds.energy
     for e in range(edges):
-        a, b = vertices[e], vertices[e + 1]
-        slopes[e] = (energy[b] - energy[a]) / (inverse[a] - inverse[b])
-        if e:  # rounding must not turn the edges' order
-            slopes[e] = max(slopes[e], slopes[e - 1])
-    if fastest >= deadline:  # by a hair at most
-        for e in range(edges):
-            changes[e] = knots[0]
-        return BINDING, edges, curve.high[0] * slopes[edges - 1] if edges else 0.0
-    point, edge = _critical(curve, speeds, hull, edges, deadline)
-    multiplier = _value(curve, point) * slopes[edge]
-    _pass(curve, hull, edges, point, edge)
-    if multiplier == 0.0:  # what is late costs nothing: time is spent where F^c is 0
-        _changes(curve, hull, edges, multiplier, changes)
-        return SLACK, edges, 0.0
-    passed[edge] = point + 1  # all breakpoints before the critical one
-    under = 0.0
-    for e in range(edges):
-        if passed[e] < 2 * len(curve.high):
-            under = max(under, _value(curve, passed[e]) * slopes[e])
-    _changes(curve, hull, edges, under, hull.spare)
-    _changes(curve, hull, edges, multiplier, changes)
-    slow = _time(curve, speeds, vertices, edges, hull.spare)
-    fast = _time(curve, speeds, vertices, edges, changes)
-    if fast > deadline:  # the deadline lies inside the jump at the critical breakpoint: split it
-        saved = inverse[vertices[edge]] - inverse[vertices[edge + 1]]
-        end = knots[(point + 1) // 2]
-        changes[edge] = max(end, changes[edge] - (fast - deadline) / saved)
-    elif slow > fast:  # between two multipliers, where all changes move linearly
-        share = min((deadline - fast) / (slow - fast), 1.0)
-        for e in range(edges):
-            changes[e] += share * (hull.spare[e] - changes[e])
-        multiplier += share * (under - multiplier)
-    return BINDING, edges, multiplier
+        a, b = hull.vertices[e], hull.vertices[e + 1]
+        hull.slopes[e] = (energy[b] - energy[a]) / (inverse[a] - inverse[b])
+        if e:
+            hull.slopes[e] = max(hull.slopes[e], hull.slopes[e - 1])
+
+
+@register_jitable
+def meet_deadline(
+    curve: Curve, speeds: Speeds, deadline: float, hull: Hull, first: int, edges: int
+) -> tuple[int, float]:
+    """Fill the changes at which speeds from vertex `first` on take the deadline; (25) of sts.
+
+    Returns the status and the multiplier. SLACK: the deadline is met where F^c is 0, at no cost.
+    """
+    slopes, changes, slower = hull.slopes, hull.changes, hull.slower
+    slow, fast = 0.0, curve.high[0] * slopes[edges - 1] if edges else 0.0
+    if first == edges:  # the greatest speed alone
+        return BINDING, fast
+    fill_changes(curve, slopes, first, edges, slow, changes)
+    if time_of(curve, speeds, hull.vertices, first, edges, changes) <= deadline:
+        return SLACK, 0.0
+    for _ in range(BISECTIONS):
+        middle = (slow + fast) / 2
+        if middle <= slow or middle >= fast:
+            break
+        fill_changes(curve, slopes, first, edges, middle, changes)
+        if time_of(curve, speeds, hull.vertices, first, edges, changes) <= deadline:
+            fast = middle
+        else:
+            slow = middle
+    fill_changes(curve, slopes, first, edges, slow, slower)
+    fill_changes(curve, slopes, first, edges, fast, changes)
+    most = time_of(curve, speeds, hull.vertices, first, edges, slower)
+    least = time_of(curve, speeds, hull.vertices, first, edges, changes)
+    if least < deadline < most:
+        share = (deadline - least) / (most - least)
+        for e in range(first, edges):
+            changes[e] += share * (slower[e] - changes[e])
+    return BINDING, fast
 
 
 @kernel
@@ -184,22 +177,38 @@ def profile_of_curve(curve: Curve, speeds: Speeds, deadline: float, hull: Hull) 
     return solve_profile(curve, speeds, deadline, hull)
 
 
-@kernel
-def first_pieces(
-    curves: Curves, speeds: Speeds, deadlines: Any, least: Any, shortest: float, pieces: FirstPieces
+@register_jitable
+def fill_changes(
+    curve: Curve, slopes: Any, first: int, edges: int, multiplier: float, changes: Any
 ) -> None:
-    """Fill the first piece of every job's profile, and its expected energy.
+    """(24): y_e = inf{w : F^c(w) Phi_e <= multiplier} for e >= first."""
+    knots, high, low = curve.knots, curve.high, curve.low
+    for e in range(first, edges):
+        left, right = 0, len(low)
+        while left < right:  # the first segment that ends at or below the multiplier
+            middle = (left + right) // 2
+            if low[middle] * slopes[e] <= multiplier:
+                right = middle
+            else:
+                left = middle + 1
+        changes[e] = knots[left]
+        if left < len(low):
+            top, bottom = high[left] * slopes[e], low[left] * slopes[e]
+            if top > multiplier:
+                share = (top - multiplier) / (top - bottom)
+                changes[e] += share * (knots[left + 1] - knots[left])
 
-    A first piece of less than `shortest` seconds, or that is rounding's, is left out and the next
-    speed starts at once.
-    """
-    hull = empty_hull(speeds.inverse.shape[1])
-    for j in range(len(deadlines)):
-        mine = Speeds(speeds.inverse[j], speeds.energy[j])
-        for k in range(least[j]):
-            mine.inverse[k] = np.inf
-        found = first_piece(curve_of(curves, j), mine, deadlines[j], shortest, hull)
-        pieces.speed[j], pieces.length[j], pieces.energy[j] = found
+
+@register_jitable
+def time_of(
+    curve: Curve, speeds: Speeds, vertices: Any, first: int, edges: int, changes: Any
+) -> float:
+    """Seconds of the profile that passes edge e at changes[e], from vertex `first` on."""
+    total, before = 0.0, curve.knots[0]
+    for e in range(first, edges):
+        total += (changes[e] - before) * speeds.inverse[vertices[e]]
+        before = changes[e]
+    return total + (curve.knots[-1] - before) * speeds.inverse[vertices[edges]]
 
 
 @register_jitable
@@ -213,7 +222,12 @@ def curve_of(curves: Curves, j: int) -> Curve:
 def first_piece(
     curve: Curve, speeds: Speeds, deadline: float, shortest: float, hull: Hull
 ) -> tuple[int, float, float]:
-    """The speed, length and energy of a `FirstPieces` for one job."""
+    """The first piece of a job's profile: its speed, its length and the energy of the profile.
+
+    The speed is -1 where the deadline cannot be met, the length infinite where the first piece is
+    the last. A first piece of less than `shortest` seconds, or of a rounding, is left out and the
+    next speed starts at once.
+    """
     knots = curve.knots
     status, edges, _ = solve_profile(curve, speeds, deadline, hull)
     if status == INFEASIBLE:
@@ -231,99 +245,6 @@ def first_piece(
         total += speeds.energy[k] * _area(curve, before, after)
         before = max(before, after)
     return speed, length, total
-
-
-@register_jitable
-def _time(curve: Curve, speeds: Speeds, vertices: Any, edges: int, changes: Any) -> float:
-    """Seconds of the profile that passes edge e at changes[e]."""
-    total, before = 0.0, curve.knots[0]
-    for e in range(edges):
-        total += (changes[e] - before) * speeds.inverse[vertices[e]]
-        before = changes[e]
-    return total + (curve.knots[-1] - before) * speeds.inverse[vertices[edges]]
-
-
-@register_jitable
-def _value(curve: Curve, point: int) -> float:
-    """F^c at a breakpoint: high[0], low[0], high[1], low[1], ..., which never grow."""
-    return curve.low[point // 2] if point % 2 else curve.high[point // 2]
-
-
-@register_jitable
-def _pass(curve: Curve, hull: Hull, edges: int, point: int, edge: int) -> None:
-    """Fill the first breakpoint that each edge has passed when (point, edge) is the last of all.
-
-    The order: increasing F^c Phi, then the later point, then the lower edge. So no two are equal,
-    and of ``edge`` itself the answer is ``point`` whatever rounding does to a product.
-    """
-    slopes = hull.slopes
-    multiplier = _value(curve, point) * slopes[edge]
-    for e in range(edges):
-        left, right = (0, point) if e < edge else (point + 1, 2 * len(curve.high))
-        while left < right and e != edge:
-            middle = (left + right) // 2
-            value = _value(curve, middle) * slopes[e]
-            if value < multiplier or (value == multiplier and middle > point):
-                right = middle
-            else:
-                left = middle + 1
-        hull.passed[e] = point if e == edge else left
-
-
-@register_jitable
-def _changes(curve: Curve, hull: Hull, edges: int, multiplier: float, changes: Any) -> None:
-    """Fill y_e: the knot of the first breakpoint passed, or lam's place on a falling segment."""
-    knots, high, low = curve.knots, curve.high, curve.low
-    for e in range(edges):
-        point = hull.passed[e]
-        changes[e] = knots[(point + 1) // 2]
-        i = point // 2
-        if point % 2 and low[i] < high[i]:
-            top, bottom = high[i] * hull.slopes[e], low[i] * hull.slopes[e]
-            if multiplier >= top:
-                changes[e] = knots[i]
-            elif multiplier > bottom:
-                back = (multiplier - bottom) / (top - bottom)
-                changes[e] -= back * (knots[i + 1] - knots[i])
-
-
-@register_jitable
-def _critical(curve: Curve, speeds: Speeds, hull: Hull, edges: int, deadline: float) -> Any:
-    """The first breakpoint, in the order of `_pass`, from which on the deadline is met."""
-    slopes, last = hull.slopes, 2 * len(curve.high)
-    point, edge = 0, edges - 1  # the last of all: everything at the greatest speed
-    late_point, late_edge = last, -1  # none that misses it known
-    for e in range(edges):
-        left, right = 0, last
-        while left < right:  # the first of this edge that misses the deadline
-            middle = (left + right) // 2
-            if not _precedes(curve, slopes, middle, e, point, edge):
-                meets = True
-            elif late_edge >= 0 and not _precedes(curve, slopes, late_point, late_edge, middle, e):
-                meets = False
-            else:
-                _pass(curve, hull, edges, middle, e)
-                _changes(curve, hull, edges, _value(curve, middle) * slopes[e], hull.changes)
-                meets = _time(curve, speeds, hull.vertices, edges, hull.changes) <= deadline
-                if meets:
-                    point, edge = middle, e
-                else:
-                    late_point, late_edge = middle, e
-            if meets:
-                left = middle + 1
-            else:
-                right = middle
-    return point, edge
-
-
-@register_jitable
-def _precedes(curve: Curve, slopes: Any, point: int, edge: int, other: int, its_edge: int) -> bool:
-    """Whether a breakpoint comes before another one in the order of `_pass`."""
-    mine = _value(curve, point) * slopes[edge]
-    theirs = _value(curve, other) * slopes[its_edge]
-    if mine != theirs:
-        return mine < theirs
-    return point > other or (point == other and edge < its_edge)
 
 
 @register_jitable

@@ -71,7 +71,7 @@ def _changes(instance: SpeedProfileInstance, curve: Curve, m: int, first: float)
             raise _FailedError(
                 f"Phi_{k + 1} = {phi:g}: (24) has no value, Q falls at speed {k + 1}"
             )
-        changes.append(_inverse(curve, _phi(instance, m) / phi * _survival(curve, first)))
+        changes.append(_inverse(curve, _phi(instance, m) / phi * curve.survival(first)))
     return changes
 
 
@@ -96,13 +96,6 @@ def _root(instance: SpeedProfileInstance, curve: Curve, m: int) -> float:
     if abs(excess(high)) > 1e-6 * float(instance.deadline):
         raise _FailedError(f"(25) has no root for m = {m + 1}: its time jumps over d")
     return high
-
-
-def _survival(curve: Curve, epoch: float) -> float:
-    i = min(int(np.searchsorted(curve.knots, epoch, side="right")) - 1, len(curve.high) - 1)
-    length = curve.knots[i + 1] - curve.knots[i]
-    fall = (curve.high[i] - curve.low[i]) / length
-    return float(curve.high[i] - fall * (epoch - curve.knots[i]))
 
 
 def _inverse(curve: Curve, level: float) -> float:

@@ -5,7 +5,8 @@ hull of the points (1/s_k, Q_k) matters, from its least-Q vertex to its fastest,
 multiplier on the deadline decides where the profile passes each edge. At the critical multiplier
 the deadline is met exactly by mixing two profiles that are both optimal there: for discrete W a
 fractional knapsack whose last piece is split, its later part the faster. Complexity: O(K log K +
-K^2 log^2 n) for K speeds and n pieces of F^c. Source: (P3) of sts; models/selection.
+B K log n) for K speeds, n pieces of F^c and B halvings of the multiplier, about 60.
+Source: (P3) of sts; models/selection.
 """
 
 from __future__ import annotations
@@ -13,21 +14,17 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
-
 from optsched.deadline import Deadline, clock
 from optsched.result import Outcome, Settings
 from optsched.speed_profile.bounds import dual_bound
 from optsched.speed_profile.exact._hull_kernel import (
     INFEASIBLE,
-    Speeds,
     empty_hull,
-    lower_hull,
     profile_of_curve,
 )
 from optsched.speed_profile.instance import SpeedProfileInstance
 from optsched.speed_profile.options import SpeedProfileOptions
-from optsched.speed_profile.profile import STATUSES, Profile, curve_of, outcome_of
+from optsched.speed_profile.profile import STATUSES, Profile, curve_of, outcome_of, speeds_of
 from optsched.uncertainty.survival import Curve
 
 SOURCE = "hull and multiplier"
@@ -41,7 +38,7 @@ def hull(
     began = clock()
     curve = curve_of(instance)
     profile, multiplier = hull_profile(instance, curve)
-    bound = dual_bound(instance, curve, hull_speeds(instance), multiplier)
+    bound = dual_bound(instance, curve, multiplier)
     seconds = clock() - began
     return outcome_of(
         instance, curve, profile, seconds, bound=bound, source=SOURCE, gap=settings.gap
@@ -59,7 +56,7 @@ def quick_bound(
     profile, multiplier = hull_profile(instance, curve)
     if profile.status == "infeasible":
         return None, SOURCE
-    return dual_bound(instance, curve, hull_speeds(instance), multiplier), SOURCE
+    return dual_bound(instance, curve, multiplier), SOURCE
 
 
 def exact(
@@ -94,24 +91,11 @@ def hull_profile(instance: SpeedProfileInstance, curve: Curve) -> tuple[Profile,
     ('binding', 0.487)
     """
     hull = empty_hull(len(instance.speeds))
-    count, segments = len(instance.speeds), len(curve.high)
-    steps = count**2 * (1 + math.log2(segments)) ** 2
+    steps = 60 * len(instance.speeds) * (1 + math.log2(len(curve.high)))
     status, edges, multiplier = profile_of_curve.for_size(steps)(
-        curve, _speeds(instance), float(instance.deadline), hull
+        curve, speeds_of(instance), float(instance.deadline), hull
     )
     if status == INFEASIBLE:
         return Profile.infeasible(), 0.0
     speeds, passed = hull.vertices[: edges + 1].tolist(), hull.changes[:edges].tolist()
     return Profile.of_changes(curve, speeds, passed, STATUSES[status]), float(multiplier)
-
-
-def hull_speeds(instance: SpeedProfileInstance) -> list[int]:
-    """Indices of the speeds on the useful part of the hull, slowest first."""
-    vertices = np.empty(len(instance.speeds), dtype=np.int64)
-    count = lower_hull(_speeds(instance), vertices)
-    return [int(k) for k in vertices[:count]]
-
-
-def _speeds(instance: SpeedProfileInstance) -> Speeds:
-    inverse = 1.0 / np.array(instance.speeds)
-    return Speeds(inverse, np.array(instance.power) * inverse)
