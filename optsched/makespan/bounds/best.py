@@ -15,7 +15,7 @@ from optsched.deadline import Deadline
 from optsched.files import instance_sha256
 from optsched.makespan.bounds.certificate import Certificate
 from optsched.makespan.bounds.column import column_bound
-from optsched.makespan.bounds.contention import SECONDS_A_JOB, contention_bound
+from optsched.makespan.bounds.contention import SECONDS_PER_JOB, contention_bound
 from optsched.makespan.bounds.durations import Durations, durations_of
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.options import MakespanOptions
@@ -101,7 +101,7 @@ def best_bound(
         return _known[key]
     durations = durations_of(instance)
     bound = simple_bound(durations)
-    complete = deadline.has(SECONDS_A_JOB * len(instance.jobs))
+    complete = deadline.has(SECONDS_PER_JOB * len(instance.jobs))
     if contention:
         bound = shared_links(durations, bound, deadline)
     beyond = instance.horizon + (1.0 if instance.slotted else BEYOND * instance.horizon)
