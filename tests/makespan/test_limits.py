@@ -28,7 +28,7 @@ from optsched.makespan.bounds.best import best_bound, forget
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import evaluate
 from optsched.makespan.exact.starting_schedules import candidates, take_starting_schedules
-from optsched.makespan.exact.state_search import _Search
+from optsched.makespan.exact.exact import StateSearch
 from optsched.makespan.heuristics import local_search
 from optsched.makespan.heuristics.nested import applies
 from optsched.makespan.heuristics.sjf_bco import by_sjf_bco
@@ -228,9 +228,10 @@ def test_a_state_search_stops_within_one_state() -> None:
     instance = generate_makespan(
         20, 4, contention="strong", server_sizes=(8,), largest_job=2, slot=30.0, seed=1
     )
-    search = _Search(instance, instance.horizon + 1, Deadline(0.0))
-    assert search.run() <= np.ceil(durations_of(instance).least.sum())
-    assert search.found is None
+    search = StateSearch(instance, instance.horizon + 1, Deadline(0.0))
+    search.run()
+    assert search.bound <= np.ceil(durations_of(instance).least.sum())
+    assert search.schedule is None
     assert len(search.seen) == 0
 
 

@@ -16,8 +16,7 @@ from optsched.generators.makespan import generate_makespan
 from optsched.kernels import compiled_at_once
 from optsched.makespan.contention import evaluate, solution_of
 from optsched.makespan.heuristics import nested
-from optsched.makespan.heuristics.nested import Annealing, Tempering
-from optsched.makespan.heuristics.nested_kernel import _partner, loads_of
+from optsched.makespan.heuristics.nested import Annealing, Tempering, _partner, loads_of
 from optsched.makespan.instance import MakespanInstance
 from optsched.methods import warm_up
 from optsched.result import Termination
