@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_right, insort
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -113,75 +112,51 @@ def _ends(instance: MakespanInstance, runs: Runs) -> dict[str, float]:
 
 
 def _spanning_ends(instance: MakespanInstance, runs: Runs) -> dict[str, float]:
+    """T_j of the jobs that span servers, from event to event."""
     waiting = sorted(runs, key=lambda name: runs[name][1].start, reverse=True)
-    links = _Links({name: _servers(run) for name, (_, run) in runs.items()})
-    progress: dict[str, _Progress] = {}
-    finish: dict[str, float] = {}
+    servers = {name: _servers(run) for name, (_, run) in runs.items()}
+    sharing: dict[str, set[str]] = {server: set() for own in servers.values() for server in own}
+    state: dict[str, _Progress] = {}
     ends: dict[str, float] = {}
-    while waiting or finish:
-        now = min(finish.values(), default=math.inf)
+    while waiting or state:
+        now = min((progress.end for progress in state.values()), default=math.inf)
         if waiting:
             now = min(now, runs[waiting[-1]][1].start)
-        if now == math.inf:  # everything that runs makes no progress, for ever
-            return {**ends, **dict.fromkeys(finish, math.inf)}
-        ended = [name for name, end in finish.items() if end <= now]
-        for name in ended:
+        if now == math.inf:  # all running jobs make no progress, for ever
+            return {**ends, **dict.fromkeys(state, math.inf)}
+        changed = set()
+        for name in [name for name, progress in state.items() if progress.end <= now]:
             ends[name] = now
-            del finish[name]
-        started = []
+            del state[name]
+            for server in servers[name]:
+                sharing[server].remove(name)
+            changed.update(servers[name])
         while waiting and runs[waiting[-1]][1].start <= now:
-            started.append(waiting.pop())
-            progress[started[-1]] = _Progress(runs[started[-1]][0].iterations, now)
-        for name, contention in links.change(started, ended):
-            job, servers = runs[name][0], len(links.servers[name])
-            speed = iterations_per_slot(instance, job, servers, contention)
-            progress[name].turn(now, speed)
-            finish[name] = now + _slots(instance, progress[name].left, speed)
+            name = waiting.pop()
+            state[name] = _Progress(runs[name][0].iterations, now)
+            for server in servers[name]:
+                sharing[server].add(name)
+            changed.update(servers[name])
+        for name in {name for server in changed for name in sharing[server]}:
+            job, progress = runs[name][0], state[name]
+            contention = max(len(sharing[server]) for server in servers[name])  # p_j of (6)
+            if contention != progress.contention:
+                progress.left -= progress.speed * (now - progress.since)
+                progress.since, progress.contention = now, contention
+                progress.speed = iterations_per_slot(instance, job, len(servers[name]), contention)
+                progress.end = now + _slots(instance, progress.left, progress.speed)
     return ends
 
 
 @dataclass
 class _Progress:
-    """Iterations left when a run last changed its speed, and its iterations per slot since."""
+    """Iterations left when a run last changed its speed, and how it goes on since."""
 
     left: float
     since: float
+    contention: int = 0
     speed: float = 0.0
-
-    def turn(self, now: float, speed: float) -> None:
-        """Go on at another speed."""
-        self.left -= self.speed * (now - self.since)
-        self.since, self.speed = now, speed
-
-
-class _Links:
-    """Who shares whose links, and p_j (6) of each spanning run."""
-
-    def __init__(self, servers: dict[str, list[str]]) -> None:
-        self.servers = servers
-        self.sharing: dict[str, set[str]] = {}
-        self.load: dict[str, int] = {}
-        self.contention: dict[str, int] = {}
-
-    def change(self, started: list[str], ended: list[str]) -> Iterator[tuple[str, int]]:
-        """Let runs start and end: those whose p_j is another then, the started among them."""
-        touched: set[str] = set()
-        for name in ended:
-            del self.contention[name]
-            for server in self.servers[name]:
-                self.sharing[server].remove(name)
-                touched.add(server)
-        for name in started:
-            for server in self.servers[name]:
-                self.sharing.setdefault(server, set()).add(name)
-                touched.add(server)
-        for server in touched:
-            self.load[server] = len(self.sharing[server])
-        for name in {name for server in touched for name in self.sharing[server]}:
-            contention = max(map(self.load.__getitem__, self.servers[name]))
-            if self.contention.get(name) != contention:
-                self.contention[name] = contention
-                yield name, contention
+    end: float = math.inf
 
 
 def _servers(run: ScheduledJob) -> list[str]:

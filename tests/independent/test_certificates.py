@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from independent import makespan_oracle as oracle
 from independent.black_box import loaded, proves
+from oracles import makespan as oracle
 
 import optsched
 from optsched.library.verify import RefusedError, verify

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from independent import makespan_oracle as oracle
 from independent.black_box import ROUNDING, close, loaded, told
 from independent.day import batches, seed_of_the_day
+from oracles import makespan as oracle
 
 import optsched
 from optsched.deadline import Deadline

@@ -7,17 +7,20 @@ from typing import Any
 
 import pyomo.environ as pyo
 import pytest
-from oracles import makespan as oracle
+from oracles.makespan import Allowed, Placement, least_makespan
+from oracles.makespan_cases import tiny_instance
 
 import optsched
 from optsched.backends import solve_model
+from optsched.makespan.contention import evaluate, solution_of
 from optsched.makespan.instance import MakespanInstance
 from optsched.makespan.models import formulation
 from optsched.makespan.models.data import model_data
 from optsched.makespan.models.ilp import model
 from optsched.makespan.options import MakespanOptions
-from optsched.makespan.solution import MakespanSolution
 from optsched.result import Settings, Termination
+
+SEEDS = range(18)
 
 
 def forbid(built: pyo.ConcreteModel, job: int, first: int, server: int | None) -> None:
@@ -35,28 +38,32 @@ def forbid(built: pyo.ConcreteModel, job: int, first: int, server: int | None) -
 def drawn(seed: int) -> tuple[dict[str, Any], int, int, int | None]:
     """An instance with a short horizon, and a side constraint that an optimum breaks if it can."""
     rng = random.Random(seed)
-    document = oracle.tiny_instance(seed)
+    document = tiny_instance(seed)
     document["jobs"] = document["jobs"][:3]
     for job in document["jobs"]:
         job["iterations"] = min(job["iterations"], 10)
-    free, decisions = oracle.brute_force(document)
-    assert free is not None
-    document["horizon"] = free + 3
+    free = optsched.solve(MakespanInstance.from_dict(document))
+    assert free.objective == least_makespan(document, 60)
+    document["horizon"] = int(free.objective) + 3
     job = rng.randrange(3)
-    start, placed = decisions[job]
+    run = free.solution.jobs[job]
     if rng.random() < 0.5:
-        return document, job, int(start) + rng.randint(1, 2), None
-    return document, job, 0, rng.choice(list(placed))
+        return document, job, int(run.start) + rng.randint(1, 2), None
+    return document, job, 0, int(rng.choice(list(run.gpus)))
 
 
-@pytest.mark.parametrize("seed", range(18))
-def test_a_users_constraint_has_the_optimum_of_brute_force(seed: int) -> None:
+def side_constraint(job: int, first: int, server: int | None) -> Allowed:
+    def allowed(j: int, start: int, place: Placement) -> bool:
+        return j != job or (start >= first and (server is None or place[server] == 0))
+
+    return allowed
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_users_constraint_has_the_optimum_of_the_oracle(seed: int) -> None:
     document, job, first, server = drawn(seed)
-
-    def allowed(j: int, start: int, placed: dict[int, int]) -> bool:
-        return j != job or (start >= first and server not in placed)
-
-    least, decisions = oracle.brute_force(document, allowed=allowed)
+    allowed = side_constraint(job, first, server)
+    least = least_makespan(document, document["horizon"], allowed=allowed)
     instance = MakespanInstance.from_dict(document)
     built = model(instance, MakespanOptions())
     forbid(built, job, first, server)
@@ -64,35 +71,26 @@ def test_a_users_constraint_has_the_optimum_of_brute_force(seed: int) -> None:
     if least is None:
         assert answer.termination is Termination.INFEASIBLE
         return
-    names = [each.name for each in instance.jobs]
-    of_oracle = MakespanSolution.of(
-        instance.name, [(n, a, y, None) for n, (a, y) in zip(names, decisions, strict=True)]
-    )
-    assert optsched.check(instance, of_oracle).objective == least
     assert answer.termination is Termination.OPTIMAL
     assert answer.objective == pytest.approx(least)
     schedule = formulation.read_schedule(built, model_data(instance, instance.horizon, 1))
-    runs = zip(names, schedule.starts, schedule.placed, strict=True)
-    solution = MakespanSolution.of(instance.name, [(n, a, y, None) for n, a, y in runs])
-    report = optsched.check(instance, solution)
+    report = optsched.check(instance, solution_of(evaluate(instance, schedule)))
     assert report.feasible
     assert report.objective == least
-    assert allowed(job, int(schedule.starts[job]), schedule.placed[job])
+    placed = schedule.placed[job]
+    assert schedule.starts[job] >= first
+    assert server not in placed
 
 
 def test_side_constraints_bind() -> None:
     """The pruned model answers some of them otherwise: it is not what a user should have."""
     changed = 0
-    for seed in range(18):
+    for seed in SEEDS:
         document, job, first, server = drawn(seed)
         built = model(MakespanInstance.from_dict(document), MakespanOptions(), pruned=True)
         forbid(built, job, min(first, max(built.SLOTS)), server)
-        least, _ = oracle.brute_force(
-            document,
-            allowed=lambda j, start, placed, job=job, first=first, server=server: (
-                j != job or (start >= first and server not in placed)
-            ),
-        )
+        allowed = side_constraint(job, first, server)
+        least = least_makespan(document, document["horizon"], allowed=allowed)
         answer = solve_model(built, Settings())
         changed += answer.objective is None or round(answer.objective) != least
-    assert changed >= 4
+    assert changed >= 3

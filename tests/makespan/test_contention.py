@@ -1,11 +1,13 @@
-"""The evaluator: the paper's Fig. 2 by hand, slot by slot, and continuous against fine slots."""
+"""The evaluator: the paper's Fig. 2 by hand, and drawn schedules against the oracle."""
 
 from __future__ import annotations
 
 import random
+from math import inf
 
 import pytest
 from oracles import makespan as oracle
+from oracles.makespan_cases import tiny_instance
 
 import optsched
 from optsched.makespan.contention import Evaluation, Schedule, evaluate, solution_of
@@ -74,53 +76,37 @@ def test_a_later_job_slows_an_earlier_one() -> None:
     assert optsched.check(found.instance, solution_of(found)).feasible
 
 
-def random_schedule(document: dict, seed: int) -> list[oracle.Decision]:
-    rng = random.Random(seed)
-    decisions: list[oracle.Decision] = []
-    for job in document["jobs"]:
-        decisions.append(
-            (rng.randrange(12), rng.choice(list(oracle.placements(document, job["gpus"]))))
-        )
-    return decisions
+def agree(document: dict, starts: list[float], where: list[tuple[int, ...]]) -> None:
+    """The evaluator's ends are the oracle's."""
+    placed = tuple({s: count for s, count in enumerate(place) if count} for place in where)
+    found = evaluate(MakespanInstance.from_dict(document), Schedule(tuple(starts), placed)).ends
+    ends = oracle.ends_of(document, starts, where)
+    assert found.tolist() == pytest.approx([inf if end is None else float(end) for end in ends])
 
 
-def evaluated(document: dict, decisions: list[oracle.Decision]) -> Evaluation:
-    starts, placed = zip(*decisions, strict=True)
-    return evaluate(
-        MakespanInstance.from_dict(document), Schedule(tuple(map(float, starts)), tuple(placed))
-    )
-
-
+@pytest.mark.parametrize("progress", ["floor", "continuous"])
 @pytest.mark.parametrize("seed", range(60))
-def test_ends_equal_the_slot_by_slot_oracle(seed: int) -> None:
-    document = oracle.tiny_instance(seed)
-    for again in range(5):
-        decisions = random_schedule(document, 100 * seed + again)
-        ends = oracle.slotted_ends(document, decisions, 400)
-        assert evaluated(document, decisions).ends.tolist() == ends
-
-
-@pytest.mark.parametrize("seed", range(15))
-def test_continuous_ends_are_the_limit_of_fine_slots(seed: int) -> None:
-    document = {**oracle.tiny_instance(seed), "progress": "continuous"}
-    decisions = random_schedule(document, seed)
-    parts = 200
-    fine = oracle.slotted_ends(document, decisions, 100, parts)
-    for end, slotted in zip(evaluated(document, decisions).ends, fine, strict=True):
-        assert end == pytest.approx(slotted, abs=(len(fine) + 2) / parts)
+def test_ends_equal_the_oracle(seed: int, progress: str) -> None:
+    document, rng = {**tiny_instance(seed), "progress": progress}, random.Random(seed)
+    for _ in range(5):
+        where = [
+            rng.choice(list(oracle.placements(job["gpus"], tuple(document["servers"]))))
+            for job in document["jobs"]
+        ]
+        starts = [float(rng.randrange(12)) for _ in where]
+        if progress == "continuous":
+            starts = [start + rng.random() for start in starts]
+        agree(document, starts, where)
 
 
 def test_no_progress_at_a_level_is_waiting_not_failure() -> None:
-    document = oracle.tiny_instance(0)
+    """Both stand still for ever on the link they share, and the first would not alone."""
+    document = tiny_instance(0)
     document["servers"] = [2, 2, 2]
-    document["network"]["contention_share"] = 1.0
-    document["network"]["degradation"] = 50.0
-    document["jobs"] = [
-        {**document["jobs"][0], "name": name, "gpus": 3, "iterations": 99, "gradient_bytes": 10**8}
-        for name in "ab"
-    ]
-    found = evaluated(document, [(0, {0: 2, 1: 1}), (1, {1: 1, 2: 2})])
-    assert found.ends[0] == float("inf")  # both stand still for ever on the shared link
-    assert (
-        oracle.slotted_ends(document, [(0, {0: 2, 1: 1}), (1, {1: 1, 2: 2})], 99)[0] == oracle.NEVER
-    )
+    document["network"] |= {"contention_share": 1.0, "degradation": 50.0}
+    job = {**document["jobs"][0], "gpus": 3, "iterations": 99, "gradient_bytes": 10**8}
+    document["jobs"] = [{**job, "name": name} for name in "ab"]
+    where = [(2, 1, 0), (0, 1, 2)]
+    assert oracle.ends_of(document, [0.0, 1.0], where) == [None, None]
+    agree(document, [0.0, 1.0], where)
+    agree(document, [0.0, 99.0], where)

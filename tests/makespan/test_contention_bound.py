@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from independent.makespan_cases import Case, draw
+from oracles.makespan_cases import Case, draw
 
 import optsched
 from optsched.generators.makespan import generate_makespan

@@ -27,8 +27,8 @@ from optsched.makespan.bounds import column as column_bound
 from optsched.makespan.bounds.best import best_bound, forget
 from optsched.makespan.bounds.durations import durations_of
 from optsched.makespan.contention import evaluate
-from optsched.makespan.exact.starting_schedules import candidates, take_starting_schedules
 from optsched.makespan.exact.exact import StateSearch
+from optsched.makespan.exact.starting_schedules import candidates, take_starting_schedules
 from optsched.makespan.heuristics import local_search
 from optsched.makespan.heuristics.nested import applies
 from optsched.makespan.heuristics.sjf_bco import by_sjf_bco

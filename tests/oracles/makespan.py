@@ -1,215 +1,322 @@
-"""Oracle for the makespan of ring-all-reduce jobs under contention: plain, literal and slow.
+"""Oracle of makespans: every state a schedule can pass through, and exact ends from event to event.
 
-Works on the JSON dictionary of an instance (format "optsched/makespan", progress "floor"). A
-decision for a job is (start, {server: GPUs}). Nothing here comes from the package under test.
-Numbers "(1)" to "(9)" are the equations of the paper on SJF-BCO.
+Works on an instance's JSON document; nothing here comes from the package under test.
+
+sjf-bco (1)-(9) in the readings of models/makespan: a job holds its GPUs from start to end, a slot
+completes floor(slot / tau) iterations (or slot / tau under continuous progress), and tau grows with
+the number of jobs that share the most crowded link the job uses.
 """
 
-import itertools
-import math
-import random
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from __future__ import annotations
 
-Instance = dict[str, Any]
-Placement = dict[int, int]
-Decision = tuple[float, Placement]
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise, product
+from math import ceil, floor
+from typing import NamedTuple
 
+Placement = tuple[int, ...]
+"""GPUs on each server."""
 Allowed = Callable[[int, int, Placement], bool]
 
-NEVER = math.inf
+
+class State(NamedTuple):
+    """Per job: iterations left, and where it runs (None: not started, or done)."""
+
+    left: tuple[int, ...]
+    where: tuple[Placement | None, ...]
 
 
-def tau(instance: Instance, job: dict[str, Any], placement: Placement, p: int) -> float:
-    """Seconds of an iteration (8), with p from (6) and k = xi1 p from (7)."""
-    net = instance["network"]
-    m, workers = job["gradient_bytes"], job["gpus"]
-    one = len(placement) == 1
-    if one:
-        bandwidth = net["intra_bandwidth"]
-    else:
-        k = net["contention_share"] * p
-        bandwidth = net["inter_bandwidth"] / max(1.0, k + net["degradation"] * (k - 1))
-    gamma = net["overhead_per_server"] * len(placement)
-    if one and not net["overhead_on_one_server"]:
-        gamma = 0.0
+def iteration_seconds(instance: dict, job: dict, servers: int, contending: int) -> float:
+    """tau of a job on so many servers with p contending jobs (0 inside one server)."""
+    network, gpus = instance["network"], job["gpus"]
+    bandwidth = network["intra_bandwidth"]
+    if servers > 1:
+        share = network["contention_share"] * contending
+        slowdown = max(1.0, share + network["degradation"] * (share - 1))
+        bandwidth = network["inter_bandwidth"] / slowdown
+    bytes_sent = job["gradient_bytes"] * (gpus - 1) / gpus
+    overhead = network["overhead_per_server"] * servers
+    if servers == 1 and not network["overhead_on_one_server"]:
+        overhead = 0.0
     return (
-        2 * m / workers * (workers - 1) / bandwidth
-        + m / workers * (workers - 1) / instance["compute_rate"]
-        + gamma
+        2 * bytes_sent / bandwidth
+        + bytes_sent / instance["compute_rate"]
+        + overhead
         + job["forward_time_per_sample"] * job["batch_size"]
         + job["backward_time"]
     )
 
 
-def iterations_in_a_slot(
-    instance: Instance, job: dict[str, Any], placement: Placement, p: int
-) -> float:
-    """phi: whole iterations, or their rate under continuous progress."""
-    per_slot = instance["slot"] / tau(instance, job, placement, p)
-    return math.floor(per_slot + 1e-9) if instance["progress"] == "floor" else per_slot
+def iterations_a_slot(instance: dict, job: dict, servers: int, contending: int) -> int:
+    """phi under floor progress."""
+    tau = iteration_seconds(instance, job, servers, contending)
+    return floor(instance["slot"] / tau + 1e-9)
 
 
-def contention(active: Sequence[Placement], mine: Placement) -> int:
-    """p of (6): spanning jobs, this one counted, on the server that has most of them."""
-    if len(mine) == 1:
-        return 0
-    return max(sum(1 for y in active if len(y) > 1 and s in y) for s in mine)
+def contention(where: list[Placement]) -> list[int]:
+    """p of each running job: on its most crowded server, the jobs that are only partly there."""
+    spanning = [sum(count > 0 for count in place) > 1 for place in where]
+    crowd = [
+        sum(spans and place[s] > 0 for spans, place in zip(spanning, where, strict=True))
+        for s in range(len(where[0]) if where else 0)
+    ]
+    return [
+        max((crowd[s] for s, count in enumerate(place) if count > 0), default=0) if spans else 0
+        for spans, place in zip(spanning, where, strict=True)
+    ]
 
 
-def slotted_ends(
-    instance: Instance, decisions: Sequence[Decision], last: int, fine: int = 1
-) -> list[float]:
-    """Completions (9), slot by slot (in `fine` parts each); NEVER if not by `last`."""
-    jobs = instance["jobs"]
-    left = [float(job["iterations"]) for job in jobs]
-    ends = [NEVER] * len(jobs)
-    for step in range(last * fine):
-        now = step / fine
-        active = [j for j, (start, _) in enumerate(decisions) if start <= now and ends[j] == NEVER]
-        placements = [decisions[j][1] for j in active]
-        for j in active:
-            p = contention(placements, decisions[j][1])
-            left[j] -= iterations_in_a_slot(instance, jobs[j], decisions[j][1], p) / fine
-        for j in active:
-            if left[j] <= 1e-9:
-                ends[j] = (step + 1) / fine
-        if all(end < NEVER for end in ends):
-            break
+def placements(gpus: int, free: tuple[int, ...]) -> Iterator[Placement]:
+    """Every way to take so many GPUs of the free ones."""
+    *others, last = free
+    for counts in product(*(range(min(gpus, room) + 1) for room in others)):
+        if 0 <= gpus - sum(counts) <= last:
+            yield (*counts, gpus - sum(counts))
+
+
+def least_makespan(
+    instance: dict,
+    horizon: int,
+    most_states: int = 60_000,
+    *,
+    contended: bool = True,
+    allowed: Allowed | None = None,
+) -> int | None:
+    """The optimum of an instance with floor progress, None when it is above the horizon.
+
+    Without contention every spanning job runs as if alone. `allowed` is a side constraint on a
+    job's number, start and placement. Raises OverflowError when there are more states than that.
+    """
+    jobs, capacity = instance["jobs"], tuple(instance["servers"])
+    speed = cache(lambda j, used, level: iterations_a_slot(instance, jobs[j], used, level))
+    start = State(tuple(job["iterations"] for job in jobs), (None,) * len(jobs))
+    now, seen = {start}, {start}
+    for slot in range(1, horizon + 1):
+        following: set[State] = set()
+
+        def may_start(j: int, place: Placement, at: int = slot - 1) -> bool:
+            return allowed is None or allowed(j, at, place)
+
+        for state in now:
+            for begun in _starts(jobs, capacity, state, 0, may_start):
+                running = [j for j, place in enumerate(begun) if place is not None]
+                if not running and allowed is None:
+                    continue  # everything is there at slot 0: an idle slot gains nothing
+                levels = contention([begun[j] for j in running])
+                left, where = list(state.left), list(begun)
+                for j, level in zip(running, levels, strict=True):
+                    used = sum(count > 0 for count in begun[j])
+                    left[j] = max(
+                        0, left[j] - speed(j, used, level if contended else min(level, 1))
+                    )
+                    if left[j] == 0:
+                        where[j] = None
+                if not any(left):
+                    return slot
+                reached = State(tuple(left), tuple(where))
+                following.add(reached if allowed else _canonical(capacity, reached))
+        now = following if allowed else following - seen
+        seen |= now
+        if len(seen) > most_states:
+            raise OverflowError(f"more than {most_states} states")
+    return None
+
+
+def ends_of(instance: dict, starts: list[float], where: list[Placement]) -> list[Fraction | None]:
+    """When each job ends, from one start or end to the next; None for a job that never does.
+
+    Exact in the starts and rates as given: a slot counts whole under floor progress.
+    """
+    jobs, slotted = instance["jobs"], instance["progress"] == "floor"
+    left = [Fraction(job["iterations"]) for job in jobs]
+    begin = [Fraction(start) for start in starts]
+    ends: list[Fraction | None] = [None] * len(jobs)
+    time = Fraction(0)
+    while None in ends:
+        running = [j for j in range(len(jobs)) if ends[j] is None and begin[j] <= time]
+        events = [t for t in begin if t > time]
+        levels = contention([where[j] for j in running])
+        speeds = {}
+        for j, level in zip(running, levels, strict=True):
+            used = sum(count > 0 for count in where[j])
+            if slotted:
+                speeds[j] = Fraction(iterations_a_slot(instance, jobs[j], used, level))
+            else:
+                tau = iteration_seconds(instance, jobs[j], used, level)
+                speeds[j] = Fraction(instance["slot"]) / Fraction(tau)
+            if speeds[j] > 0:
+                span = left[j] / speeds[j]
+                events.append(time + (Fraction(ceil(span)) if slotted else span))
+        if not events:
+            return ends
+        following = min(events)
+        for j, speed in speeds.items():
+            left[j] -= speed * (following - time)
+            if left[j] <= 0:
+                ends[j] = following
+        time = following
     return ends
 
 
-def fits(instance: Instance, decisions: Sequence[Decision], ends: Sequence[float]) -> bool:
-    """Whether no server ever gives more GPUs than it has (2)."""
-    for at, _ in decisions:
-        for server, size in enumerate(instance["servers"]):
-            used = sum(
-                y.get(server, 0)
-                for (start, y), end in zip(decisions, ends, strict=True)
-                if start <= at < end
-            )
-            if used > size:
-                return False
-    return True
+def broken_rule(instance: dict, solution: dict) -> tuple[str, float] | None:
+    """The rule a schedule breaks and by how much, relative to what the rule compares."""
+    jobs, servers = instance["jobs"], instance["servers"]
+    runs = {run["name"]: run for run in solution["jobs"]}
+    if sorted(run["name"] for run in solution["jobs"]) != sorted(job["name"] for job in jobs):
+        return "jobs", 1.0
+    starts, where = [], []
+    for job in jobs:
+        run = runs[job["name"]]
+        if any(int(server) >= len(servers) for server in run["gpus"]):
+            return "server", 1.0
+        place = tuple(run["gpus"].get(str(s), 0) for s in range(len(servers)))
+        if min(place) < 0 or sum(place) != job["gpus"]:
+            return "gpus", 1.0
+        if any(count > room for count, room in zip(place, servers, strict=True)):
+            return "capacity", 1.0
+        if run["start"] < 0:
+            return "start", abs(run["start"])
+        if instance["progress"] == "floor" and run["start"] != int(run["start"]):
+            return "slot", 1.0
+        starts.append(run["start"])
+        where.append(place)
+    ends = ends_of(instance, starts, where)
+    if None in ends:
+        return "end", 1.0
+    finished = [end for end in ends if end is not None]
+    worst = _over_capacity(servers, [Fraction(start) for start in starts], finished, where)
+    if worst > 0:
+        return "capacity", worst
+    for job, end in zip(jobs, finished, strict=True):
+        claimed = runs[job["name"]].get("end")
+        if claimed is not None and claimed != end:
+            return "claimed end", abs(float(Fraction(claimed) / end) - 1)
+    late = max(finished) - instance["horizon"]
+    return ("horizon", float(late / instance["horizon"])) if late > 0 else None
 
 
-def placements(instance: Instance, gpus: int) -> Iterator[Placement]:
-    """All ways to put so many workers on the servers."""
-    for counts in itertools.product(*(range(min(o, gpus) + 1) for o in instance["servers"])):
-        if sum(counts) == gpus:
-            yield {s: count for s, count in enumerate(counts) if count}
+def makespan(instance: dict, solution: dict) -> float:
+    """The last end of a schedule that breaks no rule."""
+    runs = {run["name"]: run for run in solution["jobs"]}
+    servers = range(len(instance["servers"]))
+    ordered = [runs[job["name"]] for job in instance["jobs"]]
+    where = [tuple(run["gpus"].get(str(s), 0) for s in servers) for run in ordered]
+    ends = ends_of(instance, [run["start"] for run in ordered], where)
+    return float(max(end for end in ends if end is not None))
 
 
-def brute_force(
-    instance: Instance, *, contended: bool = True, allowed: Allowed = lambda *_: True
-) -> tuple[int | None, list[Decision]]:
-    """The least makespan by trying every start and placement for T = 1, 2, ...
-
-    With ``contended=False`` every spanning job runs as if alone: the relaxation. `allowed` is a
-    side constraint on a job's number, start and placement.
-    """
-    options = [
-        [(y, alone(instance, job, y)) for y in placements(instance, job["gpus"])]
-        for job in instance["jobs"]
-    ]
-    options = [[(y, slots) for y, slots in each if slots < NEVER] for each in options]
-    for target in range(1, instance["horizon"] + 1):
-        found = _by(instance, options, target, contended, allowed)
-        if found is not None:
-            return target, found
-    return None, []
+def least_slots(instance: dict, job: dict) -> int | None:
+    """Slots the job takes where it is fastest, alone; None when it can never run."""
+    best: list[int] = []
+    capacity = sorted(instance["servers"], reverse=True)
+    for servers in range(1, min(job["gpus"], len(capacity)) + 1):
+        level = int(servers > 1)
+        if sum(capacity[:servers]) < job["gpus"]:
+            continue
+        tau = iteration_seconds(instance, job, servers, level)
+        if tau <= 0:
+            return None
+        if instance["progress"] == "continuous":
+            best.append(ceil(job["iterations"] * tau / instance["slot"]))
+        elif iterations_a_slot(instance, job, servers, level) > 0:
+            best.append(-(-job["iterations"] // iterations_a_slot(instance, job, servers, level)))
+    return min(best, default=None)
 
 
-def alone(instance: Instance, job: dict[str, Any], placement: Placement) -> float:
-    """Slots without contention."""
-    speed = iterations_in_a_slot(instance, job, placement, 0 if len(placement) == 1 else 1)
-    return math.ceil(job["iterations"] / speed) if speed else NEVER
+def best_of_event_schedules(instance: dict) -> float:
+    """The best schedule in which jobs start at 0 or at an end: an upper bound on the optimum."""
+    jobs, capacity = instance["jobs"], tuple(instance["servers"])
+    best = [float("inf")]
+
+    def extend(starts: list[float | None], where: list[Placement | None], time: float) -> None:
+        begun = [j for j, start in enumerate(starts) if start is not None]
+        ends = _ends_of_some(instance, begun, starts, where)
+        if len(begun) == len(jobs):
+            best[0] = min(best[0], max(ends.values()))
+            return
+        if ends and max(ends.values()) >= best[0]:
+            return
+        active = [j for j in begun if ends[j] > time * (1 + 1e-12)]
+        free = tuple(room - sum(where[j][s] for j in active) for s, room in enumerate(capacity))
+        waiting = [j for j in range(len(jobs)) if starts[j] is None]
+        for j in waiting:
+            for place in placements(jobs[j]["gpus"], free):
+                extend(
+                    [time if i == j else start for i, start in enumerate(starts)],
+                    [place if i == j else other for i, other in enumerate(where)],
+                    time,
+                )
+        later = [end for end in ends.values() if end > time * (1 + 1e-12)]
+        if later:
+            extend(starts, where, min(later))
+
+    extend([None] * len(jobs), [None] * len(jobs), 0.0)
+    return best[0]
 
 
-def _by(
-    instance: Instance,
-    options: list[list[tuple[Placement, float]]],
-    target: int,
-    contended: bool,
-    allowed: Allowed,
-) -> list[Decision] | None:
-    """A schedule that ends by the target, by depth-first trial of every start and placement."""
-    used = [[0] * target for _ in instance["servers"]]
-    decided: list[Decision] = []
-
-    def claim(y: Placement, start: int, slots: int, sign: int) -> bool:
-        ok = True
-        for server, count in y.items():
-            for t in range(start, start + slots):
-                used[server][t] += sign * count
-                ok = ok and used[server][t] <= instance["servers"][server]
-        return ok
-
-    def extend() -> bool:
-        if len(decided) == len(options):
-            if not contended:
-                return True
-            ends = slotted_ends(instance, decided, target)
-            return max(ends) <= target and fits(instance, decided, ends)
-        for y, slots in options[len(decided)]:
-            for start in range(target - int(slots) + 1):
-                if not allowed(len(decided), start, y):
-                    continue
-                # A job holds its GPUs for at least the slots it takes alone.
-                if claim(y, start, int(slots), 1):
-                    decided.append((start, y))
-                    if extend():
-                        return True
-                    decided.pop()
-                claim(y, start, int(slots), -1)
-        return False
-
-    return decided if extend() else None
+def _ends_of_some(
+    instance: dict,
+    begun: list[int],
+    starts: list[float | None],
+    where: list[Placement | None],
+) -> dict[int, float]:
+    part = {**instance, "jobs": [instance["jobs"][j] for j in begun]}
+    ends = ends_of(part, [starts[j] or 0.0 for j in begun], [where[j] or () for j in begun])
+    return {j: float(end) if end else float("inf") for j, end in zip(begun, ends, strict=True)}
 
 
-def tiny_instance(seed: int) -> Instance:
-    """3-4 jobs on 2-3 servers, short, with exchange times that make contention matter."""
-    rng = random.Random(seed)
-    servers, sizes = rng.choice(
-        [
-            ([2, 2, 2], [3, 3, 3, 1]),
-            ([2, 2, 2], [3, 3, 2, 1]),
-            ([3, 3, 2], [4, 4, 2, 1]),
-            ([1, 2, 2], [2, 3, 2, 1]),
-            ([2, 3], [1, 2, 3, 4]),
-        ]
-    )
-    jobs = []
-    for index in range(rng.choice([3, 3, 4])):
-        gpus = rng.choice(sizes)
-        compute, exchange = rng.uniform(0.05, 0.15), rng.uniform(0.05, 0.25)
-        jobs.append(
-            {
-                "name": f"j{index}",
-                "gpus": gpus,
-                "iterations": rng.randint(6, 18),
-                "gradient_bytes": round(exchange * 1e9 / 2),
-                "batch_size": 1,
-                "forward_time_per_sample": compute / 3,
-                "backward_time": 2 * compute / 3,
-            }
+def _starts(
+    jobs: list[dict],
+    capacity: tuple[int, ...],
+    state: State,
+    first: int,
+    may_start: Callable[[int, Placement], bool],
+) -> Iterator[tuple[Placement | None, ...]]:
+    """Placements after some of the jobs from ``first`` on that wait have started, or none."""
+    if first == len(jobs):
+        yield state.where
+        return
+    yield from _starts(jobs, capacity, state, first + 1, may_start)
+    if state.left[first] > 0 and state.where[first] is None:
+        free = tuple(
+            room - sum(place[s] for place in state.where if place is not None)
+            for s, room in enumerate(capacity)
         )
-    return {
-        "schema": "optsched/makespan",
-        "version": 1,
-        "name": f"tiny-{seed}",
-        "servers": servers,
-        "network": {
-            "inter_bandwidth": 1e9,
-            "intra_bandwidth": 1e11,
-            "contention_share": rng.choice([0.6, 1.0, 1.0]),
-            "degradation": rng.choice([0.0, 0.2, 0.5]),
-            "overhead_per_server": rng.choice([0.0, 0.01]),
-            "overhead_on_one_server": rng.random() < 0.5,
-        },
-        "compute_rate": 1e11,
-        "slot": 1.0,
-        "progress": "floor",
-        "horizon": 60,
-        "jobs": jobs,
-    }
+        for place in placements(jobs[first]["gpus"], free):
+            if may_start(first, place):
+                where = (*state.where[:first], place, *state.where[first + 1 :])
+                yield from _starts(jobs, capacity, State(state.left, where), first + 1, may_start)
+
+
+def _canonical(capacity: tuple[int, ...], state: State) -> State:
+    """The same state with equal servers in a fixed order."""
+    running = [j for j, place in enumerate(state.where) if place is not None]
+    if not running:
+        return state
+    columns = sorted(
+        (capacity[s], tuple(state.where[j][s] for j in running)) for s in range(len(capacity))
+    )
+    order = sorted(range(len(capacity)), key=lambda s: capacity[s])
+    where = list(state.where)
+    for i, j in enumerate(running):
+        place = [0] * len(capacity)
+        for s, (_, column) in zip(order, columns, strict=True):
+            place[s] = column[i]
+        where[j] = tuple(place)
+    return State(state.left, tuple(where))
+
+
+def _over_capacity(
+    servers: list[int], starts: list[Fraction], ends: list[Fraction], where: list[Placement]
+) -> float:
+    """The longest time for which a server holds too many GPUs, over its shortest run."""
+    worst = 0.0
+    edges = sorted({*starts, *ends})
+    shortest = min(end - start for start, end in zip(starts, ends, strict=True))
+    for begin, end in pairwise(edges):
+        active = [j for j in range(len(starts)) if starts[j] <= begin and ends[j] >= end]
+        if any(sum(where[j][s] for j in active) > room for s, room in enumerate(servers)):
+            worst = max(worst, float((end - begin) / shortest))
+    return worst

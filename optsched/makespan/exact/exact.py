@@ -56,7 +56,7 @@ def exact(instance: MakespanInstance, options: MakespanOptions, settings: Settin
         take_starting_schedules(incumbent, settings)
         incumbent.bounded(settings.deadline.share(SEARCH_SHARE))
     if incumbent.met or incumbent.impossible or incumbent.cut:
-        return incumbent.outcome(proves=True, chosen=incumbent.name or None)
+        return replace(incumbent.outcome(proves=True), chosen=incumbent.name or None)
     if not instance.slotted:
         return replace(Pipeline(incumbent).search_alone(), chosen=incumbent.name or None)
     if _is_tiny(incumbent):

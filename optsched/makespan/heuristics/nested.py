@@ -65,7 +65,7 @@ class AnnealingParameters:
     one from the greedy positions), the number of short annealings, and whether jobs may stand on
     pairs of half blocks."""
     tempering: int = 14
-    """Moves of the tempering after a round, as a multiple of a short annealing's: half a round's."""
+    """Moves of the tempering after a round, in short annealings: half of the round's moves."""
     many_jobs: int = 500
     """Jobs from which on growing annealings replace the cycles, which then take too long."""
     growth: int = 4
@@ -92,9 +92,9 @@ class AnnealingParameters:
     swap: float = 0.95
     """Up to swaps of two jobs of one width."""
     exchange: float = 0.953
-    """Up to exchanges of two blocks' jobs; the rest swaps a job with one or two of half its width."""
+    """Up to exchanges of two blocks' jobs; the rest swaps a job with two of half its width."""
     near: float = 0.9
-    """Share of the swaps with a job of similar duration: late in an annealing, others are refused."""
+    """Share of the swaps with a job of similar duration: others are refused late in a run."""
     most_scanned: float = 800.0
     """The last two moves scan all jobs; with more than so many, fewer are made in proportion."""
     moves_per_temperature: int = 20_000

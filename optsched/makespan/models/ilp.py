@@ -90,8 +90,6 @@ class Pipeline:
 
     found: Incumbent
     searching: bool = True
-    answer: Answer | None = None
-    build_time: float = 0.0
 
     def __post_init__(self) -> None:
         self.settings = self.found.settings
@@ -115,7 +113,8 @@ class Pipeline:
                     stage += f": {getattr(refusal, 'found', 'not built in the time left')}"
                     self._search_on()
                     break
-        return self._outcome(stage)
+        details = {"stopped_at": stage}
+        return self.found.outcome(details, proves=True)
 
     def search_alone(self) -> Outcome:
         """Only let the heuristics go on: under continuous progress, which no model knows."""
@@ -162,7 +161,7 @@ class Pipeline:
                 if target == found.bound.value and not self._met():
                     settings = self.settings.within(stop.share(TARGET_SHARE))
                     solved = solve_pools(found.instance, target, target, settings, apart=False)
-                    self._note(solved.answer)
+                    found.note(solved.answer)
                     found.prove(Bound(float(solved.bound), "pools"))
                 target += 1
 
@@ -174,7 +173,7 @@ class Pipeline:
         """
         found, settings = self.found, self.settings.within(deadline)
         solved = solve_pools(found.instance, target, target, settings, apart=True)
-        self._note(solved.answer)
+        found.note(solved.answer)
         for plan in () if solved.plan is None else (solved.plan, without_starts(solved.plan)):
             if found.value > target:
                 with suppress(NotApplicableError, OutOfTimeError):
@@ -194,15 +193,11 @@ class Pipeline:
         found, settings = self.found, self.settings.within(deadline)
         low = int(found.bound.value) if plan is None else horizon
         solved = solve_slotted(found.instance, horizon, low, settings, plan)
-        self._note(solved.answer)
+        found.note(solved.answer)
         if plan is None:
             found.prove(Bound(float(solved.bound), source))
         if solved.schedule is not None and evaluate(found.instance, solved.schedule).fits:
             found.offer(solved.schedule, source)
-
-    def _note(self, answer: Answer) -> None:
-        self.answer = answer
-        self.build_time += answer.build_time
 
     def _search_on(self) -> None:
         """Spend the rest of the time on the heuristics, or what they take unlimited.
@@ -222,16 +217,6 @@ class Pipeline:
 
     def _met(self) -> bool:
         return self.found.met or self.found.impossible
-
-    def _outcome(self, stage: str) -> Outcome:
-        answer = self.answer
-        return self.found.outcome(
-            {"stopped_at": stage},
-            self.build_time,
-            proves=True,
-            solver=None if answer is None else answer.solver,
-            trace=() if answer is None else answer.trace,
-        )
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,7 @@ def ilp_relaxed(
 ) -> Outcome:
     """Minimise the makespan of the relaxation; the outcome has a bound and no schedule."""
     require_solver(settings.solver)
-    incumbent, answer, status = Incumbent(instance, settings), None, Termination.OPTIMAL
+    incumbent, status = Incumbent(instance, settings), Termination.OPTIMAL
     with incumbent.working():
         take_starting_schedules(incumbent, settings)
         incumbent.bounded(settings.deadline.share(SEARCH_SHARE), contention=False)
@@ -137,9 +137,10 @@ def ilp_relaxed(
         low = int(incumbent.bound.value)
         if low < incumbent.value and not incumbent.impossible:
             solved = solve_pools(instance, top, low, settings, apart=False)
-            answer, status = solved.answer, solved.answer.termination
+            incumbent.note(solved.answer)
+            status = solved.answer.termination
             incumbent.prove(Bound(float(solved.bound), "relaxation"))
-    return incumbent.bound_alone(status, "a bound: the relaxation has no schedule", answer)
+    return incumbent.bound_alone(status, "a bound: the relaxation has no schedule")
 
 
 def model(

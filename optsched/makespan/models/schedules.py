@@ -41,7 +41,7 @@ def ilp_schedules(
 ) -> Outcome:
     """Select the best of the generated schedules by the paper's ILP."""
     require_solver(settings.solver)
-    found, answer = Incumbent(instance, settings), None
+    found = Incumbent(instance, settings)
     generated: list[Evaluation] = []
     with found.working():
         share = settings.deadline.share(SEARCH_SHARE)
@@ -55,18 +55,14 @@ def ilp_schedules(
             began = clock()
             built = _build(instance, generated)
             answer = solve_model(built, settings, build_time=clock() - began)
+            found.note(answer)
             found.cut |= answer.termination is Termination.TIME_LIMIT
             if answer.termination is Termination.OPTIMAL:
                 first = built.JOBS.first()
                 found.best = generated[
                     max(built.SCHEDULES, key=lambda k: pyo.value(built.follows[first, k]))
                 ]
-    return found.outcome(
-        {"schedules": len(generated)},
-        0.0 if answer is None else answer.build_time,
-        solver=None if answer is None else answer.solver,
-        trace=() if answer is None else answer.trace,
-    )
+    return found.outcome({"schedules": len(generated)})
 
 
 def model(

@@ -30,17 +30,18 @@ def theta(instance: MakespanInstance, options: MakespanOptions, settings: Settin
     """The least theta, or what is proven of it at the time limit."""
     require_solver(settings.solver)
     durations = durations_of(instance)
-    found, answer, status = Incumbent(instance, settings), None, Termination.TIME_LIMIT
+    found, status = Incumbent(instance, settings), Termination.TIME_LIMIT
     with found.working():
         began = clock()
         built = _build(durations, found.bound.value, settings.deadline)
         answer = solve_model(built, settings, build_time=clock() - began)
+        found.note(answer)
         status = answer.termination
         if answer.bound is not None:
             value = _unit(durations) * answer.bound * (1 - 1e-9)
             value = float(math.ceil(value - ROUNDING)) if instance.slotted else value
             found.prove(Bound(value, "theta"))
-    return found.bound_alone(status, "a bound: theta has no schedule", answer)
+    return found.bound_alone(status, "a bound: theta has no schedule")
 
 
 def model(
