@@ -13,15 +13,16 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from optsched.declared import Between, Seed, require_arguments
+from optsched.declared import Between, Seed
 from optsched.errors import InputError
+from optsched.generators.arguments import checked
 from optsched.makespan.instance import MOST_JOBS, MOST_SERVERS, SCHEMA, MakespanInstance
 
 JOB_SIZES = (1, 2, 4, 8, 16, 32)
 JOB_SHARES = (80, 14, 26, 30, 8, 2)
 SERVER_SIZES = (4, 8, 16, 32)
 Gpus = Annotated[int, Between(1, 4096)]
-"""Of a server, and of a job whose size is drawn."""
+"""GPUs of a server, and of a job whose size is drawn."""
 Strength = Literal["mild", "strong", "prohibitive"]
 INTER_BANDWIDTH, INTRA_BANDWIDTH, COMPUTE_RATE = 1.25e9, 3e11, 1e11
 BATCH_SIZE = 32
@@ -29,23 +30,18 @@ BATCH_SIZE = 32
 
 @dataclass(frozen=True)
 class Contention:
-    """How much it costs to span servers.
-
-    Attributes
-    ----------
-    share, degradation, overhead : float
-        xi_1, a, and xi_2 gamma_0 in seconds.
-    exchange : tuple of float
-        Range of a job's exchange time alone across servers, as a share of its time on one.
-    horizon : float
-        Seconds; the paper's 1,200 where that is enough for its baselines.
-    """
+    """How much it costs to span servers."""
 
     share: float
+    """xi_1."""
     degradation: float
+    """a."""
     overhead: float
+    """xi_2 gamma_0, seconds."""
     exchange: tuple[float, float]
+    """Range of a job's exchange time alone across servers, as a share of its time on one."""
     horizon: float
+    """Seconds; the paper's 1,200 if that is enough for its baselines."""
 
 
 CONTENTION: dict[Strength, Contention] = {
@@ -74,6 +70,7 @@ class Workload:
     execution_time: tuple[float, float] = (50.0, 300.0)
 
 
+@checked("generate makespan")
 def generate_makespan(
     jobs: Annotated[int, Between(1, MOST_JOBS)] = 160,
     servers: Annotated[int, Between(1, MOST_SERVERS)] = 20,
@@ -122,18 +119,12 @@ def generate_makespan(
     MakespanInstance
         The instance.
 
-    Raises
-    ------
-    InputError
-        If an argument cannot be used, or a job fits nowhere.
-
     Examples
     --------
     >>> made = generate_makespan(10, 4, seed=1)
     >>> len(made.jobs), made.servers
     (10, (8, 16, 32, 32))
     """
-    require_arguments("generate makespan", generate_makespan, locals())
     for where, drawn in (("server_sizes", server_sizes), ("sizes", sizes)):
         if drawn == ():
             raise InputError("generate makespan", where, "no size", "sizes to draw from")
@@ -145,7 +136,7 @@ def generate_makespan(
         if sizes is None
         else rng.choice(sizes, size=jobs)
     )
-    made = [_job(f"j{i}", int(size), strength, ranges, rng) for i, size in enumerate(wanted)]
+    drawn_jobs = [_job(f"j{i}", int(size), strength, ranges, rng) for i, size in enumerate(wanted)]
     document = {
         "schema": SCHEMA,
         "version": 1,
@@ -166,15 +157,14 @@ def generate_makespan(
         "slot": slot,
         "progress": progress,
         "horizon": int(np.ceil(strength.horizon / slot)) if horizon is None else horizon,
-        "jobs": made,
+        "jobs": drawn_jobs,
     }  # fmt: skip
     return MakespanInstance.from_dict(document, "generate makespan")
 
 
 def job_sizes(jobs: int, largest: int) -> list[int]:
-    """Sizes of so many jobs in the paper's shares: largest remainders, then the smaller size."""
-    shares = [(size, share) for size, share in zip(JOB_SIZES, JOB_SHARES, strict=True)
-              if size <= largest]  # fmt: skip
+    """Job sizes in the paper's shares: largest remainders, then the smaller size."""
+    shares = [(g, share) for g, share in zip(JOB_SIZES, JOB_SHARES, strict=True) if g <= largest]
     total = sum(share for _, share in shares)
     exact = [jobs * share / total for _, share in shares]
     counts = [int(value) for value in exact]
@@ -187,7 +177,7 @@ def job_sizes(jobs: int, largest: int) -> list[int]:
 def _job(
     name: str, gpus: int, strength: Contention, ranges: Workload, rng: np.random.Generator
 ) -> dict[str, Any]:
-    iterations, tau = _length(ranges, rng)
+    iterations, tau = _iterations_and_time(ranges, rng)
     exchange = float(rng.uniform(*strength.exchange)) * tau
     ring = (gpus - 1) / gpus
     gradient = round(exchange * INTER_BANDWIDTH / 2)
@@ -204,7 +194,7 @@ def _job(
     }
 
 
-def _length(ranges: Workload, rng: np.random.Generator) -> tuple[int, float]:
+def _iterations_and_time(ranges: Workload, rng: np.random.Generator) -> tuple[int, float]:
     """Iterations and seconds per iteration: the execution time uniform, all three in range."""
     execution = float(rng.uniform(*ranges.execution_time))
     shortest, longest = ranges.iteration_time

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from optsched.generators.workload import WorkloadShape, generate_workload
+from optsched.declared import Seed
+from optsched.generators.arguments import checked
+from optsched.generators.workload import Count, WorkloadShape, generate_workload
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.instance import OnlineInstance
 
 
+@checked("generate workload")
 def generate_online(
-    jobs: int = 1000,
+    jobs: Count = 1000,
     servers: int = 250,
     *,
     gpus_per_server: int = 8,
@@ -16,7 +19,7 @@ def generate_online(
     intra_bandwidth: float = 3e11,
     all_reduce: str = "ring",
     shape: WorkloadShape | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     name: str | None = None,
 ) -> OnlineInstance:
     """Generate one workload with its cluster; equal arguments give equal instances.
@@ -35,11 +38,6 @@ def generate_online(
         Of every random choice.
     name : str, optional
         Of the instance; by default one that says its arguments.
-
-    Raises
-    ------
-    InputError
-        For an argument out of range.
     """
     cluster = OnlineCluster.of(servers, gpus_per_server, inter_bandwidth, intra_bandwidth)
     shape = shape or WorkloadShape()

@@ -7,8 +7,10 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from optsched.declared import Between, Seed, require_arguments, require_declared
+from optsched.declared import Between, Seed, require_declared
 from optsched.errors import InputError, shown
+from optsched.generators.arguments import checked
+from optsched.io.numerals import without_numpy
 from optsched.placement.instance import (
     MOST_GPUS_PER_SERVER,
     SCHEMA,
@@ -45,10 +47,11 @@ class Hardware:
 
     @property
     def planning_bandwidth(self) -> float:
-        """What one GPU can count on across servers: its share of the NIC, in bytes/s."""
+        """A GPU's share of the server's NIC, in bytes/s."""
         return self.inter_bandwidth / self.gpus_per_server
 
 
+@checked("generate placement")
 def generate_placement(
     model: str = "VGG19",
     gpus: Gpus = 16,
@@ -88,11 +91,6 @@ def generate_placement(
         Equal arguments give equal instances. Its provenance states the plan's speed-up over one
         GPU, its efficiency, and the bytes a GPU holds.
 
-    Raises
-    ------
-    InputError
-        If an argument cannot be used, or no plan fits into the GPUs' memory.
-
     Examples
     --------
     >>> generate_placement("VGG19", 16, seed=7).free_gpus
@@ -100,28 +98,19 @@ def generate_placement(
     """
     from optsched.zoo import device_named, profile_model
 
-    require_arguments("generate placement", generate_placement, locals())
     hardware, training = hardware or Hardware(), training or Training()
+    slices = training.tensor_parallel
     profile = profile_model(
         model,
         device=device_named(training.device),
         batch_size=training.mini_batch,
-        tensor_parallel=training.tensor_parallel,
+        tensor_parallel=slices,
         experts=training.experts,
     )
-    offer = random_offer(
-        gpus,
-        hardware.gpus_per_server,
-        np.random.default_rng(seed),
-        replica_gpus=training.tensor_parallel,
-    )
-    arguments = {
-        "model": model,
-        "gpus": gpus,
-        "stages": stages,
-        "training": _told(training),
-        "seed": seed,
-    }
+    rng = np.random.default_rng(seed)
+    offer = random_offer(gpus, hardware.gpus_per_server, rng, replica_gpus=slices)
+    arguments = {"model": model, "gpus": gpus, "stages": stages}
+    arguments |= {"training": _settings_of(training), "seed": seed}
     return instance_from_profile(
         profile,
         gpus,
@@ -170,12 +159,6 @@ def instance_from_profile(
     PlacementInstance
         The instance.
 
-    Raises
-    ------
-    InputError
-        If an argument cannot be used, the offer does not sum to `gpus`, or no plan fits into the
-        GPUs' memory.
-
     Examples
     --------
     >>> from optsched.zoo import profile_model
@@ -185,6 +168,7 @@ def instance_from_profile(
     """
     from optsched.zoo import device_named
 
+    gpus, free_gpus = without_numpy(gpus), without_numpy(list(free_gpus))
     hardware, training = hardware or Hardware(), training or Training()
     gpu_memory = training.gpu_memory or device_named(training.device).memory_bytes
     bandwidth = hardware.planning_bandwidth
@@ -228,11 +212,7 @@ def instance_from_profile(
                 "gpu_memory": gpu_memory,
             },
         },
-        "cluster": {
-            "gpus_per_server": hardware.gpus_per_server,
-            "inter_bandwidth": hardware.inter_bandwidth,
-            "intra_bandwidth": hardware.intra_bandwidth,
-        },
+        "cluster": asdict(hardware),
         "free_gpus": free_gpus,
         "job": {
             "model": profile.model,
@@ -260,24 +240,17 @@ def _with_scaling(instance: PlacementInstance, source: str) -> PlacementInstance
     return PlacementInstance.from_dict(document, source)
 
 
-def _told(training: Training) -> dict[str, Any]:
-    """A training's settings; what few jobs have is said only of those."""
-    few = ("tensor_parallel", "micro_batches", "experts")
-    plain = asdict(Training())
-    return {
-        name: value
-        for name, value in asdict(training).items()
-        if name not in few or value != plain[name]
-    }
+def _settings_of(training: Training) -> dict[str, Any]:
+    """All settings, but slices, micro-batches and experts only if they are not the default."""
+    settings, default = asdict(training), asdict(Training())
+    for name in ("tensor_parallel", "micro_batches", "experts"):
+        if settings[name] == default[name]:
+            del settings[name]
+    return settings
 
 
 def _name(
-    model: str,
-    gpus: int,
-    stages: int | None,
-    all_reduce: str,
-    training: Training,
-    seed: int,
+    model: str, gpus: int, stages: int | None, all_reduce: str, training: Training, seed: int
 ) -> str:
     parts = [model.lower(), str(gpus)]
     parts += [] if stages is None else [f"{stages}stages"]
@@ -291,10 +264,10 @@ def _name(
 def random_offer(
     gpus: int, gpus_per_server: int, rng: np.random.Generator, *, replica_gpus: int = 1
 ) -> list[int]:
-    """Free GPUs of servers met one after another, uniform in 1..g, until the job is served.
+    """Draw free GPUs server by server, uniform in 1..g, until the job fits.
 
-    The offer is cut to what the job needs and listed in descending order. Replicas of several
-    GPUs fit into one server each; a server's GPUs that hold no whole replica stay in the offer.
+    The offer is cut to the job's needs and listed in descending order. A replica of several GPUs
+    must fit into one server; GPUs that are too few for another replica stay in the offer.
     """
     if not 1 <= replica_gpus <= gpus_per_server:
         expected = f"1 to the {gpus_per_server} GPUs of a server, which holds all slices"
@@ -306,7 +279,7 @@ def random_offer(
 
 
 def _enough(free_gpus: list[int], gpus: int, replica_gpus: int) -> list[int]:
-    """The largest servers of an offer that serve a job, the last with just what it needs of it."""
+    """The largest servers of an offer that a job needs; the last offers no more than it needs."""
     offered = sorted(free_gpus, reverse=True)
     whole = [_whole(free, replica_gpus) for free in offered]
     used = zip(offered, whole, truncate_offer(whole, gpus), strict=True)

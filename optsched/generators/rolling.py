@@ -17,9 +17,11 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from optsched.declared import Between, flag, require_declared
+from optsched.declared import Between, Seed, flag, require_declared
 from optsched.errors import InputError
+from optsched.generators.arguments import checked
 from optsched.generators.selection import GPUS, SelectionSettings, generate_selection
+from optsched.generators.selection import due_dates as due_dates
 from optsched.rolling.instance import SCHEMA, RollingInstance
 from optsched.rolling.offered_load import offered_load
 from optsched.selection.instance import SelectionInstance
@@ -33,7 +35,7 @@ JOBS_PER_NODE = 10
 
 @dataclass(frozen=True)
 class RollingGenerator:
-    """What a generated workload looks like.
+    """Settings of a generated workload.
 
     Attributes
     ----------
@@ -71,10 +73,11 @@ def rolling_settings(nodes: int = 10, **changes: Any) -> RollingGenerator:
     return RollingGenerator(replace(cluster, **changes), **own)
 
 
+@checked("generate rolling")
 def generate_rolling(
     settings: RollingGenerator,
     *,
-    seed: int = 0,
+    seed: Seed = 0,
     name: str | None = None,
     submit_times: Sequence[float] | None = None,
 ) -> RollingInstance:
@@ -83,8 +86,11 @@ def generate_rolling(
     Parameters
     ----------
     settings : RollingGenerator
+        Nodes, jobs and arrivals.
     seed : int
+        Seed of every random choice.
     name : str, optional
+        Name of the instance; by default one that states its arguments.
     submit_times : sequence of float, optional
         Seconds, one a job, instead of drawn arrivals: those of a trace.
 
@@ -93,11 +99,6 @@ def generate_rolling(
     RollingInstance
         The instance.
 
-    Raises
-    ------
-    InputError
-        If a setting cannot be used.
-
     Examples
     --------
     >>> made = generate_rolling(rolling_settings(4, jobs=8), seed=1)
@@ -105,10 +106,11 @@ def generate_rolling(
     (4, 8)
     """
     cluster = settings.cluster
-    asked = cluster.nodes if _all_types(settings) else len(GPUS) * cluster.nodes
-    document = generate_selection(replace(cluster, nodes=asked), seed=seed).to_dict()
+    all_types = set(settings.gpu_types) == {gpu.name for gpu in GPUS}
+    nodes = cluster.nodes if all_types else len(GPUS) * cluster.nodes
+    document = generate_selection(replace(cluster, nodes=nodes), seed=seed).to_dict()
     _scale_a100(document, settings.a100_speed)
-    if not _all_types(settings):
+    if not all_types:
         _keep_types(document, settings)
     kind: str = settings.arrivals if submit_times is None else "trace"
     if kind == "load":
@@ -116,7 +118,8 @@ def generate_rolling(
     times = submit_times
     if times is None:
         base = SelectionInstance.from_dict(document, "generate rolling")
-        times = _submit_times(settings, base, np.random.default_rng([seed, 1])).tolist()
+        gaps = np.random.default_rng([seed, 1]).exponential(size=len(base.jobs))
+        times = np.cumsum(gaps * _mean_gap(settings, base)).tolist()
     for job, submit in zip(document["jobs"], times, strict=True):
         job["submit_time"] = round(float(submit), 3)
         job["due_date"] = round(job["due_date"] + job["submit_time"], 3)
@@ -137,14 +140,10 @@ def _provenance(settings: RollingGenerator, seed: int, *, given: bool) -> dict[s
     return made | cluster | values | {"arrivals": arrivals, "gpu_types": list(settings.gpu_types)}
 
 
-def _all_types(settings: RollingGenerator) -> bool:
-    return set(settings.gpu_types) == {gpu.name for gpu in GPUS}
-
-
 def _keep_types(document: dict[str, Any], settings: RollingGenerator) -> None:
     """Only some types' nodes; a due date keeps its place in (31), of those types' times."""
-    kept, cluster = settings.gpu_types, settings.cluster
-    nodes = [node for node in document["nodes"] if node["gpu_type"] in kept]
+    cluster = settings.cluster
+    nodes = [node for node in document["nodes"] if node["gpu_type"] in settings.gpu_types]
     document["nodes"] = nodes[: cluster.nodes]
     present = {node["gpu_type"] for node in document["nodes"]}
     for job in document["jobs"]:
@@ -155,27 +154,12 @@ def _keep_types(document: dict[str, Any], settings: RollingGenerator) -> None:
         job["due_date"] = after[0] + share * (after[1] - after[0])
 
 
-def due_dates(job: dict[str, Any], sharing: bool) -> tuple[float, float]:
-    """The interval (31) of a job's due date, in seconds from its submission."""
-    times, most = job["epoch_time"].values(), max(job["epochs"]["values"])
-    least = min(min(t) for t in times) * most
-    latest = min(3 * least, max(max(t) for t in times) * most)
-    return least, max(least, latest * (1.2 if sharing else 1.0))
-
-
 def _scale_a100(document: dict[str, Any], factor: float) -> None:
     """Change the A100's speed; due dates stay, they are the jobs' own."""
     for job in document["jobs"] if factor != 1 else ():
         times = job["epoch_time"].get("A100")
         if times is not None:
             job["epoch_time"]["A100"] = [round(t / factor, 6) for t in times]
-
-
-def _submit_times(
-    settings: RollingGenerator, base: SelectionInstance, rng: np.random.Generator
-) -> np.ndarray:
-    gaps = rng.exponential(size=len(base.jobs))
-    return np.cumsum(gaps * _mean_gap(settings, base))
 
 
 def _mean_gap(settings: RollingGenerator, base: SelectionInstance) -> float:

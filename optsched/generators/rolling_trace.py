@@ -25,10 +25,10 @@ from optsched.schema import LARGEST
 
 @dataclass(frozen=True)
 class TraceRow:
-    """A job of a trace: when it came, and how long it took, seconds."""
+    """A job of a trace: its submit time and, if known, its duration, seconds."""
 
     submit_time: float
-    duration: float | None
+    duration: float | None = None
 
 
 def read_trace(
@@ -38,46 +38,38 @@ def read_trace(
     if most is not None and most < 1:
         raise InputError("generate rolling", "--jobs", shown(most), "a number from 1 up")
     if file_format is not None:
-        return _imported(path, file_format, most)
-    source = str(path)
-    rows = sorted(_rows(path, source), key=lambda row: row.submit_time)[:most]
+        trace = import_trace(file_format, path)
+        pairs = zip(trace.submit[:most].tolist(), trace.duration[:most].tolist(), strict=True)
+        return tuple(TraceRow(submit, time if time > 0 else None) for submit, time in pairs)
+    rows = sorted(_rows(path), key=lambda row: row.submit_time)[:most]
     if not rows:
-        raise InputError(source, "", "no job", "at least one")
+        raise InputError(str(path), "", "no job", "at least one")
     begin = rows[0].submit_time
     return tuple(TraceRow(row.submit_time - begin, row.duration) for row in rows)
 
 
-def _imported(path: str | Path, file_format: str, most: int | None) -> tuple[TraceRow, ...]:
-    trace = import_trace(file_format, path)
-    pairs = zip(trace.submit[:most].tolist(), trace.duration[:most].tolist(), strict=True)
-    return tuple(TraceRow(submit, duration if duration > 0 else None) for submit, duration in pairs)
-
-
-def _rows(path: str | Path, source: str) -> list[TraceRow]:
-    lines = csv_rows(path)
+def _rows(path: str | Path) -> list[TraceRow]:
+    """The jobs of a CSV file, without those that took no time."""
+    source, lines = str(path), csv_rows(path)
     _, header = next(lines, (1, []))
     if "submit_time" not in header:
         raise InputError(source, "line 1", shown(header), "a column submit_time")
-    made = []
+    rows = []
     for line, cells in lines:
         if len(cells) != len(header):
             expected = f"{len(header)} cells, as in line 1"
             raise InputError(source, f"line {line}", f"{len(cells)} cells", expected)
-        row = _row(source, line, dict(zip(header, cells, strict=True)))
-        if row is not None:
-            made.append(row)
-        if len(made) > MOST_ROWS:
+        record = dict(zip(header, cells, strict=True))
+        numbers = {
+            name: _number(source, line, name, record[name])
+            for name in ("submit_time", "duration")
+            if name in record
+        }
+        if numbers.get("duration", 1.0) > 0:
+            rows.append(TraceRow(**numbers))
+        if len(rows) > MOST_ROWS:
             raise InputError(source, f"line {line}", "more rows", f"at most {MOST_ROWS}")
-    return made
-
-
-def _row(source: str, line: int, record: dict[str, str]) -> TraceRow | None:
-    """A job; None for one that took no time."""
-    submit = _number(source, line, "submit_time", record["submit_time"])
-    if "duration" not in record:
-        return TraceRow(submit, None)
-    duration = _number(source, line, "duration", record["duration"])
-    return TraceRow(submit, duration) if duration > 0 else None
+    return rows
 
 
 def _number(source: str, line: int, name: str, text: str | None) -> float:

@@ -8,12 +8,14 @@ exponent, seconds per epoch, GPUs per node, H = 1 h and rho = 10.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
 
-from optsched.declared import Between, flag, require_declared
+from optsched.declared import Between, Seed, flag, require_declared
+from optsched.generators.arguments import checked
 from optsched.generators.epochs import SHAPES, BinWidth, fig2_distribution
 from optsched.selection.instance import SCHEMA, SelectionInstance
 
@@ -92,8 +94,9 @@ def selection_settings(nodes: int = 10, **changes: Any) -> SelectionSettings:
     return replace(SelectionSettings(nodes=nodes, jobs=JOBS_PER_NODE * nodes), **changes)
 
 
+@checked("generate selection")
 def generate_selection(
-    settings: SelectionSettings | None = None, *, seed: int = 0, name: str | None = None
+    settings: SelectionSettings | None = None, *, seed: Seed = 0, name: str | None = None
 ) -> SelectionInstance:
     """Generate one instance; equal arguments give equal instances.
 
@@ -111,11 +114,6 @@ def generate_selection(
     SelectionInstance
         The instance.
 
-    Raises
-    ------
-    InputError
-        If a setting cannot be used.
-
     Examples
     --------
     >>> made = generate_selection(seed=1)
@@ -127,10 +125,8 @@ def generate_selection(
     types = {gpu.name: _gpu_type(gpu, rng) for gpu in GPUS}
     nodes = _nodes(settings, rng)
     present = {str(node["gpu_type"]) for node in nodes}
-    jobs = [
-        _job(f"j{j}", settings, [g for g in GPUS if g.name in present], types, rng)
-        for j in range(settings.jobs)
-    ]
+    gpus = [gpu for gpu in GPUS if gpu.name in present]
+    jobs = [_job(f"j{j}", settings, gpus, rng) for j in range(settings.jobs)]
     return SelectionInstance.from_dict(
         {
             "schema": SCHEMA,
@@ -152,6 +148,15 @@ def generate_selection(
     )
 
 
+def due_dates(job: Mapping[str, Any], sharing: bool) -> tuple[float, float]:
+    """The interval (31) of a job's due date, in seconds from its submission."""
+    times, epochs = job["epoch_time"].values(), max(job["epochs"]["values"])
+    earliest = min(map(min, times)) * epochs
+    slowest = max(map(max, times)) * epochs
+    latest = min(3 * earliest, slowest) * (1.2 if sharing else 1.0)
+    return earliest, max(earliest, latest)
+
+
 def _gpu_type(gpu: Gpu, rng: np.random.Generator) -> dict[str, Any]:
     slowdown = {f: round(float(rng.uniform(1.01, most)), 4) for f, most in gpu.largest_slowdown}
     return {"memory_bytes": gpu.memory * GB, "slowdown": slowdown}
@@ -166,23 +171,13 @@ def _nodes(settings: SelectionSettings, rng: np.random.Generator) -> list[dict[s
         gpu = GPUS[n % len(GPUS)]
         rate = gpu.hourly / HOUR * float(scale[gpu.name][(n // len(GPUS)) % classes])
         rates = [round(rate * k, 10) for k in range(1, settings.gpus_per_node + 1)]
-        nodes.append(
-            {
-                "name": f"n{n}",
-                "gpu_type": gpu.name,
-                "gpus": settings.gpus_per_node,
-                "cost_rate": rates,
-            }
-        )
+        size = {"gpus": settings.gpus_per_node, "cost_rate": rates}
+        nodes.append({"name": f"n{n}", "gpu_type": gpu.name, **size})
     return nodes
 
 
 def _job(
-    name: str,
-    settings: SelectionSettings,
-    gpus: list[Gpu],
-    types: dict[str, Any],
-    rng: np.random.Generator,
+    name: str, settings: SelectionSettings, gpus: list[Gpu], rng: np.random.Generator
 ) -> dict[str, Any]:
     shape = SHAPES[int(rng.integers(len(SHAPES)))]
     work = fig2_distribution(shape.network, rng, bin_width=settings.bin_width)
@@ -193,11 +188,9 @@ def _job(
     for gpu in gpus:
         one = base / (gpu.speed * float(rng.uniform(0.8, 1.2)))
         times[gpu.name] = [round(float(t), 6) for t in one / sizes ** min(exponent, 1.0)]
-    most = work.most
-    least = min(min(t) for t in times.values()) * most
-    latest = min(3 * least, max(max(t) for t in times.values()) * most)
-    right = latest * (1.2 if settings.sharing else 1.0)
-    due = float(rng.uniform(least, max(least, right)))
+    epochs = [int(w) for w in work.values]
+    lengths = {"epochs": {"values": epochs}, "epoch_time": times}
+    due = float(rng.uniform(*due_dates(lengths, settings.sharing)))
     if rng.random() < settings.overdue:
         due = -due / 4
     counts = np.rint(work.probabilities * 1e6)
@@ -208,7 +201,7 @@ def _job(
         "memory_bytes": float(rng.choice(MEMORY_NEEDS)) * GB,
         "completed_epochs": 0,
         "epochs": {
-            "values": [int(w) for w in work.values],
+            "values": epochs,
             "probabilities": [float(c / counts.sum()) for c in counts],
         },
         "epoch_time": times,

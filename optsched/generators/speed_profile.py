@@ -11,7 +11,8 @@ from typing import Annotated
 
 import numpy as np
 
-from optsched.declared import Between, flag, require_declared
+from optsched.declared import Between, Seed, flag, require_declared
+from optsched.generators.arguments import checked
 from optsched.generators.epochs import BinWidth, fig2_distribution
 from optsched.generators.selection import SpeedUp
 from optsched.speed_profile.instance import SCHEMA, SpeedProfileInstance
@@ -55,8 +56,9 @@ class ProfileSettings:
         require_declared("generate speed-profile", self, flag)
 
 
+@checked("generate speed-profile")
 def generate_speed_profile(
-    settings: ProfileSettings | None = None, *, seed: int = 0, name: str | None = None
+    settings: ProfileSettings | None = None, *, seed: Seed = 0, name: str | None = None
 ) -> SpeedProfileInstance:
     """Generate one instance; equal arguments give equal instances.
 
@@ -73,11 +75,6 @@ def generate_speed_profile(
     -------
     SpeedProfileInstance
         The instance.
-
-    Raises
-    ------
-    InputError
-        If a setting cannot be used.
 
     Examples
     --------

@@ -1,10 +1,10 @@
 """Synthetic workloads with recurring groups, from a seed.
 
-A share of the jobs belongs to groups that recur, of Zipf sizes; the others to small groups, of two
-to four jobs mostly.
-A group has a user, a number of GPUs, a typical duration (log-normal with a Pareto tail) and a
-configuration; its jobs last that long up to a log-normal factor, some exactly. Submissions are a
-Poisson process whose span makes the load. `shape_of` reads the same parameters off a trace.
+A share of the jobs belongs to recurring groups of Zipf sizes; the others to small groups, mostly of
+two to four jobs. A group has a user, a number of GPUs, a typical duration (log-normal with a Pareto
+tail) and a configuration; its jobs last that long up to a log-normal factor, some exactly.
+Submissions are a Poisson process whose span makes the load. `shape_of` reads the same parameters
+off a trace.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.declared import Between, Seed, flag, require, require_declared
+from optsched.declared import Between, Seed, flag, require_declared
 from optsched.errors import InputError, shown
+from optsched.generators.arguments import checked
 from optsched.online.data.catalogue import Catalogue
 from optsched.online.data.cluster import OnlineCluster
 from optsched.online.data.configuration_draw import ConfigurationDrawer
@@ -97,11 +98,11 @@ class WorkloadShape:
 
     def to_dict(self) -> dict[str, Any]:
         """The shape as a JSON object, without what changes nothing."""
-        nothing = {"slices": 0, "small_groups": ONCE}
+        neutral = {"slices": 0, "small_groups": ONCE}
         return {
-            k: list(v) if isinstance(v, tuple) else v
-            for k, v in asdict(self).items()
-            if k not in nothing or v != nothing[k]
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+            if name not in neutral or value != neutral[name]
         }
 
 
@@ -116,12 +117,13 @@ def default_durations() -> tuple[float, ...]:
     return tuple(np.where(share > 0.9, tail, value).tolist())
 
 
+@checked("generate workload")
 def generate_workload(
-    jobs: int = 1000,
+    jobs: Count = 1000,
     cluster: OnlineCluster | None = None,
     shape: WorkloadShape | None = None,
     *,
-    seed: int = 0,
+    seed: Seed = 0,
     all_reduce: str = "ring",
     reference: OnlineCluster | None = None,
 ) -> tuple[Workload, Catalogue]:
@@ -147,11 +149,6 @@ def generate_workload(
     workload, catalogue
         Equal arguments give equal results.
 
-    Raises
-    ------
-    InputError
-        For a parameter out of range.
-
     Examples
     --------
     >>> workload, catalogue = generate_workload(100, seed=1)
@@ -164,8 +161,6 @@ def generate_workload(
         found = f"{shape.slices} on servers of {has} GPUs"
         raise InputError("generate workload", "--slices", found, "a divisor of a server's GPUs")
     shape = shape if shape.durations else replace(shape, durations=default_durations())
-    require("generate workload", "--jobs", jobs, Count)
-    require("generate workload", "--seed", seed, Seed)
     rng = np.random.default_rng(seed)
     group, recurring = _groups(jobs, shape, rng)
     gpus = _gpus(group, recurring, shape, cluster.gpus, rng)
@@ -272,10 +267,8 @@ def _gpus(
 
 def _durations(groups: int, shape: WorkloadShape, rng: np.random.Generator) -> Floats:
     quantiles = np.asarray(shape.durations)
-    return np.asarray(
-        np.exp(np.interp(rng.random(groups) * (len(quantiles) - 1), np.arange(len(quantiles)),
-                         np.log(quantiles)))
-    )  # fmt: skip
+    at = rng.random(groups) * (len(quantiles) - 1)
+    return np.asarray(np.exp(np.interp(at, np.arange(len(quantiles)), np.log(quantiles))))
 
 
 def _within_groups(codes: NDArray[np.int32], duration: Floats) -> tuple[float, float]:

@@ -25,7 +25,7 @@ PLACEMENT = Problem(
     defaults=("heavy-edge", "repartition", "exact"),
     pictures={
         "placement": f"{_PICTURES}.placement:plot_placement",
-        "breakdown": f"{_PICTURES}.breakdown:plot_breakdown",
+        "breakdown": f"{_PICTURES}.placement:plot_breakdown",
     },
     methods=(
         Method(

@@ -1,26 +1,24 @@
 """Pictures of instances, solutions and results: one function a picture, each returns its Axes.
 
-They need matplotlib: ``pip install 'optsched[plot]'``.
+They need matplotlib, ``pip install 'optsched[plot]'``, and raise MissingExtraError without it;
+InputError for a file that cannot be used or a solution that breaks a rule.
 """
 
-from optsched.plotting.breakdown import plot_breakdown as plot_breakdown
 from optsched.plotting.gaps import plot_excess as plot_excess
 from optsched.plotting.gaps import plot_gaps as plot_gaps
 from optsched.plotting.makespan import plot_contention as plot_contention
 from optsched.plotting.makespan import plot_gantt as plot_gantt
-from optsched.plotting.makespan import plot_sweep as plot_sweep
 from optsched.plotting.online import plot_flow as plot_flow
 from optsched.plotting.online import plot_online_over_time as plot_online_over_time
 from optsched.plotting.online import plot_queue as plot_queue
 from optsched.plotting.online import plot_utilisation as plot_utilisation
+from optsched.plotting.placement import plot_breakdown as plot_breakdown
 from optsched.plotting.placement import plot_placement as plot_placement
 from optsched.plotting.profile import plot_profile as plot_profile
 from optsched.plotting.rolling import plot_cost_by_policy as plot_cost_by_policy
-from optsched.plotting.rolling import plot_late_by_load as plot_late_by_load
 from optsched.plotting.rolling import plot_nodes_in_use as plot_nodes_in_use
 from optsched.plotting.rolling import plot_rolling_over_time as plot_rolling_over_time
 from optsched.plotting.rolling import plot_run as plot_run
-from optsched.plotting.selection import plot_cost_against_deadline as plot_cost_against_deadline
 from optsched.plotting.selection import plot_cost_split as plot_cost_split
 from optsched.plotting.selection import plot_selection as plot_selection
 from optsched.plotting.sensitivity import plot_sensitivity as plot_sensitivity

@@ -1,10 +1,10 @@
-"""What a picture is given: instances of its own problem, and what explains them."""
+"""Arguments of the pictures: instances and solutions of the picture's own problem."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from optsched.errors import InputError, shown
 from optsched.library import load
@@ -14,18 +14,21 @@ from optsched.verbs.explaining import explain
 if TYPE_CHECKING:
     from optsched.typing import AnInstance, Solution
 
+    Decided: TypeAlias = Solution | Result | str | Path
+    """A solution, the result that has it, or its file."""
+
 Kind = TypeVar("Kind")
 
 
 def instance_of(given: AnInstance, kind: type[Kind]) -> Kind:
-    """The instance itself, of a file or a name too; raises InputError for another problem's."""
+    """Load an instance if it is a file or a name; raises InputError for another problem's."""
     instance = load(given) if isinstance(given, str | Path) else given
     if not isinstance(instance, kind):
         raise InputError("plot", "instance", shown(instance), f"a {kind.__name__}")
     return instance
 
 
-def decided(given: object, kind: type[Kind]) -> Kind:
+def solution_in(given: object, kind: type[Kind]) -> Kind:
     """A solution, or the one in a result; raises InputError for another problem's."""
     solution = given.solution if isinstance(given, Result) else given
     if not isinstance(solution, kind):
@@ -35,11 +38,11 @@ def decided(given: object, kind: type[Kind]) -> Kind:
 
 def breakdown_of(
     instance: AnInstance,
-    solution: Solution | Result | str | Path,
+    solution: Decided,
     kind: type[Kind],
     options: Mapping[str, object] | None = None,
 ) -> Kind:
-    """What `optsched.explain` says of a solution."""
+    """The breakdown of a solution by `optsched.explain`."""
     breakdown = explain(instance, solution, options=options)
     if not isinstance(breakdown, kind):
         raise InputError("plot", "instance", shown(instance), f"one explained by a {kind.__name__}")

@@ -1,8 +1,7 @@
-"""The one style of every picture: size, colours, scales, and words that fit where they stand.
+"""The style of every picture: size, colours, scales, and text that fits its space.
 
-A picture is as wide as a column in print and its letters are large enough on a telephone. A
-function that draws is decorated with ``@house_style()``, takes its Axes from `axes`, and ends with
-`headed`, which wraps the title and puts the legend where no data is.
+A picture is as wide as a printed column. A drawing function is decorated with ``@house_style()``,
+takes its Axes from `axes`, and ends with `headed`, which adds the title and the legend.
 """
 
 from __future__ import annotations
@@ -23,26 +22,17 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 COLOURS = (
-    "#332288",
-    "#cc6677",
-    "#44aa99",
-    "#117733",
-    "#ddcc77",
-    "#aa4499",
-    "#88ccee",
-    "#999933",
-    "#882255",
+    *("#332288", "#cc6677", "#44aa99", "#117733", "#ddcc77"),
+    *("#aa4499", "#88ccee", "#999933", "#882255"),
 )
-"""Paul Tol's muted scheme: distinguishable to colour-blind eyes, and none of them grey."""
-
+"""Paul Tol's muted scheme: colour-blind readers can distinguish it, and none of it is grey."""
 DASHES = ("-", "--", "-.", ":")
 """Line styles: they distinguish lines without colours too."""
-
 MARK = "#000000"
 FAINT = "#d9d9d9"
-"""Of what stands behind the data."""
+"""Colour of shapes behind the data."""
 WORDS = "#595959"
-"""Of words that go with what is faint."""
+"""Colour of the text that describes faint shapes."""
 
 STYLE = {
     "axes.prop_cycle": f"cycler('color', {list(COLOURS)})",
@@ -63,23 +53,23 @@ STYLE = {
     "xtick.labelsize": "small",
     "ytick.labelsize": "small",
 }
-"""Of every figure."""
+"""matplotlib's settings for every figure."""
 
 WIDTH = 6.6
-"""Inches of a picture of one panel."""
-LONGEST_LABEL = 24
-LONGEST_IN_LEGEND = 40
-LEAST_LETTERS = 12
+"""Width of a picture with one panel, inches."""
+LONGEST_LABEL, LONGEST_IN_LEGEND = 24, 40
+MIN_LINE_LETTERS = 12
 LEGEND_COLUMNS = 4
-NARROW = ((1, 28), (1, 16), (1, 8))
-"""Columns and letters of a legend where there is hardly room."""
+NARROW_LEGENDS = ((1, 28), (1, 16), (1, 8))
+"""Columns and letters of a name to try when a legend of `LONGEST_IN_LEGEND` does not fit."""
 UNITS = {"ms": "milliseconds", "s": "seconds", "h": "hours", "$": "dollars", "J": "joules"}
-FAR = 20.0
-"""How many times the middle value the largest may be before the scale is no longer linear."""
-DECADES = 1e5
-"""Of a scale that is not linear, at most."""
-MOST, LONG = 0.98, 1.5
-"""Of what ends, the share that an axis of time shows; how much longer it may be to show all."""
+"""Units of the tables, as an axis names them."""
+LINEAR_RATIO = 20.0
+"""Ratio of the largest value to the median up to which a scale stays linear."""
+SYMLOG_RATIO = 1e5
+"""Largest ratio of the maximum to the linear threshold of a symlog scale."""
+SHOWN_SHARE, STRETCH = 0.98, 1.5
+"""A time axis shows all ends if it is at most `STRETCH` times as long as for this share of them."""
 
 
 @contextmanager
@@ -97,8 +87,7 @@ def house_style() -> Iterator[None]:
 
 
 def axes(ax: Axes | None, width: float, height: float) -> Axes:
-    """The axes given, or those of a new figure of so many inches."""
-    require_extras(["matplotlib"])
+    """Return the axes given, or those of a new figure of this size in inches."""
     import matplotlib.pyplot as plt
 
     if ax is None:
@@ -108,8 +97,10 @@ def axes(ax: Axes | None, width: float, height: float) -> Axes:
 
 
 def stacked(ax: Axes | None, rows: int, width: float, height: float) -> list[Axes]:
-    """Panels one above the other on one x axis, in place of the axes given or on a new figure."""
+    """Return panels below each other that share an x axis, in place of `ax` or on a new figure."""
     ax = axes(ax, width, height)
+    if rows == 1:
+        return [ax]
     place = ax.get_subplotspec()
     assert place is not None
     figure = ax.figure
@@ -124,14 +115,15 @@ def stacked(ax: Axes | None, rows: int, width: float, height: float) -> list[Axe
 
 
 def headed(ax: Axes, title: str = "", handles: Sequence[Any] | None = None) -> None:
-    """Put the title above the axes, as wide as there is room, and the legend between the two."""
+    """Put the title above the axes, wrapped to their width, and the legend between the two."""
     handles = ax.get_legend_handles_labels()[0] if handles is None else handles
     room = _room(ax)
-    tall = 0.0
-    most = min(LEGEND_COLUMNS, len(handles))
-    for columns, longest in [*((n, LONGEST_IN_LEGEND) for n in range(most, 0, -1)), *NARROW]:
-        if not handles:
-            break
+    legend_height = 0.0
+    columns_and_letters = [
+        *((n, LONGEST_IN_LEGEND) for n in range(min(LEGEND_COLUMNS, len(handles)), 0, -1)),
+        *NARROW_LEGENDS,
+    ]
+    for columns, longest in columns_and_letters if handles else ():
         legend = ax.legend(
             handles,
             [str(number) for number in range(len(handles))],
@@ -146,15 +138,15 @@ def headed(ax: Axes, title: str = "", handles: Sequence[Any] | None = None) -> N
         for text, handle in zip(legend.get_texts(), handles, strict=True):
             text.set_text(literal(short(str(handle.get_label()), longest)))
         box = legend.get_window_extent()
-        tall = box.height * 72 / ax.figure.dpi
+        legend_height = box.height * 72 / ax.figure.dpi
         if box.width <= room:
             break
     wrap(ax.xaxis.label, ax.get_xlabel().replace("\\$", "$"), room)
-    wrap(ax.set_title("", loc="left", fontsize="medium", pad=6 + tall), title, room)
+    wrap(ax.set_title("", loc="left", fontsize="medium", pad=6 + legend_height), title, room)
 
 
 def legend_below(figure: Figure, ax: Axes) -> None:
-    """Put the names of one panel's lines, which all panels share, below them."""
+    """Put one legend below all panels, with the names of one panel's lines."""
     handles, names = ax.get_legend_handles_labels()
     for columns in range(LEGEND_COLUMNS, 0, -1):
         legend = figure.legend(handles, names, loc="outside lower center", ncols=columns)
@@ -164,18 +156,18 @@ def legend_below(figure: Figure, ax: Axes) -> None:
 
 
 def wrap(drawn: Text, words: str, room: float) -> None:
-    """Write words in lines of at most so many pixels; their own line ends stay."""
+    """Wrap text to a width in pixels; existing line ends stay."""
     lines = words.split("\n")
     letters = max(map(len, lines))
     drawn.set_text(literal(words))
-    while (wide := drawn.get_window_extent().width) > room and letters > LEAST_LETTERS:
-        letters = max(min(int(letters * room / wide), letters - 1), LEAST_LETTERS)
+    while (wide := drawn.get_window_extent().width) > room and letters > MIN_LINE_LETTERS:
+        letters = max(min(int(letters * room / wide), letters - 1), MIN_LINE_LETTERS)
         parts = (textwrap.wrap(line, letters, break_on_hyphens=False) for line in lines)
-        drawn.set_text(literal("\n".join(part for each in parts for part in each)))
+        drawn.set_text(literal("\n".join(part for wrapped in parts for part in wrapped)))
 
 
 def _room(ax: Axes) -> float:
-    """Pixels from the left of the axes to where its place in the figure ends."""
+    """Pixels from the left of the axes to the right end of its part of the figure."""
     place = ax.get_subplotspec()
     if place is None or ax.figure.get_layout_engine() is None:
         return float(ax.bbox.width)
@@ -187,12 +179,12 @@ def _room(ax: Axes) -> float:
 
 
 def robust_scale(axis: Axis, values: Iterable[float | None], least: float = 0.0) -> None:
-    """A scale on which the largest values do not flatten the rest: linear, or symlog."""
+    """Make a scale symlog if the largest values would flatten the others on a linear one."""
     known = np.sort([abs(v) for v in values if v is not None and np.isfinite(v)])
     known = known[known > least]
-    if not len(known) or known[-1] <= FAR * known[(len(known) - 1) // 2]:
+    if not len(known) or known[-1] <= LINEAR_RATIO * known[(len(known) - 1) // 2]:
         return
-    threshold = 10.0 ** np.floor(np.log10(max(known[len(known) // 4], known[-1] / DECADES)))
+    threshold = 10.0 ** np.floor(np.log10(max(known[len(known) // 4], known[-1] / SYMLOG_RATIO)))
     from matplotlib.axis import XAxis
     from matplotlib.ticker import SymmetricalLogLocator
 
@@ -204,22 +196,22 @@ def robust_scale(axis: Axis, values: Iterable[float | None], least: float = 0.0)
 
 
 def robust_end(ax: Axes, ends: Sequence[float] | np.ndarray, what: str) -> str:
-    """End the x axis where a last few do not stretch it; says how many end beyond, or nothing."""
+    """Limit the x axis if a few late ends would stretch it; return a note that counts them."""
     known = np.sort(np.asarray(ends, dtype=np.float64))
     if not len(known):
         return ""
     together = ax.get_shared_x_axes().get_siblings(ax)
-    ax.set_xlim(left=min(each.dataLim.x0 for each in together))
-    most = float(np.quantile(known, MOST)) * 1.05
-    if known[-1] <= LONG * most:
+    ax.set_xlim(left=min(panel.dataLim.x0 for panel in together))
+    last = float(np.quantile(known, SHOWN_SHARE)) * 1.05
+    if known[-1] <= STRETCH * last:
         return ""
-    ax.set_xlim(right=most)
-    beyond = int((known > most).sum())
+    ax.set_xlim(right=last)
+    beyond = int((known > last).sum())
     return f"; {beyond} of {len(known):,} {what} later, the last at {figures(float(known[-1]))}"
 
 
 def clock(last: float) -> tuple[float, str]:
-    """Seconds in the unit of an axis of time that ends so late, and its name."""
+    """Unit of a time axis that ends at `last` seconds: its length in seconds, and its name."""
     for seconds, name in ((3600.0, "hours"), (60.0, "minutes")):
         if last > 2 * seconds:
             return seconds, name
@@ -227,7 +219,7 @@ def clock(last: float) -> tuple[float, str]:
 
 
 def literal(words: str) -> str:
-    """Words as matplotlib draws them unchanged: a "$" in a name starts no formula."""
+    """Escape "$", which would start a formula."""
     return words.replace("$", r"\$")
 
 
@@ -237,22 +229,17 @@ def look(number: int, label: str | None = None) -> dict[str, Any]:
     return {"color": colour, "linestyle": dash, "label": label}
 
 
-def in_words(unit: str) -> str:
-    """A unit of the tables as an axis names it."""
-    return UNITS.get(unit, unit)
-
-
 def figures(value: float) -> str:
-    """A number in four figures or all before its point, never in powers of ten when large."""
+    """A number with four significant digits, or as an integer from 1,000 on."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def short(name: str, longest: int = LONGEST_LABEL) -> str:
-    """A name as a label shows it, cut in its middle."""
+    """Shorten a name by cutting out its middle."""
     if len(name) <= longest:
         return name
-    kept = (longest - 1) // 2
-    return f"{name[: longest - 1 - kept]}…{name[-kept:]}"
+    tail = (longest - 1) // 2
+    return f"{name[: longest - 1 - tail]}…{name[-tail:]}"
 
 
 def ink(colour: str | tuple[float, ...]) -> str:

@@ -1,4 +1,4 @@
-"""The one Gantt chart: bars on rows of GPUs, grouped by server or node."""
+"""The Gantt chart of jobs on GPUs; for too many jobs, the utilisation of each server over time."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from optsched.plotting.axes import WIDTH, WORDS, axes, headed, literal
-from optsched.plotting.density import draw_density
-from optsched.plotting.labels import Label, label_inside, thin_rows
+from optsched.plotting.labels import MAX_ROW_NAMES, Label, label_inside, thin_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAX_GROUP_NAMES = 40
+INTERVALS = 400
+"""Columns of a utilisation picture."""
+MAX_ROWS = 400
+"""Rows of a utilisation picture; more servers share rows."""
 
 
 class Bar(NamedTuple):
-    """A job on some GPUs of a group, from its GPU `low` on, and its times on the axis."""
+    """A job on `height` GPUs of a group, from GPU `low` on, from `start` to `end`."""
 
     group: int
     low: float
@@ -32,7 +34,7 @@ class Bar(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """The groups of a chart: their names, their GPUs and their kind; the time axis; the title."""
+    """The groups of GPUs in a chart: their names, sizes and kind; the time axis; the title."""
 
     names: Sequence[str]
     sizes: Sequence[int]
@@ -44,26 +46,25 @@ class Chart(NamedTuple):
 def draw_gantt(
     ax: Axes | None, chart: Chart, bars: Sequence[Bar], handles: Sequence[Any] = (), end: float = 0
 ) -> Axes:
-    """Draw bars, named where they are wide enough; a line parts the groups."""
+    """Draw bars, with names where they are wide enough, and lines between the groups."""
     firsts = np.concatenate(([0], np.cumsum(chart.sizes)))
     ax = axes(ax, WIDTH, float(np.clip(1.6 + 0.14 * firsts[-1], 3.0, 14.0)))
     labels = []
     for bar in bars:
-        rows = (float(firsts[bar.group] + bar.low), bar.height)
+        low = float(firsts[bar.group] + bar.low)
         ax.broken_barh(
             [(bar.start, bar.end - bar.start)],
-            rows,
+            (low, bar.height),
             facecolor=bar.colour,
             edgecolor="white",
             linewidth=0.5,
             hatch=bar.hatch,
             gid=bar.gid,
         )
-        box = (rows[0], rows[0] + rows[1])
-        labels.append(Label(bar.name, (bar.start, bar.end), box, bar.colour))
+        labels.append(Label(bar.name, (bar.start, bar.end), (low, low + bar.height), bar.colour))
     for first in firsts[1:-1]:
         ax.axhline(first, color=WORDS, linewidth=0.6)
-    shown = range(0, len(chart.sizes), -(-len(chart.sizes) // MAX_GROUP_NAMES))
+    shown = range(0, len(chart.sizes), -(-len(chart.sizes) // MAX_ROW_NAMES))
     middles = [(firsts[g] + firsts[g + 1]) / 2 for g in shown]
     ax.set_yticks(middles, [literal(chart.names[g]) for g in shown])
     ax.tick_params(axis="y", length=0)
@@ -76,13 +77,34 @@ def draw_gantt(
     return ax
 
 
-def draw_use(ax: Axes | None, chart: Chart, held: np.ndarray) -> Axes:
-    """Draw the share of each group's GPUs in use instead, for runs of too many bars.
+def draw_utilisation(ax: Axes | None, chart: Chart, usage: np.ndarray) -> Axes:
+    """Draw the share of each group's GPUs in use over time as a colour, the busiest group first.
 
-    `held` has a column a piece: group, start, end, GPUs.
+    `usage` has a row per use: group, start, end, GPUs.
     """
     ax = axes(ax, WIDTH, 4.6)
-    draw_density(ax, held, chart.sizes, chart.kind)
+    last = float(usage[:, 2].max(initial=0.0)) or 1.0
+    picture = ax.imshow(
+        utilisation(usage, chart.sizes, last), aspect="auto", cmap="Blues", vmin=0.0, vmax=1.0,
+        extent=(0.0, last, len(chart.sizes), 0.0), interpolation="nearest",
+    )  # fmt: skip
+    bar = ax.figure.colorbar(picture, ax=ax, fraction=0.05, pad=0.02)
+    bar.set_ticks([0, 0.25, 0.5, 0.75, 1], labels=["0", "25", "50", "75", "100"])
+    bar.set_label("GPUs in use, %")
+    ax.set_ylabel(f"{chart.kind}s, the busiest first")
     ax.set_xlabel(chart.xlabel)
     headed(ax, chart.title, [])
     return ax
+
+
+def utilisation(usage: np.ndarray, sizes: Sequence[int], last: float) -> np.ndarray:
+    """Share of GPUs in use, by group (the busiest first) and interval from 0 to `last`."""
+    edges = np.linspace(0.0, last, INTERVALS + 1)
+    used = np.zeros((len(sizes), INTERVALS))
+    for group, start, end, gpus in usage:
+        overlap = np.diff(np.clip(edges, start, end))
+        used[int(group)] += gpus * overlap / edges[1]
+    order = np.argsort(-used.sum(axis=1) / sizes, kind="stable")
+    starts = np.arange(0, len(sizes), -(-len(sizes) // MAX_ROWS))
+    total = np.add.reduceat(np.asarray(sizes, dtype=float)[order], starts)
+    return np.asarray(np.add.reduceat(used[order], starts) / total[:, None])

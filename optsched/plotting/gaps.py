@@ -1,4 +1,4 @@
-"""The gap table as bars: how far each method is above the best bound proved."""
+"""Tables of results: how far each method is above the best bound proved."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from optsched.plotting.axes import (
     figures,
     headed,
     house_style,
-    literal,
     robust_scale,
     short,
 )
-from optsched.plotting.labels import make_room
+from optsched.plotting.labels import make_room, name_rows
 from optsched.plotting.strips import plot_strips
 from optsched.problems import PROBLEMS
 from optsched.result import Termination, is_proved
@@ -28,10 +27,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLUMNS = ("instance", "method", "status", "objective", "bound")
-STORED = ("problem", "sha256", "method", "options", "seed", "status", "objective", "bound")
+STORE_COLUMNS = ("problem", "sha256", "method", "options", "seed", "status", "objective", "bound")
 PROVED_GAP = 1e-6
 LEAST = 0.1
-"""Per cent that are hardly above a bound."""
+"""Excesses up to this many per cent do not widen the linear part of a symlog scale."""
 GROUP = 0.84
 """Share of an instance's row that its bars fill."""
 
@@ -52,33 +51,37 @@ def plot_gaps(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Axes
         One container of bars a method, labelled by it. A star stands at a row whose value is
         proved optimal, "no value" at one that has none; the bound is below the instance's name.
-
-    Raises
-    ------
-    InputError
-        If columns are missing, the frame is empty or a row comes twice.
-    MissingExtraError
-        If matplotlib is not installed.
     """
+    from matplotlib.lines import Line2D
+
     frame = frame if "status" in frame else frame.rename(columns={"termination": "status"})
     _require_rows(frame)
     instances = list(dict.fromkeys(frame["instance"]))
     methods = list(dict.fromkeys(frame["method"]))
     rows = {(row["instance"], row["method"]): row for row in frame.to_dict("records")}
+    excess = {key: _percent(row["objective"], row["bound"]) for key, row in rows.items()}
     ax = axes(ax, WIDTH, 1.8 + len(instances) * max(0.2 * len(methods) + 0.12, 0.5))
-    thick = GROUP / len(methods)
+    thickness = GROUP / len(methods)
     for number, method in enumerate(methods):
-        present = [i for i, name in enumerate(instances) if (name, method) in rows]
-        positions = [i + (number + 0.5) * thick - GROUP / 2 for i in present]
-        chosen = [rows[instances[i], method] for i in present]
-        excess = [_percent(row) for row in chosen]
+        places = {
+            (name, method): i + (number + 0.5) * thickness - GROUP / 2
+            for i, name in enumerate(instances)
+            if (name, method) in rows
+        }
+        widths = [excess[key] or 0.0 for key in places]
         colour = COLOURS[number % len(COLOURS)]
-        ax.barh(positions, [x or 0.0 for x in excess], thick, color=colour, label=method)
-        for position, value, row in zip(positions, excess, chosen, strict=True):
-            _annotate(ax, position, value, row)
-    _label_axes(ax, instances, [_bound_of(frame, name) for name in instances])
-    robust_scale(ax.xaxis, [_percent(row) for row in rows.values()], LEAST)
-    headed(ax, handles=[*ax.get_legend_handles_labels()[0], _star()])
+        ax.barh(list(places.values()), widths, thickness, color=colour, label=method)
+        for key, place in places.items():
+            _annotate(ax, place, excess[key], rows[key])
+    bounds = [_stated_bound(frame, name) for name in instances]
+    name_rows(
+        ax, [f"{short(name)}\n{bound}" for name, bound in zip(instances, bounds, strict=True)]
+    )
+    ax.set_xlim(left=0)
+    ax.set_xlabel("excess over the best bound proved, %")
+    robust_scale(ax.xaxis, excess.values(), LEAST)
+    star = Line2D([], [], color=MARK, marker="$★$", linestyle="none", label="proved optimal")
+    headed(ax, handles=[*ax.get_legend_handles_labels()[0], star])
     make_room(ax)
     return ax
 
@@ -100,14 +103,17 @@ def plot_excess(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         One collection of dots a method, labelled by it and the number of its runs; a line marks
         each mean (gid ``middle METHOD (RUNS)``).
     """
-    missing = [name for name in STORED if name not in frame.columns]
-    if missing:
-        raise InputError("frame", "columns", f"no {', '.join(missing)}", "those of read_store")
-    best = _best_bounds(frame)
+    require_columns(frame, STORE_COLUMNS, "read_store")
+    rows = frame[frame["status"] == "done"].to_dict("records")
+    best: dict[Any, float] = {}
+    for row in rows:
+        bound = _number(row["bound"])
+        if bound is not None:
+            best[_case(row)] = max(bound, best.get(_case(row), bound))
     excess: dict[str, list[float]] = {}
-    for (_, row), bound in zip(frame.iterrows(), best, strict=True):
-        percent = _percent({"objective": row["objective"], "bound": bound})
-        if percent is not None and row["status"] == "done":
+    for row in rows:
+        percent = _percent(row["objective"], best.get(_case(row)))
+        if percent is not None:
             excess.setdefault(str(row["method"]), []).append(percent)
     if not excess:
         raise InputError("frame", "", "no run with an objective and a bound", "at least one")
@@ -117,37 +123,38 @@ def plot_excess(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _best_bounds(frame: pd.DataFrame) -> list[float | None]:
-    """For each run the best bound that a run of its instance proved; over time for its seed."""
-    rows = frame.to_dict("records")
-    keys = []
-    for row in rows:
-        problem = PROBLEMS.get(row["problem"])
-        seed = row["seed"] if problem is not None and problem.over_time else None
-        keys.append((row["sha256"], repr(sorted((row["options"] or {}).items())), seed))
-    best: dict[Any, float] = {}
-    for key, row in zip(keys, rows, strict=True):
-        bound = _number(row["bound"])
-        if bound is not None and row["status"] == "done":
-            best[key] = max(bound, best.get(key, bound))
-    return [best.get(key) for key in keys]
+def require_columns(frame: pd.DataFrame, columns: tuple[str, ...], source: str) -> None:
+    """Raise InputError if a frame lacks columns."""
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
+        raise InputError("frame", "columns", f"no {', '.join(missing)}", f"those of {source}")
+
+
+def _case(row: dict[Any, Any]) -> tuple[object, ...]:
+    """Runs of one case share their bounds: instance, options and, over time, the seed."""
+    problem = PROBLEMS.get(row["problem"])
+    seed = row["seed"] if problem is not None and problem.over_time else None
+    return row["sha256"], repr(sorted((row["options"] or {}).items())), seed
 
 
 def _require_rows(frame: pd.DataFrame) -> None:
-    missing = [name for name in COLUMNS if name not in frame.columns]
-    if missing:
-        raise InputError("frame", "columns", f"no {', '.join(missing)}", "those of compare")
+    require_columns(frame, COLUMNS, "compare")
     if frame.empty:
         raise InputError("frame", "", "no rows", "at least one")
-    twice = frame[frame.duplicated(["instance", "method"])]
-    if len(twice):
-        name, method = twice.iloc[0][["instance", "method"]]
+    repeated = frame[frame.duplicated(["instance", "method"])]
+    if len(repeated):
+        name, method = repeated.iloc[0][["instance", "method"]]
         raise InputError("frame", "", f"{method} on {name} twice", "each instance and method once")
 
 
-def _percent(row: dict[Any, Any]) -> float | None:
-    """Excess of a row in percent, with rounding below zero cut off; None without both values."""
-    excess = relative_excess(_number(row["objective"]), _number(row["bound"]))
+def _number(value: Any) -> float | None:
+    """A cell's number; None for pandas' missing values."""
+    return None if value is None or value != value else float(value)
+
+
+def _percent(objective: Any, bound: Any) -> float | None:
+    """Excess in per cent, at least 0; None without both values."""
+    excess = relative_excess(_number(objective), _number(bound))
     return None if excess is None else max(100 * excess, 0.0)
 
 
@@ -160,32 +167,21 @@ def _is_proved(row: dict[Any, Any]) -> bool:
     return bound is not None and is_proved(objective, bound, PROVED_GAP)
 
 
-def _number(value: Any) -> float | None:
-    """A cell's number; None for pandas' missing values."""
-    return None if value is None or value != value else float(value)
-
-
-def _annotate(ax: Axes, position: float, percent: float | None, row: dict[Any, Any]) -> None:
+def _annotate(ax: Axes, place: float, percent: float | None, row: dict[Any, Any]) -> None:
     proved = _is_proved(row)
+    if percent is None:
+        words = "no value" if _number(row["objective"]) is None else "no bound"
+    else:
+        words = "" if percent <= 100 * PROVED_GAP else f"{percent:.3g} %"
     note = ax.annotate(
-        ("★ " if proved else "") + _words(percent, row),
-        (percent or 0.0, position),
-        (3, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize="x-small",
-    )
+        f"★ {words}" if proved else words, (percent or 0.0, place), (3, 0), va="center",
+        textcoords="offset points", fontsize="x-small",
+    )  # fmt: skip
     if proved:
         note.set_gid(f"proved {row['instance']} {row['method']}")
 
 
-def _words(percent: float | None, row: dict[Any, Any]) -> str:
-    if percent is None:
-        return "no value" if _number(row["objective"]) is None else "no bound"
-    return "" if percent <= 100 * PROVED_GAP else f"{percent:.3g} %"
-
-
-def _bound_of(frame: pd.DataFrame, instance: str) -> str:
+def _stated_bound(frame: pd.DataFrame, instance: str) -> str:
     row = frame[frame["instance"] == instance].iloc[0]
     value = _number(row["bound"])
     problem = PROBLEMS.get(row.get("problem", frame.attrs.get("problem", "")))
@@ -195,17 +191,3 @@ def _bound_of(frame: pd.DataFrame, instance: str) -> str:
     scale = 1.0 if problem is None else problem.shown_per_unit
     source = row.get("bound_source")
     return f"bound {figures(value * scale)}{unit}" + (f", {source}" if source else "")
-
-
-def _label_axes(ax: Axes, instances: list[str], bounds: list[str]) -> None:
-    labels = [f"{short(name)}\n{bound}" for name, bound in zip(instances, bounds, strict=True)]
-    ax.set_yticks(range(len(instances)), [literal(label) for label in labels], fontsize="small")
-    ax.set_ylim(len(instances) - 0.5, -0.5)
-    ax.set_xlim(left=0)
-    ax.set_xlabel("excess over the best bound proved, %")
-
-
-def _star() -> Any:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], color=MARK, marker="$★$", linestyle="none", label="proved optimal")

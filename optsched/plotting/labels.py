@@ -1,8 +1,8 @@
-"""Words inside of bars and beside them, where there is room for them."""
+"""Text inside bars, beside them and in front of rows, where it fits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,9 +12,11 @@ from optsched.plotting.axes import ink, literal, short
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MAX_ROW_NAMES = 40
+
 
 class Label(NamedTuple):
-    """Words for a box of some colour, in the units of the data."""
+    """Text for a box of a colour, in data coordinates."""
 
     words: str
     x: tuple[float, float]
@@ -23,7 +25,7 @@ class Label(NamedTuple):
 
 
 def label_inside(ax: Axes, labels: Iterable[Label]) -> None:
-    """Write each label into its box, where it fits: as it is, cut in its middle, or not at all."""
+    """Write each label into its box: in full, shortened, or not at all if it does not fit."""
     settle(ax)
     where = ax.transData.transform
     size = ax.text(0, 0, "0", fontsize="x-small", in_layout=False)
@@ -31,8 +33,8 @@ def label_inside(ax: Axes, labels: Iterable[Label]) -> None:
     size.remove()
     for label in labels:
         corners = where([(label.x[0], label.y[0]), (label.x[1], label.y[1])])
-        wide, tall = np.abs(corners[1] - corners[0]) - 2
-        if tall < letter.height or wide < letter.width:
+        width, height = np.abs(corners[1] - corners[0]) - 2
+        if height < letter.height or width < letter.width:
             continue
         text = ax.text(
             sum(label.x) / 2, sum(label.y) / 2, "", color=ink(label.face), ha="center", va="center",
@@ -42,31 +44,50 @@ def label_inside(ax: Axes, labels: Iterable[Label]) -> None:
         for words in dict.fromkeys((label.words, *(short(label.words, n) for n in (12, 8, 5)))):
             text.set_text(literal(words))
             box = text.get_window_extent()
-            if box.width <= wide and box.height <= tall + 2:
+            if box.width <= width and box.height <= height + 2:
                 break
         else:
             text.remove()
 
 
+def name_rows(ax: Axes, names: Sequence[str], limit: int | None = None) -> None:
+    """Name the rows 0, 1, ... from the top; beyond `limit` only every second, third, ..."""
+    step = 1 if limit is None else -(-len(names) // limit)
+    shown = range(0, len(names), step)
+    ax.set_yticks(shown, [literal(names[row]) for row in shown])
+    ax.set_ylim(len(names) - 0.4, -0.6)
+
+
+def label_gpu_rows(ax: Axes, names: Sequence[str], gpus: int) -> None:
+    """Label rows of GPUs, a server or node each, and the x axis that counts their GPUs."""
+    name_rows(ax, names, MAX_ROW_NAMES)
+    ax.tick_params(axis="y", length=0)
+    ax.set_xlim(0, gpus)
+    ax.set_xticks(range(0, gpus + 1, -(-gpus // 8)))
+    ax.set_xlabel("GPUs")
+    ax.spines["left"].set_visible(False)
+    ax.spines["bottom"].set_bounds(0, gpus)
+
+
 def make_room(ax: Axes) -> None:
-    """Widen the x axis until the words that stand beside the data end inside of it."""
+    """Widen the x axis until the text beside the data ends inside it."""
     for text in ax.texts:
         text.set_in_layout(False)
     settle(ax)
     scale = ax.xaxis.get_transform()
     low, high = scale.transform(np.asarray(ax.get_xlim()))
     box = ax.get_window_extent()
-    wider = 1.0
+    stretch = 1.0
     for text in ax.texts:
         at = ax.transData.transform((float(getattr(text, "xy", text.get_position())[0]), 0))[0]
-        part = (at - box.x0) / box.width
-        left = 1 - (text.get_window_extent().x1 - at + 2) / box.width
-        wider = max(wider, part / max(left, 0.1))
-    ax.set_xlim(right=float(scale.inverted().transform(low + (high - low) * wider)))
+        start = (at - box.x0) / box.width
+        free = 1 - (text.get_window_extent().x1 - at + 2) / box.width
+        stretch = max(stretch, start / max(free, 0.1))
+    ax.set_xlim(right=float(scale.inverted().transform(low + (high - low) * stretch)))
 
 
 def settle(ax: Axes) -> None:
-    """Place the axes where they will be drawn, so that lengths of pixels are known."""
+    """Run the figure's layout, so that lengths in pixels are final."""
     figure = ax.figure.canvas.figure
     engine = figure.get_layout_engine()
     if engine is not None:
@@ -74,18 +95,15 @@ def settle(ax: Axes) -> None:
 
 
 def thin_rows(ax: Axes) -> None:
-    """Leave out names of rows that would lie on the one above."""
+    """Hide row names that would overlap the name above."""
     settle(ax)
-    last, tall = float("inf"), 0.0
-    for label in sorted(
-        ax.get_yticklabels(), key=lambda each: -_height(ax, each.get_position()[1])
-    ):
-        at = _height(ax, label.get_position()[1])
-        if label.get_text() and last - at < tall:
+    last, height = float("inf"), 0.0
+    placed = [
+        (float(ax.transData.transform((0.0, label.get_position()[1]))[1]), label)
+        for label in ax.get_yticklabels()
+    ]
+    for at, label in sorted(placed, key=lambda pair: -pair[0]):
+        if label.get_text() and last - at < height:
             label.set_visible(False)
         else:
-            last, tall = at, label.get_window_extent().height
-
-
-def _height(ax: Axes, y: float) -> float:
-    return float(ax.transData.transform((0.0, y))[1])
+            last, height = at, label.get_window_extent().height

@@ -1,80 +1,74 @@
-"""A run over time, panel by panel: what waits, what is in use, what it costs, what is late."""
+"""Runs over time, panel by panel: waiting jobs, utilisation, cost, lateness."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from optsched.plotting.axes import (
-    WIDTH,
-    clock,
-    headed,
-    look,
-    robust_end,
-    robust_scale,
-    stacked,
-)
+from optsched.plotting.axes import WIDTH, clock, headed, look, robust_end, robust_scale, stacked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_STEPS = 4000
-"""Of a line; of more, means over as many equal spans are drawn."""
-MOST_DOTS = 1500
+MAX_STEPS = 4000
+"""Steps of a line; of more, means over as many equal intervals are drawn."""
+MAX_DOTS = 1500
+SINGLE_HEIGHT, FIRST_HEIGHT, PANEL_HEIGHT = 3.8, 1.0, 1.45
+"""Inches of a picture of one panel; of the frame and of each panel where there are several."""
+Series = tuple[np.ndarray, np.ndarray]
+"""Times in seconds, and a value for each."""
 
 
 @dataclass(frozen=True)
-class Course:
-    """What happened in a run, by the name of the panel: moments in seconds and what began then.
+class History:
+    """Quantities of one run over time, by the name of their panel.
 
     Attributes
     ----------
     name : str
-        Of the run.
-    steps : mapping
-        Levels that last until the next moment.
-    dots : mapping
-        A moment and a value in seconds a job; "{clock}" in a name is the unit they are drawn in.
+        Name of the run.
     ends : array
-        When each job was over.
+        Seconds at which the jobs ended.
+    steps : mapping
+        Levels that last until the next time.
+    dots : mapping
+        Seconds as values, one a job; "{clock}" in a name stands for the unit of the axis.
     """
 
     name: str
-    steps: Mapping[str, tuple[np.ndarray, np.ndarray]]
-    dots: Mapping[str, tuple[np.ndarray, np.ndarray]]
     ends: np.ndarray
+    steps: Mapping[str, Series]
+    dots: Mapping[str, Series] = field(default_factory=dict)
 
 
-def draw_courses(courses: Sequence[Course], title: str, ax: Axes | None = None) -> Axes:
-    """Draw runs below each other's lines, a panel a quantity; returns the upper panel."""
-    ends = np.concatenate([course.ends for course in courses])
+def draw_over_time(histories: Sequence[History], title: str, ax: Axes | None = None) -> Axes:
+    """Draw runs as lines or dots, a panel for each quantity; return the upper panel."""
+    ends = np.concatenate([history.ends for history in histories])
     per, unit = clock(float(ends.max(initial=0.0)))
-    names = [*courses[0].steps, *courses[0].dots]
-    panels = stacked(ax, len(names), WIDTH, 1.0 + 1.45 * len(names))
+    names = [*histories[0].steps, *histories[0].dots]
+    height = FIRST_HEIGHT + PANEL_HEIGHT * len(names) if len(names) > 1 else SINGLE_HEIGHT
+    panels = stacked(ax, len(names), WIDTH, height)
     for name, panel in zip(names, panels, strict=True):
-        seen: list[float] = []
-        for at, course in enumerate(courses):
-            if name in course.steps:
-                times, levels = thinned(*course.steps[name])
-                times = times / per
-                panel.step(
-                    times, levels, where="post", linewidth=1.1, gid=f"{name} {course.name}",
-                    **look(at, course.name),
-                )  # fmt: skip
+        drawn: list[float] = []
+        for number, history in enumerate(histories):
+            style, gid = look(number, history.name), f"{name} {history.name}"
+            if name in history.steps:
+                times, levels = thinned(*history.steps[name])
+                panel.step(times / per, levels, where="post", linewidth=1.1, gid=gid, **style)
             else:
-                times, levels = (each / per for each in course.dots[name])
-                every = max(1, -(-len(times) // MOST_DOTS))
+                times, levels = (series / per for series in history.dots[name])
+                every = max(1, -(-len(times) // MAX_DOTS))
                 times, levels = times[::every], levels[::every]
-                dots = panel.scatter(times, levels, s=12, color=look(at)["color"], alpha=0.6)
-                dots.set(linewidth=0, gid=f"{name} {course.name}")
-            seen += levels.tolist()
+                dots = panel.scatter(times, levels, s=12, color=style["color"], alpha=0.6)
+                dots.set(linewidth=0, gid=gid)
+            drawn += levels.tolist()
         if not name.endswith("%"):
-            robust_scale(panel.yaxis, seen)
-        panel.set_ylim(bottom=0.0, top=None if any(seen) else 1.0)
-        panel.set_ylabel(name.format(clock=unit).replace(", ", ",\n"))
+            robust_scale(panel.yaxis, drawn)
+        panel.set_ylim(bottom=0.0, top=None if any(drawn) else 1.0)
+        panel.set_ylabel(name.format(clock=unit).replace(", ", ",\n" if len(names) > 1 else ", "))
     panels[0].figure.align_ylabels(panels)
     beyond = robust_end(panels[-1], ends / per, "jobs end")
     panels[-1].set_xlabel(f"{unit}{beyond}")
@@ -82,18 +76,18 @@ def draw_courses(courses: Sequence[Course], title: str, ax: Axes | None = None) 
     return panels[0]
 
 
-def thinned(times: np.ndarray, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Steps as they are, or, of very many, their means over equal spans."""
-    if len(times) <= MOST_STEPS:
+def thinned(times: np.ndarray, levels: np.ndarray) -> Series:
+    """The steps, or of very many their means over equal intervals."""
+    if len(times) <= MAX_STEPS:
         return times, levels
-    edges = np.linspace(times[0], times[-1], MOST_STEPS + 1)
+    edges = np.linspace(times[0], times[-1], MAX_STEPS + 1)
     area = np.concatenate(([0.0], np.cumsum(levels[:-1] * np.diff(times))))
     means = np.diff(np.interp(edges, times, area)) / np.diff(edges)
     return edges, np.append(means, levels[-1])
 
 
-def level_of(changes: Sequence[tuple[float, float]]) -> tuple[np.ndarray, np.ndarray]:
-    """Moments and the level from each on, of changes."""
+def level_of(changes: Sequence[tuple[float, float]]) -> Series:
+    """Times, and the sum of all changes up to each."""
     at = np.array(changes, dtype=np.float64).reshape(-1, 2)
     moments, which = np.unique(at[:, 0], return_inverse=True)
     steps = np.bincount(which.reshape(-1), weights=at[:, 1], minlength=len(moments))

@@ -1,52 +1,81 @@
-"""A placement as rows of GPUs, one a server, coloured by stage."""
+"""A placement: the replicas on each server's GPUs, and the time of each stage in parts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from optsched.placement.explain import Breakdown, StageTime
-from optsched.placement.instance import PlacementInstance, Stage
-from optsched.placement.solution import PlacementSolution
+from optsched.display import counted
+from optsched.placement.explain import PARTS, Breakdown, StageTime
+from optsched.placement.instance import PlacementInstance
 from optsched.plotting.arguments import breakdown_of, instance_of
-from optsched.plotting.axes import (
-    COLOURS,
-    MARK,
-    WIDTH,
-    axes,
-    figures,
-    headed,
-    house_style,
-    short,
+from optsched.plotting.axes import COLOURS, MARK, WIDTH, axes, figures, headed, house_style, short
+from optsched.plotting.labels import (
+    Label,
+    label_gpu_rows,
+    label_inside,
+    make_room,
+    name_rows,
+    thin_rows,
 )
-from optsched.plotting.labels import Label, label_inside, make_room, thin_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.patches import Patch
 
+    from optsched.plotting.arguments import Decided
+    from optsched.typing import AnInstance
+
 Colour = tuple[float, float, float, float]
 
-MOST_NUMBERED_GPUS = 24
-"""Cells of wider servers are too narrow for a number."""
-MOST_LABELLED_SERVERS = 40
-NOT_OFFERED, HATCH = "#e6e6e6", "#bbbbbb"
+MAX_SEPARATED_GPUS = 24
+"""Cells of larger servers are too narrow for lines between them and a number."""
+NOT_OFFERED: dict[str, Any] = {
+    "facecolor": "#e6e6e6", "edgecolor": "#bbbbbb", "hatch": "////", "linewidth": 0
+}  # fmt: skip
 BAR = 0.8
+PART_COLOURS = {
+    "compute": COLOURS[0],
+    "inter_server": COLOURS[1],
+    "intra_server": COLOURS[6],
+    "tensor": COLOURS[3],
+    "experts": COLOURS[5],
+    "all_reduce": COLOURS[4],
+}
+"""Colours of the parts of a `StageTime`, by attribute, in the order of the stack."""
+MAX_STACKS = 64
+
+
+class Cells(NamedTuple):
+    """GPUs of a server, from `first` on, on which replicas of one stage stand."""
+
+    time: StageTime
+    first: int
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of all replicas."""
+        return self.time.replicas if self.time.gpus is None else self.time.gpus
+
+    @property
+    def replica_edges(self) -> list[int]:
+        """Where each replica begins, and where the last ends."""
+        return [*range(self.first, self.first + self.gpus + 1, self.gpus // self.time.replicas)]
 
 
 @house_style()
 def plot_placement(
-    instance: PlacementInstance | str | Path,
-    solution: PlacementSolution | str | Path,
+    instance: AnInstance,
+    solution: Decided,
     options: Mapping[str, Any] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw where each stage's replicas stand, and which of them the job waits for.
+    """Draw the stages' replicas on the servers' GPUs, and mark the bottleneck.
 
-    A row is a server, a cell one of its GPUs, or a whole replica where replicas take several; the
-    hatched cells are those it does not offer, the empty ones those that stay free. Up to nine
-    stages are named in a legend; more are numbered in their cells, beside a colour bar.
+    A row is a server, a cell one of its GPUs, or a whole replica if replicas take several. GPUs
+    that a server does not offer are hatched, free ones empty. Up to nine stages stand in a legend;
+    more have a number in each cell and a colour bar.
 
     Parameters
     ----------
@@ -62,32 +91,30 @@ def plot_placement(
     Axes
         Each run of cells is a bar with the gid ``stage-S-server-M``; the bottleneck's frame has
         the gid ``bottleneck``.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be used or the solution breaks a rule.
-    MissingExtraError
-        If matplotlib is not installed.
     """
     given = instance_of(instance, PlacementInstance)
     breakdown = breakdown_of(given, solution, Breakdown, options)
     stages, servers = given.shape
-    names = -(-stages // 2) if stages <= len(COLOURS) else 0
-    ax = axes(ax, WIDTH, min(1.7 + 0.34 * servers + 0.18 * names, 14))
+    has_legend = stages <= len(COLOURS)
+    height = 1.7 + 0.34 * servers + (0.18 * -(-stages // 2) if has_legend else 0.0)
+    ax = axes(ax, WIDTH, min(height, 14))
     colour = _stage_colours(stages)
-    starts = _draw_replicas(ax, breakdown.rows, colour)
-    _draw_not_offered(ax, given)
-    _separate_cells(ax, given, breakdown.rows, starts)
-    _label_axes(ax, given)
-    named = stages <= len(COLOURS)
-    headed(ax, _title(breakdown), _stage_handles(given, colour) if named else [])
-    if not named:
+    cells = _draw_replicas(ax, breakdown, colour)
+    _draw_gpus_not_offered(ax, given)
+    _separate_cells(ax, given, cells)
+    names = [f"server {m} ({free} free)" for m, free in enumerate(given.free_gpus)]
+    label_gpu_rows(ax, names, given.cluster.gpus_per_server)
+    headed(ax, _title(breakdown), _stage_handles(given, colour) if has_legend else [])
+    if not has_legend:
         _add_colour_bar(ax, stages)
-    _mark_bottleneck(ax, given, breakdown.bottleneck, starts)
+    has = given.cluster.gpus_per_server
+    worst = next(run for run in cells if run.time == breakdown.bottleneck)
+    _frame(ax, (worst.first, worst.gpus), worst.time.server)
+    ax.set_xlim(0, has)
+    _write_beside(ax, has, worst.time.server, "bottleneck")
     thin_rows(ax)
-    if not named:
-        label_inside(ax, _numbers(given, breakdown.rows, starts, colour))
+    if not has_legend and has <= MAX_SEPARATED_GPUS:
+        label_inside(ax, [label for run in cells for label in _stage_numbers(run, colour)])
     return ax
 
 
@@ -100,78 +127,43 @@ def _stage_colours(stages: int) -> Callable[[int], Colour]:
     return lambda stage: colormaps["viridis"](stage / (stages - 1))
 
 
-def _draw_replicas(
-    ax: Axes, rows: Sequence[StageTime], colour: Callable[[int], Colour]
-) -> dict[tuple[int, int], int]:
-    """Draw each row's bar; returns the cell it starts at by stage and server."""
+def _draw_replicas(ax: Axes, breakdown: Breakdown, colour: Callable[[int], Colour]) -> list[Cells]:
     used: dict[int, int] = {}
-    starts = {}
-    for row in rows:
-        start = used.get(row.server, 0)
-        bar = ax.barh(row.server, _gpus(row), BAR, left=start, color=colour(row.stage))[0]
-        bar.set_gid(f"stage-{row.stage}-server-{row.server}")
-        starts[row.stage, row.server] = start
-        used[row.server] = start + _gpus(row)
-    return starts
+    cells = []
+    for time in breakdown.rows:
+        run = Cells(time, used.get(time.server, 0))
+        gid = f"stage-{time.stage}-server-{time.server}"
+        ax.barh(time.server, run.gpus, BAR, left=run.first, color=colour(time.stage), gid=gid)
+        used[time.server] = run.first + run.gpus
+        cells.append(run)
+    return cells
 
 
-def _gpus(row: StageTime) -> int:
-    """GPUs of the row's replicas."""
-    return row.replicas if row.gpus is None else row.gpus
-
-
-def _draw_not_offered(ax: Axes, instance: PlacementInstance) -> None:
+def _draw_gpus_not_offered(ax: Axes, instance: PlacementInstance) -> None:
     has = instance.cluster.gpus_per_server
     for server, free in enumerate(instance.free_gpus):
         if free < has:
-            ax.barh(
-                server,
-                has - free,
-                BAR,
-                left=free,
-                facecolor=NOT_OFFERED,
-                edgecolor=HATCH,
-                linewidth=0,
-                hatch="////",
-                gid=f"not-offered-server-{server}",
-            )
+            gid = f"not-offered-server-{server}"
+            ax.barh(server, has - free, BAR, left=free, gid=gid, **NOT_OFFERED)
 
 
-def _separate_cells(
-    ax: Axes,
-    instance: PlacementInstance,
-    rows: Sequence[StageTime],
-    starts: Mapping[tuple[int, int], int],
-) -> None:
+def _separate_cells(ax: Axes, instance: PlacementInstance, cells: list[Cells]) -> None:
+    """Draw white lines between GPUs, or between replicas that take several."""
     has = instance.cluster.gpus_per_server
-    if has > MOST_NUMBERED_GPUS:
+    if has > MAX_SEPARATED_GPUS:
         return
     if not instance.job.is_sliced:
         ax.vlines(range(1, has), -0.5, len(instance.free_gpus) - 0.5, color="white", linewidth=1.5)
         return
-    for row in rows:
-        start, each = starts[row.stage, row.server], _gpus(row) // row.replicas
-        ends = [start + each * (replica + 1) for replica in range(row.replicas)]
-        low, high = row.server - 0.5, row.server + 0.5
-        lines = ax.vlines(ends, low, high, color="white", linewidth=2.5)
-        lines.set_gid(f"replicas-{row.stage}-server-{row.server}")
+    for run in cells:
+        low, high = run.time.server - 0.5, run.time.server + 0.5
+        ax.vlines(run.replica_edges[1:], low, high, color="white", linewidth=2.5)
 
 
-def _numbers(
-    instance: PlacementInstance,
-    rows: Sequence[StageTime],
-    starts: Mapping[tuple[int, int], int],
-    colour: Callable[[int], Colour],
-) -> list[Label]:
-    """The stage of each replica, for its cell."""
-    labels = []
-    for row in rows if instance.cluster.gpus_per_server <= MOST_NUMBERED_GPUS else ():
-        each = _gpus(row) // row.replicas
-        for replica in range(row.replicas):
-            left = starts[row.stage, row.server] + each * replica
-            tall = (row.server - BAR / 2, row.server + BAR / 2)
-            labels.append(Label(str(row.stage), (left, left + each), tall, colour(row.stage)))
-    return labels
+def _stage_numbers(run: Cells, colour: Callable[[int], Colour]) -> list[Label]:
+    y = (run.time.server - BAR / 2, run.time.server + BAR / 2)
+    words, face = str(run.time.stage), colour(run.time.stage)
+    return [Label(words, x, y, face) for x in pairwise(run.replica_edges)]
 
 
 def _add_colour_bar(ax: Axes, stages: int) -> None:
@@ -185,53 +177,14 @@ def _add_colour_bar(ax: Axes, stages: int) -> None:
 def _stage_handles(instance: PlacementInstance, colour: Callable[[int], Colour]) -> list[Patch]:
     from matplotlib.patches import Patch
 
-    handles = [
-        Patch(color=colour(s), label=f"{short(stage.name)} ({_size(stage)})")
-        for s, stage in enumerate(instance.job.stages)
-    ]
-    if any(free < instance.cluster.gpus_per_server for free in instance.free_gpus):
-        look: dict[str, Any] = {"facecolor": NOT_OFFERED, "edgecolor": HATCH, "hatch": "////"}
-        handles.append(Patch(**look, linewidth=0, label="not offered"))
+    handles = []
+    for s, stage in enumerate(instance.job.stages):
+        slices = f" of {stage.tensor_parallel} GPUs" if stage.tensor_parallel > 1 else ""
+        label = f"{short(stage.name)} (x{stage.replicas}{slices})"
+        handles.append(Patch(color=colour(s), label=label))
+    if min(instance.free_gpus) < instance.cluster.gpus_per_server:
+        handles.append(Patch(**NOT_OFFERED, label="not offered"))
     return handles
-
-
-def _size(stage: Stage) -> str:
-    each = stage.tensor_parallel
-    return f"x{stage.replicas}" + (f" of {each} GPUs" if each > 1 else "")
-
-
-def _mark_bottleneck(
-    ax: Axes,
-    instance: PlacementInstance,
-    worst: StageTime,
-    starts: Mapping[tuple[int, int], int],
-) -> None:
-    from matplotlib.patches import Rectangle
-
-    corner = (starts[worst.stage, worst.server], worst.server - BAR / 2)
-    for colour, width in (("white", 5.0), (MARK, 2.5)):
-        frame = ax.add_patch(Rectangle(corner, _gpus(worst), BAR, fill=False, zorder=4))
-        frame.set(edgecolor=colour, linewidth=width, clip_on=False)
-    frame.set_gid("bottleneck")
-    has = instance.cluster.gpus_per_server
-    ax.set_xlim(0, has)
-    ax.text(has, worst.server, " ◀ bottleneck", fontsize="small", fontweight="bold", va="center")
-    make_room(ax)
-
-
-def _label_axes(ax: Axes, instance: PlacementInstance) -> None:
-    servers, has = len(instance.free_gpus), instance.cluster.gpus_per_server
-    step = -(-servers // MOST_LABELLED_SERVERS)
-    shown = range(0, servers, step)
-    ax.set_yticks(shown, [f"server {m} ({instance.free_gpus[m]} free)" for m in shown])
-    ax.set_ylim(servers - 0.4, -0.6)
-    step = -(-has // 8)
-    ax.set_xticks(range(0, has + 1, step))
-    ax.set_xlabel("GPUs")
-    ax.spines["left"].set_visible(False)
-    ax.spines["bottom"].set_bounds(0, has)
-    ax.set_xlim(0, has)
-    ax.tick_params(axis="y", length=0)
 
 
 def _title(breakdown: Breakdown) -> str:
@@ -242,3 +195,80 @@ def _title(breakdown: Breakdown) -> str:
         f"{short(breakdown.instance)}: {figures(1e3 * breakdown.iteration_time)} ms an iteration, "
         f"set by stage {worst.stage} ({short(worst.name)}) on server {worst.server}\n= {split} ms"
     )
+
+
+@house_style()
+def plot_breakdown(
+    instance: AnInstance,
+    solution: Decided,
+    options: Mapping[str, Any] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the time of each stage on each server as a stacked bar.
+
+    Parameters
+    ----------
+    instance, solution : objects, names or paths
+        A placement that `optsched.check` accepts.
+    options : mapping, optional
+        Readings of the cost; by default the solution's own.
+    ax : Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    Axes
+        One container of bars a part, labelled by it. Of more than 64 rows the slowest are drawn,
+        and the axis says so.
+    """
+    breakdown = breakdown_of(instance, solution, Breakdown, options)
+    pipeline = breakdown.pipeline
+    decisive = {row: row.work if pipeline else row.total for row in breakdown.rows}
+    slowest = sorted(breakdown.rows, key=lambda row: -decisive[row])[:MAX_STACKS]
+    rows = [row for row in breakdown.rows if row in slowest]
+    ax = axes(ax, WIDTH, 2.0 + 0.24 * len(rows))
+    left = [0.0] * len(rows)
+    for part in rows[0].seconds:
+        times = [1e3 * row.seconds[part] for row in rows]
+        ax.barh(
+            range(len(rows)), times, BAR, left=left, color=PART_COLOURS[part], label=PARTS[part]
+        )
+        left = [start + time for start, time in zip(left, times, strict=True)]
+    name_rows(ax, [f"{short(r.name)} on server {r.server} (x{r.replicas})" for r in rows])
+    if len(rows) < len(breakdown.rows):
+        ax.set_ylabel(f"the {len(rows)} slowest of {len(breakdown.rows)}")
+    ax.set_xlabel("time an iteration, milliseconds")
+    title = (
+        f"{short(breakdown.instance)}: {figures(1e3 * breakdown.iteration_time)} ms an iteration"
+    )
+    if pipeline:
+        title += (
+            f" of {counted(pipeline.micro_batches, 'micro-batch', 'micro-batches')}\n"
+            f"= slowest work {figures(1e3 * pipeline.bottleneck)} "
+            f"+ fill and drain {figures(1e3 * pipeline.fill_and_drain)} "
+            f"+ exposed all-reduce {figures(1e3 * pipeline.exposed_all_reduce)} ms"
+        )
+    headed(ax, title)
+    worst = breakdown.bottleneck
+    position, length = rows.index(worst), 1e3 * decisive[worst]
+    _frame(ax, (0, length), position)
+    ax.axvline(length, color=MARK, linewidth=1, linestyle=":", zorder=0)
+    ax.set_xlim(0, 1.02 * max(left) or 1.0)
+    words = f"{'slowest work' if pipeline else 'bottleneck'}, {figures(length)} ms"
+    _write_beside(ax, 1e3 * worst.total, position, words)
+    return ax
+
+
+def _frame(ax: Axes, x: tuple[float, float], row: int) -> None:
+    """Frame the bottleneck: black, with a white edge that separates it from dark bars."""
+    from matplotlib.patches import Rectangle
+
+    for colour, width in (("white", 5.0), (MARK, 2.5)):
+        frame = ax.add_patch(Rectangle((x[0], row - BAR / 2), x[1], BAR, fill=False, zorder=4))
+        frame.set(edgecolor=colour, linewidth=width, clip_on=False)
+    frame.set_gid("bottleneck")
+
+
+def _write_beside(ax: Axes, x: float, row: int, words: str) -> None:
+    ax.text(x, row, f" ◀ {words}", fontsize="small", fontweight="bold", va="center")
+    make_room(ax)

@@ -1,4 +1,4 @@
-"""Performance profiles of methods: on what share of the instances each is how close to the best."""
+"""Performance profiles: on what share of the instances a method is how close to the best one."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import numpy as np
 from optsched.errors import InputError
 from optsched.experiments.store.row import FAILURES
 from optsched.plotting.axes import WIDTH, axes, figures, headed, house_style, look
+from optsched.plotting.gaps import require_columns
 from optsched.result import Termination
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-LEAST_END = 1.1
-MOST_TICKS = 8
+SHORTEST_END = 1.1
+MAX_TICKS = 8
 TICKS = (1.02, 1.05, 1.1, 1.2, 1.3, 1.4, 1.5, 2, 3, 5, 10, 30, 100, 1000, 10_000)
 FAILED = (Termination.ERROR, *FAILURES)
 
@@ -41,33 +42,20 @@ def plot_profile(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Axes
         Steps with the gid of their method; a method without any objective has no line. The x axis
         is logarithmic.
-
-    Raises
-    ------
-    InputError
-        If columns are missing, or no row has an objective.
-    MissingExtraError
-        If matplotlib is not installed.
     """
-    ratios = performance_ratios(frame)
+    by_method = performance_ratios(frame)
     ax = axes(ax, WIDTH, 3.8)
-    known = [x for each in ratios.values() for x in each if isfinite(x)]
-    end = max(LEAST_END, 1.05 * max(known))
-    for number, (method, found) in enumerate(ratios.items()):
-        at = np.sort([x for x in found if isfinite(x)])
-        shares = 100 * np.arange(1, len(at) + 1) / len(found)
-        ax.step(
-            [1.0, *at, end],
-            [0.0, *shares, shares[-1]],
-            where="post",
-            gid=method,
-            **look(number, method),
-        )
+    end = max(SHORTEST_END, *(1.05 * x for ratios in by_method.values() for x in ratios if x < inf))
+    for number, (method, ratios) in enumerate(by_method.items()):
+        solved = np.sort([x for x in ratios if isfinite(x)])
+        shares = 100 * np.arange(1, len(solved) + 1) / len(ratios)
+        x, y = [1.0, *solved, end], [0.0, *shares, shares[-1]]
+        ax.step(x, y, where="post", gid=method, **look(number, method))
     ax.set_xscale("log")
     ax.set_xlim(1 / (1 + 0.02 * np.log(end)), end)
     ticks = [1.0]
     for tick in TICKS:
-        if ticks[-1] * end ** (1 / MOST_TICKS) <= tick <= end:
+        if ticks[-1] * end ** (1 / MAX_TICKS) <= tick <= end:
             ticks.append(tick)
     ax.set_xticks(ticks, [figures(x) for x in ticks])
     ax.minorticks_off()
@@ -79,31 +67,24 @@ def plot_profile(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def performance_ratios(frame: pd.DataFrame) -> dict[str, list[float]]:
-    """By method, its objective over the least one on each instance; inf where it has none."""
-    missing = [name for name in ("instance", "method", "objective") if name not in frame.columns]
-    if missing:
-        expected = "those of compare or read_store"
-        raise InputError("frame", "columns", f"no {', '.join(missing)}", expected)
-    found: dict[tuple[str, ...], dict[str, float]] = {}
+    """Each method's objectives over the least one of each instance; inf where it has none."""
+    require_columns(frame, ("instance", "method", "objective"), "compare or read_store")
+    objectives: dict[tuple[str, ...], dict[str, float]] = {}
     for row in frame.to_dict("records"):
         value = row["objective"]
         if value is None or value != value or row.get("status", row.get("termination")) in FAILED:
             continue
-        key = [row["instance"], row.get("sha256"), row.get("seed"), row.get("options")]
-        of_instance = found.setdefault(tuple(map(repr, key)), {})
+        case = [row["instance"], row.get("sha256"), row.get("seed"), row.get("options")]
+        of_case = objectives.setdefault(tuple(map(repr, case)), {})
         method = str(row["method"])
-        of_instance[method] = min(float(value), of_instance.get(method, inf))
-    if not found:
+        of_case[method] = min(float(value), of_case.get(method, inf))
+    if not objectives:
         raise InputError("frame", "", "no row with an objective", "at least one")
-    methods = dict.fromkeys(str(name) for name in frame["method"])
-    least = [min(values.values()) for values in found.values()]
-    ratios = {
-        method: [
-            _ratio(values.get(method, inf), best)
-            for values, best in zip(found.values(), least, strict=True)
+    ratios: dict[str, list[float]] = {}
+    for method in dict.fromkeys(str(name) for name in frame["method"]):
+        ratios[method] = [
+            _ratio(values.get(method, inf), min(values.values())) for values in objectives.values()
         ]
-        for method in methods
-    }
     return {name: values for name, values in ratios.items() if any(map(isfinite, values))}
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from optsched import interrupts
 from optsched.methods import problem_for, solution_of, solve
-from optsched.plotting.arguments import decided, instance_of
+from optsched.plotting.arguments import instance_of, solution_in
 from optsched.plotting.axes import (
     COLOURS,
     FAINT,
@@ -28,14 +27,14 @@ from optsched.speed_profile.solution import SpeedProfileSolution
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from optsched.typing import AnInstance, Solved
+
 
 @house_style()
 def plot_speed_profile(
-    instance: SpeedProfileInstance | str | Path,
-    solution: SpeedProfileSolution | str | Path | None = None,
-    ax: Axes | None = None,
+    instance: AnInstance, solution: Solved | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw the epochs' GPUs as steps over F^c, the chance that an epoch is run at all.
+    """Draw the epochs' GPUs as steps over F^c, the probability that an epoch is needed.
 
     Parameters
     ----------
@@ -53,11 +52,11 @@ def plot_speed_profile(
     """
     given = instance_of(instance, SpeedProfileInstance)
     if solution is None:
-        found = solve(given).solution
+        solution = solve(given)
         interrupts.heed()
     else:
-        found = solution_of(problem_for(given), solution)
-    solution = decided(found, SpeedProfileSolution)
+        solution = solution_of(problem_for(given), solution)
+    profile = solution_in(solution, SpeedProfileSolution)
     ax = axes(ax, WIDTH, 3.8)
     curve = curve_of(given)
     behind = ax.twinx()
@@ -68,9 +67,9 @@ def plot_speed_profile(
     behind.set_ylabel("P(W > w): the epoch is needed", color=WORDS)
     ax.set_zorder(behind.get_zorder() + 1)
     ax.patch.set_visible(False)
-    if solution.pieces:
-        ends = [solution.pieces[0].from_, *(piece.to for piece in solution.pieces)]
-        gpus = [piece.speed + 1 for piece in solution.pieces]
+    if profile.pieces:
+        ends = [profile.pieces[0].from_, *(piece.to for piece in profile.pieces)]
+        gpus = [piece.speed + 1 for piece in profile.pieces]
         ax.stairs(gpus, ends, color=COLOURS[0], linewidth=2.2, baseline=None, gid="gpus")
     ax.set_ylim(0, len(given.speeds) + 0.5)
     ax.set_yticks(range(0, len(given.speeds) + 1, -(-len(given.speeds) // 8)))
@@ -78,9 +77,9 @@ def plot_speed_profile(
     ax.set_xlabel("epochs done")
     ax.set_ylabel("GPUs")
     behind.spines["right"].set_visible(True)
-    spent = sum((p.to - p.from_) / given.speeds[p.speed] for p in solution.pieces)
+    spent = sum((p.to - p.from_) / given.speeds[p.speed] for p in profile.pieces)
     title = (
-        f"{short(given.name, 40)}: {solution.status}, at most {figures(spent)} s "
+        f"{short(given.name, 40)}: {profile.status}, at most {figures(spent)} s "
         f"of {figures(given.deadline)} s"
     )
     headed(ax, title)

@@ -1,4 +1,4 @@
-"""Strips: a row a name, a dot each value, a mark at their middle."""
+"""Strips: a row a name, a dot each value, a mark at their mean or median."""
 
 from __future__ import annotations
 
@@ -6,23 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from optsched.plotting.axes import (
-    COLOURS,
-    MARK,
-    WIDTH,
-    axes,
-    headed,
-    house_style,
-    literal,
-    short,
-)
+from optsched.plotting.axes import COLOURS, MARK, WIDTH, axes, headed, house_style, short
+from optsched.plotting.labels import name_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_LETTERS = 30
-MOST_DOTS = 1500
-"""Of a row: more of them only make a file large."""
+MAX_LETTERS = 30
+MAX_DOTS = 1500
+"""Dots of a row: more only make a file larger."""
 
 
 @house_style()
@@ -35,24 +27,18 @@ def plot_strips(
 ) -> Axes:
     """Draw values by name."""
     ax = axes(ax, WIDTH, 1.4 + 0.32 * len(values))
-    for place, (name, found) in enumerate(values.items()):
-        colour = COLOURS[place % len(COLOURS)]
-        shown = sorted(found)[:: max(1, -(-len(found) // MOST_DOTS))]
+    for row, (name, numbers) in enumerate(values.items()):
+        shown = sorted(numbers)[:: max(1, -(-len(numbers) // MAX_DOTS))]
         ax.scatter(
-            *(shown, [place] * len(shown)),
-            s=20,
-            alpha=0.6,
-            color=colour,
-            label=name,
-            zorder=2,
-            clip_on=False,
-        )
-        if found:
-            at = middle(found)
-            ax.vlines(at, place - 0.3, place + 0.3, color=MARK, gid=f"middle {name}", zorder=3)
-    ax.set_yticks(range(len(values)), [literal(short(name, MOST_LETTERS)) for name in values])
-    ax.set_ylim(len(values) - 0.5, -0.5)
-    ax.set_xlim(left=0 if max((x for found in values.values() for x in found), default=0) else None)
+            shown, [row] * len(shown), s=20, alpha=0.6, color=COLOURS[row % len(COLOURS)],
+            label=name, zorder=2, clip_on=False,
+        )  # fmt: skip
+        if numbers:
+            mark = middle(numbers)
+            ax.vlines(mark, row - 0.3, row + 0.3, color=MARK, gid=f"middle {name}", zorder=3)
+    name_rows(ax, [short(name, MAX_LETTERS) for name in values])
+    largest = max((x for numbers in values.values() for x in numbers), default=0)
+    ax.set_xlim(left=0 if largest else None)
     ax.set_xlabel(label)
     headed(ax, handles=[])
     return ax

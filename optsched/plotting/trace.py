@@ -9,11 +9,11 @@ from optsched.errors import InputError
 from optsched.plotting.axes import (
     COLOURS,
     FAINT,
+    UNITS,
     WIDTH,
     axes,
     headed,
     house_style,
-    in_words,
     robust_scale,
     short,
 )
@@ -39,43 +39,29 @@ def plot_trace(result: Result, ax: Axes | None = None) -> Axes:
     -------
     Axes
         Two lines, labelled "incumbent" and "bound", in the unit of the problem's tables.
-
-    Raises
-    ------
-    InputError
-        If the trace is empty.
-    MissingExtraError
-        If matplotlib is not installed.
     """
     if not isinstance(result, Result) or not result.trace:
-        raise InputError(
-            "result", "trace", "no points", "a trace: that of a method with a solver, such as ilp"
-        )
+        expected = "a trace: that of a method with a solver, such as ilp"
+        raise InputError("result", "trace", "no points", expected)
     ax = axes(ax, WIDTH, 3.6)
     problem = PROBLEMS[result.problem]
     times = [point.time for point in result.trace]
     incumbents = [_scaled(point.incumbent, problem.shown_per_unit) for point in result.trace]
     bounds = [_scaled(point.bound, problem.shown_per_unit) for point in result.trace]
     ax.step(times, incumbents, where="post", marker=".", color=COLOURS[1], label="incumbent")
-    ax.step(
-        times, bounds, where="post", marker=".", color=COLOURS[0], linestyle="--", label="bound"
-    )
+    ax.step(times, bounds, "--", where="post", marker=".", color=COLOURS[0], label="bound")
     ax.fill_between(times, bounds, incumbents, step="post", color=FAINT, label="gap", zorder=0)
     ax.set_xlabel("time since the solver's start, seconds")
-    ax.set_ylabel(f"{problem.objective}, {in_words(problem.unit)}")
+    ax.set_ylabel(f"{problem.objective}, {UNITS.get(problem.unit, problem.unit)}")
     robust_scale(ax.xaxis, times)
     robust_scale(ax.yaxis, [*incumbents, *bounds])
-    headed(ax, _title(result))
+    gap = ""
+    if result.gap is not None:
+        gap = f", gap {100 * result.gap if result.gap > ARITHMETIC else 0:.3g} %"
+    headed(ax, f"{short(result.instance)} by {result.method}: {result.termination.value}{gap}")
     return ax
 
 
 def _scaled(value: float | None, scale: float) -> float:
-    """A value in the unit shown; nan, which draws nothing, where there is none."""
+    """A value in the unit shown; nan, which is not drawn, if there is none."""
     return nan if value is None or not isfinite(value) else value * scale
-
-
-def _title(result: Result) -> str:
-    gap = ""
-    if result.gap is not None:
-        gap = f", gap {100 * result.gap if result.gap > ARITHMETIC else 0:.3g} %"
-    return f"{short(result.instance)} by {result.method}: {result.termination.value}{gap}"

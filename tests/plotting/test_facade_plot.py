@@ -69,7 +69,7 @@ def test_a_solution_of_a_shipped_instance_finds_it(tmp_path: Path) -> None:
 def test_several_runs_share_a_picture() -> None:
     runs = [optsched.solve("rolling/three-by-hand", name) for name in ("sts", "edf")]
     ax = optsched.plot("rolling/three-by-hand", runs, picture="nodes-in-use")
-    assert [line.get_gid() for line in ax.lines] == ["policy-sts", "policy-edf"]
+    assert [line.get_label() for line in ax.lines] == ["sts", "edf"]
     costs = [optsched.solve("selection/3x6", name) for name in ("sts", "edf")]
     split = optsched.plot(costs[0].given, costs, picture="cost-split")
     assert [label.get_text() for label in split.get_yticklabels()] == ["sts", "edf"]

@@ -8,6 +8,7 @@ from math import inf
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
@@ -16,7 +17,7 @@ from plotting.readable import faults
 import optsched
 from optsched import plotting
 from optsched.plotting import rolling
-from optsched.plotting.density import draw_density
+from optsched.plotting.gantt import utilisation
 from optsched.problems import PROBLEMS
 from optsched.result import TracePoint
 from optsched.verbs.sensitivity import Curve, Point, Sensitivity
@@ -77,8 +78,8 @@ def test_rows_of_a_low_picture_are_not_all_named() -> None:
 
 def test_of_more_jobs_the_load_of_each_server_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Server 1 has 2 GPUs, of which one is held half of the time; server 0 is idle."""
-    fine = draw_density(plt.figure().add_subplot(), np_held([[1, 0.0, 5.0, 1]], 10.0), (1, 2), "s")
-    assert fine.mean(axis=1).tolist() == pytest.approx([0.25, 0.0])
+    shares = utilisation(np.array([[1, 0.0, 5.0, 1]]), (1, 2), 10.0)
+    assert shares.mean(axis=1).tolist() == pytest.approx([0.25, 0.0])
     monkeypatch.setattr("optsched.plotting.makespan.MAX_BARS", 5)
     monkeypatch.setattr(rolling, "MAX_BARS", 5)
     for name, method in (("makespan/uniform-10x4", "sjf-bco"), ("rolling/light-6x60", "edf")):
@@ -93,16 +94,9 @@ def test_of_more_jobs_the_load_of_each_server_is_drawn(monkeypatch: pytest.Monke
 
 def test_rows_drawn_together_are_weighted_by_their_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     """1 of 1 and 1 of 3 GPUs in use are 2 of 4, not the mean of 100% and 33%."""
-    monkeypatch.setattr("optsched.plotting.density.MOST_ROWS", 1)
-    held = np_held([[0, 0.0, 10.0, 1], [1, 0.0, 10.0, 1]], 10.0)
-    assert draw_density(plt.figure().add_subplot(), held, (1, 3), "server") == pytest.approx(0.5)
-
-
-def np_held(pieces: list[list[float]], until: float) -> Any:
-    """Pieces of work as columns; a last one of no GPUs ends at `until`."""
-    import numpy as np
-
-    return np.array([*pieces, [0, 0.0, until, 0]]).T
+    monkeypatch.setattr("optsched.plotting.gantt.MAX_ROWS", 1)
+    usage = np.array([[0, 0.0, 10.0, 1], [1, 0.0, 10.0, 1]])
+    assert utilisation(usage, (1, 3), 10.0) == pytest.approx(0.5)
 
 
 def table(rows: int) -> pd.DataFrame:
@@ -128,15 +122,6 @@ def stored() -> pd.DataFrame:
     )
 
 
-def late() -> Axes:
-    return plotting.plot_late_by_load({LONG + str(m): [(0.2, 0.1), (1.0, 0.9)] for m in range(5)})
-
-
-def swept() -> Axes:
-    rows = [("mild", x, LONG + p, 10.0 + x, 5.0) for x in (1, 2, 40) for p in "abc"]
-    return plotting.plot_sweep(rows, axis="kappa", title=LONG * 3)
-
-
 def sensitive() -> Axes:
     points = [Point(x, 2.0 / x, 1.5 / x, 0.3, True, x == 10) for x in (1.0, 10.0, 100.0)]
     curves = (
@@ -154,10 +139,6 @@ def traced() -> Axes:
     return optsched.plot(replace(result, trace=trace, instance=LONG), picture="trace")
 
 
-def shifted() -> Axes:
-    return plotting.plot_cost_against_deadline("selection/3x6", (-3600, 3600), methods=["sts"])
-
-
 def costs() -> Axes:
     from optsched.rolling.runs import run_policies
 
@@ -170,9 +151,11 @@ def costs() -> Axes:
         lambda: plotting.plot_gaps(table(3)),
         lambda: plotting.plot_excess(stored()),
         lambda: plotting.plot_profile(table(8)),
-        late, swept, sensitive, traced, shifted, costs,
+        sensitive,
+        traced,
+        costs,
     ],
-)  # fmt: skip
+)
 def test_tables_and_sweeps_can_be_read(draw: Callable[[], Axes]) -> None:
     assert faults(draw().figure) == []
 

@@ -1,0 +1,41 @@
+"""Arguments of generators: checked against the signature, numpy's numbers as Python's own."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, ParamSpec, TypeVar
+
+from optsched.declared import require_arguments
+from optsched.io.numerals import without_numpy
+
+Arguments = ParamSpec("Arguments")
+Made = TypeVar("Made")
+
+
+def checked(source: str) -> Callable[[Callable[Arguments, Made]], Callable[Arguments, Made]]:
+    """Make a generator refuse arguments out of its annotations' ranges; errors name `source`."""
+
+    def decorate(make: Callable[Arguments, Made]) -> Callable[Arguments, Made]:
+        signature = inspect.signature(make)
+
+        @functools.wraps(make)
+        def made(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Made:
+            bound = signature.bind(*args, **kwargs)
+            for name, value in bound.arguments.items():
+                bound.arguments[name] = _plain(value)
+            require_arguments(source, make, bound.arguments)
+            return make(*bound.args, **bound.kwargs)
+
+        return made
+
+    return decorate
+
+
+def _plain(value: Any) -> Any:
+    """Replace numpy's numbers, in data classes too."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: _plain(getattr(value, f.name)) for f in fields(value)})
+    return without_numpy(value)

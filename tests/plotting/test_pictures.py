@@ -1,0 +1,173 @@
+"""What pictures of schedules, selections, speed profiles, runs and traces draw."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf, isnan
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from rolling.small import three_jobs
+
+import optsched
+from optsched.errors import InputError
+from optsched.plotting import (
+    plot_contention,
+    plot_cost_by_policy,
+    plot_cost_split,
+    plot_gantt,
+    plot_nodes_in_use,
+    plot_rolling_over_time,
+    plot_run,
+    plot_selection,
+    plot_speed_profile,
+    plot_trace,
+)
+from optsched.result import Result, TracePoint
+from optsched.rolling.bounds.clairvoyant import BoundSettings
+from optsched.rolling.runs import Run, run_policies
+
+TRACE = (
+    TracePoint(0.5, None, -inf),
+    TracePoint(1.0, 0.3, 0.1),
+    TracePoint(2.0, 0.2, 0.15),
+)
+
+
+@pytest.fixture(scope="module")
+def rolled() -> list[Run]:
+    return list(run_policies(three_jobs(), ["sts", "edf"], bound=BoundSettings(iterations=20)))
+
+
+@pytest.fixture(scope="module")
+def traced() -> Result:
+    return replace(optsched.solve("placement/fig2", "heavy-edge"), trace=TRACE)
+
+
+def test_gantt_draws_every_job_on_its_servers() -> None:
+    name = "makespan/contended-4x3"
+    solution = optsched.solve(name).solution
+    ax = plot_gantt(name, solution)
+    gids = {artist.get_gid() for artist in ax.collections}
+    for run in solution.jobs:
+        for server in run.gpus:
+            assert f"job-{run.name}-server-{server}" in gids
+    hatched = {a.get_gid() for a in ax.collections if a.get_hatch()}
+    assert {gid.split("-")[1] for gid in hatched} == {
+        run.name for run in solution.jobs if len(run.gpus) > 1
+    }
+
+
+def test_contention_is_drawn_on_the_axes_given() -> None:
+    _, ax = plt.subplots()
+    solution = optsched.solve("makespan/contended-3x3").solution
+    assert plot_contention("makespan/contended-3x3", solution, ax=ax) is ax
+    assert max(line.get_ydata().max() for line in ax.lines) == 2
+
+
+def test_a_broken_schedule_is_refused() -> None:
+    solution = optsched.solve("makespan/contended-3x3").solution
+    late = solution.jobs[0].model_copy(update={"start": 59})
+    broken = solution.model_copy(update={"jobs": (late, *solution.jobs[1:])})
+    with pytest.raises(InputError, match="horizon"):
+        plot_gantt("makespan/contended-3x3", broken)
+
+
+def test_selection_draws_every_share() -> None:
+    instance = optsched.load("selection/10x40")
+    solution = optsched.solve(instance).solution
+    drawn: dict[str, float] = {}
+    for bar in plot_selection(instance, solution).patches:
+        if bar.get_gid():
+            drawn[bar.get_gid()] = drawn.get(bar.get_gid(), 0.0) + bar.get_width()
+    for placement in solution.jobs:
+        if placement.node is not None:
+            wanted = len(placement.gpus) * placement.fraction
+            assert drawn[f"job-{placement.name}"] == pytest.approx(wanted)
+
+
+def test_cost_split_adds_up() -> None:
+    result = optsched.solve("selection/12x6-light", "exact")
+    ax = plot_cost_split("selection/12x6-light", [result, "rg"])
+    widths = [bar.get_width() for bar in ax.patches if str(bar.get_gid()).startswith("exact-")]
+    assert sum(widths) == pytest.approx(result.objective)
+
+
+def test_speed_profile_steps() -> None:
+    ax = plot_speed_profile("speed-profile/alexnet-8")
+    solution = optsched.solve("speed-profile/alexnet-8").solution
+    steps = next(patch for patch in ax.patches if patch.get_gid() == "gpus")
+    assert list(steps.get_data().values) == [piece.speed + 1 for piece in solution.pieces]
+    plot_speed_profile("speed-profile/infeasible")
+
+
+def test_a_run_shows_each_segments_gpus(rolled: list[Run]) -> None:
+    """b holds one GPU from 4 to 12 s, two from 12 to 15 and from 20 to 24.5: 28 GPU seconds."""
+    ax = plot_run(three_jobs(), rolled[0].records)
+    bars = [bar for bar in ax.collections if bar.get_gid() == "job-b"]
+    widths = [np.ptp(path.vertices[:, 0]) for bar in bars for path in bar.get_paths()]
+    assert sum(widths) == pytest.approx(8 + 2 * 3 + 2 * 4.5)
+
+
+def test_nodes_in_use_rise_and_fall(rolled: list[Run]) -> None:
+    ax = plot_nodes_in_use(three_jobs(), [run.records for run in rolled])
+    line = next(line for line in ax.lines if line.get_label() == "sts")
+    assert (line.get_ydata()[0], line.get_ydata()[-1]) == (1, 0)
+    assert line.get_xdata()[-1] == pytest.approx(32.5)
+
+
+def test_a_run_over_time_adds_up_to_its_metrics(rolled: list[Run]) -> None:
+    """The clock of half a minute is in seconds; rates are dollars an hour."""
+    ax = plot_rolling_over_time(three_jobs(), rolled[1].records)
+    panels = ax.figure.axes
+    lines = {line.get_gid(): line for panel in panels for line in panel.lines}
+    energy = lines["energy, dollars an hour edf"]
+    spent = (energy.get_ydata()[:-1] * np.diff(energy.get_xdata())).sum() / 3600
+    assert spent == pytest.approx(rolled[1].metrics.energy_cost)
+    waiting = lines["jobs waiting edf"].get_ydata()
+    assert (waiting.min(), waiting[-1]) == (0, 0)
+    (dots,) = panels[-1].collections
+    assert dots.get_offsets()[:, 1].sum() == pytest.approx(rolled[1].metrics.tardiness)
+    assert panels[-1].get_xlabel() == "seconds"
+
+
+def test_costs_stack_above_the_bound(rolled: list[Run]) -> None:
+    ax = plot_cost_by_policy(rolled)
+    ends = [bar.get_x() + bar.get_width() for bar in ax.patches[2:]]
+    assert ends == pytest.approx([123, 193])
+    bound = next(line for line in ax.lines if line.get_gid() == "bound")
+    assert bound.get_xdata()[0] == pytest.approx(rolled[0].bound)
+
+
+def test_a_trace_is_drawn_in_milliseconds(traced: Result) -> None:
+    ax = plot_trace(traced)
+    lines = {line.get_label(): line for line in ax.lines}
+    assert set(lines) == {"incumbent", "bound"}
+    for line in lines.values():
+        assert list(line.get_xdata()) == [0.5, 1.0, 2.0]
+        assert line.get_drawstyle() == "steps-post"
+        assert isnan(line.get_ydata()[0])
+    assert list(lines["incumbent"].get_ydata())[1:] == pytest.approx([300, 200])
+    assert list(lines["bound"].get_ydata())[1:] == pytest.approx([100, 150])
+    assert ax.get_xlabel().endswith(", seconds")
+    assert ax.get_ylabel() == "iteration time, milliseconds"
+
+
+def test_the_title_of_a_trace_states_how_it_ended(traced: Result) -> None:
+    half = replace(traced, objective=0.2, bound=0.1)
+    assert plot_trace(half).get_title(loc="left") == "fig2 by heavy-edge: feasible, gap 50 %"
+    unknown = replace(traced, bound=None)
+    assert plot_trace(unknown).get_title(loc="left") == "fig2 by heavy-edge: feasible"
+
+
+def test_a_solver_s_own_trace_ends_at_its_objective() -> None:
+    solved = optsched.solve("placement/vgg19-16", "ilp-vertex")
+    lines = {line.get_label(): line for line in plot_trace(solved).lines}
+    assert lines["incumbent"].get_ydata()[-1] == pytest.approx(1e3 * solved.objective)
+    assert lines["bound"].get_ydata()[-1] == pytest.approx(1e3 * solved.objective, rel=1e-5)
+
+
+def test_no_trace_is_refused(traced: Result) -> None:
+    with pytest.raises(InputError, match="no points"):
+        plot_trace(replace(traced, trace=()))
