@@ -48,7 +48,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "optsched/library/verify/makespan.py": ("tests/makespan/test_certificate_values.py",),
     "optsched/speed_profile/check.py": ("tests/speed_profile/test_check_values.py",),
     "optsched/selection/check.py": ("tests/selection/test_selection_values.py",),
-    "optsched/selection/check_certificate.py": (
+    "optsched/library/verify/selection.py": (
         "tests/selection/test_certificate_values.py",
         "tests/selection/test_selection_check.py",
     ),
@@ -86,27 +86,6 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
     },
     "optsched/selection/cost.py": {
         ("tables_of", "0.0  ->  1.0"): "stands in for an infinity that the outer choice puts back",
-    },
-    "optsched/selection/check_certificate.py": {
-        ("module", "100000  ->  100001"): "how fine fractions may be, not what is found",
-        ("certificate_violations", "abs(proved)  ->  float(proved)"): "it is at least 0",
-        ("certificate_violations", "abs(objective)  ->  float(objective)"): "no cost is negative",
-        ("_tables", "0  ->  1"): "every job runs somewhere, and its slowest epoch takes time",
-        ("_tardiness", "seconds * w > due  ->  seconds * w >= due"): (
-            "what ends when it is due adds nothing"
-        ),
-        (
-            "_lines",
-            "here is not None and slope is not None  ->  here is not None or slope is not None",
-        ): "both are None where a job cannot run",
-        ("_lower_envelope", "hull[-1][1] >= fixed  ->  hull[-1][1] > fixed"): (
-            "it gives way at rate 0, before any rate"
-        ),
-        (
-            "_is_above",
-            "to_middle * (first[0] - last[0]) >= to_last * (first[0] - middle[0])  ->  "
-            "to_middle * (first[0] - last[0]) > to_last * (first[0] - middle[0])",
-        ): "through the point where the others meet it is nowhere below them",
     },
     "optsched/rolling/audit.py": {
         ("_use_of_nodes", "0.0  ->  1.0"): "nothing is in use before the first moment",

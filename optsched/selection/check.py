@@ -10,11 +10,22 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from optsched.checking import CANCELLATION, CheckReport, Violation, claim_violation
-from optsched.selection.check_certificate import certificate_violations
+from optsched.checking import (
+    BOUND_TOLERANCE,
+    CANCELLATION,
+    CLAIM_TOLERANCE,
+    CheckReport,
+    Violation,
+    claim_violation,
+    share_of,
+)
+from optsched.library.verify import RefusedError, verify
 from optsched.selection.instance import Node, SelectionInstance, SelectionJob
 from optsched.selection.options import SelectionOptions
-from optsched.selection.solution import JobPlacement, SelectionSolution
+from optsched.selection.solution import Certificate, JobPlacement, SelectionSolution
+
+PRICE_ROUNDING = 2.5e-10
+"""Of the sum of all prices: `verify` takes 1e-10 of what it sums, at most twice that sum."""
 
 Placed = dict[str, tuple[JobPlacement, Node]]
 
@@ -47,7 +58,7 @@ def check(
         claim = claim_violation(solution.objective, cost, rounding)
         found += [] if claim is None else [claim]
     if solution.certificate is not None:
-        found += certificate_violations(instance, solution.certificate, chosen, cost, rounding)
+        found += _certificate(instance, solution.certificate, chosen, cost, rounding)
     return CheckReport(cost, tuple(found), rounding)
 
 
@@ -212,3 +223,28 @@ def _energy(instance: SelectionInstance, jobs: list[SelectionJob], placed: Place
         for job in jobs
     )
     return first * node.cost_rate[len(in_use) - 1]
+
+
+def _certificate(
+    instance: SelectionInstance,
+    certificate: Certificate,
+    options: SelectionOptions,
+    objective: float,
+    rounding: float,
+) -> Iterator[Violation]:
+    """The bound that the prices prove: not below the bound claimed, not above the objective."""
+    document = {"kind": "prices", **certificate.model_dump(mode="json")}
+    try:
+        proved = verify(instance.to_dict(), document, options.to_dict())
+    except RefusedError as error:
+        yield Violation("certificate", "prices", str(error), error.shortfall)
+        return
+    opened = certificate.opening * min(len(instance.jobs), len(instance.nodes))
+    summed = PRICE_ROUNDING * (sum(map(abs, certificate.jobs)) + abs(opened))
+    claimed = certificate.bound
+    if claimed - proved > max(CLAIM_TOLERANCE * proved, summed):
+        over = share_of(claimed - proved, claimed, proved)
+        yield Violation("certificate", "LB", "the bound claimed", over, CLAIM_TOLERANCE)
+    if proved - objective > max(BOUND_TOLERANCE * objective, rounding):
+        above = share_of(proved - objective, proved, objective)
+        yield Violation("certificate", "LB <= objective", "the bound", above, BOUND_TOLERANCE)

@@ -338,23 +338,6 @@ def test_no_certificate_proves_more_than_is_attained() -> None:
     assert proved > 20
 
 
-def test_it_agrees_with_the_checkers_of_the_slices() -> None:
-    from optsched.selection.check_certificate import price_bound
-    from optsched.selection.options import SelectionOptions
-    from optsched.selection.solution import Certificate
-
-    for known, instance, _, certificate in subjects():
-        if known.entry.problem == "selection":
-            prices = {key: certificate[key] for key in ("jobs", "slots")}
-            held = Certificate.model_validate({**prices, "bound": 0.0})
-            exact = price_bound(instance, held, SelectionOptions())
-            assert exact is not None
-            root = {"kind": "prices", **prices}
-            assert verify(instance.to_dict(), root) == pytest.approx(float(exact), rel=1e-7)
-            return
-    raise AssertionError("no selection")
-
-
 def test_prices_of_links_prove_what_the_makespan_checker_accepts() -> None:
     from optsched.makespan.bounds.best import best_bound
 

@@ -1,31 +1,15 @@
-"""Price certificates by hand, to the last unit of 2^-200: what they prove, and by how much not."""
+"""Price certificates by hand: what they prove, what is refused, and by how much they miss."""
 
 from __future__ import annotations
-
-from fractions import Fraction
 
 import pytest
 
 from optsched.checking import BOUND_TOLERANCE, CLAIM_TOLERANCE
-from optsched.selection import check_certificate as checker
-from optsched.selection.check_certificate import (
-    _down,
-    _fill_values,
-    _least_reduced_cost,
-    _lower_envelope,
-    _packing_values,
-    _postponed,
-    _seconds,
-    _slot_prices,
-    _work_left,
-    certificate_violations,
-    price_bound,
-)
+from optsched.library.verify import RefusedError, verify
+from optsched.selection.check import check
 from optsched.selection.instance import SCHEMA, SelectionInstance
-from optsched.selection.options import SelectionOptions
-from optsched.selection.solution import Certificate
+from optsched.selection.solution import SelectionSolution
 
-ONE = 2**200
 JOB = {  # 4 epochs left, due in 2 s: 8 s and 12 $ late on a GPU of A, 12 s and 20 $ on half of one
     "name": "j0",
     "due_date": 52.0,
@@ -34,6 +18,8 @@ JOB = {  # 4 epochs left, due in 2 s: 8 s and 12 $ late on a GPU of A, 12 s and 
     "epochs": {"values": [4.0], "probabilities": [1.0]},
     "epoch_time": {"A": [2.0]},
 }
+ROUNDED = 1e-8
+"""What `verify` takes off for rounding, relative to all prices, with room."""
 
 
 def instance(*jobs: dict[str, object], idle: bool = True, **changes: object) -> SelectionInstance:
@@ -63,28 +49,40 @@ def instance(*jobs: dict[str, object], idle: bool = True, **changes: object) -> 
 
 
 def prices(
-    *jobs: float, a: tuple[float, float] = (0.0, 0.0), d: float | None = 0.0, **more: float
-) -> Certificate:
-    slots = {"A": a} if d is None else {"A": a, "D": (d,)}
-    return Certificate(jobs=jobs, slots=slots, **{"bound": 0.0, **more})
+    *jobs: float, a: tuple[float, ...] = (0.0, 0.0), d: float | None = 0.0, **more: float
+) -> dict[str, object]:
+    slots = {"A": list(a)} if d is None else {"A": list(a), "D": [d]}
+    return {"jobs": list(jobs), "slots": slots, **more}
 
 
-FREE = SelectionOptions()
+def proved(given: SelectionInstance, certificate: dict[str, object], **options: str) -> float:
+    return verify(given.to_dict(), {"kind": "prices", **certificate}, options)
 
 
-# --- costs and prices
+# --- the bound
 
 
-def test_what_is_left_to_run_and_how_fast() -> None:
-    some = {"values": [2.0, 6.0, 12.0], "probabilities": [0.5, 0.25, 0.25]}
-    given = instance({**JOB, "epochs": some, "completed_epochs": 2.0})
-    assert _work_left(given.jobs[0]) == [(4 * ONE, ONE // 2), (10 * ONE, ONE // 2)]
-    halves = (Fraction(1, 2), Fraction(1, 8))  # an eighth of 40 bytes does not hold 6
-    kind = given.gpu_types["A"].model_copy(update={"slowdown": {"0.5": 1.5, "0.125": 2.0}})
-    assert _seconds(kind, given.jobs[0], "A", 1, halves) == [2 * ONE, 3 * ONE, None]
-    known = given.jobs[0].model_copy(update={"epoch_time": {"D": (1.0,)}})  # 4 bytes
-    assert _seconds(given.gpu_types["D"], known, "D", 1, ()) == [None]
-    assert _seconds(given.gpu_types["D"], given.jobs[0], "D", 1, ()) == [None]
+@pytest.mark.parametrize(
+    ("certificate", "bound"),
+    [
+        (prices(50.0), 12),  # lam' = 12, the follower on a GPU; its leader pays 8 $ more
+        (prices(7.0), 7),
+        # lam' = 32: alone 12 + 8 - 32; in a half 20 + 12 - 32 beside a half for 15
+        (prices(50.0, a=(20.0, 15.0)), 32 - 2 * 15),
+        # postponed at 2 x 3 (112 - 2); in a half 20 + 12 - 660, beside a half for 1000
+        (prices(1000.0, a=(1000.0, 1000.0)), 0),
+    ],
+)
+def test_bounds_by_hand(certificate: dict[str, object], bound: float) -> None:
+    assert proved(instance(), certificate) == pytest.approx(bound, rel=ROUNDED)
+    without = {**certificate, "slots": {"A": certificate["slots"]["A"]}}
+    assert proved(instance(idle=False), without) == pytest.approx(bound, rel=ROUNDED)
+
+
+def test_a_fraction_counts_only_where_gpus_are_shared() -> None:
+    assert proved(instance(), prices(50.0, a=(20.0,)), sharing="off") == pytest.approx(32 - 2 * 12)
+    with pytest.raises(RefusedError, match="prices of slots on A"):
+        proved(instance(), prices(50.0, a=(20.0,)))
 
 
 @pytest.mark.parametrize(
@@ -96,150 +94,99 @@ def test_what_is_left_to_run_and_how_fast() -> None:
     ],
 )
 def test_postponing_costs(due: float, weight: float, dollars: float) -> None:
-    given = instance({**JOB, "due_date": 50 + due, "tardiness_weight": weight})
-    work = [(10 * ONE, ONE // 2), (4 * ONE, ONE // 2)]
-    assert _postponed(given, given.jobs[0], work, 8 * ONE) == dollars * ONE
+    """10 epochs at most of 8 s; slots and nodes are too dear for the job to run."""
+    epochs = {"values": [10.0, 4.0], "probabilities": [0.5, 0.5]}
+    job = {**JOB, "due_date": 50 + due, "tardiness_weight": weight, "epochs": epochs}
+    given = instance({**job, "epoch_time": {"A": [8 / 1.5]}}, postponement_penalty=3.0)
+    rates = [{**node, "cost_rate": [1e6]} for node in given.to_dict()["nodes"]]
+    given = instance({**job, "epoch_time": {"A": [8 / 1.5]}}, nodes=rates)
+    certificate = prices(1e9, a=(1e6, 5e5))
+    assert proved(given, certificate) == pytest.approx(dollars, abs=1e-2)
 
 
 def test_a_larger_slot_costs_no_less() -> None:
-    certificate = Certificate(jobs=(), slots={"A": (5.0, 1.0, 2.0, 7.0)}, bound=0.0)
-    assert _slot_prices(certificate, "A", 3) == [5 * ONE, 5 * ONE, 5 * ONE, 7 * ONE]
+    """On nodes of 3 GPUs prices 5, 1, 2 are 5, 5, 5: a job on 3 GPUs pays 5, not 2."""
+    nodes = [{"name": "a", "gpu_type": "A", "gpus": 3, "cost_rate": [1e3, 1e3, 1e3]}]
+    job = {**JOB, "due_date": 1050.0, "epoch_time": {"A": [2.0, 2.0, 2.0]}, "memory_bytes": 30.0}
+    given = instance(job, nodes=nodes, postponement_penalty=300.0, interval=1e5)
+    assert proved(given, prices(1e3, a=(5.0, 1.0, 2.0, 0.0), d=None)) == pytest.approx(5)
 
 
-def test_fills_and_packings() -> None:
-    halves = (Fraction(1, 2), Fraction(1, 4))
-    # a quarter 2, a half 5, three quarters 7, all 10
-    assert _fill_values(halves, [5, 2]) == [10, 5, 7]
-    assert _fill_values((), []) == [0]
-    assert _packing_values([3, 10, 11], 4) == [0, 4, 10, 14]
+def test_the_dearest_packing_beside_a_leader() -> None:
+    """Beside one GPU of 3: 7 for a GPU, 13 for two at once, or a GPU filled by two halves at 4."""
+    nodes = [{"name": "a", "gpu_type": "A", "gpus": 3, "cost_rate": [0.0, 0.0, 0.0]}]
+    job = {**JOB, "due_date": 1050.0, "epoch_time": {"A": [2.0, 2.0, 2.0]}}
+    given = instance(job, nodes=nodes, postponement_penalty=300.0, interval=1e5)
+    # lam' = 4, on a half; it leads on a half beside a half (4) and two GPUs by halves (2 x 8)
+    assert proved(given, prices(1e3, a=(7.0, 13.0, 13.0, 4.0), d=None)) == 0
+    three = [{**job, "name": f"j{j}"} for j in range(9)]
+    given = instance(*three, nodes=nodes, postponement_penalty=300.0, interval=1e5)
+    certificate = prices(*[1e3] * 9, a=(7.0, 13.0, 13.0, 4.0), d=None)
+    assert proved(given, certificate) == pytest.approx(9 * 4 - (4 + 4 + 16))
 
 
-@pytest.mark.parametrize(("most", "found"), [(5, [10, 5, 7]), (4, None)])
-def test_rooms_are_counted(
-    most: int, found: list[int] | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A half and a quarter leave 1, 3/4, 1/2, 1/4 and nothing."""
-    monkeypatch.setattr(checker, "MOST_ROOMS", most)
-    assert _fill_values((Fraction(1, 2), Fraction(1, 4)), [5, 2]) == found
-
-
-# --- leaders
-
-
-@pytest.mark.parametrize(
-    ("lines", "hull", "ends"),
-    [
-        ([(2, 8), (5, 3), (3, 7), (8, 0)], [(8, 0), (5, 3), (2, 8)], [1, Fraction(5, 3)]),
-        (
-            [(8, 0), (5, 3), (3, 7), (1, 20)],
-            [(8, 0), (5, 3), (3, 7), (1, 20)],
-            [1, 2, Fraction(13, 2)],
-        ),
-        ([(8, 10), (8, 11), (3, 2)], [(3, 2)], []),
-        ([], [], []),
-    ],
-)
-def test_lower_envelopes(
-    lines: list[tuple[int, int]], hull: list[tuple[int, int]], ends: list[Fraction]
-) -> None:
-    assert _lower_envelope(lines) == (hull, ends)
-
-
-def test_the_best_leader_and_usage() -> None:
-    none: tuple[list, list] = ([], [])
-    line = ([(10 * ONE, 5 * ONE)], [])
-    rates, packing, fills = (1.0, 1.5), [0, 7 * ONE, 12 * ONE], [9 * ONE, 4 * ONE, 2 * ONE]
-
-    def least(*envelopes: tuple[list, list]) -> int | None:
-        return _least_reduced_cost(rates, list(envelopes), packing, fills)
-
-    assert least(none, none, none, none) is None
-    assert least(line, none, none, none) == (15 + 5 - 7) * ONE  # 15 alone, a second GPU pays 7
-    assert least(none, line, none, none) == (15 + 5) * ONE
-    assert least(none, none, line, none) == (15 + 5 - 7 - 4) * ONE
-    assert least(none, none, none, line) == (15 + 5 - 7 - 2) * ONE
-
-
-# --- the bound
+def test_opening_prices_count_only_where_nodes_must_open() -> None:
+    given = instance(*({**JOB, "name": f"j{j}"} for j in range(3)), idle=False)
+    certificate = prices(50.0, 50.0, 50.0, d=None, opening=5.0)
+    bound = proved(given, certificate, node_opening="printed")
+    assert bound == pytest.approx(3 * 12 + 2 * 5)  # a leader costs 8 $ more than a follower
+    dearer = {**certificate, "opening": 2.0**30}  # paid back: by whoever opens, less 8 $
+    assert proved(given, dearer, node_opening="printed") == pytest.approx(3 * 12 + 2 * 8, rel=0.1)
+    with pytest.raises(RefusedError, match="opening"):
+        proved(given, certificate)
 
 
 @pytest.mark.parametrize(
-    ("certificate", "bound"),
+    ("certificate", "says"),
     [
-        (prices(50.0), 12),  # lam' = 12, the follower on a GPU; its leader pays 8 $ more
-        (prices(7.0), 7),
-        # postponed at 2 x 3 (112 - 2); in a half 20 + 12 - 660, beside a half for 1000
-        (prices(1000.0, a=(1000.0, 1000.0)), 660 + 2 * (20 + 12 - 660 - 1000)),
-        # lam' = 32: alone 12 + 8 - 32; in a half 20 + 12 - 32 beside a half for 15
-        (prices(50.0, a=(20.0, 15.0)), 32 - 2 * 15),
+        (prices(), "0 prices of jobs, expected 1"),
+        (prices(1.0, d=None), "prices of slots on"),
+        (prices(1.0, a=(20.0, -3.0)), "prices of slots on A out of range"),
+        (prices(1.0, d=-3.0), "prices of slots on D out of range"),
+        (prices(1.0, opening=-2.0), "opening"),
     ],
 )
-def test_bounds_by_hand(certificate: Certificate, bound: float) -> None:
-    assert price_bound(instance(), certificate, FREE) == bound
-    assert price_bound(instance(idle=False), certificate, FREE) == bound
+def test_prices_of_the_wrong_shape_or_sign(certificate: dict[str, object], says: str) -> None:
+    with pytest.raises(RefusedError, match=says):
+        proved(instance(), certificate)
 
 
-def test_the_unit() -> None:
-    assert _down(1.0) == ONE
-    assert price_bound(instance(), prices(2.0**-200), FREE) == Fraction(1, ONE)
-    assert price_bound(instance(), prices(2.0**-201), FREE) == 0  # rounded down
+# --- the checker: the bound claimed, and the objective
 
 
-# --- violations: where, amount and tolerance
-
-
-def broken(
-    certificate: Certificate, objective: float = 1000.0, **more: float
+def violations(
+    bound: float, due: float = 52.0, postponed: bool = True
 ) -> list[tuple[str, str, float, float]]:
-    found = certificate_violations(instance(), certificate, FREE, objective, **more)
+    """Of a postponed job (660 $), or of one alone on a GPU, 12 $ late at 8 $ of energy."""
+    job = {"name": "j0", "node": None} if postponed else {"name": "j0", "node": "a", "gpus": [0]}
+    document = {
+        "schema": "optsched/selection-solution",
+        "version": 1,
+        "instance": "prices",
+        "jobs": [job],
+        "certificate": {**prices(50.0), "bound": bound},
+    }
+    given = instance({**JOB, "due_date": due})
+    found = check(given, SelectionSolution.from_dict(document)).violations
+    assert {v.rule for v in found} <= {"certificate"}
     return [(v.equation, v.where, v.amount, v.tolerance) for v in found]
 
 
-def test_prices_of_the_wrong_shape_or_sign() -> None:
-    wrong = [("prices", "a price for each job and slot", 1, 0.0)]
-    assert broken(prices()) == wrong
-    assert broken(prices(1.0, d=None)) == wrong
-    negative = [("mu >= 0", "slot prices", 3.0, 0.0)]
-    assert broken(prices(1.0, a=(20.0, -3.0))) == negative
-    assert broken(prices(1.0, a=(20.0, 1.0), d=-3.0)) == negative
-    assert broken(prices(1.0, opening=-2.0)) == [("theta = 0", "opening", 2.0, 0.0)]
-
-
-def test_fractions_too_fine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checker, "MOST_ROOMS", 2)  # a half leaves three
-    assert broken(prices(1.0)) == [("h_t(L)", "fractions too fine to check", 1, 0.0)]
-
-
 def test_a_bound_overstated() -> None:
-    def claimed(bound: float) -> list[tuple[str, str, float, float]]:
-        return broken(prices(50.0, bound=bound))
-
-    assert claimed(12 * (1 + 0.9e-6)) == []
-    assert claimed(0.0) == []
-    assert claimed(24.0) == [("LB", "the bound claimed", 0.5, CLAIM_TOLERANCE)]
-    ((_, _, over, _),) = claimed(12 * (1 + 1.1e-6))
-    assert over == pytest.approx(1.1e-6, rel=1e-4)
+    assert violations(12 * (1 + 0.9e-6)) == []
+    assert violations(0.0, postponed=False) == []
+    half = pytest.approx(0.5, rel=1e-6)
+    assert violations(24.0) == [("LB", "the bound claimed", half, CLAIM_TOLERANCE)]
+    ((_, _, over, _),) = violations(12 * (1 + 1.1e-6))
+    assert over == pytest.approx(1.1e-6, rel=1e-2)
 
 
-def test_a_bound_above_the_objective() -> None:
-    def above(objective: float, **more: float) -> list[tuple[str, str, float, float]]:
-        return broken(prices(50.0, bound=12.0), objective, **more)
+def test_a_bound_above_the_objective(monkeypatch: pytest.MonkeyPatch) -> None:
+    def above(bound: float) -> list[tuple[str, str, float, float]]:
+        monkeypatch.setattr("optsched.selection.check.verify", lambda *_: bound)
+        return violations(0.0, postponed=False)
 
-    third = [("LB <= objective", "the bound", 1 / 3, BOUND_TOLERANCE)]
-    assert above(8.0) == third
-    assert above(8.0, rounding=3.5) == third
-    assert above(8.0, rounding=4.5) == []
-    assert len(above(11.5)) == 1
-    assert above(12 * (1 - 0.9e-9)) == []
-    assert len(above(12 * (1 - 1.1e-9))) == 1
-
-
-@pytest.mark.parametrize(("over", "violations"), [(31.0, 0), (33.0, 1)])
-def test_what_cancels_leaves_rounding(over: float, violations: int) -> None:
-    """theta = 2^50 opens two nodes and is paid back: 64 ulps of 2^51 are 32 dollars."""
-    given = instance(*({**JOB, "name": f"j{j}"} for j in range(3)), idle=False)
-    printed = SelectionOptions(node_opening="printed")
-    certificate = prices(50.0, 50.0, 50.0, d=None, opening=2.0**50, bound=3 * 12 + 2 * 8 + over)
-    assert price_bound(given, certificate, printed) == 3 * 12 + 2 * 8
-    found = list(certificate_violations(given, certificate, printed, 1000.0))
-    assert [v.equation for v in found] == ["LB"] * violations
+    assert above(20 * (1 + 0.9e-9)) == []
+    assert len(above(20 * (1 + 1.1e-9))) == 1
+    third = pytest.approx(1 / 3)
+    assert above(30.0) == [("LB <= objective", "the bound", third, BOUND_TOLERANCE)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ import optsched
 from optsched import check, solve
 from optsched.cli import _code
 from optsched.files import read_document, write_document
-from optsched.selection.check_certificate import price_bound
+from optsched.library.verify import verify
 from optsched.selection.instance import SCHEMA, SelectionInstance
 from optsched.selection.options import SelectionOptions
 from optsched.selection.solution import Certificate, SelectionSolution
@@ -168,6 +167,13 @@ def test_certificate_is_recomputed_and_refused_when_wrong() -> None:
     assert "certificate" in with_certificate(jobs=inflated)  # other prices prove less than claimed
 
 
+def proved(
+    given: SelectionInstance, prices: Certificate, options: SelectionOptions | None = None
+) -> float:
+    document = {"kind": "prices", **prices.model_dump(mode="json")}
+    return verify(given.to_dict(), document, (options or SelectionOptions()).to_dict())
+
+
 @pytest.mark.parametrize("opening", ["free", "printed"])
 def test_any_prices_prove_a_bound(opening: str) -> None:
     """Random prices, good or bad, never prove more than the optimum by brute force."""
@@ -180,7 +186,7 @@ def test_any_prices_prove_a_bound(opening: str) -> None:
             continue
         options = SelectionOptions(node_opening=opening)
         prices = solve(given, "columns", options=options.to_dict()).solution.certificate
-        close += float(price_bound(given, prices, options)) > 0.8 * best
+        close += proved(given, prices, options) > 0.8 * best
         for _ in range(20):
             scaled = prices.model_copy(
                 update={
@@ -192,7 +198,7 @@ def test_any_prices_prove_a_bound(opening: str) -> None:
                     "opening": prices.opening + (rng.normal() if opening == "printed" else 0.0),
                 }
             )
-            assert price_bound(given, scaled, options) <= best * (1 + 1e-9)
+            assert proved(given, scaled, options) <= best * (1 + 1e-9)
     assert close >= 4
 
 
@@ -201,31 +207,13 @@ def test_certificate_by_hand() -> None:
     # 15 or 30 s, never late: 0, likewise lam'_1. A leader costs its energy, at least 22.5 s x 1.5
     # on two GPUs, 30 s x 1 on one: 30 $ on A; on B 60 $ late and 60 s x 0.25. Nothing is saved by
     # opening a node, so kappa = 0 and LB = 0.
-    options = SelectionOptions()
     free = {"A": (0.0,) * 5, "B": (0.0,)}
-    hand = Certificate(jobs=(1000.0, 1000.0), slots=free, bound=0.0)
-    assert price_bound(instance(), hand, options) == 0
-    # At mu = 50 everywhere lam' = 50. A leader alone on a GPU of A: 10 late + 30 energy - 50 = -10;
-    # with a second GPU beside it, shared in tenths: 10 + 45 - 50 - R(1), R(1) = 10 x 50; as the
-    # leader in a tenth (6 s: late by 0 or 30, 30 $; 45 s): 30 + 45 x 1.5 - 50 - 500 - 9 x 50.
-    # B holds one job, on its own: 60 + 15 - 50 > 0. LB = 100 - 902.5.
-    dear = Certificate(jobs=(1000.0, 1000.0), slots={"A": (50.0,) * 5, "B": (50.0,)}, bound=0.0)
-    bound = price_bound(instance(), dear, options)
-    assert float(bound) == pytest.approx(100 + (30 + 45 * 1.5 - 50 - 500 - 450))
-
-
-def test_a_certificate_is_exact_to_the_last_digit() -> None:
-    """Costs are rounded down: the bound exceeds no exact cost, even where floats are coarse."""
-    jobs = [{"name": f"j{i}", **JOB, "due_date": 0.1 * i} for i in range(3)]
-    given = instance(jobs=jobs)
-    postponed = {"A": (1e9,) * 5, "B": (1e9,)}
-    dear = Certificate(jobs=(1e12,) * 3, slots=postponed, bound=0.0)
-    exact = sum(20 * (100 + 80 - Fraction(0.1 * i)) for i in range(3))
-    bound = price_bound(given, dear, SelectionOptions())
-    assert bound < exact  # nodes that cost nothing beside such slot prices: kappa < 0
-    assert price_bound(given, dear.model_copy(update={"jobs": (1.0,) * 3}), SelectionOptions()) < 3
-    idle = Certificate(jobs=(1.0, 2.0, 0.25), slots={"A": (0.0,) * 5, "B": (0.0,)}, bound=0.0)
-    assert price_bound(given, idle, SelectionOptions()) <= Fraction(13, 4)
+    assert proved(instance(), Certificate(jobs=(1000.0, 1000.0), slots=free, bound=0.0)) == 0
+    # At 3 $ a slot of any kind lam' = 3. A leader alone on a GPU of A costs 10 + 30 - 3, more than
+    # the packing beside it, at most 9 tenths x 3 and a GPU shared in tenths, 10 x 3, in a tenth
+    # itself: 30 + 45 x 1.5 - 3 - 27 - 30 > 0. So no node saves, and LB = 6.
+    cheap = Certificate(jobs=(1000.0, 1000.0), slots={"A": (3.0,) * 5, "B": (3.0,)}, bound=0.0)
+    assert proved(instance(), cheap) == pytest.approx(6.0)
 
 
 def test_fractions_too_fine_are_refused_and_not_believed() -> None:
@@ -238,7 +226,7 @@ def test_fractions_too_fine_are_refused_and_not_believed() -> None:
     given = instance(jobs=jobs, gpu_types=types)
     prices = {"jobs": [1.0, 1.0], "slots": {"A": [0.0] * 6, "B": [0.0]}, "bound": 0.0}
     found = check(given, solution({**ON_A, "fraction": 1.0}, ON_B, certificate=prices)).violations
-    assert [v.equation for v in found] == ["h_t(L)"]
+    assert [v.where for v in found] == ["fractions too fine to check"]
 
 
 def test_the_command_line_verifies_the_certificate(tmp_path: Path) -> None:

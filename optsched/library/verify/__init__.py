@@ -47,8 +47,8 @@ ENUMERATION = "enumeration"
 def verify(instance: Document, certificate: Document, options: Document | None = None) -> float:
     """Return the lower bound that a certificate proves for every solution of an instance.
 
-    `options` are the problem's, by default the default ones; they change placements only. Raises
-    RefusedError if nothing is proved.
+    `options` are the problem's, by default the default ones; they change placements and
+    selections. Raises RefusedError if nothing is proved.
     """
     problem = str(instance.get("schema")).removeprefix("optsched/")
     kind = certificate.get("kind")
@@ -59,7 +59,7 @@ def verify(instance: Document, certificate: Document, options: Document | None =
     if verifier is None:
         known = ", ".join(known for each, known in VERIFIERS if each == problem)
         raise RefusedError(f"a certificate of kind {kind!r}: for {problem} it is {known or 'none'}")
-    read_with = {"options": options} if problem == "placement" else {}
+    read_with = {"options": options} if problem in ("placement", "selection") else {}
     try:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             bound = float(verifier(instance, certificate, **read_with))

@@ -68,7 +68,8 @@ def rolling_prices(instance: Document, certificate: Document) -> float:
     epoch is a bound: the best of all the values of mu at which the programme changes.
     """
     edges = _edges(certificate)
-    kinds = list(_largest(instance))
+    largest = _largest(instance)
+    kinds = list(largest)
     if set(certificate["prices"]) != set(kinds):
         raise RefusedError(f"prices of {sorted(certificate['prices'])}, expected {sorted(kinds)}")
     prices = [numbers(certificate["prices"][k], edges.size - 1, "prices", 0) for k in kinds]
@@ -84,9 +85,11 @@ def rolling_prices(instance: Document, certificate: Document) -> float:
     for number, job in enumerate(instance["jobs"]):
         speed, cost = [], []
         for kind, price in zip(kinds, prices, strict=True):
-            fractions = _fractions(instance["gpu_types"][kind])
-            sizes = [*range(1, _largest(instance)[kind] + 1), *map(float, fractions)]
-            for n, t in zip(sizes, _epoch_seconds(instance, job, kind, fractions), strict=True):
+            gpu_type, gpus = instance["gpu_types"][kind], largest[kind]
+            fractions = _fractions(gpu_type)
+            seconds = _epoch_seconds(gpu_type, job, kind, gpus, fractions)
+            sizes = [*range(1, gpus + 1), *map(float, fractions)]
+            for n, t in zip(sizes, seconds, strict=True):
                 if t < math.inf:
                     speed.append(1 / t)
                     cost.append(n * (rate[kind] + price))

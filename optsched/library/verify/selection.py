@@ -21,16 +21,56 @@ from .certificate import (
 )
 
 
-def selection_prices(instance: Document, certificate: Document) -> float:
-    """sum_j lam'_j + sum_v N_v kappa_v.
+def selection_prices(
+    instance: Document, certificate: Document, options: Document | None = None
+) -> float:
+    """sum_j lam'_j + sum_v N_v kappa_v, and theta for each node that must open.
 
-    A job waits, follows on a node that a leader pays for, or leads; lam' is at most what the first
-    two cost it, kappa what the best leader of a node saves, packed beside it as dearly as can be.
+    lam'_j is at most what job j costs postponed, or as a follower that pays for its slot; kappa_v
+    is what the best leader of a node of class v saves, packed beside it as dearly as can be. A
+    leader's cost is a line in the node's rate, so the lower envelope of the jobs' lines has the
+    best one. Complexity: O(J C (S + log J) + V K C log J) for C configurations, S scenarios and V
+    distinct cost vectors.
     """
-    return max(_relaxed(_roles(instance), certificate)[0], 0.0)
+    costs = _costs(instance, options or {})
+    theta = float(certificate.get("opening", 0.0))
+    printed = (options or {}).get("node_opening") == "printed"
+    if not math.isfinite(theta) or (theta and not printed):
+        raise RefusedError("a price of opening nodes: any number may be open", abs(theta))
+    values = _slot_values(costs, certificate)
+    prices = np.minimum(
+        numbers(certificate["jobs"], len(costs.postponed), "prices of jobs"), costs.postponed
+    )
+    for name, kind in costs.kinds.items():
+        prices = np.minimum(prices, (kind.late + values[name].slots).min(axis=1))
+    opened = theta * min(len(instance["jobs"]), len(instance["nodes"]))
+    total, size = float(prices.sum()) + opened, float(np.abs(prices).sum()) + abs(opened)
+    for name, kind in costs.kinds.items():
+        alike = Counter(
+            tuple(node["cost_rate"]) for node in instance["nodes"] if node["gpu_type"] == name
+        )
+        numbers_of_nodes = np.array(list(alike.values()))
+        rates = np.full((len(alike), kind.gpus), np.inf)
+        for row, rate in zip(rates, alike, strict=True):
+            row[: len(rate)] = rate
+        least = np.full(len(alike), np.inf)
+        for c in range(kind.late.shape[1]):
+            usable = np.isfinite(kind.late[:, c])
+            if not usable.any():
+                continue
+            lines = _lower_envelope(kind.seconds[usable, c], kind.late[usable, c] - prices[usable])
+            for used in range(c + 1 if c < kind.gpus else 1, kind.gpus + 1):
+                beside = values[name].beside(c, used)
+                least = np.minimum(least, _lowest(lines, rates[:, used - 1]) - beside)
+        saved = np.minimum(least - theta, 0.0)
+        total += float(numbers_of_nodes @ saved)
+        size += float(numbers_of_nodes @ np.abs(saved))
+    return max(total - ROUNDING_RTOL * size, 0.0)
 
 
-def selection_branches(instance: Document, certificate: Document) -> float:
+def selection_branches(
+    instance: Document, certificate: Document, options: Document | None = None
+) -> float:
     """The same in each leaf of a tree, whose branches leave nothing out that costs below a target.
 
     A branch says of a whole number, how many jobs have a role of some kind, that it is k at most or
@@ -40,7 +80,7 @@ def selection_branches(instance: Document, certificate: Document) -> float:
     target = float(certificate["target"])
     if not 0 <= target < math.inf:
         raise RefusedError(f"the target {target}")
-    bound, roles = _below(_roles(instance), certificate, target)
+    bound, roles = _below(_roles(instance, options or {}), certificate, target)
     least = target
     for leaf, path in leaves(certificate["nodes"], lambda count: _counted(roles, count)):
         dearer, paid = roles.cost.copy(), []
@@ -53,78 +93,163 @@ def selection_branches(instance: Document, certificate: Document) -> float:
     return max(least, bound, 0.0)
 
 
+class _Kind(NamedTuple):
+    """A GPU type: GPUs of its largest node, fractions, and costs by job and configuration.
+
+    Configurations are sizes 1..K and then fractions, largest first. `late` has dollars of expected
+    tardiness, infinite where the job cannot run; `seconds` the expected seconds.
+    """
+
+    gpus: int
+    fractions: list[Fraction]
+    late: np.ndarray
+    seconds: np.ndarray
+
+
+class _Costs(NamedTuple):
+    """Dollars of each postponed job, and the costs by GPU type."""
+
+    postponed: np.ndarray
+    kinds: dict[str, _Kind]
+
+
+def _costs(instance: Document, options: Document) -> _Costs:
+    jobs, kinds, slowest = instance["jobs"], {}, np.zeros(len(instance["jobs"]))
+    left = [_left(job) for job in jobs]
+    for name, gpus in _largest(instance).items():
+        shares = options.get("sharing", "on") == "on"
+        fractions = _fractions(instance["gpu_types"][name]) if shares else []
+        each = [
+            _epoch_seconds(instance["gpu_types"][name], job, name, gpus, fractions) for job in jobs
+        ]
+        costs = [
+            _lateness(instance, job, work, seconds)
+            for job, work, seconds in zip(jobs, left, each, strict=True)
+        ]
+        late, expected = (np.array(part) for part in zip(*costs, strict=True))
+        kinds[name] = _Kind(gpus, fractions, late, expected)
+        usable = [max((t for t in row if t < math.inf), default=0.0) for row in each]
+        slowest = np.maximum(slowest, usable)
+    postponed = [
+        _postponed(instance, job, float(work[0][-1]), seconds)
+        for job, work, seconds in zip(jobs, left, slowest, strict=True)
+    ]
+    return _Costs(np.array(postponed), kinds)
+
+
+class _SlotValues(NamedTuple):
+    """A type's slot prices, not falling in the size, and the dearest use of GPUs and shares."""
+
+    slots: np.ndarray
+    packings: list[float]
+    fills: list[float]
+
+    def beside(self, c: int, used: int) -> float:
+        """Price of the dearest packing beside a leader in configuration c, `used` GPUs in use."""
+        gpus = len(self.packings) - 1
+        if c < gpus:
+            return self.packings[used - c - 1]
+        return self.packings[used - 1] + self.fills[1 + c - gpus]
+
+
+def _slot_values(costs: _Costs, given: Document) -> dict[str, _SlotValues]:
+    """The values by type of the slot prices in a certificate, or in a leaf of a tree."""
+    values = {}
+    if set(given["slots"]) != set(costs.kinds):
+        raise RefusedError(f"prices of slots on {sorted(given['slots'])}")
+    for name, kind in costs.kinds.items():
+        count = kind.gpus + len(kind.fractions)
+        slots = numbers(given["slots"][name], count, f"prices of slots on {name}", 0)
+        slots[: kind.gpus] = np.maximum.accumulate(slots[: kind.gpus])
+        fills = _fills(kind.fractions, slots[kind.gpus :].tolist())
+        packings = _packing([max(slots[0], fills[0]), *slots[1 : kind.gpus]])
+        values[name] = _SlotValues(slots, packings, fills)
+    return values
+
+
+def _lower_envelope(slopes: np.ndarray, fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Slopes and values at 0 of the lines that are least at some rate >= 0, steepest first."""
+    hull: list[tuple[float, float]] = []
+    order = np.lexsort((fixed, -slopes))
+    for slope, value in zip(slopes[order].tolist(), fixed[order].tolist(), strict=True):
+        if hull and hull[-1][0] == slope:
+            continue
+        while hull and hull[-1][1] >= value:  # never below a flatter line that starts lower
+            hull.pop()
+        while len(hull) > 1 and _is_above(hull[-2], hull[-1], (slope, value)):
+            hull.pop()
+        hull.append((slope, value))
+    return tuple(np.array(part) for part in zip(*hull, strict=True))  # type: ignore[return-value]
+
+
+def _is_above(
+    first: tuple[float, float], middle: tuple[float, float], last: tuple[float, float]
+) -> bool:
+    """Whether the middle line of falling slopes is nowhere below both others."""
+    to_middle, to_last = middle[1] - first[1], last[1] - first[1]
+    return to_middle * (first[0] - last[0]) >= to_last * (first[0] - middle[0])
+
+
+def _lowest(lines: tuple[np.ndarray, np.ndarray], rates: np.ndarray) -> np.ndarray:
+    """The least line at each rate: those beside the breakpoints around it are compared."""
+    slopes, fixed = lines
+    ends = (fixed[1:] - fixed[:-1]) / (slopes[:-1] - slopes[1:])
+    at = np.searchsorted(ends, rates, side="right")
+    near = [np.clip(at + step, 0, len(slopes) - 1) for step in (-1, 0, 1)]
+    least = np.minimum.reduce([slopes[i] * rates + fixed[i] for i in near])
+    return np.where(np.isfinite(rates), least, np.inf)
+
+
 class _Roles(NamedTuple):
     """What every role costs every job, dollars: a row a job, a column a role.
 
-    `labels` describe the columns; `kinds` has for each GPU type the GPUs of its largest node, its
-    fractions and its columns of followers, `alike` for nodes of equal cost their type, number and
-    columns of leaders.
+    `labels` describe the columns; `follow` has each GPU type's columns of followers, `alike` for
+    nodes of equal cost their type, number and columns of leaders.
     """
 
     cost: np.ndarray
+    costs: _Costs
     labels: list[dict[str, Any]]
-    kinds: dict[str, tuple[int, list[Fraction], slice]]
+    follow: dict[str, slice]
     alike: list[tuple[str, int, slice]]
 
 
-def _roles(instance: Document) -> _Roles:
+def _roles(instance: Document, options: Document) -> _Roles:
     """To wait; to follow in a configuration of a type; to lead so, with so many GPUs in use."""
-    jobs = instance["jobs"]
-    columns = [np.zeros((len(jobs), 1))]
+    costs = _costs(instance, options)
+    columns, follow = [costs.postponed[:, None]], {}
     labels: list[dict[str, Any]] = [{"role": "waits"}]
-    kinds: dict[str, tuple[int, list[Fraction], slice]] = {}
-    late, seconds, slowest = {}, {}, np.zeros(len(jobs))
-    for name, most in _largest(instance).items():
-        fractions = _fractions(instance["gpu_types"][name])
-        each = [_epoch_seconds(instance, job, name, fractions) for job in jobs]
-        costs = [_lateness(instance, job, t) for job, t in zip(jobs, each, strict=True)]
-        late[name], seconds[name] = (np.array(part) for part in zip(*costs, strict=True))
-        usable = [max((t for t in row if t < math.inf), default=0.0) for row in each]
-        slowest = np.maximum(slowest, usable)
-        columns.append(late[name])
-        here = range(most + len(fractions))
+    for name, kind in costs.kinds.items():
+        columns.append(kind.late)
+        here = range(kind.late.shape[1])
         labels += [{"role": "follows", "type": name, "configuration": c} for c in here]
-        kinds[name] = most, fractions, slice(len(labels) - len(here), len(labels))
-    waits = [_postponed(instance, job, t) for job, t in zip(jobs, slowest, strict=True)]
-    columns[0][:, 0] = waits
+        follow[name] = slice(len(labels) - len(here), len(labels))
     nodes = [(node["gpu_type"], tuple(node["cost_rate"])) for node in instance["nodes"]]
     alike = []
     for (name, rates), number in Counter(nodes).items():
-        start, (most, fractions, _) = len(labels), kinds[name]
-        for c in range(most + len(fractions)):
-            for used in range(c + 1 if c < most else 1, len(rates) + 1):
+        start, kind = len(labels), costs.kinds[name]
+        for c in range(kind.late.shape[1]):
+            for used in range(c + 1 if c < kind.gpus else 1, len(rates) + 1):
                 lead = {"role": "leads", "type": name, "configuration": c, "used": used}
                 labels.append({**lead, "node": nodes.index((name, rates))})
-                columns.append(rates[used - 1] * seconds[name][:, [c]] + late[name][:, [c]])
+                columns.append(rates[used - 1] * kind.seconds[:, [c]] + kind.late[:, [c]])
         alike.append((name, number, slice(start, len(labels))))
-    return _Roles(np.hstack(columns), labels, kinds, alike)
+    return _Roles(np.hstack(columns), costs, labels, follow, alike)
 
 
 def _relaxed(roles: _Roles, given: Document) -> tuple[float, np.ndarray]:
     """The bound at prices, and by job and role how much more a selection with it costs."""
     prices = numbers(given["jobs"], len(roles.cost), "prices of jobs")
-    if given.get("opening"):
-        raise RefusedError("a price of opening nodes: any number may be open")
-    surplus, packings, fills = roles.cost.copy(), {}, {}
-    for name, (most, fractions, follow) in roles.kinds.items():
-        count = most + len(fractions)
-        slots = numbers(given["slots"].get(name), count, f"prices of slots on {name}", 0)
-        slots[:most] = np.maximum.accumulate(slots[:most])
-        surplus[:, follow] += slots
-        fills[name] = _fills(fractions, slots[most:].tolist())
-        packings[name] = _packing([max(slots[0], fills[name][0]), *slots[1:most]])
+    values, surplus = _slot_values(roles.costs, given), roles.cost.copy()
+    for name, follow in roles.follow.items():
+        surplus[:, follow] += values[name].slots
     led = min(lead.start for _, _, lead in roles.alike)  # to wait and to follow come first
     prices = np.minimum(prices, surplus[:, :led].min(axis=1))
     surplus -= prices[:, None]
     total = size = 0.0
     for name, number, lead in roles.alike:
-        most = roles.kinds[name][0]
-        beside = []
-        for label in roles.labels[lead]:
-            c, used = label["configuration"], label["used"]
-            rest = used - c - 1 if c < most else used - 1
-            beside.append(packings[name][rest] + (0.0 if c < most else fills[name][1 + c - most]))
-        surplus[:, lead] -= beside
+        labels = roles.labels[lead]
+        surplus[:, lead] -= [values[name].beside(x["configuration"], x["used"]) for x in labels]
         saved = min(float(surplus[:, lead].min()), 0.0)
         surplus[:, lead] -= saved
         total, size = total + number * saved, size + number * abs(saved)
@@ -167,13 +292,13 @@ def _fractions(kind: Document) -> list[Fraction]:
 
 
 def _epoch_seconds(
-    instance: Document, job: Document, name: str, fractions: Sequence[Fraction]
+    kind: Document, job: Document, name: str, gpus: int, fractions: Sequence[Fraction]
 ) -> list[float]:
     """Seconds per epoch on 1..K GPUs of a type, then on fractions of one; infinite where not."""
-    kind, needed = instance["gpu_types"][name], Fraction(job["memory_bytes"])
-    room, times = Fraction(kind["memory_bytes"]), job["epoch_time"].get(name)
+    needed, room = Fraction(job["memory_bytes"]), Fraction(kind["memory_bytes"])
+    times = job["epoch_time"].get(name)
     if times is None or needed > room:
-        return [math.inf] * (_largest(instance)[name] + len(fractions))
+        return [math.inf] * (gpus + len(fractions))
     slower = {Fraction(key): b for key, b in kind["slowdown"].items()}
     return [*times, *(times[0] * slower[f] if needed <= f * room else math.inf for f in fractions)]
 
@@ -186,9 +311,11 @@ def _left(job: Document) -> tuple[np.ndarray, np.ndarray]:
     return values - done, shares / shares.sum()
 
 
-def _lateness(instance: Document, job: Document, times: list[float]) -> tuple[Any, Any]:
+def _lateness(
+    instance: Document, job: Document, work: tuple[np.ndarray, np.ndarray], times: list[float]
+) -> tuple[np.ndarray, np.ndarray]:
     """Dollars of expected tardiness, and expected seconds, by configuration."""
-    values, shares = _left(job)
+    values, shares = work
     usable = np.isfinite(times)
     seconds = np.where(usable, times, 0.0)[:, None] * values
     late = np.maximum(seconds - (job["due_date"] - instance["now"]), 0.0) @ shares
@@ -196,27 +323,29 @@ def _lateness(instance: Document, job: Document, times: list[float]) -> tuple[An
     return np.where(usable, job["tardiness_weight"] * late, np.inf), expected
 
 
-def _postponed(instance: Document, job: Document, slowest: float) -> float:
+def _postponed(instance: Document, job: Document, epochs: float, slowest: float) -> float:
     """Dollars of a job that waits: its worst tardiness, and what it is late already."""
-    due, most = job["due_date"] - instance["now"], float(_left(job)[0][-1])
-    worst = max(instance["interval"] + slowest * most - due, 0.0)
+    due = job["due_date"] - instance["now"]
+    worst = max(instance["interval"] + slowest * epochs - due, 0.0)
     penalty = instance["postponement_penalty"] * worst + max(-due, 0.0)
     return float(job["tardiness_weight"] * penalty)
 
 
 def _fills(fractions: Sequence[Fraction], prices: Sequence[float]) -> list[float]:
     """The dearest fill of a whole GPU, then of what each fraction leaves of one."""
-    known: dict[Fraction, float] = {}
-
-    def dearest(room: Fraction) -> float:
-        if room not in known:
-            if len(known) > MAX_SLOTS:
-                raise RefusedError("fractions too fine to check")
-            pairs = zip(fractions, prices, strict=True)
-            known[room] = max((dearest(room - f) + p for f, p in pairs if f <= room), default=0.0)
-        return known[room]
-
-    return [dearest(Fraction(1)), *(dearest(1 - f) for f in fractions)]
+    rooms, waiting = {Fraction(1)}, [Fraction(1)]
+    while waiting:
+        room = waiting.pop()
+        fresh = {room - f for f in fractions if f <= room} - rooms
+        rooms |= fresh
+        waiting += fresh
+        if len(rooms) > MAX_SLOTS:
+            raise RefusedError("fractions too fine to check")
+    best: dict[Fraction, float] = {}
+    for room in sorted(rooms):
+        items = zip(fractions, prices, strict=True)
+        best[room] = max((best[room - f] + price for f, price in items if f <= room), default=0.0)
+    return [best[Fraction(1)], *(best[1 - f] for f in fractions)]
 
 
 def _packing(prices: Sequence[float]) -> list[float]:
